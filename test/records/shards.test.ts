@@ -324,6 +324,27 @@ describe('is refused by the start', () => {
     ])
   })
 
+  it('unique values over every shard', async () => {
+    @Record({
+      shardBy: 'tenantId',
+      indexes: [
+        { fields: ['code'], unique: true },
+        { fields: ['place', '-code'], unique: true, where: { place: 'a' } },
+        { fields: ['code', 'tenantId'], unique: true },
+        { fields: ['code'] },
+      ],
+    })
+    class Seat {
+      @Field('id', { key: 'uuid' }) id!: string
+      @Field('string') tenantId!: string
+      @Field('string') code!: string
+      @Field('string', { unique: true }) place!: string
+    }
+    const said = (names: string): string =>
+      `RECORD_INDEX @Record of Seat: an index is unique over ${names}, but values can only be unique within tenantId, by which Seat is sharded.`
+    expect(await problemsOf(Seat)).toStrictEqual([said('code'), said('place, code')])
+  })
+
   it('relations that leave the shard', async () => {
     @Record({ shardBy: 'tenantId' })
     class Home {

@@ -257,13 +257,27 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
     }
   })
 
-  it('names no field', async () => {
-    for (const asked of [
-      tickets.list({ distinct: [missing] }),
-      tickets.aggregate({ groupBy: [missing] }),
-      tickets.aggregate({ min: ['price', missing] }),
-    ])
-      await expect(asked).rejects.toThrow(/(is not|must be) a (field|list of fields)/)
+  it('and skip name no field', async () => {
+    const asks = (name: never): [path: string, answer: Promise<unknown>][] => [
+      ['distinct.0', tickets.list({ distinct: [name] })],
+      ['distinct.1', tickets.count({}, { distinct: ['price', name] })],
+      ['groupBy.0', tickets.aggregate({ groupBy: [name] })],
+      ['groupBy.0', tickets.aggregate({ groupBy: name === skip ? name : [name] })],
+      ['min.1', tickets.aggregate({ min: ['price', name] })],
+      ['sum.0', tickets.aggregate({ sum: [name] })],
+    ]
+    for (const [path, answer] of asks(missing))
+      await expect(answer).rejects.toMatchObject({
+        name: 'DeclarationError',
+        message: expect.stringMatching(
+          new RegExp(
+            `^${path.replace('.', '\\.')} is undefined, which names no field\\..*\\bskip\\b`,
+            's',
+          ),
+        ),
+      })
+    for (const [path, answer] of asks(skip as never))
+      await expect(answer).rejects.toThrow(`${path} is skip`)
   })
 
   it('is a 500 for a client, and the log says where it stands', async () => {

@@ -4,7 +4,15 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
-import { bootstrap, Controller, Module } from '../../src/index.js'
+import {
+  BelongsTo,
+  bootstrap,
+  Controller,
+  Field,
+  Module,
+  Record,
+  type Rel,
+} from '../../src/index.js'
 import { connect, Database } from '../../src/records/database.js'
 import { makeMigration } from '../../src/records/migrations/make-migration.js'
 import { toCheckName } from '../../src/records/model/column-names.js'
@@ -164,6 +172,44 @@ describe('UUIDs in PostgreSQL', () => {
     expect(await typesOf(database)).toEqual(kept('text'))
     await fill(database)
     expect(await look(database)).toMatchObject({ some: 1, like: 1 })
+  })
+
+  it('that stay text can be referred to by no new column, which is said before anything runs', async () => {
+    @Record({ table: 'uuid_coach' })
+    class Coach {
+      @Field('id') id!: number
+      @Field('uuid') teamId!: string
+      @BelongsTo(() => Team) team!: Rel<Team>
+    }
+    const database = await connect(await server.createDatabase(), {
+      records: [...uuidRecords, Coach],
+    })
+    opened.push(database)
+    await asText(database)
+    await sql`create table theirs (team text references uuid_team (id))`.execute(database.kysely)
+    const said =
+      'uuid_coach.team_id cannot refer to uuid_team.id: uuid_team.id is text, because a table without a record refers to it, and uuid_coach.team_id is a UUID.'
+    const remedy = 'Change uuid_team.id and what refers to it to uuid by hand, then run this again.'
+    for (const start of [() => database.sync(), () => database.verify()])
+      await expect(start()).rejects.toMatchObject({
+        problems: expect.arrayContaining([
+          { code: 'SCHEMA_DIFFERS', message: `Database: ${said}`, remedy },
+        ]),
+      })
+    const folder = await mkdtemp(join(tmpdir(), 'filigree-uuid-'))
+    try {
+      const making = makeMigration(database, 'coaches', { folder, engines: ['postgres'] })
+      await expect(making).rejects.toMatchObject({
+        problems: [{ code: 'MIGRATION_FAILED', message: said, remedy }],
+      })
+      expect(await readdir(folder)).toEqual([])
+    } finally {
+      await rm(folder, { recursive: true })
+    }
+    // What was by hand is done: a new table refers to it.
+    await sql`drop table theirs`.execute(database.kysely)
+    await database.sync()
+    expect(await database.differences()).toEqual([])
   })
 
   it('say which column holds what is none', async () => {

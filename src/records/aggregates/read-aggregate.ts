@@ -6,7 +6,7 @@ import { invalid } from '../filters/invalid.js'
 import { readCount } from '../filters/list-options.js'
 import { isOrdered } from '../../sql/operators.js'
 import { readDirection, refusedTerm } from '../filters/order.js'
-import { skip, skipAt, undefinedAt } from '../model/skip.js'
+import { refuseUnnamed, skip, skipAt, undefinedAt } from '../model/skip.js'
 import { refuseUnknownOptions } from '../../errors/refuse-options.js'
 import type { Column } from '../../engines/contract/table.js'
 import { timeUnits } from '../../engines/contract/time-group.js'
@@ -162,6 +162,7 @@ class AggregateReader {
     const list: readonly unknown[] = Array.isArray(given) ? given : [given]
     if (list.length > mostNames)
       throw invalid(path, 'maxItems', `has more than ${mostNames} fields`)
+    refuseUnnamed(path, list)
     const names = list.map((name) => {
       if (typeof name === 'string') return name
       throw invalid(path, 'type', 'must be a list of fields')
@@ -174,6 +175,7 @@ class AggregateReader {
       given === undefined ? [] : Array.isArray(given) ? given : [given]
     if (list.length > mostNames)
       throw invalid('groupBy', 'maxItems', `has more than ${mostNames} fields`)
+    refuseUnnamed('groupBy', list)
     const groups = new Map<string, Measure>()
     for (const [index, one] of list.entries()) {
       const path = `groupBy.${index}`

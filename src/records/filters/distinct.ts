@@ -6,6 +6,7 @@ import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { ascending } from '../../sql/order.js'
 import type { RowsView } from './rows-view.js'
+import { refuseUnnamed } from '../model/skip.js'
 import { invalid } from './invalid.js'
 
 const mostFields = 50
@@ -13,6 +14,7 @@ const mostFields = 50
 /**
  * @param view the client's view; fields that it may not read are refused
  * @throws {HttpError} 400 `VALIDATION`
+ * @throws {DeclarationError} for `undefined` in it
  */
 export function readDistinct(
   table: Table,
@@ -32,6 +34,7 @@ function readColumns(given: unknown, shown: readonly Column[]): readonly Column[
     throw invalid('distinct', 'type', 'must be a list of fields')
   if (given.length > mostFields)
     throw invalid('distinct', 'maxItems', `has more than ${mostFields} fields`)
+  refuseUnnamed('distinct', given)
   const columns = given.map((name: unknown, index) => {
     const path = `distinct.${index}`
     const column = shown.find(({ property }) => property === name)

@@ -110,6 +110,7 @@ async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep
   const isConnected = dialect.name === database.engineName
   const isEmpty = actual.filter(({ kind }) => kind === 'missing table').length >= wanted.length
   if (isConnected && files.length === 0 && isNeeded(actual) && !isEmpty) {
+    refuseImpossible(actual)
     return { dialect, wanted, differences: actual, forgotten: [], isAdopted: true }
   }
   const base =
@@ -117,9 +118,16 @@ async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep
     (isConnected ? await database.context.engine.catalogue(database.context.engine) : undefined)
   if (base === undefined) throw withoutSnapshot(dialect)
   const differences = findDifferences(wanted, base, dialect)
+  refuseImpossible(differences)
   const names = new Set(wanted.flatMap(({ name, was = [] }) => [name, ...was]))
   const forgotten = [...base.keys()].filter((table) => !names.has(table) && !own.test(table))
   return { dialect, wanted, differences, forgotten, isAdopted: false }
+}
+
+/** A migration with it would fail in the words of the database. */
+function refuseImpossible(differences: readonly Difference[]): void {
+  for (const { message, first } of differences)
+    if (first !== undefined) throw migrationFault('MIGRATION_FAILED', message, first)
 }
 
 /** The framework's own tables. */

@@ -100,6 +100,8 @@ function readGiven(of: Indexed, index: RecordIndex, problems: Problem[]): TableI
   }
   if (like && index.unique === true)
     problems.push(fault(`${where} is both unique and "like".`, 'Declare two indexes.'))
+  if (index.unique === true && of.shard !== undefined)
+    checkShard(of, where, of.shard, terms, problems)
   checkRows(of, where, index.where ?? {}, problems)
   if (problems.length > before) return undefined
   const columns = terms.map(({ column }) => column)
@@ -111,6 +113,21 @@ function readGiven(of: Indexed, index: RecordIndex, problems: Problem[]): TableI
   return isPlain
     ? { name: toIndexName(of.name, names, unique), columns, unique }
     : { name: toFormName(of.name, names, form, unique), columns, unique, form }
+}
+
+/** Each machine knows its own rows alone, so that it can refuse no value that another one has. */
+function checkShard(
+  { type }: Indexed,
+  where: string,
+  { property }: Column,
+  terms: readonly IndexTerm[],
+  problems: Problem[],
+): void {
+  const names = terms.map(({ column }) => column.property)
+  if (names.length === 0 || names.includes(property)) return
+  const message = `${where} is unique over ${names.join(', ')}, but values can only be unique within ${property}, by which ${type.name} is sharded.`
+  const fields = [property, ...names].map((name) => `'${name}'`).join(', ')
+  problems.push(fault(message, `Write fields: [${fields}].`))
 }
 
 /** What a program without types writes may be anything. */

@@ -36,6 +36,23 @@ export function undefinedWhole(path: string, whole: string): DeclarationError {
   )
 }
 
+/**
+ * A list names fields.
+ *
+ * @param path of the list: `distinct`
+ * @throws {DeclarationError} for `undefined` and `skip` in it, also for its holes
+ */
+export function refuseUnnamed(path: string, list: readonly unknown[]): void {
+  const index = list.findIndex((name) => name === undefined || name === skip)
+  if (index < 0) return
+  if (list[index] === skip) throw skipAt(`${path}.${index}`)
+  throw fault(
+    'UNDEFINED_IN_FILTER',
+    `${path}.${index} is undefined, which names no field.`,
+    'Leave it out of the list. skip stands for a condition that is not meant, and so cannot stand for it.',
+  )
+}
+
 /** The fault of `skip` where it would let a condition match more than is meant. */
 export function skipAt(path: string): DeclarationError {
   return fault(

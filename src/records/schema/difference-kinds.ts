@@ -1,7 +1,7 @@
 /** The ways in which a database can differ from the records. */
 import type { ConstraintDifference } from './constraint-differences.js'
 import type { RenameDifference } from './renames.js'
-import type { ColumnSchema } from '../../engines/contract/table-schema.js'
+import type { ColumnSchema, ForeignKeySchema } from '../../engines/contract/table-schema.js'
 
 export interface Difference {
   readonly kind:
@@ -36,8 +36,12 @@ export interface Difference {
   readonly sql: readonly string[]
   /** The statements that undo it; `undefined` if the old state is not known. */
   readonly undo?: readonly string[]
-  /** The column, if it is missing or stricter. */
+  /** What has to be done by hand before, because no database would do it as things are. */
+  readonly first?: string
+  /** The column, if it is missing, stricter or of another type. */
   readonly column?: ColumnSchema
+  /** The foreign key, if it is missing. */
+  readonly key?: ForeignKeySchema
   /** Statements that run after the others are committed, and block nobody. */
   readonly later?: readonly string[]
   /** The statements rebuild the table, and so remove all other differences in it. */

@@ -29,15 +29,40 @@ export function findDifferences(
   const { renames, actual } = findRenames(wanted, before, dialect)
   const missing = wanted.filter(({ name }) => !actual.has(name))
   const present = wanted.filter(({ name }) => actual.has(name))
-  return [
-    ...renames,
-    ...findUuidUpgrades(present, actual, dialect),
+  const upgrades = findUuidUpgrades(present, actual, dialect)
+  const others = [
     ...missing.flatMap((schema) => missingTable(schema, dialect)),
     ...missing.flatMap((schema) => missingKeys(schema, dialect)),
     ...present.flatMap((schema) =>
       compare(schema, actual.get(schema.name) as ActualTable, dialect),
     ),
   ]
+  const texts = textsThatStay(upgrades)
+  return [...renames, ...upgrades, ...others.map((one) => refuseOtherTypes(one, texts))]
+}
+
+/** The columns of UUIDs that are text, and cannot be made UUIDs: `team.id`. */
+function textsThatStay(upgrades: readonly Difference[]): ReadonlySet<string> {
+  const staying = upgrades.filter(({ remedy }) => remedy === 'by hand')
+  return new Set(staying.map(({ table, column }) => `${table}.${column?.name ?? ''}`))
+}
+
+/** No database takes a reference between a text and a UUID. */
+function refuseOtherTypes(difference: Difference, texts: ReadonlySet<string>): Difference {
+  const { table, key } = difference
+  if (key === undefined) return difference
+  const own = `${table}.${key.column}`
+  const other = `${key.table}.${key.foreignColumn}`
+  if (texts.has(own) === texts.has(other)) return difference
+  const [text, uuid] = texts.has(own) ? [own, other] : [other, own]
+  return {
+    ...difference,
+    message: `${own} cannot refer to ${other}: ${text} is text, because a table without a record refers to it, and ${uuid} is a UUID.`,
+    remedy: 'by hand',
+    first: `Change ${text} and what refers to it to uuid by hand, then run this again.`,
+    sql: [],
+    undo: undefined,
+  }
 }
 
 function missingTable(schema: TableSchema, dialect: Dialect): Difference[] {
@@ -67,6 +92,7 @@ function missingKeys(schema: TableSchema, dialect: Dialect): Difference[] {
     message: `${schema.name}.${key.column} does not refer to ${key.table}${originOf(schema, [key.column])}.`,
     blocks: true,
     remedy: 'safe',
+    key,
     sql: [writeAddForeignKey(schema.name, key)],
     undo: [dropForeignKey(schema, key)],
   }))
@@ -236,6 +262,7 @@ function compareForeignKeys(
         message: `${schema.name}.${key.column} does not refer to ${key.table}${originOf(schema, [key.column])}.`,
         blocks: true,
         remedy: 'may fail',
+        key,
         rebuilds,
         sql: rebuilds
           ? changes.rebuild(schema, actual, dialect)

@@ -82,13 +82,13 @@ async function apply(difference: Difference, runner: Runner): Promise<void> {
 /** Faults that existing rows cause. */
 const hindrances: ReadonlySet<string> = new Set(['unique', 'reference', 'value'])
 
-function toProblem({ message, kind, remedy }: Difference): Problem {
+function toProblem({ message, kind, remedy, first }: Difference): Problem {
   // A field that is optional or has a default asks for the migration alone.
   const isFilled = kind === 'missing column' && remedy === 'safe'
   return {
     code: 'SCHEMA_DIFFERS',
     message: `Database: ${message}`,
-    remedy: isFilled ? migrate : remedies[kind],
+    remedy: first ?? (isFilled ? migrate : remedies[kind]),
   }
 }
 

@@ -60,6 +60,7 @@ export function findUuidUpgrades(
     return {
       kind: 'other type',
       table: schema.name,
+      column,
       message: `${schema.name}.${column.name} is of type ${known} and should be uuid (${column.origin})${why}.`,
       // Placeholders have the columns' own types.
       blocks: false,
