@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Command } from './command.js'
+import { Redactor } from './dev/redact.js'
 import { createReport } from './dev/report.js'
 import { Supervisor } from './dev/supervise.js'
 import { installCommand } from '../core/install-command.js'
@@ -35,10 +36,11 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   }
   const file = resolve(cwd, named)
   if (!existsSync(file)) throw new UsageError(`the file ${named} does not exist.`)
+  const redactor = new Redactor(process.env)
   const supervisor = new Supervisor({
-    ...{ cwd, file, named, tells: values.json },
+    ...{ cwd, file, named, tells: values.json, redactor },
     loader: isSource(file) ? loaderOf(file, named) : undefined,
-    show: createReport(terminal, values.json),
+    show: createReport(terminal, values.json ? redactor : undefined),
   })
   await new Promise<void>((end) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)

@@ -22,6 +22,8 @@ import {
   type Application,
   type Rel,
 } from 'filigree'
+import { Job, Jobs, jobs } from 'filigree/jobs'
+import { mail, Mailer } from 'filigree/mail'
 import { invite } from '../../src/bootstrap/guest.js'
 import { DevelopmentGuest } from '../../src/cli/dev/guest.js'
 import { withPage } from '../browser/open-page.js'
@@ -47,6 +49,13 @@ class Credentials {
   @Field('string', { example: 'ann' }) name!: string
   @Field('string') password!: string
   @Field('string', { hidden: true, optional: true }) shade?: string
+}
+
+class Work {
+  failures = 1
+  @Job({ retries: 0 }) once(): void {
+    if (this.failures-- > 0) throw new Error('The other side is away.')
+  }
 }
 
 class Post_ {
@@ -85,8 +94,9 @@ interface Log {
 
 @Module({
   controllers: [ShelfController],
-  providers: [{ provide: 'jobs', make: () => new Post_() }],
+  providers: [Work, { provide: 'jobs', make: () => new Post_() }],
   records: [Shelf, Book],
+  imports: [jobs(), mail({ from: 'library@library.example' })],
 })
 class LibraryModule {}
 
@@ -115,11 +125,18 @@ beforeEach(() => {
 })
 
 /** As a program asks that may write any header. */
-function raw(path: string, headers: object = {}, host = '127.0.0.1', port = portOf(app)) {
+function raw(
+  path: string,
+  headers: object = {},
+  host = '127.0.0.1',
+  port = portOf(app),
+  body?: string,
+) {
   // Only the test knows what an answer is.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   return new Promise<{ status: number; body: any }>((resolve, reject) => {
-    const asked = send({ host, port, path, headers: { ...headers } }, (answer) => {
+    const method = body === undefined ? 'GET' : 'POST'
+    const asked = send({ host, port, path, method, headers: { ...headers } }, (answer) => {
       let text = ''
       answer.on('data', (data) => (text += String(data)))
       answer.on('end', () => {
@@ -128,7 +145,7 @@ function raw(path: string, headers: object = {}, host = '127.0.0.1', port = port
       })
     })
     asked.on('error', reject)
-    asked.end()
+    asked.end(body)
   })
 }
 
@@ -170,6 +187,32 @@ describe('who is answered', () => {
       expect((await raw('/__filigree/requests', { origin })).status).toBe(403)
     const site = { 'sec-fetch-site': 'cross-site' }
     expect((await raw('/__filigree/requests', site)).status).toBe(403)
+  })
+
+  it.each([
+    ...['x-forwarded-for', 'x-forwarded-host', 'forwarded', 'via', 'x-real-ip', 'cf-ray'],
+    ...['cdn-loop', 'true-client-ip', 'ngrok-skip-browser-warning', 'tailscale-user-login'],
+  ])('is nobody behind a tunnel, which adds %s and asks for localhost', async (name) => {
+    for (const path of ['', '/page.js', '/requests', '/token']) {
+      const headers = { host: `localhost:${port()}`, [name]: '127.0.0.1' }
+      const { status, body } = await raw(`/__filigree${path}`, headers)
+      expect({ status, error: body.error }).toEqual({
+        status: 403,
+        error: expect.stringContaining(`a tunnel (${name})`),
+      })
+    }
+  })
+
+  it('is nobody who sends other things than JSON, or too much', async () => {
+    const own = { host: `localhost:${port()}`, origin: `http://localhost:${port()}` }
+    const tell = (type: string, body: string) =>
+      raw('/__filigree/token', { ...own, 'content-type': type }, undefined, undefined, body)
+    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])
+      expect((await tell(type, '{"claims":{}}')).status).toBe(415)
+    expect((await tell('application/json', '{')).status).toBe(400)
+    expect((await tell('application/json', `"${'x'.repeat(70_000)}"`)).status).toBe(413)
+    for (const path of ['/constructor', '/__proto__', '/../page.ts', '/%2e%2e/page.ts', '/page.ts'])
+      expect((await raw(`/__filigree${path}`)).status).toBe(404)
   })
 
   it('is no other machine, whatever it says of itself', async () => {
@@ -285,9 +328,10 @@ describe('what is recorded', () => {
         rows: true,
       }),
     )
-    expect((await raw('/__filigree/waiting')).body.providers).toEqual([
-      { of: 'jobs', entries: [expect.objectContaining({ name: 'Mail.welcome' })] },
-    ])
+    expect((await raw('/__filigree/waiting')).body.providers).toContainEqual({
+      of: 'jobs',
+      entries: [expect.objectContaining({ name: 'Mail.welcome' })],
+    })
     const made = await fetch(`${app.url}/__filigree/token`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -300,6 +344,40 @@ describe('what is recorded', () => {
       body: JSON.stringify({ name: 'e' }),
     })
     expect(shelf.status).toBe(201)
+  })
+
+  it('lists jobs and mail, runs failed jobs again and cancels those that wait', async () => {
+    const queue = app.get(Jobs)
+    const { id } = await queue.add(Work, 'once')
+    await app.get(Mailer).send({ to: 'ann@x.example', subject: 'Welcome', text: 'Hello' })
+    await queue.drain()
+    const { id: later } = await queue.add(Work, 'once', undefined, { in: '1h' })
+    const waiting = async (query = '') => (await raw(`/__filigree/waiting${query}`)).body
+    const { jobs: listed, mail: caught } = await waiting()
+    expect(listed.counts).toMatchObject({ waiting: 1, failed: 1, done: 1 })
+    expect(listed.jobs).toMatchObject([
+      { id: later, name: 'Work.once', state: 'waiting', attempt: 0 },
+      { name: 'mail.send', state: 'done' },
+      { id, state: 'failed', attempt: 1, error: expect.stringContaining('other side is away') },
+    ])
+    expect(caught).toMatchObject([{ to: ['ann@x.example'], subject: 'Welcome', text: 'Hello' }])
+    expect((await waiting('?state=failed')).jobs.jobs).toMatchObject([{ id }])
+    const change = async (path: string, id: number, origin: string) => {
+      const headers = { 'content-type': 'application/json', origin }
+      const body = JSON.stringify({ id })
+      return await raw(`/__filigree/jobs/${path}`, headers, undefined, undefined, body)
+    }
+    for (const path of ['retry', 'cancel'])
+      expect((await change(path, id, 'http://evil.example')).status).toBe(403)
+    const own = `http://127.0.0.1:${portOf(app)}`
+    expect((await change('retry', id, own)).body).toEqual({ done: true })
+    expect((await change('cancel', later, own)).body).toEqual({ done: true })
+    await queue.drain()
+    expect((await waiting()).jobs.jobs).toMatchObject([
+      { id: later, state: 'cancelled' },
+      { name: 'mail.send' },
+      { id, state: 'done' },
+    ])
   })
 
   it('is nothing for applications that nobody watches', async () => {

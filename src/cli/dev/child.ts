@@ -26,20 +26,23 @@ async function begin({ file, named, tells }: BeginMessage): Promise<void> {
     tell({ is: 'failed', report, port: takenPort(error) })
   }
   process.on('uncaughtExceptionMonitor', fail)
-  invite(
-    new DevelopmentGuest({
-      started: ({ plan }, url) => {
-        process.off('uncaughtExceptionMonitor', fail)
-        const served = Object.values(plan.settings.static).map((folder) => resolve(folder))
-        tell({ is: 'started', url, routes: plan.routes.length, served })
+  const guest = new DevelopmentGuest({
+    started: ({ plan }, url) => {
+      process.off('uncaughtExceptionMonitor', fail)
+      const served = Object.values(plan.settings.static).map((folder) => resolve(folder))
+      const { names: secrets } = guest.recorder.redactor
+      tell({ is: 'started', url, routes: plan.routes.length, served, secrets })
+    },
+    ...(tells && {
+      request: (request: object) => {
+        tell({ is: 'request', request })
       },
-      request: tells
-        ? (request) => {
-            tell({ is: 'request', request })
-          }
-        : undefined,
+      job: (job: object) => {
+        tell({ is: 'job', job })
+      },
     }),
-  )
+  })
+  invite(guest)
   try {
     await import(pathToFileURL(file).href)
   } catch (error) {

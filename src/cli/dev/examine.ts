@@ -1,7 +1,8 @@
 /** Looks at a recorded request: which statements repeat, and which read whole tables. */
 import type { Database } from '../../records/database.js'
 import { planStatement, type PlannedStatement } from '../plan-statement.js'
-import type { RecordedRequest, RecordedStep } from './recorder.js'
+import { statementOf, type RecordedRequest, type RecordedStep } from './recorder.js'
+import type { Redactor } from './redact.js'
 
 export interface ExaminedStep extends Omit<RecordedStep, 'steps'> {
   /** How often the request sent this statement. */
@@ -25,17 +26,21 @@ const many = 3
 export async function examine(
   request: RecordedRequest,
   database: Database | undefined,
+  redactor: Redactor,
 ): Promise<Examined> {
   const counts = new Map<string, number>()
-  count(request.steps, counts)
+  const shown = new Map<string, string>()
+  count(request.steps, counts, shown)
   const plans = new Map<string, PlannedStatement>()
   for (const sql of counts.keys())
     if (database !== undefined) plans.set(sql, await planOf(database, sql))
+  // A plan names what its statement has written out.
+  const show = (line: string): string => redactor.sql(line, true)
   const toExamined = (step: RecordedStep): ExaminedStep => {
     const isStatement = step.isQuestion
-    const { scans = [], plan = [] } = (isStatement ? plans.get(step.name) : undefined) ?? {}
-    const repeats = isStatement ? (counts.get(step.name) ?? 1) : 1
-    return { ...step, repeats, scans, plan, steps: step.steps.map(toExamined) }
+    const { scans = [], plan = [] } = (isStatement ? plans.get(statementOf(step)) : undefined) ?? {}
+    const repeats = isStatement ? (counts.get(statementOf(step)) ?? 1) : 1
+    return { ...step, repeats, scans, plan: plan.map(show), steps: step.steps.map(toExamined) }
   }
   const repeated = [...counts].filter(([, times]) => times >= many)
   const advice = new Set([...plans.values()].flatMap((planned) => planned.advice))
@@ -45,17 +50,25 @@ export async function examine(
     hints: [
       ...repeated.map(
         ([sql, times]) =>
-          `${times} times the same statement (N + 1): ask for all rows at once, by a relation or \`in\`. ${sql}`,
+          `${times} times the same statement (N + 1): ask for all rows at once, by a relation or \`in\`. ${shown.get(sql) ?? ''}`,
       ),
       ...[...advice].map((index) => `A whole table is read. ${index}`),
     ],
   }
 }
 
-function count(steps: readonly RecordedStep[], counts: Map<string, number>): void {
-  for (const { isQuestion, name, steps: inner } of steps) {
-    if (isQuestion) counts.set(name, (counts.get(name) ?? 0) + 1)
-    count(inner, counts)
+function count(
+  steps: readonly RecordedStep[],
+  counts: Map<string, number>,
+  shown: Map<string, string>,
+): void {
+  for (const step of steps) {
+    if (step.isQuestion) {
+      const sql = statementOf(step)
+      counts.set(sql, (counts.get(sql) ?? 0) + 1)
+      shown.set(sql, step.name)
+    }
+    count(step.steps, counts, shown)
   }
 }
 

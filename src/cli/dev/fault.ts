@@ -3,7 +3,6 @@ import { existsSync, readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { withoutOthers } from '../describe-failure.js'
-import { redactText } from './redact.js'
 
 export interface Fault {
   readonly name: string
@@ -19,11 +18,12 @@ export interface Fault {
 /** Lines that are shown before and behind. */
 const around = 4
 
-export function findFault(error: unknown): Fault {
+/** @param show leaves out secrets */
+export function findFault(error: unknown, show: (text: string) => string): Fault {
   if (!(error instanceof Error)) {
     return {
       name: 'thrown',
-      message: redactText(String(error)),
+      message: show(String(error)),
       stack: '',
       file: null,
       line: null,
@@ -33,9 +33,9 @@ export function findFault(error: unknown): Fault {
   const stack = withoutOthers(error.stack ?? '')
   const place = findPlace(stack)
   return {
-    name: error.name,
-    message: redactText(error.message),
-    stack: redactText(
+    name: show(error.name),
+    message: show(error.message),
+    stack: show(
       stack
         .split('\n')
         .filter((text) => /^\s+at /.test(text))
@@ -43,7 +43,7 @@ export function findFault(error: unknown): Fault {
     ),
     file: place === undefined ? null : relative(process.cwd(), place.file),
     line: place?.line ?? null,
-    source: place === undefined ? [] : readSource(place),
+    source: place === undefined ? [] : readSource(place, show),
   }
 }
 
@@ -62,14 +62,21 @@ function findPlace(stack: string): Place | undefined {
   return undefined
 }
 
-function readSource({ file, line }: Place): Fault['source'] {
+/** Of a source only what is written in quotes may be a secret, and what looks like one. */
+function readSource({ file, line }: Place, show: (text: string) => string): Fault['source'] {
   try {
     const lines = readFileSync(file, 'utf8').split('\n')
     const from = Math.max(0, line - 1 - around)
-    return lines
-      .slice(from, line + around)
-      .map((text, place) => ({ line: from + place + 1, text: text.slice(0, 200) }))
+    return lines.slice(from, line + around).map((text, place) => ({
+      line: from + place + 1,
+      text: showSource(text, show).slice(0, 200),
+    }))
   } catch {
     return []
   }
+}
+
+function showSource(text: string, show: (text: string) => string): string {
+  // `password: body.password` is worth reading, `password: 'abc'` is not.
+  return /["'`]/.test(text) ? show(text) : text
 }

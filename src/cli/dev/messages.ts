@@ -30,6 +30,7 @@ export type DevEvent =
   | { readonly event: 'output'; readonly text: string }
   | { readonly event: 'log'; readonly line: LogText }
   | { readonly event: 'request'; readonly request: object }
+  | { readonly event: 'job'; readonly job: object }
 
 export interface TypeFault {
   readonly file: string
@@ -56,6 +57,9 @@ export type ChildMessage =
       readonly routes: number
       /** Folders whose files are served as they are: their changes need no new start. */
       readonly served: readonly string[]
+      /** Names of hidden and secured fields. */
+      readonly secrets: readonly string[]
     }
   | { readonly is: 'failed'; readonly report: string; readonly port: number | undefined }
   | { readonly is: 'request'; readonly request: object }
+  | { readonly is: 'job'; readonly job: object }

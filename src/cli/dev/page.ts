@@ -11,6 +11,7 @@ import type { Incoming, Outgoing } from '../../http/node-messages.js'
 import type { Claims } from '../../http/request.js'
 import { describeRecords } from '../describe-records.js'
 import { examine, type Examined } from './examine.js'
+import { Late } from './late.js'
 import { listTries } from './list-tries.js'
 import type { Recorder, RecordedRequest } from './recorder.js'
 import { listWaiting } from './waiting.js'
@@ -28,26 +29,46 @@ const policy =
 
 export function createPage(application: VisitedApplication, recorder: Recorder): TakeRequest {
   const answers = createAnswers(application, recorder)
+  const show = (text: string): string => recorder.redactor.text(text)
   return (incoming, outgoing) => {
     const [path = ''] = (incoming.url ?? '').split('?')
     if (path !== root && !path.startsWith(`${root}/`)) return false
     const refusal = refuse(incoming)
-    if (refusal !== undefined) send(outgoing, refusal, { error: 'Not for this caller.' })
-    else void serve(incoming, outgoing, path.slice(root.length).replace(/\/$/, ''), answers)
+    const within = path.slice(root.length).replace(/\/$/, '')
+    if (refusal !== undefined) send(outgoing, refusal.status, { error: refusal.error })
+    else void serve({ incoming, outgoing, path: within, answers, show })
     return true
   }
 }
 
-/** @returns the status for whoever may not see the page; undefined for those who may */
-function refuse({ socket, headers }: Incoming): number | undefined {
-  // The peer itself: forwarded headers are what a client says.
-  if (!isLoopback(socket.remoteAddress)) return 404
-  const { host = '', origin } = headers
-  if (!/^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i.test(host)) return 403
-  if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`) return 403
-  const site = headers['sec-fetch-site']
-  return site === undefined || site === 'same-origin' || site === 'none' ? undefined : 403
+interface Refused {
+  readonly status: 403 | 404
+  readonly error: string
 }
+
+const strange: Refused = { status: 403, error: 'Not for this caller.' }
+
+/** @returns what whoever may not see the page gets; undefined for those who may */
+function refuse({ socket, headers }: Incoming): Refused | undefined {
+  // The peer itself: forwarded headers are what a client says.
+  if (!isLoopback(socket.remoteAddress)) return { ...strange, status: 404 }
+  const { host = '', origin } = headers
+  if (!/^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i.test(host)) return strange
+  // A tunnel ends on this machine, and may say that it was asked for `localhost`.
+  const passed = Object.keys(headers).find((name) => ofProxies.test(name))
+  if (passed !== undefined) {
+    const error = `This came through a proxy or a tunnel (${passed}). The page is for this machine alone: open it at http://${host}${root}, without the proxy.`
+    return { status: 403, error }
+  }
+  if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`)
+    return strange
+  const site = headers['sec-fetch-site']
+  return site === undefined || site === 'same-origin' || site === 'none' ? undefined : strange
+}
+
+/** What proxies, tunnels and networks in front of servers add. */
+const ofProxies =
+  /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|x-cluster-client-ip|x-original-.*|x-envoy-.*|x-proxy.*|true-client-ip|client-ip|cdn-loop|cf-.*|ngrok-.*|fly-.*|tailscale-.*|x-tunnel-.*|x-ms-.*|x-amzn?-.*|x-appengine-.*|x-vercel-.*|fastly-.*|max-forwards)$/
 
 function isLoopback(address: string | undefined): boolean {
   return address !== undefined && /^(?:::1|(?:::ffff:)?127\.\d+\.\d+\.\d+)$/.test(address)
@@ -56,18 +77,26 @@ function isLoopback(address: string | undefined): boolean {
 type Answers = Readonly<Record<string, (query: URLSearchParams, body: unknown) => unknown>>
 
 function createAnswers({ plan, state }: VisitedApplication, recorder: Recorder): Answers {
+  const { redactor } = recorder
   const after = (query: URLSearchParams): number => Number(query.get('after') ?? '0')
+  const late = (): Late => new Late(plan.container.instances(), redactor)
   return {
     'GET /requests': (query) =>
       recorder.requests.filter(({ number }) => number > after(query)).map(toSummary),
     'GET /request': (query): Promise<Examined> | null => {
       const number = Number(query.get('number'))
       const found = recorder.requests.find((one) => one.number === number)
-      return found === undefined ? null : examine(found, state.database)
+      return found === undefined ? null : examine(found, state.database, redactor)
     },
     'GET /routes': () => listTries(plan),
     'GET /records': () => describeRecords(plan),
-    'GET /waiting': () => listWaiting(plan.container.instances()),
+    'GET /waiting': async (query) => ({
+      ...(await listWaiting(plan.container.instances(), redactor)),
+      jobs: await late().jobs(query.get('state') ?? undefined),
+      mail: late().mail(),
+    }),
+    'POST /jobs/retry': (_query, body) => late().retry(readId(body)),
+    'POST /jobs/cancel': (_query, body) => late().cancel(readId(body)),
     'GET /log': (query) => recorder.lines.filter(({ time }) => time > after(query)),
     'POST /token': async (_query, body) => {
       const { claims = {} } = (body ?? {}) as { claims?: Claims }
@@ -78,6 +107,12 @@ function createAnswers({ plan, state }: VisitedApplication, recorder: Recorder):
       return {}
     },
   }
+}
+
+function readId(body: unknown): number {
+  const { id } = (body ?? {}) as { id?: unknown }
+  if (typeof id === 'number' && Number.isSafeInteger(id) && id > 0) return id
+  throw new Unreadable(400, 'Send { "id": 7 }.')
 }
 
 function toSummary(request: RecordedRequest): object {
@@ -104,21 +139,26 @@ function countStatements(steps: RecordedRequest['steps']): number {
   )
 }
 
-async function serve(
-  incoming: Incoming,
-  outgoing: Outgoing,
-  path: string,
-  answers: Answers,
-): Promise<void> {
+interface Served {
+  readonly incoming: Incoming
+  readonly outgoing: Outgoing
+  readonly path: string
+  readonly answers: Answers
+  /** Leaves secrets out of a text. */
+  readonly show: (text: string) => string
+}
+
+async function serve({ incoming, outgoing, path, answers, show }: Served): Promise<void> {
   const method = incoming.method ?? 'GET'
   try {
-    const file = files[path]
+    const file = Object.hasOwn(files, path) ? files[path] : undefined
     if (method === 'GET' && file !== undefined) {
       const [name, type] = file
       sendText(outgoing, 200, type, readFileSync(join(folder(), name), 'utf8'))
       return
     }
-    const answer = answers[`${method} ${path}`]
+    const asked = `${method} ${path}`
+    const answer = Object.hasOwn(answers, asked) ? answers[asked] : undefined
     if (answer === undefined) {
       send(outgoing, 404, { error: 'Not found' })
       return
@@ -128,7 +168,8 @@ async function serve(
     if (value === null) send(outgoing, 404, { error: 'It is not kept any more.' })
     else send(outgoing, 200, value)
   } catch (error) {
-    send(outgoing, 500, { error: error instanceof Error ? error.message : String(error) })
+    const status = error instanceof Unreadable ? error.status : 500
+    send(outgoing, status, { error: show(error instanceof Error ? error.message : String(error)) })
   }
 }
 
@@ -141,16 +182,32 @@ function folder(): string {
 
 const mostBytes = 65_536
 
+/** A body that is none for this page. */
+class Unreadable extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
 /** A page of another origin cannot send JSON without being asked about first. */
 async function readBody(incoming: Incoming): Promise<unknown> {
-  if (!/^application\/json\b/.test(incoming.headers['content-type'] ?? ''))
-    throw new Error('Send application/json.')
-  let text = ''
-  for await (const chunk of incoming) {
-    text += String(chunk)
-    if (text.length > mostBytes) throw new Error('That is too large.')
+  if (!/^application\/json\b/i.test(incoming.headers['content-type'] ?? ''))
+    throw new Unreadable(415, 'Send application/json.')
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
+    chunks.push(Buffer.from(chunk as Uint8Array))
+    bytes += (chunk as Uint8Array).byteLength
+    if (bytes > mostBytes) throw new Unreadable(413, 'That is too large.')
   }
-  return JSON.parse(text) as unknown
+  try {
+    return JSON.parse(Buffer.concat(chunks).toString()) as unknown
+  } catch {
+    throw new Unreadable(400, 'That is no JSON.')
+  }
 }
 
 function send(outgoing: Outgoing, status: number, value: unknown): void {
@@ -159,6 +216,8 @@ function send(outgoing: Outgoing, status: number, value: unknown): void {
 
 function sendText(outgoing: Outgoing, status: number, type: string, text: string): void {
   outgoing.writeHead(status, [
+    // What is too large is not read to its end.
+    ...(status === 413 ? ['Connection', 'close'] : []),
     ...['Content-Type', type, 'Content-Length', String(Buffer.byteLength(text))],
     ...['Content-Security-Policy', policy, 'X-Content-Type-Options', 'nosniff'],
     ...['Cache-Control', 'no-store', 'Referrer-Policy', 'no-referrer'],

@@ -1,6 +1,7 @@
 /** Shows what happens in `filigree dev`: for people on one screen, for programs as JSON lines. */
 import type { Terminal } from '../terminal.js'
 import type { DevEvent, LogText, TypeFault } from './messages.js'
+import type { Redactor } from './redact.js'
 
 /** Lines of a report that are shown. */
 const mostLines = 20
@@ -10,14 +11,30 @@ type Show = (event: DevEvent) => void
 
 export function createReport(
   { out, hasColours = false }: Pick<Terminal, 'out' | 'hasColours'>,
-  json: boolean,
+  /** Set: lines of JSON, without secrets. */
+  redactor?: Redactor,
 ): Show {
-  if (json) return (event) => void out(`${JSON.stringify(event)}\n`)
+  if (redactor !== undefined)
+    return (event) => void out(`${JSON.stringify(withoutSecrets(event, redactor))}\n`)
   const paint = (code: number, text: string): string =>
     hasColours ? `\u001b[${code}m${text}\u001b[0m` : text
   return (event) => {
     const text = toText(event, paint)
     if (text !== '') void out(`${text}\n`)
+  }
+}
+
+/** What the application's process has told of requests and jobs has none. */
+function withoutSecrets(event: DevEvent, redactor: Redactor): DevEvent {
+  switch (event.event) {
+    case 'failed':
+      return { ...event, report: redactor.text(event.report) }
+    case 'output':
+      return { ...event, text: redactor.text(event.text) }
+    case 'log':
+      return { ...event, line: redactor.value(event.line) as LogText }
+    default:
+      return event
   }
 }
 
@@ -52,6 +69,7 @@ function toText(event: DevEvent, paint: Paint): string {
     case 'log':
       return toLogLine(event.line, paint)
     case 'request':
+    case 'job':
       return ''
   }
 }

@@ -12,6 +12,7 @@ import { checkTypes } from './check-types.js'
 import { leashCode } from './leash.js'
 import type { BeginMessage, ChildMessage, DevEvent, LogText } from './messages.js'
 import { findPortUser } from './port-user.js'
+import type { Redactor } from './redact.js'
 import { FileWatch } from './watch-files.js'
 
 export interface SuperviseOptions {
@@ -25,6 +26,8 @@ export interface SuperviseOptions {
   /** Tell of requests, too. */
   readonly tells: boolean
   readonly show: (event: DevEvent) => void
+  /** Gets to know what the application hides. */
+  readonly redactor: Redactor
 }
 
 /** Milliseconds that the application has to end by itself. */
@@ -103,13 +106,15 @@ export class Supervisor {
       if (isPast()) return
       const message = given as ChildMessage
       if (message.is === 'request') show({ event: 'request', request: message.request })
+      else if (message.is === 'job') show({ event: 'job', job: message.job })
       else if (message.is === 'failed') {
         hasFailed = true
         const { report, port } = message
         show({ event: 'failed', report, port })
         if (port !== undefined) void this.#awaitPort(port, own)
       } else {
-        const { url, routes, served } = message
+        const { url, routes, served, secrets } = message
+        this.#options.redactor.learnNames(secrets)
         const page = url === undefined ? undefined : `${url}/__filigree`
         const took = Math.round(performance.now() - began)
         show({ event: 'ready', url, page, routes, took })

@@ -2,7 +2,7 @@
  * What waits in an application: what its providers say by a method `waiting`, and the handles of the process. A module
  * that keeps work for later lists it so: `waiting() { return [{ name: 'Mail.welcome', state: 'waiting', at: … }] }`.
  */
-import { redactValue } from './redact.js'
+import type { Redactor } from './redact.js'
 
 export interface Waiting {
   /** The provider's name. */
@@ -14,18 +14,19 @@ const patience = 2000
 
 export async function listWaiting(
   instances: readonly (readonly [name: string, instance: unknown])[],
+  redactor: Redactor,
 ): Promise<{ providers: readonly Waiting[]; process: Readonly<Record<string, number>> }> {
   const asked = instances.flatMap(([of, instance]) => {
     const waiting = (instance as { waiting?: unknown } | null | undefined)?.waiting
     if (typeof waiting !== 'function') return []
-    return [askFor(of, () => Reflect.apply(waiting, instance, []) as unknown)]
+    return [askFor(redactor, of, () => Reflect.apply(waiting, instance, []) as unknown)]
   })
   const handles: Record<string, number> = {}
   for (const name of process.getActiveResourcesInfo()) handles[name] = (handles[name] ?? 0) + 1
   return { providers: await Promise.all(asked), process: handles }
 }
 
-async function askFor(of: string, ask: () => unknown): Promise<Waiting> {
+async function askFor(redactor: Redactor, of: string, ask: () => unknown): Promise<Waiting> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<unknown>((resolve) => {
     timer = setTimeout(resolve, patience, [{ name: 'It does not answer.' }])
@@ -33,9 +34,9 @@ async function askFor(of: string, ask: () => unknown): Promise<Waiting> {
   try {
     const entries = await Promise.race([Promise.resolve().then(ask), late])
     const list: unknown[] = Array.isArray(entries) ? entries : [entries]
-    return { of, entries: list.map((entry) => redactValue(entry)) }
+    return { of, entries: list.map((entry) => redactor.value(entry)) }
   } catch (error) {
-    return { of, entries: [{ name: `It failed: ${String(error)}` }] }
+    return { of, entries: [{ name: redactor.text(`It failed: ${String(error)}`) }] }
   } finally {
     clearTimeout(timer)
   }

@@ -436,9 +436,17 @@ async function drawRecords() {
   )
 }
 
+let jobState = ''
+
 async function drawWaiting(isNew) {
-  const { providers, process } = await ask('/waiting')
-  const parts = providers.map(({ of, entries }) => {
+  const query = jobState === '' ? '' : `?state=${jobState}`
+  const { providers, process, jobs, mail } = await ask(`/waiting${query}`)
+  const text = JSON.stringify(['waiting', providers, jobs, mail])
+  if (text === shown && !isNew) return
+  shown = text
+  // Jobs have a table of their own.
+  const others = providers.filter(({ of }) => of !== 'Jobs')
+  const parts = others.map(({ of, entries }) => {
     const heads = [...new Set(entries.flatMap((entry) => Object.keys(entry)))]
     const rows = entries.map((entry) => ({ cells: heads.map((head) => toCell(entry[head])) }))
     return h(
@@ -456,11 +464,93 @@ async function drawWaiting(isNew) {
       'section',
       {},
       h('h2', { id: 'view' }, 'What waits'),
+      jobs === null ? undefined : drawJobs(jobs),
+      mail === null ? undefined : drawMail(mail),
       parts,
       h('h3', {}, 'The process'),
       table('Handles of the process', ['What keeps it busy', right('How many')], handles),
     ),
     isNew,
+  )
+}
+
+const jobTones = { failed: 'bad', running: 'warn', done: 'good' }
+
+function drawJobs({ counts, jobs }) {
+  const choice = h(
+    'select',
+    {
+      onchange: () => {
+        jobState = choice.value
+        void drawWaiting(true)
+      },
+    },
+    ['', ...Object.keys(counts)].map((one) =>
+      h('option', { value: one }, one === '' ? 'all' : `${one} (${counts[one]})`),
+    ),
+  )
+  choice.value = jobState
+  const rows = jobs.map((job) => ({
+    cells: [
+      right(String(job.id)),
+      job.schedule === null ? job.name : `${job.name} (${job.schedule})`,
+      h('span', { class: jobTones[job.state] ?? 'quiet' }, job.state),
+      right(`${job.attempt} of ${job.retries + 1}`),
+      `${new Date(job.runAt).toLocaleString()}${job.progress === null ? '' : `, ${job.progress}`}`,
+      job.error === null
+        ? ''
+        : h('details', {}, h('summary', {}, job.error.split('\n')[0]), json(job.error)),
+      drawJobButton(job),
+    ],
+  }))
+  return h(
+    'section',
+    {},
+    h('h3', {}, 'Jobs'),
+    h('div', { class: 'tools' }, h('label', {}, 'State', choice)),
+    rows.length === 0
+      ? empty('None.')
+      : table('Jobs', [right('Id'), 'Job', 'State', right('Run'), 'At', 'Fault', 'Change'], rows),
+  )
+}
+
+function drawJobButton({ id, name, state }) {
+  const [word, path] = ['failed', 'cancelled'].includes(state)
+    ? ['Retry', '/jobs/retry']
+    : state === 'done'
+      ? []
+      : ['Cancel', '/jobs/cancel']
+  if (word === undefined) return ''
+  const press = async () => {
+    await tell(path, { id })
+    await drawWaiting(true)
+  }
+  return h(
+    'button',
+    { type: 'button', 'aria-label': `${word} ${name} ${id}`, onclick: press },
+    word,
+  )
+}
+
+function drawMail(mails) {
+  return h(
+    'section',
+    {},
+    h('h3', {}, 'Mail that was caught'),
+    mails.length === 0
+      ? empty('None. Outside production mail is not sent, but kept here.')
+      : mails.map(({ to, subject, text, html, ...rest }) =>
+          h(
+            'details',
+            {},
+            h('summary', {}, `${subject} `, h('span', { class: 'quiet' }, `to ${to.join(', ')}`)),
+            json(text ?? html ?? ''),
+            json(rest),
+          ),
+        ),
+    mails.length === 0
+      ? undefined
+      : empty('Links with tokens are left out here; the log in your terminal has them.'),
   )
 }
 
@@ -560,6 +650,7 @@ async function look() {
   try {
     if (name === '' || name === 'requests') await drawRequests(number)
     else if (name === 'log') await drawLog(false)
+    else if (name === 'waiting') await drawWaiting(false)
     state.textContent = ''
   } catch {
     state.textContent = 'Waiting for the application.'
