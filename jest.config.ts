@@ -12,7 +12,7 @@ const config: Config = {
     '^(\\.{1,2}/.*)\\.js$': '$1',
     '^filigree$': '<rootDir>/src/index.ts',
     '^filigree/client/events$': '<rootDir>/client/events.ts',
-    '^filigree/(throttle|health|jobs|mail|metrics|testing|tracing|access-log|cache|compress|idempotent|security-headers)$':
+    '^filigree/(throttle|health|jobs|mail|oidc|metrics|testing|tracing|access-log|cache|compress|idempotent|security-headers)$':
       '<rootDir>/src/modules/$1/$1.ts',
     '^filigree/client$': '<rootDir>/client/index.ts',
   },

@@ -1,4 +1,5 @@
 /** Makes, checks and revokes tokens: RS256 JWTs (RFC 7519). Source: specification, Authentication 3 and 4. */
+import { hkdfSync } from 'node:crypto'
 import { attempt, type Later } from '../core/later.js'
 import type { OpenTransaction } from '../core/open-transaction.js'
 import type { Log } from '../core/log.js'
@@ -84,6 +85,11 @@ export class Auth {
       this.#era++
       this.#remembered.clear()
     })
+  }
+
+  /** False where tokens are made elsewhere and only checked here, or where there are none. */
+  get canSign(): boolean {
+    return this.#settings.keys.canSign
   }
 
   /**
@@ -177,6 +183,19 @@ export class Auth {
     const second = this.#sharedSecond()
     await this.#ask(() => this.#revocations.addSubject(name, second))
     this.#ended((trace) => trace.subject === name && trace.signedIn <= second)
+  }
+
+  /**
+   * A secret for one purpose, derived from the private key (HKDF, RFC 5869): the same in all processes that have the key,
+   * another for each purpose. For what a client keeps and nobody but us may read or make, such as a cookie.
+   *
+   * @returns 32 bytes
+   * @throws {Error} where there is no private key
+   */
+  async secretFor(purpose: string): Promise<Buffer> {
+    const { key } = await this.#settings.keys.signing()
+    const from = key.export({ type: 'pkcs8', format: 'der' })
+    return Buffer.from(hkdfSync('sha256', from, '', `filigree ${purpose}`, 32))
   }
 
   /**

@@ -110,7 +110,7 @@ async function start(
   const { production } = plan.environment
   container.provide(
     PublicUrl,
-    new PublicUrl(() => settings.publicUrl ?? localAddress(port, production)),
+    new PublicUrl(() => settings.publicUrl ?? localAddress(port, production), settings.basePath),
   )
   if (storage.database !== undefined) container.provide(Database, storage.database)
   const context = createContext(plan, storage, auth, options)
@@ -293,7 +293,7 @@ async function tellClosing(container: Container, most: number, log: Log): Promis
 }
 
 function createState(
-  { log, settings, environment, graphql, container }: ApplicationPlan,
+  { log, settings, environment, graphql, container, authOptions }: ApplicationPlan,
   { database }: Storage,
   { gate }: ServeContext,
   observers: RequestObservers,
@@ -303,6 +303,7 @@ function createState(
     observers,
     listening: settings.listen,
     production: environment.production,
+    takesCookie: authOptions.cookie,
     database,
     graphql: graphql.instances,
     callerOf: (request) => (request instanceof ServerRequest ? gate.identify(request) : undefined),

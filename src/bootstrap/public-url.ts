@@ -3,6 +3,7 @@
  * settings, never from a request. Source: decisions, "Third storey: signing in", The public address.
  */
 import type { Problem } from '../errors/declaration-error.js'
+import { prefixLocation } from '../http/response-head.js'
 
 /**
  * The application's public address: `static inject = [PublicUrl]`, `publicUrl.to('/reset?token=…')`. In production whoever
@@ -10,10 +11,15 @@ import type { Problem } from '../errors/declaration-error.js'
  */
 export class PublicUrl {
   readonly #href: () => string
+  readonly #basePath: string
 
-  /** @param href without a slash at its end; asked again each time, because a port may be known only later */
-  constructor(href: () => string) {
+  /**
+   * @param href without a slash at its end; asked again each time, because a port may be known only later
+   * @param basePath the prefix of all paths of the application
+   */
+  constructor(href: () => string, basePath = '') {
     this.#href = href
+    this.#basePath = basePath
   }
 
   /** Without a slash at its end: `https://desk.example`. */
@@ -32,7 +38,8 @@ export class PublicUrl {
   }
 
   /**
-   * The whole address of a path of the application.
+   * The whole address of a path of the application. As in `redirect`, `basePath` of `bootstrap` is put before a path that
+   * lacks it.
    *
    * @param path with a slash in front; a query may follow
    * @throws {TypeError} when it is none
@@ -42,7 +49,9 @@ export class PublicUrl {
       throw new TypeError(
         `PublicUrl.to: ${JSON.stringify(path)} is no path of ours. Start it with one slash: '/reset?token=…'.`,
       )
-    return this.href + path
+    const list = ['Location', path]
+    prefixLocation(list, this.#basePath)
+    return `${this.href}${list[1] ?? path}`
   }
 }
 

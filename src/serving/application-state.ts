@@ -19,6 +19,7 @@ export interface ApplicationStateParts {
   readonly log: Log
   readonly listening: boolean
   readonly production: boolean
+  readonly takesCookie: boolean
   readonly database: Database | undefined
   readonly graphql: readonly GraphQL[]
   readonly checks: () => readonly Check[]
@@ -36,6 +37,8 @@ export class ApplicationState {
   readonly listening: boolean
   /** True if `NODE_ENV` is `production`. */
   readonly production: boolean
+  /** True if tokens may come by cookie and go there: `auth: { cookie: true }`. */
+  readonly takesCookie: boolean
   /** Its database, if it has one. */
   readonly database: Database | undefined
   /** True once the application was told to close; it still answers for a while. */
@@ -46,6 +49,7 @@ export class ApplicationState {
     this.log = parts.log
     this.listening = parts.listening
     this.production = parts.production
+    this.takesCookie = parts.takesCookie
     this.database = parts.database
     this.#parts = parts
   }

@@ -11,6 +11,7 @@ import * as compressModule from '../../src/modules/compress/compress.js'
 import * as healthModule from '../../src/modules/health/health.js'
 import * as idempotentModule from '../../src/modules/idempotent/idempotent.js'
 import * as jobsModule from '../../src/modules/jobs/jobs.js'
+import * as oidcModule from '../../src/modules/oidc/oidc.js'
 import * as mailModule from '../../src/modules/mail/mail.js'
 import * as metricsModule from '../../src/modules/metrics/metrics.js'
 import * as securityHeadersModule from '../../src/modules/security-headers/security-headers.js'
@@ -334,6 +335,18 @@ const jobs: Places<typeof jobsModule> = {
   ],
   jobs: [['', (odd) => start({ imports: [jobsModule.jobs(odd)] })]],
 }
+const oidc: Places<typeof oidcModule> = {
+  oidc: [
+    [
+      '',
+      (odd) => {
+        const told = { name: 'one', issuer: 'https://id.example', clientId: 'desk' }
+        const signIn = [Work, 'run'] as const
+        return start({ imports: [oidcModule.oidc(from({ ...told, signIn }, odd))] })
+      },
+    ],
+  ],
+}
 const mail: Places<typeof mailModule> = {
   MailJobs: [],
   // Its mails are no options, and "cbc" is as near to cc as to bcc: test/modules/mail has it.
@@ -396,6 +409,7 @@ const all: readonly (readonly [string, object, Readonly<globalThis.Record<string
   ['filigree/idempotent', idempotentModule, idempotent],
   ['filigree/jobs', jobsModule, jobs],
   ['filigree/mail', mailModule, mail],
+  ['filigree/oidc', oidcModule, oidc],
   ['filigree/metrics', metricsModule, metrics],
   ['filigree/security-headers', securityHeadersModule, securityHeaders],
   ['filigree/testing', testingModule, testing],

@@ -85,6 +85,14 @@ describe('PublicUrl', () => {
     })
   })
 
+  it('has the base path before paths that lack it, as redirects have', async () => {
+    const app = await start({ publicUrl: 'https://desk.example', basePath: '/api' })
+    const publicUrl = app.get(PublicUrl)
+    expect(publicUrl.to('/reset')).toBe('https://desk.example/api/reset')
+    expect(publicUrl.to('/api/reset?a=1')).toBe('https://desk.example/api/reset?a=1')
+    await app.close()
+  })
+
   it('is needed in production by who asks for it, and by nobody else', async () => {
     expect(await problemsOf({ env: production, auth: keyless })).toMatchObject([
       { code: 'PUBLIC_URL_MISSING', message: expect.stringContaining('LinkController needs it') },

@@ -7,6 +7,7 @@ import { compress } from '../../src/modules/compress/compress.js'
 import { health } from '../../src/modules/health/health.js'
 import { idempotent } from '../../src/modules/idempotent/idempotent.js'
 import { jobs } from '../../src/modules/jobs/jobs.js'
+import { oidc } from '../../src/modules/oidc/oidc.js'
 import { metrics } from '../../src/modules/metrics/metrics.js'
 import { securityHeaders } from '../../src/modules/security-headers/security-headers.js'
 import { throttle } from '../../src/modules/throttle/throttle.js'
@@ -20,7 +21,29 @@ class ItemController {
   }
 }
 
+class Users {
+  signIn() {
+    return null
+  }
+}
+
 const inMemory = 'sqlite::memory:'
+
+function oidcAlone(): Class {
+  @Module({
+    providers: [Users],
+    imports: [
+      oidc({
+        name: 'one',
+        issuer: 'https://id.example',
+        clientId: 'desk',
+        signIn: [Users, 'signIn'],
+      }),
+    ],
+  })
+  class OidcModule {}
+  return OidcModule
+}
 
 it.each<[string, () => Class, string | undefined]>([
   ['accessLog', () => accessLog(), undefined],
@@ -30,6 +53,7 @@ it.each<[string, () => Class, string | undefined]>([
   ['jobs', () => jobs(), inMemory],
   ['jobs that work', () => jobs({ work: true }), inMemory],
   ['metrics', () => metrics(), undefined],
+  ['oidc', () => oidcAlone(), undefined],
   ['securityHeaders', () => securityHeaders(), undefined],
   ['throttle in memory', () => throttle({ limit: '100/m' }), undefined],
   ['throttle in memory, by user', () => throttle({ limit: '100/m', by: 'user' }), undefined],

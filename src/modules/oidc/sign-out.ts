@@ -1,0 +1,48 @@
+/** `POST /signout`: the token ends, and so does the provider's own session. Source: decisions, "Third storey: signing in". */
+import {
+  ApplicationState,
+  Auth,
+  Controller,
+  Doc,
+  Post,
+  redirect,
+  reply,
+  Secured,
+  type Claims,
+  type Reply,
+} from '../../index.js'
+import { Provider } from './provider.js'
+
+@Controller('/signout')
+export class SignOutController {
+  static readonly inject = [ApplicationState, Auth]
+  readonly #state: ApplicationState
+  readonly #auth: Auth
+
+  constructor(state: ApplicationState, auth: Auth) {
+    this.#state = state
+    this.#auth = auth
+  }
+
+  /** By cookie the gate takes it from our own pages only, and clears the cookie. */
+  @Post('/', { args: ['user', 'headers'] })
+  @Secured
+  @Doc({
+    tags: ['signing in'],
+    description:
+      "Ends the caller's sign-in, and leads to the sign-out of the provider: a form is redirected there, a script gets the address.",
+    responses: { 303: { description: 'Goes on to the provider, or to `/`.' } },
+  })
+  async end(user: Claims | null, headers: Record<string, string>): Promise<Reply> {
+    if (typeof user?.jti === 'string') await this.#auth.revoke(user.jti, user.exp)
+    const provider = this.#state.providers.find(
+      (one): one is Provider => one instanceof Provider && one.name === user?.idp,
+    )
+    const to = (await provider?.farewell()) ?? '/'
+    // A script of a page could not follow: other origins do not let it read their pages.
+    const { accept, 'sec-fetch-mode': mode, 'sec-fetch-site': site } = headers
+    const isScript = site !== undefined && mode !== 'navigate'
+    if (isScript || accept?.includes('application/json') === true) return reply({ to })
+    return redirect(to, 303)
+  }
+}

@@ -1,0 +1,386 @@
+/** Source: decisions, "Third storey: signing in", Handing over, and what holds over processes and clocks. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  Clock,
+  Controller,
+  Database,
+  DeclarationError,
+  Field,
+  Get,
+  Module,
+  Record as RecordOf,
+  Secured,
+  type Application,
+  type BootstrapOptions,
+  type Claims,
+} from 'filigree'
+import { oidc, type OidcOptions, type SignIn } from 'filigree/oidc'
+import { TestClock } from 'filigree/testing'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { LyingProvider } from './lying-provider.js'
+import { Visitor } from './visitor.js'
+
+let provider: LyingProvider
+
+@RecordOf
+class Account {
+  @Field('id') id!: number
+  @Field('string') subject!: string
+}
+
+class Users {
+  static readonly inject = [Database]
+  constructor(private readonly database: Database) {}
+
+  async fromGoogle({ subject }: SignIn): Promise<Claims> {
+    const account = await this.database.records(Account).create({ subject })
+    if (subject === 'rolls-back') throw new Error('not this one')
+    return { sub: String(account.id) }
+  }
+}
+
+@Controller('/me')
+class MeController {
+  @Get('/')
+  @Secured
+  me(user: Claims): unknown {
+    return user.sub
+  }
+}
+
+function moduleWith(options: Partial<OidcOptions> = {}): abstract new () => object {
+  const { issuer } = provider
+  const given = { name: 'google', issuer, clientId: 'desk', signIn: [Users, 'fromGoogle'] as const }
+  @Module({
+    imports: [oidc({ ...given, ...options })],
+    providers: [Users],
+    records: [Account],
+    controllers: [MeController],
+  })
+  class AppModule {}
+  return AppModule
+}
+
+function start(
+  options: BootstrapOptions = {},
+  more: Partial<OidcOptions> = {},
+): Promise<Application> {
+  const defaults = {
+    port: 0,
+    host: '127.0.0.1',
+    env: {},
+    database: 'sqlite::memory:',
+    logger: false,
+  }
+  return bootstrap(moduleWith(more), { ...defaults, ...options })
+}
+
+async function problemsOf(options: BootstrapOptions, more = {}): Promise<unknown> {
+  const failure: unknown = await start(options, more).then(
+    (app) => app.close(),
+    (error: unknown) => error,
+  )
+  return failure instanceof DeclarationError ? failure.problems : failure
+}
+
+beforeAll(async () => {
+  provider = await LyingProvider.start()
+})
+
+afterAll(() => provider.close())
+
+/** The provider's clock is moved like ours. */
+function timesOf(clock: Clock): object {
+  const now = Math.floor(clock.now() / 1000)
+  return { iat: now, exp: now + 60 }
+}
+
+describe('without cookies for tokens', () => {
+  let app: Application
+  beforeAll(async () => {
+    app = await start({ basePath: '/api' }, { tokenKey: 'desk"><b>' })
+  })
+  afterAll(() => app.close())
+
+  it('a page gives the token to the store of the client, and nobody else learns of it', async () => {
+    const who = new Visitor(app.url)
+    const page = await who.goTo('/api/signin/google?to=/me')
+    expect(provider.read(page).redirect).toBe(
+      `http://localhost:${new URL(app.url).port}/api/signin/google/callback`,
+    )
+    const back = await who.get(`/api/signin/google/callback${provider.allow(page)}`)
+    const text = await back.text()
+    const token = back.headers.get('freshtoken') ?? ''
+    expect(back.status).toBe(200)
+    expect(text).toContain(`data-token="${token}"`)
+    expect(text).toContain('data-key="desk&#34;&#62;&#60;b&#62;"')
+    expect(text).toContain(`data-to="http://localhost:${new URL(app.url).port}/api/me"`)
+    expect(back.headers.get('content-security-policy')).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/,
+    )
+    expect(back.headers.get('cache-control')).toContain('no-store')
+    expect(back.headers.get('referrer-policy')).toBe('no-referrer')
+    expect(who.cookies.size).toBe(0)
+    const authorization = `Bearer ${token}`
+    expect((await who.get('/api/me', { authorization })).status).toBe(200)
+  })
+
+  it('a public client sends no secret, and PKCE protects it', () => {
+    const { authorization, body } = provider.exchanges.at(-1) ?? {}
+    expect(authorization).toBe('')
+    expect(body?.get('client_id')).toBe('desk')
+    expect(body?.get('code_verifier')).toMatch(/^.{43}$/)
+  })
+
+  it('what the method wrote goes with a throw', async () => {
+    const who = new Visitor(app.url)
+    const page = await who.goTo('/api/signin/google')
+    const back = await who.get(`/api/signin/google/callback${provider.allow(page, 'rolls-back')}`)
+    expect(back.status).toBe(500)
+    const accounts = await app.get(Database).records(Account).list({})
+    expect(accounts.map(({ subject }) => subject)).not.toContain('rolls-back')
+  })
+})
+
+describe('the transaction', () => {
+  it('lies in a __Host- cookie where browsers come by https, whatever Host says', async () => {
+    const app = await start({ listen: false, publicUrl: 'https://desk.example', trustProxy: 1 })
+    const lies = { host: 'evil.example', 'x-forwarded-host': 'evil', 'x-forwarded-proto': 'http' }
+    const answer = await app.inject({ url: '/signin/google?to=/me', headers: lies })
+    expect(answer.headers['set-cookie']).toMatch(
+      /^__Host-app_signin_.{31}=[\w-]+; Max-Age=600; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
+    )
+    const { redirect } = provider.read(answer.headers.location ?? '')
+    expect(redirect).toBe('https://desk.example/signin/google/callback')
+    await app.close()
+  })
+
+  it('is over after ten minutes, and cannot be made, changed or renamed', async () => {
+    const clock = new TestClock()
+    const app = await start({ override: [[Clock, clock]] })
+    const who = new Visitor(app.url)
+    const late = await who.goTo('/signin/google')
+    await clock.advance('10m')
+    expect((await who.get(`/signin/google/callback${provider.allow(late)}`)).status).toBe(400)
+    who.cookies.clear()
+    const first = await who.goTo('/signin/google')
+    const [[name = '', value = ''] = []] = who.cookies
+    const second = await who.goTo('/signin/google')
+    const other = [...who.cookies.keys()].find((one) => one !== name) ?? ''
+    const changed = Buffer.from(value, 'base64url')
+    changed[40] = (changed[40] ?? 0) ^ 1
+    for (const forged of [value, changed.toString('base64url'), 'e30', '', value.slice(0, 20)]) {
+      who.cookies.set(other, forged)
+      const back = await who.get(`/signin/google/callback${provider.allow(second)}`)
+      expect(back.status).toBe(400)
+    }
+    provider.lies = { claims: timesOf(clock) }
+    expect((await who.get(`/signin/google/callback${provider.allow(first)}`)).status).toBe(200)
+    provider.reset()
+    await app.close()
+  })
+
+  it('counts once over all processes that share the database', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'filigree-oidc-'))
+    const shared = { database: `sqlite:${join(folder, 'a.db')}`, publicUrl: 'http://localhost:1' }
+    const apps = [await start(shared), await start(shared)]
+    const who = new Visitor(apps[0]?.url ?? '')
+    const page = await who.goTo('/signin/google')
+    const cookie = [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const path = `/signin/google/callback${provider.allow(page)}`
+    const race = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        new Visitor(apps[index % 2]?.url ?? '').get(path, { cookie }),
+      ),
+    )
+    expect(race.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(race.filter(({ status }) => status === 400)).toHaveLength(19)
+    await Promise.all(apps.map((app) => app.close()))
+    rmSync(folder, { recursive: true })
+  })
+
+  it('counts once without a database too', async () => {
+    class Plain {
+      fromGoogle(): Claims {
+        return { sub: '7' }
+      }
+    }
+    const options = { name: 'google', issuer: provider.issuer, clientId: 'desk' }
+    @Module({ imports: [oidc({ ...options, signIn: [Plain, 'fromGoogle'] })], providers: [Plain] })
+    class PlainModule {}
+    const app = await bootstrap(PlainModule, { port: 0, host: '127.0.0.1', env: {}, logger: false })
+    const who = new Visitor(app.url)
+    const page = await who.goTo('/signin/google')
+    const cookie = [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const path = `/signin/google/callback${provider.allow(page)}`
+    const race = await Promise.all(
+      Array.from({ length: 20 }, () => new Visitor(app.url).get(path, { cookie })),
+    )
+    expect(race.filter(({ status }) => status === 200)).toHaveLength(1)
+    await app.close()
+  })
+})
+
+describe('what the provider says of itself', () => {
+  const signIn = async (app: Application): Promise<number> => {
+    const who = new Visitor(app.url)
+    const page = await who.goTo('/signin/google')
+    return (await who.get(`/signin/google/callback${provider.allow(page)}`)).status
+  }
+  const discovery = '/.well-known/openid-configuration'
+
+  it('is kept as long as its headers allow', async () => {
+    const clock = new TestClock()
+    const app = await start({ override: [[Clock, clock]] })
+    provider.cacheControl = 'public, max-age=1800'
+    const before = { ...provider.asked }
+    const asked = (path: string): number => (provider.asked[path] ?? 0) - (before[path] ?? 0)
+    expect(await signIn(app)).toBe(200)
+    await clock.advance('29m')
+    provider.lies = {
+      claims: { iat: Math.floor(clock.now() / 1000), exp: Math.floor(clock.now() / 1000) + 60 },
+    }
+    expect(await signIn(app)).toBe(200)
+    expect([asked(discovery), asked('/jwks')]).toEqual([1, 1])
+    await clock.advance('2m')
+    provider.lies = {
+      claims: { iat: Math.floor(clock.now() / 1000), exp: Math.floor(clock.now() / 1000) + 60 },
+    }
+    expect(await signIn(app)).toBe(200)
+    expect([asked(discovery), asked('/jwks')]).toEqual([2, 2])
+    provider.reset()
+    await app.close()
+  })
+
+  it('has its keys fetched again for an unknown kid, once the last fetch is a minute old', async () => {
+    const clock = new TestClock()
+    const app = await start({ override: [[Clock, clock]] })
+    const say = (): void => {
+      provider.lies = { claims: timesOf(clock) }
+    }
+    const count = (): number => provider.asked['/jwks'] ?? 0
+    say()
+    expect(await signIn(app)).toBe(200)
+    const before = count()
+    provider.rotate('next')
+    await clock.advance('50s')
+    say()
+    expect(await signIn(app)).toBe(401)
+    expect(count()).toBe(before)
+    await clock.advance('11s')
+    say()
+    expect(await signIn(app)).toBe(200)
+    expect(count()).toBe(before + 1)
+    provider.reset()
+    await app.close()
+  })
+
+  it('is not asked for a start: a provider that is away stops nothing', async () => {
+    const app = await start({}, { issuer: 'http://127.0.0.1:1' })
+    const answer = await fetch(new URL('/signin/google', app.url), { redirect: 'manual' })
+    expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '10'])
+    await app.close()
+  })
+})
+
+describe('signing out', () => {
+  it('ends the token, by cookie only from our own pages, and leads to the provider', async () => {
+    const app = await start({ auth: { cookie: true } })
+    const who = new Visitor(app.url)
+    const page = await who.goTo('/signin/google')
+    await who.get(`/signin/google/callback${provider.allow(page)}`)
+    const token = who.cookies.get('app_token') ?? ''
+    const form = { origin: app.url }
+    const own = `http://localhost:${new URL(app.url).port}`
+    const foreignPages: Record<string, string>[] = [
+      {},
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'cross-site', origin: new URL(app.url).origin },
+    ]
+    for (const foreign of foreignPages)
+      expect((await who.post('/signout', foreign)).status).toBe(403)
+    expect((await who.get('/me')).status).toBe(200)
+    expect((await who.get('/signout')).status).toBe(405)
+    const out = await who.post('/signout', form)
+    const address = new URL(out.headers.get('location') ?? '')
+    expect([out.status, address.origin + address.pathname]).toEqual([303, `${provider.issuer}/end`])
+    expect(Object.fromEntries(address.searchParams)).toEqual({
+      client_id: 'desk',
+      post_logout_redirect_uri: `${own}/`,
+    })
+    expect(who.cookies.size).toBe(0)
+    const authorization = `Bearer ${token}`
+    expect((await fetch(new URL('/me', app.url), { headers: { authorization } })).status).toBe(401)
+    expect((await who.post('/signout', form)).status).toBe(401)
+    await app.close()
+  })
+
+  it('tells a script where to go', async () => {
+    const app = await start({})
+    const who = new Visitor(app.url)
+    const page = await who.goTo('/signin/google')
+    const back = await who.get(`/signin/google/callback${provider.allow(page)}`)
+    const authorization = `Bearer ${back.headers.get('freshtoken') ?? ''}`
+    const out = await who.post('/signout', { authorization, accept: 'application/json' })
+    expect([out.status, await out.json()]).toMatchObject([
+      200,
+      { to: expect.stringContaining(`${provider.issuer}/end?`) },
+    ])
+    expect(out.headers.get('freshtoken')).toBeNull()
+    expect((await who.get('/me', { authorization })).status).toBe(401)
+    await app.close()
+  })
+})
+
+describe('faults', () => {
+  it.each<[string, object]>([
+    ['name', { name: 'Google Mail' }],
+    ['issuer', { issuer: 'http://id.example' }],
+    ['issuer', { issuer: 'https://id.example/?a' }],
+    ['clientId', { clientId: '' }],
+    ['scope', { scope: 'email' }],
+    ['link', { link: 'email' }],
+    ['parameters', { parameters: { state: 'x' } }],
+    ['signIn', { signIn: Users }],
+  ])('%s that cannot be used is refused at the start', async (option, odd) => {
+    expect(await problemsOf({}, odd)).toMatchObject([
+      { code: 'INVALID_OPTION', message: expect.stringContaining(`${option} cannot be used`) },
+    ])
+  })
+
+  it('a method that is none is refused at the start', async () => {
+    for (const method of ['fromGogle', 'constructor', 'toString'])
+      expect(await problemsOf({}, { signIn: [Users, method] })).toMatchObject([
+        { message: `oidc google: signIn names Users.${method}, which is no method.` },
+      ])
+  })
+
+  it('production needs a public address, and tokens a key', async () => {
+    const production = { env: { NODE_ENV: 'production' }, auth: { keys: false } as const }
+    expect(await problemsOf(production)).toMatchObject([{ code: 'PUBLIC_URL_MISSING' }])
+    expect(await problemsOf({ auth: { keys: false } })).toMatchObject([{ code: 'AUTH_KEYS' }])
+  })
+
+  it('two providers of one name are refused at the start', async () => {
+    const given = {
+      issuer: provider.issuer,
+      clientId: 'desk',
+      signIn: [Users, 'fromGoogle'] as const,
+    }
+    @Module({
+      imports: [oidc({ ...given, name: 'google' }), oidc({ ...given, name: 'google' })],
+      providers: [Users],
+      records: [Account],
+    })
+    class TwiceModule {}
+    await expect(bootstrap(TwiceModule, { listen: false, logger: false, env: {} })).rejects.toThrow(
+      /GET \/signin\/google/,
+    )
+  })
+})

@@ -1,0 +1,187 @@
+/** A provider of sign-ins that says what a test wants it to say, over real HTTP on loopback. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { createHash, createHmac, generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
+
+interface Key {
+  readonly kid: string
+  readonly privateKey: KeyObject
+  readonly jwk: object
+}
+
+/** What the browser was sent to the provider's page with. */
+export interface Asked {
+  readonly state: string
+  readonly nonce: string
+  readonly challenge: string
+  readonly redirect: string
+}
+
+type Answer = (response: ServerResponse, request: IncomingMessage) => void
+
+/** Changes what is said next; `reset` takes all of it back. */
+export interface Lies {
+  metadata?: object
+  claims?: object
+  header?: object
+  /** Signs with a key that is not published. */
+  foreignKey?: boolean
+  /** The whole ID token. */
+  idToken?: string | undefined
+  token?: Answer
+  discovery?: Answer
+  keys?: Answer
+}
+
+export class LyingProvider {
+  lies: Lies = {}
+  /** How often each address was asked. */
+  readonly asked: Record<string, number> = {}
+  cacheControl = 'max-age=3600'
+  /** Bodies that came to the token endpoint. */
+  readonly exchanges: { readonly body: URLSearchParams; readonly authorization: string }[] = []
+  #keys: Key[] = [makeKey('one')]
+  readonly #foreign = makeKey('one')
+  readonly #codes = new Map<string, Asked & { readonly sub: string; used: boolean }>()
+  readonly #server = createServer((request, response) => {
+    this.#serve(request, response).catch(() => response.destroy())
+  })
+
+  static async start(): Promise<LyingProvider> {
+    const provider = new LyingProvider()
+    provider.#server.listen(0, '127.0.0.1')
+    await once(provider.#server, 'listening')
+    return provider
+  }
+
+  get issuer(): string {
+    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  async close(): Promise<void> {
+    this.#server.closeAllConnections()
+    this.#server.close()
+    await once(this.#server, 'close')
+  }
+
+  reset(): void {
+    this.lies = {}
+  }
+
+  /** Signs with a new key from now on. */
+  rotate(kid: string): void {
+    this.#keys = [makeKey(kid)]
+  }
+
+  /** The user says yes. @returns the query of the way back */
+  allow(page: string, sub = '7'): string {
+    const asked = this.read(page)
+    const code = `code-${this.#codes.size}-${'x'.repeat(20)}`
+    this.#codes.set(code, { ...asked, sub, used: false })
+    return `?${new URLSearchParams({ code, state: asked.state, iss: this.issuer }).toString()}`
+  }
+
+  read(page: string): Asked {
+    const query = new URL(page).searchParams
+    const text = (name: string): string => query.get(name) ?? ''
+    return {
+      state: text('state'),
+      nonce: text('nonce'),
+      challenge: text('code_challenge'),
+      redirect: text('redirect_uri'),
+    }
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = new URL(request.url ?? '/', this.issuer).pathname
+    this.asked[path] = (this.asked[path] ?? 0) + 1
+    if (path === '/.well-known/openid-configuration') {
+      if (this.lies.discovery !== undefined) this.lies.discovery(response, request)
+      else this.#json(response, this.#metadata())
+    } else if (path === '/jwks') {
+      if (this.lies.keys !== undefined) this.lies.keys(response, request)
+      else this.#json(response, { keys: this.#keys.map(({ jwk }) => jwk) })
+    } else if (path === '/token') {
+      const parts: Buffer[] = []
+      for await (const part of request) parts.push(part as Buffer)
+      const body = new URLSearchParams(Buffer.concat(parts).toString())
+      this.exchanges.push({ body, authorization: request.headers.authorization ?? '' })
+      if (this.lies.token !== undefined) this.lies.token(response, request)
+      else this.#exchange(body, response)
+    } else if (path === '/userinfo') {
+      this.#json(response, { sub: '7', email: 'Ada@Example.com', email_verified: true })
+    } else {
+      response.writeHead(404).end()
+    }
+  }
+
+  #metadata(): object {
+    const { issuer } = this
+    return {
+      issuer,
+      authorization_endpoint: `${issuer}/authorize`,
+      token_endpoint: `${issuer}/token`,
+      userinfo_endpoint: `${issuer}/userinfo`,
+      jwks_uri: `${issuer}/jwks`,
+      end_session_endpoint: `${issuer}/end`,
+      authorization_response_iss_parameter_supported: true,
+      id_token_signing_alg_values_supported: ['RS256'],
+      ...this.lies.metadata,
+    }
+  }
+
+  #exchange(body: URLSearchParams, response: ServerResponse): void {
+    const found = this.#codes.get(body.get('code') ?? '')
+    const proof = createHash('sha256')
+      .update(body.get('code_verifier') ?? '')
+      .digest('base64url')
+    const isRight = found?.used === false && found.challenge === proof
+    if (!isRight || body.get('redirect_uri') !== found.redirect) {
+      this.#json(response, { error: 'invalid_grant' }, 400)
+      return
+    }
+    found.used = true
+    const id_token = this.lies.idToken ?? this.idToken({ sub: found.sub, nonce: found.nonce })
+    this.#json(response, { access_token: 'access', token_type: 'Bearer', expires_in: 60, id_token })
+  }
+
+  /** An ID token as the lies say. */
+  idToken(own: object): string {
+    const now = Math.floor(Date.now() / 1000)
+    const [key] = this.#keys
+    const { kid, privateKey } =
+      this.lies.foreignKey === true ? this.#foreign : (key ?? this.#foreign)
+    const header = { alg: 'RS256', kid, ...this.lies.header }
+    const times = { iat: now, exp: now + 300 }
+    const claims = { iss: this.issuer, aud: 'desk', ...times, ...own, ...this.lies.claims }
+    const content = `${encode(header)}.${encode(claims)}`
+    switch (header.alg) {
+      case 'none':
+        return `${content}.`
+      case 'HS256':
+        // The public key as a secret, and the client's secret.
+        return `${content}.${createHmac('sha256', 'secret').update(content).digest('base64url')}`
+      default:
+        return `${content}.${sign('sha256', Buffer.from(content), privateKey).toString('base64url')}`
+    }
+  }
+
+  #json(response: ServerResponse, value: object, status = 200): void {
+    response.writeHead(status, {
+      'content-type': 'application/json',
+      'cache-control': this.cacheControl,
+    })
+    response.end(JSON.stringify(value))
+  }
+}
+
+function encode(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
+}
+
+function makeKey(kid: string): Key {
+  const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const jwk = { ...publicKey.export({ format: 'jwk' }), kid, use: 'sig', alg: 'RS256' }
+  return { kid, privateKey, jwk }
+}

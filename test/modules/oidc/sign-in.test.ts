@@ -1,0 +1,462 @@
+/** Source: decisions, "Third storey: signing in", oidc and Handing over. Over real HTTP, with a provider that may lie. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  ApplicationState,
+  bootstrap,
+  Controller,
+  Database,
+  Get,
+  HttpError,
+  Module,
+  Secured,
+  type Application,
+  type Claims,
+} from 'filigree'
+import { oidc, type SignIn } from 'filigree/oidc'
+import { LyingProvider } from './lying-provider.js'
+import { Visitor } from './visitor.js'
+
+let one: LyingProvider
+let two: LyingProvider
+let app: Application
+const lines: string[] = []
+let answer: (signIn: SignIn) => unknown = () => ({ sub: '7' })
+const seen: SignIn[] = []
+
+class Users {
+  static readonly inject = [Database]
+  constructor(private readonly database: Database) {}
+
+  async fromOne(signIn: SignIn): Promise<unknown> {
+    seen.push(signIn)
+    // A throw takes what was written back, so that there is a transaction.
+    if (this.database.openTransaction() === undefined) throw new Error('no transaction')
+    return answer(signIn)
+  }
+}
+
+@Controller('/me')
+class MeController {
+  @Get('/')
+  @Secured
+  me(user: Claims): unknown {
+    return { sub: user.sub, idp: user.idp }
+  }
+}
+
+const log = (level: string) => (details: unknown, text?: string) =>
+  void lines.push(
+    `${level} ${JSON.stringify(details, (_, value: unknown) => (value instanceof Error ? { message: value.message, stack: value.stack, cause: value.cause } : value))} ${text ?? ''}`,
+  )
+const logger = {
+  error: log('error'),
+  warn: log('warn'),
+  info: log('info'),
+  debug: log('debug'),
+}
+
+beforeAll(async () => {
+  ;[one, two] = await Promise.all([LyingProvider.start(), LyingProvider.start()])
+  const common = { clientId: 'desk', clientSecret: 'secret', signIn: [Users, 'fromOne'] as const }
+  @Module({
+    imports: [
+      oidc({ ...common, name: 'one', issuer: one.issuer, link: 'verified-email' }),
+      oidc({ ...common, name: 'two', issuer: two.issuer, userInfo: true }),
+    ],
+    providers: [Users],
+    controllers: [MeController],
+  })
+  class AppModule {}
+  app = await bootstrap(AppModule, {
+    ...{ port: 0, host: '127.0.0.1', env: {}, database: 'sqlite::memory:' },
+    logger: logger as never,
+    auth: { cookie: true },
+  })
+})
+
+afterAll(async () => {
+  await app.close()
+  await Promise.all([one.close(), two.close()])
+})
+
+beforeEach(async () => {
+  // What the providers have said before is forgotten.
+  await app.get(ApplicationState).reset()
+  one.reset()
+  two.reset()
+  answer = () => ({ sub: '7' })
+  seen.length = 0
+})
+
+function visitor(): Visitor {
+  return new Visitor(app.url)
+}
+
+/** Goes to the provider, which says yes, and comes back. */
+async function signIn(who = visitor(), { to = '/me', back = '' } = {}): Promise<Response> {
+  const page = await who.goTo(`/signin/one?to=${encodeURIComponent(to)}`)
+  return who.get(`/signin/one/callback${back === '' ? one.allow(page) : back}`)
+}
+
+describe('signing in by a provider', () => {
+  it('leads there with PKCE, state and nonce, and back with a token in the cookie', async () => {
+    const who = visitor()
+    const page = await who.goTo('/signin/one?to=/me')
+    const query = Object.fromEntries(new URL(page).searchParams)
+    expect(page.startsWith(`${one.issuer}/authorize?`)).toBe(true)
+    expect(query).toMatchObject({
+      client_id: 'desk',
+      response_type: 'code',
+      scope: 'openid',
+      code_challenge_method: 'S256',
+      redirect_uri: `${new URL(app.url).protocol}//localhost:${new URL(app.url).port}/signin/one/callback`,
+    })
+    expect(query.state).toMatch(/^.{31}$/)
+    expect(query.nonce).toMatch(/^.{22}$/)
+    const back = await who.get(`/signin/one/callback${one.allow(page)}`)
+    expect([back.status, back.headers.get('location')]).toEqual([302, '/me'])
+    expect(back.headers.get('cache-control')).toContain('no-store')
+    expect(back.headers.get('referrer-policy')).toBe('no-referrer')
+    expect([...who.cookies.keys()]).toEqual(['app_token'])
+    expect(await (await who.get('/me')).json()).toEqual({ sub: '7', idp: 'one' })
+    expect(seen).toMatchObject([{ provider: 'one', issuer: one.issuer, subject: '7', link: null }])
+    expect(one.exchanges.at(-1)?.authorization).toMatch(/^Basic /)
+  })
+
+  it('gives the cookie for ten minutes, to this host alone, out of reach of scripts', async () => {
+    const start = await visitor().get('/signin/one')
+    expect(start.headers.get('set-cookie')).toMatch(
+      /^app_signin_.{31}=[\w-]+; Max-Age=600; Path=\/; HttpOnly; SameSite=Lax$/,
+    )
+  })
+
+  it.each([
+    ['another issuer', { claims: { iss: 'http://127.0.0.1:1' } }],
+    ['another addressee', { claims: { aud: 'shop' } }],
+    ['several addressees without us as the party', { claims: { aud: ['desk', 'x'], azp: 'x' } }],
+    ['another nonce', { claims: { nonce: 'other' } }],
+    ['no nonce', { claims: { nonce: undefined } }],
+    ['no subject', { claims: { sub: undefined } }],
+    ['a past end', { claims: { exp: Math.floor(Date.now() / 1000) - 40 } }],
+    ['no end', { claims: { exp: undefined } }],
+    ['a beginning in the future', { claims: { nbf: Math.floor(Date.now() / 1000) + 60 } }],
+    [
+      'alg none',
+      { header: { alg: 'none' }, metadata: { id_token_signing_alg_values_supported: ['none'] } },
+    ],
+    [
+      'alg HS256',
+      { header: { alg: 'HS256' }, metadata: { id_token_signing_alg_values_supported: ['HS256'] } },
+    ],
+    ['a foreign key', { foreignKey: true }],
+    ['an unknown kid', { header: { kid: 'nobody' } }],
+    ['no ID token', { idToken: '' }],
+    ['an ID token that is none', { idToken: 'nonsense' }],
+    ['critical parts', { header: { crit: ['x'], x: 1 } }],
+  ])('refuses an ID token with %s', async (_what, lies) => {
+    one.lies = lies
+    const who = visitor()
+    const back = await signIn(who)
+    expect([back.status, who.cookies.size, seen.length]).toEqual([401, 0, 0])
+    expect(await back.json()).toMatchObject({ error: 'Signing in did not succeed.' })
+  })
+
+  it('takes times that are off by half a minute', async () => {
+    one.lies = { claims: { exp: Math.floor(Date.now() / 1000) - 20 } }
+    expect((await signIn()).status).toBe(302)
+  })
+
+  it('takes a code once, and a transaction once, also fifty at a time and with a copied cookie', async () => {
+    const who = visitor()
+    const page = await who.goTo('/signin/one?to=/me')
+    const path = `/signin/one/callback${one.allow(page)}`
+    const cookie = [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const race = await Promise.all(
+      Array.from({ length: 50 }, () => visitor().get(path, { cookie })),
+    )
+    const statuses = race.map(({ status }) => status)
+    expect(statuses.filter((status) => status === 302)).toHaveLength(1)
+    expect(statuses.filter((status) => status === 400)).toHaveLength(49)
+    expect(seen).toHaveLength(1)
+    const again = one.allow(page)
+    expect((await visitor().get(`/signin/one/callback${again}`, { cookie })).status).toBe(400)
+  })
+
+  it('counts a failed return as used', async () => {
+    const who = visitor()
+    const page = await who.goTo('/signin/one?to=/me')
+    const cookie = [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const query = new URLSearchParams(one.allow(page))
+    query.set('code', 'guess')
+    expect((await visitor().get(`/signin/one/callback?${query}`, { cookie })).status).toBe(401)
+    const path = `/signin/one/callback${one.allow(page)}`
+    expect((await visitor().get(path, { cookie })).status).toBe(400)
+  })
+
+  it.each([
+    ['without a cookie', (query: URLSearchParams) => query, false],
+    [
+      'with another state',
+      (query: URLSearchParams) => (query.set('state', 'x'.repeat(31)), query),
+      true,
+    ],
+    ['with a state twice', (query: URLSearchParams) => (query.append('state', 'x'), query), true],
+    ['without a state', (query: URLSearchParams) => (query.delete('state'), query), true],
+    [
+      'with __proto__ as its state',
+      (query: URLSearchParams) => (query.set('state', '__proto__'), query),
+      true,
+    ],
+    [
+      'with a huge state',
+      (query: URLSearchParams) => (query.set('state', 'x'.repeat(6000)), query),
+      true,
+    ],
+  ])('refuses a return %s', async (_what, change, sends) => {
+    const who = visitor()
+    const page = await who.goTo('/signin/one?to=/me')
+    const query = change(new URLSearchParams(one.allow(page)))
+    const back = await (sends ? who : visitor()).get(`/signin/one/callback?${query}`)
+    expect([back.status, seen.length]).toEqual([400, 0])
+  })
+
+  it.each([
+    [
+      'with another issuer',
+      (query: URLSearchParams) => (query.set('iss', 'http://127.0.0.1:1'), query),
+    ],
+    ['without one', (query: URLSearchParams) => (query.delete('iss'), query)],
+    ['with two codes', (query: URLSearchParams) => (query.append('code', 'x'), query)],
+    ['without a code', (query: URLSearchParams) => (query.delete('code'), query)],
+    ['with an ID token beside it', (query: URLSearchParams) => (query.set('id_token', 'x'), query)],
+  ])('refuses a return %s', async (_what, change) => {
+    const who = visitor()
+    const page = await who.goTo('/signin/one?to=/me')
+    const query = change(new URLSearchParams(one.allow(page)))
+    const back = await who.get(`/signin/one/callback?${query}`)
+    expect([back.status, seen.length]).toEqual([401, 0])
+  })
+
+  it('takes no answer of one provider for that of another', async () => {
+    const who = visitor()
+    const page = await who.goTo('/signin/one?to=/me')
+    expect((await who.get(`/signin/two/callback${one.allow(page)}`)).status).toBe(400)
+    // Two says that its page is that of one: its own address is where the code would go.
+    two.lies = { metadata: { authorization_endpoint: `${one.issuer}/authorize` } }
+    const other = await who.goTo('/signin/two?to=/me')
+    const query = new URLSearchParams(one.allow(other))
+    expect((await who.get(`/signin/two/callback?${query}`)).status).toBe(401)
+    expect(seen).toHaveLength(0)
+  })
+
+  it('has ten sign-ins side by side, and the oldest of more go', async () => {
+    const who = visitor()
+    const pages: string[] = []
+    for (let tab = 0; tab < 10; tab++) pages.push(await who.goTo(`/signin/one?to=/me%3Ftab=${tab}`))
+    for (const [tab, page] of pages.slice(1).entries()) {
+      const back = await who.get(`/signin/one/callback${one.allow(page)}`)
+      expect([back.status, back.headers.get('location')]).toEqual([302, `/me?tab=${tab + 1}`])
+    }
+    const more: string[] = []
+    for (let tab = 0; tab < 12; tab++) more.push(await who.goTo('/signin/one'))
+    expect([...who.cookies.keys()].filter((name) => name.startsWith('app_signin'))).toHaveLength(10)
+    expect((await who.get(`/signin/one/callback${one.allow(more[0] ?? '')}`)).status).toBe(400)
+    expect((await who.get(`/signin/one/callback${one.allow(more[11] ?? '')}`)).status).toBe(302)
+  })
+
+  it.each([
+    ['/me?a=1&b=2#x', '/me?a=1&b=2#x'],
+    ['/caf%C3%A9', '/caf%C3%A9'],
+    ...[
+      '//evil.example',
+      '/\\evil.example',
+      '/%5cevil.example',
+      '/%5Cevil',
+      '/%2fevil',
+      '/%09/evil',
+    ].map((to) => [to, '/'] as const),
+    ...[
+      'https:evil.example',
+      'https://evil.example',
+      'javascript:alert(1)',
+      'evil',
+      '',
+      ' /me',
+    ].map((to) => [to, '/'] as const),
+    ...[
+      '/a/../..//x',
+      '/.//evil',
+      '/a/..//evil.example',
+      '/\t/evil',
+      '/a\r\nSet-Cookie: a=b',
+      '/a\0b',
+    ].map((to) => [to, '/'] as const),
+    ...['/%255cevil', '/\u2028x', '/@evil.example'].map(
+      (to) => [to, to === '/@evil.example' ? to : '/'] as const,
+    ),
+    [`/${'a'.repeat(2000)}`, '/'],
+  ])('goes on to %j as %j', async (to, where) => {
+    const back = await signIn(visitor(), { to })
+    expect([back.status, back.headers.get('location')]).toEqual([302, where])
+  })
+
+  it('goes to / where `to` comes twice', async () => {
+    const who = visitor()
+    const page = await who.goTo('/signin/one?to=/me&to=/other')
+    const back = await who.get(`/signin/one/callback${one.allow(page)}`)
+    expect(back.headers.get('location')).toBe('/')
+  })
+
+  it('leads back with error=access_denied where the user has said no', async () => {
+    const who = visitor()
+    const { state } = one.read(await who.goTo('/signin/one?to=/me%3Fa=1'))
+    const said = new URLSearchParams({ error: 'access_denied', state, iss: one.issuer })
+    const back = await who.get(`/signin/one/callback?${said}`)
+    expect([back.status, back.headers.get('location')]).toEqual([
+      302,
+      '/me?a=1&error=access_denied',
+    ])
+    expect(who.cookies.size).toBe(0)
+    // The same again is nobody's.
+    expect((await who.get(`/signin/one/callback?${said}`)).status).toBe(400)
+  })
+
+  it.each([
+    ['login_required', 401],
+    ['temporarily_unavailable', 503],
+    ['<script>alert(1)</script>', 401],
+  ])('shows nothing of what the provider writes beside %s', async (error, status) => {
+    const who = visitor()
+    const { state } = one.read(await who.goTo('/signin/one'))
+    const description = '"><img src=x onerror=alert(1)>'
+    const said = new URLSearchParams({
+      error,
+      error_description: description,
+      error_uri: 'http://evil',
+      state,
+      iss: one.issuer,
+    })
+    const back = await who.get(`/signin/one/callback?${said}`, { accept: 'text/html' })
+    const text = await back.text()
+    expect(back.status).toBe(status)
+    expect(back.headers.get('content-type')).toContain('text/html')
+    expect(back.headers.get('content-security-policy')).toContain("default-src 'none'")
+    for (const part of ['alert', 'onerror', 'evil', error]) expect(text).not.toContain(part)
+    expect(lines.join('\n')).not.toContain('alert(1)')
+  })
+})
+
+describe('what the application says', () => {
+  it.each<[string, () => unknown, number]>([
+    ['null', () => null, 403],
+    ['an HttpError', () => Promise.reject(new HttpError(409, 'Twice <b>.')), 409],
+    ['nothing', () => undefined, 500],
+    ['a text', () => '7', 500],
+    ['a list', () => ['7'], 500],
+    ['no subject', () => ({}), 500],
+    ['a number as subject', () => ({ sub: 7 }), 500],
+    [
+      'an error',
+      () => {
+        throw new Error('no')
+      },
+      500,
+    ],
+  ])('%s is answered with its status', async (_what, give, status) => {
+    answer = give
+    const who = visitor()
+    const back = await signIn(who)
+    expect([back.status, who.cookies.size]).toEqual([status, 0])
+    const page = await who.goTo('/signin/one')
+    const shown = await who.get(`/signin/one/callback${one.allow(page)}`, { accept: 'text/html' })
+    expect(shown.status).toBe(status)
+    if (status < 500) expect(await shown.text()).not.toContain('<b>')
+  })
+
+  it('gets the e-mail to link by only where it was verified and the option says so', async () => {
+    const email = 'Ada@Example.com'
+    const links: unknown[] = []
+    answer = ({ link }) => (links.push(link), { sub: '7' })
+    for (const email_verified of [true, false, 'true', 1, undefined]) {
+      one.lies = { claims: { email, email_verified } }
+      await signIn()
+    }
+    expect(links).toEqual(['ada@example.com', null, null, null, null])
+    const who = visitor()
+    await who.get(`/signin/two/callback${two.allow(await who.goTo('/signin/two'))}`)
+    expect(seen.at(-1)).toMatchObject({ link: null, claims: { email, email_verified: true } })
+  })
+})
+
+describe('a provider that is away', () => {
+  const down = (response: { destroy(): void }): void => {
+    response.destroy()
+  }
+
+  it.each([
+    ['discovery', { discovery: down }],
+    ['discovery with 500', { discovery: (response) => void response.writeHead(500).end() }],
+    [
+      'discovery that redirects',
+      {
+        discovery: (response) =>
+          void response.writeHead(302, { location: 'http://127.0.0.1:1/' }).end(),
+      },
+    ],
+    ['discovery of another', { metadata: { issuer: 'http://127.0.0.1:1' } }],
+    [
+      'discovery that is no JSON',
+      {
+        discovery: (response) =>
+          void response.writeHead(200, { 'content-type': 'application/json' }).end('<'),
+      },
+    ],
+    [
+      'discovery without end',
+      {
+        discovery: (response) => {
+          response.writeHead(200, { 'content-type': 'application/json' })
+          const more = (): void => {
+            if (!response.destroyed) response.write('x'.repeat(65_536), () => setImmediate(more))
+          }
+          more()
+        },
+      },
+    ],
+    ['a token endpoint that is down', { token: down }],
+    ['a token endpoint with 503', { token: (response) => void response.writeHead(503).end() }],
+    ['keys that are away', { keys: down }],
+  ] satisfies [string, LyingProvider['lies']][])(
+    '%s is 503 with Retry-After',
+    async (_what, lies) => {
+      const who = visitor()
+      const page =
+        'discovery' in lies || 'metadata' in lies ? undefined : await who.goTo('/signin/one')
+      one.lies = lies
+      const back = await (page === undefined
+        ? who.get('/signin/one')
+        : who.get(`/signin/one/callback${one.allow(page)}`))
+      expect([back.status, back.headers.get('retry-after')]).toEqual([503, '10'])
+      expect(seen).toHaveLength(0)
+    },
+  )
+})
+
+it('keeps codes, tokens and secrets out of the log', async () => {
+  const who = visitor()
+  await signIn(who)
+  await signIn(visitor(), { back: '?code=code-secret-code&state=nobody' })
+  const all = lines.join('\n')
+  expect(all).toContain('debug')
+  const [token] = [...who.cookies.values()]
+  const isHeld = [
+    ...one.exchanges.flatMap(({ body }) =>
+      [...body.values()].filter(
+        (text) => text.length > 15 && !text.startsWith('http') && text !== 'authorization_code',
+      ),
+    ),
+    token ?? '',
+    'code-secret-code',
+  ].filter((text) => all.includes(text))
+  expect(isHeld).toEqual([])
+})

@@ -1,0 +1,39 @@
+/** A browser as far as a sign-in needs one: it keeps cookies as browsers do, and follows nothing by itself. */
+export class Visitor {
+  readonly cookies = new Map<string, string>()
+  readonly #home: string
+
+  constructor(home: string) {
+    this.#home = home
+  }
+
+  async get(path: string, headers: Record<string, string> = {}): Promise<Response> {
+    return this.#ask(path, { headers })
+  }
+
+  async post(path: string, headers: Record<string, string> = {}): Promise<Response> {
+    return this.#ask(path, { method: 'POST', headers })
+  }
+
+  /** @returns where it was sent */
+  async goTo(path: string): Promise<string> {
+    const answer = await this.get(path)
+    return answer.headers.get('location') ?? `${answer.status}`
+  }
+
+  async #ask(
+    path: string,
+    init: { readonly method?: string; readonly headers: Readonly<Record<string, string>> },
+  ): Promise<Response> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const headers = { ...(cookie === '' ? {} : { cookie }), ...init.headers }
+    const answer = await fetch(new URL(path, this.#home), { ...init, headers, redirect: 'manual' })
+    for (const line of answer.headers.getSetCookie()) {
+      const [pair = ''] = line.split(';')
+      const name = pair.slice(0, pair.indexOf('='))
+      if (/max-age=0/i.test(line)) this.cookies.delete(name)
+      else this.cookies.set(name, pair.slice(name.length + 1))
+    }
+    return answer
+  }
+}
