@@ -10,6 +10,7 @@ import {
   type Engine,
   type Runner,
   type Statement,
+  type Values,
   type Wanted,
 } from './contract/engine.js'
 import { changes } from './contract/statement.js'
@@ -29,11 +30,7 @@ export class ClientWrites implements Runner {
     this.#inTurn = inTurn
   }
 
-  run<W extends Wanted>(
-    statement: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
     const work = (): Later<Answers[W]> => this.#inner.run(statement, values, wanted)
     const writing = this.#writing
     if (!changes(statement)) return this.#inTurn(work, false)

@@ -12,6 +12,7 @@ import type {
   SchemaChangeOptions,
   Statement,
   TransactionRunner,
+  Values,
   Wanted,
 } from './contract/engine.js'
 
@@ -57,11 +58,7 @@ export abstract class EngineLayer implements Engine {
     return this.inner.isReadOnly === true
   }
 
-  abstract run<W extends Wanted>(
-    statement: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Later<Answers[W]>
+  abstract run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]>
 
   begin(options?: BeginOptions): Promise<TransactionRunner> {
     return this.inner.begin(options)

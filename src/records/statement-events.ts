@@ -13,6 +13,7 @@ import type {
   Runner,
   Statement,
   TransactionRunner,
+  Values,
   Wanted,
 } from '../engines/contract/engine.js'
 import { EngineLayer } from '../engines/engine-layer.js'
@@ -87,11 +88,7 @@ class ToldRunner<R extends Runner> implements Runner {
     this.teller = teller
   }
 
-  run<W extends Wanted>(
-    statement: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
     return this.teller.run(this.inner, statement, values, wanted)
   }
 }
@@ -130,11 +127,7 @@ export class ToldEngine extends EngineLayer {
       }
   }
 
-  run<W extends Wanted>(
-    statement: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
     return this.#teller.run(this.inner, statement, values, wanted)
   }
 

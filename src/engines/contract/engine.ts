@@ -45,13 +45,12 @@ export type { Around, InsertCopy, InsertLists } from './insert-sql.js'
 
 export type Row = readonly unknown[]
 
+/** Of the placeholders, in their order. */
+export type Values = readonly unknown[]
+
 /** Runs statements. What goes wrong is an `EngineFault`, thrown at once or later. */
 export interface Runner {
-  run<W extends Wanted>(
-    statement: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Later<Answers[W]>
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]>
 }
 
 /** What may be wanted of a statement's answer. */
@@ -199,7 +198,7 @@ export interface Dialect {
   /** The command that makes its backups, where the engine does not. */
   readonly backup?: string
   /** The family of Kysely's compiler, for what repositories do not do. */
-  readonly kysely: 'Sqlite' | 'Postgres' | 'Mysql'
+  readonly kysely: 'Sqlite' | 'Postgres'
   /** A statement costs no journey: rows are inserted one by one. */
   readonly isLocal: boolean
   /** Absent where they are inserted by one list of all values. */

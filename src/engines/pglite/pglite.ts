@@ -24,6 +24,7 @@ import {
   type SchemaChangeOptions,
   type Statement,
   type TransactionRunner,
+  type Values,
   type Wanted,
 } from '../contract/engine.js'
 import { ownScript } from '../contract/statement.js'
@@ -160,11 +161,7 @@ class PgliteRunner implements Runner {
     this.#database = database
   }
 
-  async run<W extends Wanted>(
-    { sql }: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Promise<Answers[W]> {
+  async run<W extends Wanted>({ sql }: Statement, values: Values, wanted: W): Promise<Answers[W]> {
     try {
       if (wanted === 'nothing') {
         await this.#database.exec(sql)
@@ -211,11 +208,7 @@ class PgliteEngine implements Engine {
     this.#turn = new Turn(patience)
   }
 
-  run<W extends Wanted>(
-    statement: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Promise<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Promise<Answers[W]> {
     return this.#alone(() => this.#runner.run(statement, values, wanted))
   }
 

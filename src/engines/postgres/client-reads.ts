@@ -5,7 +5,14 @@
  * Source: PostgreSQL, Frontend/Backend Protocol, Canceling Requests in Progress.
  */
 import type { Later } from '../../core/later.js'
-import type { Answers, ClientReading, Runner, Statement, Wanted } from '../contract/engine.js'
+import type {
+  Answers,
+  ClientReading,
+  Runner,
+  Statement,
+  Values,
+  Wanted,
+} from '../contract/engine.js'
 import { boundOf, changes } from '../contract/statement.js'
 import { Call, type CallOwner } from './call.js'
 import { overFault, toPostgresFault } from './faults.js'
@@ -73,11 +80,7 @@ export class ClientReads implements Runner, CallOwner, TurnTaker {
     }
   }
 
-  run<W extends Wanted>(
-    statement: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
     if (changes(statement)) return this.#parts.engine.run(statement, values, wanted)
     if (this.isOver) return Promise.reject(overFault())
     const call = new Call(statement, values, wanted, this)

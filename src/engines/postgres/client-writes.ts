@@ -6,7 +6,7 @@
 import { lateFault } from '../client-writes.js'
 import type { Later } from '../../core/later.js'
 import type { ClientWriting, UnderWay } from '../contract/client-writing.js'
-import type { Answers, Runner, Statement, Wanted } from '../contract/engine.js'
+import type { Answers, Runner, Statement, Values, Wanted } from '../contract/engine.js'
 import { changes } from '../contract/statement.js'
 import { Call, type CallOwner } from './call.js'
 import { toPostgresFault } from './faults.js'
@@ -31,11 +31,7 @@ export class ClientWrites implements Runner {
     this.#parts = parts
   }
 
-  run<W extends Wanted>(
-    statement: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
     const writing = this.#writing
     if (!changes(statement)) return this.#parts.engine.run(statement, values, wanted)
     if (writing.late) return Promise.reject(lateFault())

@@ -3,7 +3,13 @@
  * Pipelining.
  */
 import { lateFault } from '../client-writes.js'
-import { EngineFault, type Answers, type Statement, type Wanted } from '../contract/engine.js'
+import {
+  EngineFault,
+  type Answers,
+  type Statement,
+  type Values,
+  type Wanted,
+} from '../contract/engine.js'
 import type { ClientWriting, UnderWay } from '../contract/client-writing.js'
 import type { OrderedRunner } from '../contract/ordered-runner.js'
 import { Call, type CallOwner } from './call.js'
@@ -28,11 +34,7 @@ export class OrderedStatements implements OrderedRunner, CallOwner, UnderWay {
     writing?.begun(this)
   }
 
-  run<W extends Wanted>(
-    statement: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Promise<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Promise<Answers[W]> {
     const connection = this.#connection
     if (this.#writing?.late === true) return Promise.reject(lateFault())
     const isKept = wanted !== 'all' && !connection.names.isPooled

@@ -19,6 +19,7 @@ import type {
   Runner,
   SchemaChangeOptions,
   TransactionRunner,
+  Values,
   Wanted,
 } from '../contract/engine.js'
 import { ownQuestion, isBrief } from '../contract/statement.js'
@@ -169,11 +170,7 @@ class PostgresEngine implements Engine, CallOwner {
     return new ClientWrites(writing, this.#writeParts)
   }
 
-  run<W extends Wanted>(
-    statement: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Promise<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Promise<Answers[W]> {
     const call = new Call(statement, values, wanted, this)
     const answer = call.answer<Answers[W]>()
     if (isBrief(statement)) this.#brief.read(call)

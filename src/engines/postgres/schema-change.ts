@@ -12,12 +12,12 @@ import {
   type Answers,
   type Runner,
   type Statement,
+  type Values,
   type Wanted,
 } from '../contract/engine.js'
 import type { Client, Driver } from './driver.js'
 import { isLockTimeout } from './faults.js'
 import type { PostgresOptions } from './options.js'
-import { RowLease } from './row-lease.js'
 import { endSession, openSession, runOn, scriptOn, type Session } from './session.js'
 
 export type SchemaWork<T> = (runner: Runner) => Promise<T>
@@ -41,36 +41,14 @@ export async function changePostgresSchema<T>(
   atomic: boolean,
 ): Promise<T> {
   const patience = new Patience(options)
-  if (options.locks !== 'row') return changeInTurn(driver, options, { work, atomic, patience })
-  const lease = await RowLease.take(driver, options, (who) => patience.wait(who))
-  try {
-    return await changeInTurn(driver, options, { work, atomic, patience, lease })
-  } finally {
-    await lease.release()
-  }
-}
-
-interface Change<T> {
-  readonly work: SchemaWork<T>
-  readonly atomic: boolean
-  readonly patience: Patience
-  /** The lock, if it is a row; absent if the transaction holds it. */
-  readonly lease?: RowLease
-}
-
-async function changeInTurn<T>(
-  driver: Driver,
-  options: PostgresOptions,
-  { work, atomic, patience, lease }: Change<T>,
-): Promise<T> {
+  const lock = options.locks === 'row' ? rowLock : advisoryLock
   for (;;) {
     const session = await openSession(driver, options, { applicationName })
     try {
-      await begin(session.client, patience, lease)
+      await begin(session.client, patience, lock)
       const result = await (atomic
         ? work(new SessionRunner(session.client))
         : beside(session, await openSession(driver, options, { applicationName }), work, patience))
-      await lease?.assertHeld()
       await scriptOn(session.client, 'commit')
       return result
     } catch (error) {
@@ -82,33 +60,57 @@ async function changeInTurn<T>(
   }
 }
 
+/** What one transaction holds at a time. */
+interface Lock {
+  /** Makes sure that it is there. */
+  readonly prepare?: (client: Client) => Promise<void>
+  /** A query that answers true for the one that has it from now on, and waits for nobody. */
+  readonly take: string
+  /** A query for the processes that have it. */
+  readonly holders?: string
+}
+
+/** Locks of this number in other databases of the server are others' business. */
+const advisoryLock: Lock = {
+  take: `select pg_try_advisory_xact_lock(${schemaLock})`,
+  holders: `select l.pid, a.application_name from pg_locks l left join pg_stat_activity a on a.pid = l.pid
+    where l.locktype = 'advisory' and l.classid = 0 and l.objid = ${schemaLock} and l.objsubid = 1 and l.granted
+      and l.database = (select oid from pg_database where datname = current_database())`,
+}
+
+/** For servers without advisory locks: the only row of a table. */
+const rowLock: Lock = {
+  take: 'select true from filigree_schema_lock for update skip locked',
+  prepare: async (client) => {
+    const make = `create table if not exists filigree_schema_lock (place integer primary key);
+      insert into filigree_schema_lock values (1) on conflict do nothing`
+    // Two processes that make it at once conflict; afterwards it is there.
+    await scriptOn(client, make).catch(() => scriptOn(client, make))
+  },
+}
+
 /** Opens the transaction that holds the lock. */
-async function begin(client: Client, patience: Patience, lease?: RowLease): Promise<void> {
+async function begin(client: Client, patience: Patience, lock: Lock): Promise<void> {
+  await lock.prepare?.(client)
   // The process must see what others have changed while it waited.
   await scriptOn(
     client,
     `begin isolation level read committed; set local statement_timeout = 0;
      set local idle_in_transaction_session_timeout = 0; set local lock_timeout = ${patience.lockTimeout}`,
   )
-  if (lease !== undefined) return
-  const take = `select pg_try_advisory_xact_lock(${schemaLock})`
   // It tries repeatedly: `create index concurrently` waits for statements that wait for a lock.
   for (;;) {
-    const [row] = (await runOn(client, take, [])).rows
+    const [row] = (await runOn(client, lock.take, [])).rows
     if (row?.[0] === true) return
     await patience.wait(async () => {
-      const { rows } = await runOn(client, holders, [])
+      if (lock.holders === undefined) return ''
+      const { rows } = await runOn(client, lock.holders, [])
       return rows
         .map(([pid, name]) => `process ${String(pid)} of the server (${String(name)})`)
         .join(', ')
     })
   }
 }
-
-/** Locks of this number in other databases of the server are others' business. */
-const holders = `select l.pid, a.application_name from pg_locks l left join pg_stat_activity a on a.pid = l.pid
-    where l.locktype = 'advisory' and l.classid = 0 and l.objid = ${schemaLock} and l.objsubid = 1 and l.granted
-      and l.database = (select oid from pg_database where datname = current_database())`
 
 /** Runs work whose statements are committed one by one, while the first session's transaction holds the lock. */
 async function beside<T>(
@@ -182,7 +184,8 @@ class Patience {
     if (isOver || waited >= this.#told + nextWord) {
       const who = await readHolders()
       if (isOver) throw locked(`held by ${who || 'another process'}`, this.#patience)
-      this.#tell(waited, `another process changes the schema: ${who}`)
+      const which = who || 'the server does not say which'
+      this.#tell(waited, `another process changes the schema: ${which}`)
     }
     await setTimeout(50)
   }
@@ -226,7 +229,7 @@ class SessionRunner implements Runner {
 
   async run<W extends Wanted>(
     statement: Statement,
-    values: readonly unknown[],
+    values: Values,
     wanted: W,
   ): Promise<Answers[W]> {
     if (wanted === 'nothing') {

@@ -12,7 +12,7 @@ export interface ServerTraits {
   readonly isReadOnly: boolean
   /** How processes hear of each other's changes: by NOTIFY, or by polling a table. */
   readonly listen: Listening
-  /** What locks the schema: an advisory lock of the server, or a row with an expiry time. */
+  /** What locks the schema: an advisory lock of the server, or a row that is held. */
   readonly locks: Locking
   /** It accepts rows by `copy … from stdin`, and tells for which tables. */
   readonly copies: boolean

@@ -7,6 +7,7 @@ import {
   type Answers,
   type Statement,
   type TransactionRunner,
+  type Values,
   type Wanted,
 } from '../contract/engine.js'
 import { ownScript } from '../contract/statement.js'
@@ -55,11 +56,7 @@ export class PostgresTransaction implements TransactionRunner, CallOwner, UnderW
     }
   }
 
-  run<W extends Wanted>(
-    statement: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Promise<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Promise<Answers[W]> {
     if (this.#isOver) return Promise.reject(new EngineFault('other', 'The transaction is over.'))
     if (this.#isCancelled && statement.sql !== 'rollback') return Promise.reject(lateFault())
     const isKept = wanted !== 'all' && !this.#connection.names.isPooled

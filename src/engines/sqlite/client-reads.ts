@@ -10,6 +10,7 @@ import {
   type Row,
   type Runner,
   type Statement,
+  type Values,
   type Wanted,
 } from '../contract/engine.js'
 import { changes } from '../contract/statement.js'
@@ -37,11 +38,7 @@ export class SqliteClientReads implements Runner {
     this.#parts = parts
   }
 
-  run<W extends Wanted>(
-    statement: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
     const length = isOfRows(wanted) ? this.#lengthOf(statement, values) : 'short'
     if (length === 'short') return this.#parts.engine.run(statement, values, wanted)
     const rows = this.#read(statement, values, length)

@@ -18,6 +18,7 @@ import {
   type Runner,
   type Statement,
   type TransactionRunner,
+  type Values,
   type Wanted,
 } from '../contract/engine.js'
 import { ownQuestion, changes } from '../contract/statement.js'
@@ -106,11 +107,7 @@ class SqliteEngine implements Engine {
     }
   }
 
-  run<W extends Wanted>(
-    statement: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
     return this.#run(changes(statement), () => this.#main.run(statement, values, wanted))
   }
 

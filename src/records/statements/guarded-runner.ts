@@ -3,7 +3,7 @@
  * back: PostgreSQL itself behaves so, but SQLite would continue with half of the work.
  */
 import { attempt, type Later } from '../../core/later.js'
-import type { Answers, Runner, Statement, Wanted } from '../../engines/contract/engine.js'
+import type { Answers, Runner, Statement, Values, Wanted } from '../../engines/contract/engine.js'
 
 export class GuardedRunner implements Runner {
   /** Runs statements even after a failure. */
@@ -15,11 +15,7 @@ export class GuardedRunner implements Runner {
     this.inner = inner
   }
 
-  run<W extends Wanted>(
-    statement: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
     this.assertWhole()
     return attempt(() => this.inner.run(statement, values, wanted), this.#fail)
   }

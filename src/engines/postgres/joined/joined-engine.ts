@@ -21,6 +21,7 @@ import type {
   Row,
   Runner,
   Statement,
+  Values,
   Wanted,
 } from '../../contract/engine.js'
 import type { Later } from '../../../core/later.js'
@@ -152,11 +153,7 @@ abstract class JoiningRunner implements Runner, Caller, WriteCaller {
     this.queues = queues
   }
 
-  run<W extends Wanted>(
-    statement: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
     return this.queues.run(statement, values, wanted, this)
   }
 }
@@ -201,7 +198,7 @@ class JoiningWrites extends JoiningRunner {
 
   override run<W extends Wanted>(
     statement: Statement,
-    values: readonly unknown[],
+    values: Values,
     wanted: W,
   ): Later<Answers[W]> {
     if (this.writing.late && changes(statement)) throw lateFault()
@@ -230,11 +227,7 @@ export class JoinedEngine extends EngineLayer implements Caller, WriteCaller {
     return this.inner
   }
 
-  run<W extends Wanted>(
-    statement: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
     return this.#queues.run(statement, values, wanted, this)
   }
 

@@ -18,6 +18,7 @@ import {
   type SchemaChangeOptions,
   type Statement,
   type TransactionRunner,
+  type Values,
   type Wanted,
 } from '../../contract/engine.js'
 import { writesOn } from '../../client-writes.js'
@@ -63,7 +64,7 @@ export class AbsentPrimary implements Engine {
 
   async run<W extends Wanted>(
     statement: Statement,
-    values: readonly unknown[],
+    values: Values,
     wanted: W,
   ): Promise<Answers[W]> {
     return (await this.#primary()).run(statement, values, wanted)

@@ -13,6 +13,7 @@ import {
   type Runner,
   type Statement,
   type TransactionRunner,
+  type Values,
   type Wanted,
 } from '../../contract/engine.js'
 import { changes, concernsOwnTable } from '../../contract/statement.js'
@@ -38,11 +39,7 @@ class Routes implements Runner {
     this.#on = on
   }
 
-  run<W extends Wanted>(
-    statement: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Promise<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Promise<Answers[W]> {
     const ask: Ask<Answers[W]> = async (runner) => runner.run(statement, values, wanted)
     const isOwn = concernsOwnTable(statement)
     if (changes(statement)) return isOwn ? ask(this.#primary) : this.#write(ask)
@@ -143,11 +140,7 @@ export class ReplicatedEngine extends EngineLayer {
     this.parameterTypes = undefined
   }
 
-  run<W extends Wanted>(
-    statement: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Promise<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Promise<Answers[W]> {
     return this.#routes.run(statement, values, wanted)
   }
 
@@ -193,11 +186,7 @@ class MarkedTransaction implements TransactionRunner {
     this.#wrote = wrote
   }
 
-  run<W extends Wanted>(
-    statement: Statement,
-    values: readonly unknown[],
-    wanted: W,
-  ): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
     if (changes(statement)) this.#hasWritten = true
     return this.#inner.run(statement, values, wanted)
   }
