@@ -3,15 +3,11 @@ import { existsSync } from 'node:fs'
 import { mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { planApplication } from '../bootstrap/plan-application.js'
-import {
-  backupProgram,
-  defaultUrl,
-  isLocalAddress,
-  readOnlyAddress,
-} from '../engines/engine-for-url.js'
+import { backupProgram, defaultUrl, readOnlyAddress } from '../engines/engine-for-url.js'
 import { createDatabase } from '../records/database.js'
 import type { Command } from './command.js'
 import { loadApplication } from './load-application.js'
+import { fileOf } from './open-database.js'
 import { pathInPackage } from './package-settings.js'
 import { readArguments } from './read-arguments.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
@@ -102,15 +98,6 @@ async function findAddress(module: string | undefined, terminal: Terminal): Prom
   }
   const { environment } = await planApplication(root, { ...options, logger: false })
   return environment.databaseUrl ?? defaultUrl
-}
-
-/** @returns undefined for a server's database, and one in memory */
-function fileOf(address: string, cwd: string): string | undefined {
-  if (!isLocalAddress(address)) return undefined
-  const path = address.slice(address.indexOf(':') + 1).split('?')[0] ?? ''
-  return path === '' || path.startsWith(':')
-    ? undefined
-    : resolve(cwd, path.replace(/^\/\/(?=\/)/, ''))
 }
 
 async function isSame(one: string, other: string): Promise<boolean> {

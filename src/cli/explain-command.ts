@@ -1,12 +1,11 @@
 /** `filigree explain`: what becomes of a request, without starting anything. */
 import { planApplication } from '../bootstrap/plan-application.js'
-import type { Database } from '../records/database.js'
 import { methods } from '../routing/route-table.js'
 import type { Command } from './command.js'
 import { explainOperation, isDocument, type ExplainedOperation } from './explain-graphql.js'
 import { explainRoute, type ExplainedRoute } from './explain-route.js'
 import { loadApplication } from './load-application.js'
-import { openDatabase } from './open-database.js'
+import { openForReading, type ReadDatabase } from './open-database.js'
 import { readArguments, readJsonObject } from './read-arguments.js'
 import { toTable } from './table-text.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
@@ -14,8 +13,8 @@ import { withoutPasswords } from './without-passwords.js'
 
 const usage = `filigree explain GET /items/7 | '{ items { id } }' [--as '{"sub":"7","roles":["admin"]}'] [--module module.js] [--json]
   Says which route answers, why others do not, and what stands between the request and its handler: gate, checks,
-  interceptors, rights. Of a GraphQL operation: its cost, its gate, and for queries the SQL with the database's plan,
-  for which it is run. No provider is made.
+  interceptors, rights. Of a GraphQL operation: its cost, its gate, and for queries the SQL with the database's plan;
+  for that it is run in a read-only transaction, which is rolled back. No provider is made.
   --as claims       what somebody with these claims gets; default: somebody without a token
   --json            the same as one object on standard output`
 
@@ -34,7 +33,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   const { module, options } = await loadApplication(values.module, terminal)
   const plan = await planApplication(module, { ...options, logger: false })
   if (request === undefined) {
-    const open = (): Promise<Database> => openDatabase(plan, options.database, terminal)
+    const open = (): Promise<ReadDatabase> => openForReading(plan, options.database, terminal)
     const operation = await explainOperation(plan, text, claims, open)
     const shown = values.json
       ? `${JSON.stringify(operation, null, 2)}\n`

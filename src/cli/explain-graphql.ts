@@ -3,11 +3,13 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { ApplicationPlan } from '../bootstrap/plan-application.js'
 import { silentLog } from '../core/log.js'
 import { DeclarationError } from '../errors/declaration-error.js'
+import { ownScript } from '../engines/contract/statement.js'
 import { Refusal } from '../graphql/operations.js'
 import type { Claims } from '../http/request.js'
 import type { Database } from '../records/database.js'
 import type { StatementEvent } from '../records/statement-events.js'
 import { describeAccess, judge } from './describe-access.js'
+import type { ReadDatabase } from './open-database.js'
 import { isQuestion, planStatement } from './plan-statement.js'
 import { UsageError } from './terminal.js'
 
@@ -22,7 +24,7 @@ export interface ExplainedOperation {
   readonly statements: readonly ExplainedStatement[]
   /** Messages of what is wrong with it, or of what the caller may not. */
   readonly errors: readonly string[]
-  /** Why there are no statements. */
+  /** How the statements were found, or why there are none. */
   readonly note?: string
 }
 
@@ -41,14 +43,14 @@ export function isDocument(text: string): boolean {
 }
 
 /**
- * @param open opens the application's database; it is asked for queries alone, which change nothing
+ * @param open opens the application's database; it is asked for queries alone, which cannot change anything there
  * @param claims of the caller; undefined: nobody
  */
 export async function explainOperation(
   plan: ApplicationPlan,
   text: string,
   claims: Claims | undefined,
-  open: () => Promise<Database>,
+  open: () => Promise<ReadDatabase>,
 ): Promise<ExplainedOperation> {
   const graphql = plan.graphql.main
   const [route] = graphql?.routes ?? []
@@ -75,23 +77,49 @@ export async function explainOperation(
   }
   const empty = { ...explained, statements: [], errors: [] }
   if (type !== 'query') return { ...empty, note: `A ${type} is not run, so its SQL is not known.` }
-  let database: Database
+  let opened: ReadDatabase
   try {
-    database = await open()
+    opened = await open()
   } catch (error) {
     const reason = reasonOf(error)
     return { ...empty, note: `Without its database the SQL is not known. ${reason}` }
   }
+  const { database } = opened
   try {
     const host = { database, log: silentLog, production: false, clock: plan.clock }
     graphql.bind({ ...host, closed: plan.authOptions.closed })
-    const { sent, errors } = await run(graphql, text, claims, database)
+    const { sent, errors } = await withoutTrace(opened, () => run(graphql, text, claims, database))
     const statements = []
     for (const sql of sent) statements.push({ sql, ...(await planStatement(database, sql)) })
-    return { ...explained, cost: found.cost({}), statements, errors }
+    return { ...explained, cost: found.cost({}), statements, errors, note: wasRun }
   } finally {
     await database.close()
   }
+}
+
+const readOnly = ownScript('set transaction read only')
+const wasRun = 'It was run as this caller in a read-only transaction, which was rolled back.'
+
+/** What it reads may come from functions of the database, and from code of the application. */
+async function withoutTrace<T>(
+  { database, isReadOnly }: ReadDatabase,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (isReadOnly) return work()
+  const done: T[] = []
+  const enough = new Error('rolled back')
+  const { engine } = database.context
+  try {
+    await database.transaction(async () => {
+      // What copies itself is a file, and was opened to be read; a server knows such transactions.
+      if (engine.backup === undefined) await database.runner().run(readOnly, [], 'nothing')
+      done.push(await work())
+      throw enough
+    })
+  } catch (error) {
+    if (error !== enough) throw error
+  }
+  return done[0] as T
 }
 
 function reasonOf(error: unknown): string {

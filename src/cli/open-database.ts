@@ -1,8 +1,16 @@
 /** Opens the database of an application without starting the application. */
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { toDatabaseOptions, type ClosedChoice } from '../bootstrap/storage.js'
 import type { planApplication } from '../bootstrap/plan-application.js'
 import { silentLog, type Log } from '../core/log.js'
 import { createDatabase, Database } from '../records/database.js'
+import {
+  defaultUrl,
+  emptyAddress,
+  isLocalAddress,
+  readOnlyAddress,
+} from '../engines/engine-for-url.js'
 import type { Terminal } from './terminal.js'
 
 type Plan = Pick<Awaited<ReturnType<typeof planApplication>>, 'records' | 'environment'>
@@ -25,6 +33,36 @@ export async function openDatabase(
         })
   for (const record of records) open.table(record)
   return open
+}
+
+export interface ReadDatabase {
+  readonly database: Database
+  /** Nothing can be written to it. */
+  readonly isReadOnly: boolean
+}
+
+/** To be read alone, where it is a file; one that is not there is not made. */
+export async function openForReading(
+  plan: Plan,
+  given: unknown,
+  terminal: Terminal,
+): Promise<ReadDatabase> {
+  const choice = given ?? plan.environment.databaseUrl ?? defaultUrl
+  const file = typeof choice === 'string' ? fileOf(choice, terminal.cwd) : undefined
+  if (typeof choice !== 'string' || file === undefined)
+    return { database: await openDatabase(plan, choice, terminal), isReadOnly: false }
+  const isThere = existsSync(file)
+  const address = isThere ? readOnlyAddress(choice) : emptyAddress
+  return { database: await openDatabase(plan, address, terminal), isReadOnly: isThere }
+}
+
+/** @returns undefined for a server's database, and one in memory */
+export function fileOf(address: string, cwd: string): string | undefined {
+  if (!isLocalAddress(address)) return undefined
+  const path = address.slice(address.indexOf(':') + 1).split('?')[0] ?? ''
+  return path === '' || path.startsWith(':')
+    ? undefined
+    : resolve(cwd, path.replace(/^\/\/(?=\/)/, ''))
 }
 
 /** Shows warnings, for example while it waits for a lock. */

@@ -12,6 +12,9 @@ export const inMemory = 'sqlite::memory:'
 /** The default address. */
 export const defaultUrl = 'sqlite:./data/app.db'
 
+/** A database in memory, for what needs one and none is there. */
+export const emptyAddress = 'sqlite::memory:'
+
 /**
  * @param url `sqlite:./data/app.db`, `sqlite::memory:`, `postgres://…`. Parameters of SQLite: `synchronous=full`,
  * `busyTimeout=5000`, `mode=ro`, `driver=node:sqlite`; of PostgreSQL: `connections=10`, `connectTimeout=5000`,

@@ -2,7 +2,7 @@
 import { copyEmittedType } from '../metadata/dialect.js'
 import type { Class } from '../metadata/note.js'
 import { addConstraint, isSent, readConstraints, type ValidatorNote } from './class-validator.js'
-import { fieldNotes, givenKey, ownRulesOnly, type FieldNote } from './field.js'
+import { fieldNotes, givenKey, madeOf, ownRulesOnly, type FieldNote } from './field.js'
 import { initialValues } from './instance.js'
 
 // Each signature spells out its result type: declarations of `class Login extends pick(…)` could not name it.
@@ -87,6 +87,7 @@ function derive(
   const initial = set.size === 0 ? undefined : initialValues(type)
   const Derivation = initial === undefined ? class {} : initialising(type, initial, set)
   Object.defineProperty(Derivation, 'name', { value: name })
+  madeOf.write(Derivation, type)
   for (const [member, note] of fieldNotes.readAll(type)) {
     if (!wanted.has(member)) continue
     fieldNotes.write(Derivation, member, loose.has(member) ? loosened(note) : note)

@@ -32,6 +32,9 @@ export const fieldNotes = createMemberNote<FieldNote>('field')
  */
 export const givenKey = createClassNote<boolean>('given key')
 
+/** The class that another was made of by `pick`, `omit` or `partial`: faults of its fields are told once, as that one's. */
+export const madeOf = createClassNote<Class>('made of')
+
 /** True on a class of changes: its rules about the whole object run elsewhere, on the row as it will be. */
 export const ownRulesOnly = createClassNote<boolean>('own rules only')
 

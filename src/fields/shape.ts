@@ -5,7 +5,7 @@ import { lineage, type Class } from '../metadata/note.js'
 import { transformedType } from './class-transformer.js'
 import { readConstraints, type Constraint } from './class-validator.js'
 import { meaningOf } from './constraint-meaning.js'
-import { fieldNotes, givenKey, type FieldNote, type TypeOf } from './field.js'
+import { fieldNotes, givenKey, madeOf, type FieldNote, type TypeOf } from './field.js'
 import { judgeField } from './field-faults.js'
 import { initialValues } from './instance.js'
 import { kindOf, type KindName } from './kinds/table.js'
@@ -111,9 +111,19 @@ interface DeclaredField {
   readonly initial: unknown
 }
 
+/** The class that people have written the field into. */
+function declarerOf(type: Class, name: string): Class {
+  if (madeOf.read(type) === undefined) return type
+  const note = fieldNotes.read(type, name)
+  const isIts = (made: Class): boolean => note !== undefined && fieldNotes.read(made, name) === note
+  const made = lineage(type).find((one) => madeOf.readOwn(one) !== undefined && isIts(one))
+  const source = made && madeOf.readOwn(made)
+  return source === undefined ? type : declarerOf(source, name)
+}
+
 function toField(given: DeclaredField, problems: Problem[]): ShapeField | undefined {
   const { type, name, note, constraints } = given
-  const where = `${type.name}.${name}`
+  const where = `${declarerOf(type, name).name}.${name}`
   const emitted = emittedFieldType(type, name)
   const typed = (): ReturnType<typeof transformedType> => transformedType(type, name)
   const judged = judgeField({ where, note, constraints, emitted, typed }, problems)

@@ -4,8 +4,8 @@ import { copyFile, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
-import { runCommand } from '../../src/cli/run-command.js'
 import { connect, Field, Record, type Database } from '../../src/index.js'
+import { runIn, type Outcome } from './run-in.js'
 
 @Record
 class Note {
@@ -24,15 +24,7 @@ afterEach(() => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-async function backup(...args: string[]) {
-  let [out, err] = ['', '']
-  const code = await runCommand(['backup', ...args], {
-    out: (text) => Promise.resolve(void (out += text)),
-    err: (text) => Promise.resolve(void (err += text)),
-    cwd: folder,
-  })
-  return { code, out, err }
-}
+const backup = (...args: string[]): Promise<Outcome> => runIn(folder, ['backup', ...args])
 
 const open = (file: string): Promise<Database> =>
   connect(`sqlite:${join(folder, file)}`, { records: [Note] })

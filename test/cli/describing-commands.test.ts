@@ -1,15 +1,17 @@
 /** `filigree routes`, `explain`, `token`, `keys`, and the style that all commands share. */
 import { generateKeyPairSync } from 'node:crypto'
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { Auth, bootstrap } from 'filigree'
+import { Auth, bootstrap, connect } from 'filigree'
 import type { ExplainedOperation } from '../../src/cli/explain-graphql.js'
 import type { ExplainedRoute } from '../../src/cli/explain-route.js'
-import { runCommand } from '../../src/cli/run-command.js'
 import { root } from '../openapi/command.js'
-import { AppModule } from './desk.js'
+import { startPostgres } from '../records/postgres-server.js'
+import { AppModule, Note } from './desk.js'
+import { runIn, type Outcome } from './run-in.js'
 
 const desk = join(root, 'test/cli/desk.ts')
 let folder: string
@@ -19,16 +21,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-async function run(...args: string[]) {
-  let out = ''
-  let err = ''
-  const code = await runCommand(args, {
-    out: (text) => Promise.resolve(void (out += text)),
-    err: (text) => Promise.resolve(void (err += text)),
-    cwd: folder,
-  })
-  return { code, out, err }
-}
+const run = (...args: string[]): Promise<Outcome> => runIn(folder, args)
 
 describe('filigree routes', () => {
   it('lists what the application answers, and to whom', async () => {
@@ -60,6 +53,11 @@ describe('filigree routes', () => {
     })
   })
 })
+
+async function makeTables(url: string): Promise<void> {
+  await using database = await connect({ url, records: [Note] })
+  await database.sync()
+}
 
 describe('filigree explain', () => {
   const explain = async (...args: string[]) => {
@@ -171,6 +169,49 @@ describe('filigree explain', () => {
     })
     const wrong = await ask('{ nots { id } }')
     expect(wrong).toMatchObject({ code: 1, errors: [expect.stringContaining('nots')] })
+  })
+
+  it('runs a query where nothing can be written, and makes no file', async () => {
+    const before = process.env.DATABASE_URL
+    const server = await startPostgres()
+    const steps: string[] = []
+    const heard = (event: unknown): void => {
+      const { kind, sql } = event as { readonly kind: string; readonly sql: string }
+      if (kind !== 'UNKNOWN') steps.push(kind === 'SCRIPT' ? sql : kind)
+    }
+    subscribe('filigree:statement', heard)
+    const explained = async (url: string): Promise<ExplainedOperation> => {
+      process.env.DATABASE_URL = url
+      steps.length = 0
+      const { out, err } = await run('explain', '{ notes { id } }', '--module', desk, '--json')
+      expect(err).toBe('')
+      return JSON.parse(out) as ExplainedOperation
+    }
+    try {
+      const url = await server.createDatabase()
+      await makeTables(url)
+      expect(await explained(url)).toMatchObject({
+        statements: [{ sql: expect.stringContaining('from "note"') }],
+        errors: [],
+        note: expect.stringContaining('read-only transaction, which was rolled back'),
+      })
+      const from = steps.indexOf('BEGIN')
+      expect(steps.slice(from, from + 4)).toEqual([
+        ...['BEGIN', 'set transaction read only', 'SELECT', 'ROLLBACK'],
+      ])
+      const file = join(folder, 'none.db')
+      expect((await explained(`sqlite:${file}`)).statements).toHaveLength(1)
+      await expect(stat(file)).rejects.toThrow('ENOENT')
+      await makeTables(`sqlite:${file}`)
+      const { mtimeMs } = await stat(file)
+      expect(await explained(`sqlite:${file}`)).toMatchObject({ statements: [{}], errors: [] })
+      expect((await stat(file)).mtimeMs).toBe(mtimeMs)
+    } finally {
+      unsubscribe('filigree:statement', heard)
+      if (before === undefined) delete process.env.DATABASE_URL
+      else process.env.DATABASE_URL = before
+      await server.close()
+    }
   })
 
   it('writes the same for people', async () => {

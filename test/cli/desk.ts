@@ -44,7 +44,7 @@ class ItemController {
 }
 
 @Record({ mutations: 'editor' })
-class Note {
+export class Note {
   @Field('id') id!: number
   @Field('string') text!: string
 }

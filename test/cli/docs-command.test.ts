@@ -1,16 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
-import { runCommand } from '../../src/cli/run-command.js'
+import { runIn, type Outcome } from './run-in.js'
 
-async function run(...args: string[]) {
-  let out = ''
-  let err = ''
-  const code = await runCommand(['docs', ...args], {
-    out: (text) => Promise.resolve(void (out += text)),
-    err: (text) => Promise.resolve(void (err += text)),
-    cwd: process.cwd(),
-  })
-  return { code, out, err }
-}
+const run = (...args: string[]): Promise<Outcome> => runIn(process.cwd(), ['docs', ...args])
 
 describe('filigree docs', () => {
   it('lists the pages with their titles, without those for maintainers', async () => {

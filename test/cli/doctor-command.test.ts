@@ -5,13 +5,13 @@ import { join } from 'node:path'
 import { afterAll, describe, expect, it } from '@jest/globals'
 import { bootstrap } from '../../src/index.js'
 import type { Finding } from '../../src/cli/findings.js'
-import { runCommand } from '../../src/cli/run-command.js'
 import { withoutPasswords } from '../../src/cli/without-passwords.js'
 import { Database } from '../../src/records/database.js'
 import { readScans } from '../../src/records/scans/kept-scans.js'
 import { root } from '../openapi/command.js'
 import { startPostgres } from '../records/postgres-server.js'
 import { AppModule, Lamp } from './doctor/shop.js'
+import { runIn, type Outcome } from './run-in.js'
 
 const folder = await mkdtemp(join(tmpdir(), 'filigree-'))
 const server = await startPostgres()
@@ -22,16 +22,7 @@ afterAll(async () => {
   await server.close()
 })
 
-async function doctor(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  let out = ''
-  let err = ''
-  const code = await runCommand(['doctor', ...args], {
-    out: async (text) => void (out += text),
-    err: async (text) => void (err += text),
-    cwd: folder,
-  })
-  return { code, out, err }
-}
+const doctor = (...args: string[]): Promise<Outcome> => runIn(folder, ['doctor', ...args])
 
 const shop = ['--module', join(root, 'test/cli/doctor/shop.ts')]
 

@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { bootstrap, Database, type Application } from 'filigree'
 import { Jobs } from 'filigree/jobs'
-import { runCommand } from '../../src/cli/run-command.js'
 import { AppModule, Work } from '../modules/jobs/fixtures/jobs-module.js'
 import { root } from '../openapi/command.js'
+import { runIn, type Outcome } from './run-in.js'
 
 const file = join(root, 'test/modules/jobs/fixtures/jobs-module.ts')
 let folder: string
@@ -28,16 +28,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-async function run(...args: string[]) {
-  let out = ''
-  let err = ''
-  const code = await runCommand(args, {
-    out: (text) => Promise.resolve(void (out += text)),
-    err: (text) => Promise.resolve(void (err += text)),
-    cwd: folder,
-  })
-  return { code, out, err }
-}
+const run = (...args: string[]): Promise<Outcome> => runIn(folder, args)
 
 describe('filigree jobs', () => {
   it('lists, cancels, and runs again', async () => {

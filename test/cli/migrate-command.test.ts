@@ -2,10 +2,10 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { runCommand } from '../../src/cli/run-command.js'
 import { connect } from '../../src/index.js'
 import { root } from '../openapi/command.js'
 import { Lamp } from './migrate/lamp.js'
+import { runIn, type Outcome } from './run-in.js'
 
 const shop = join(root, 'test/cli/migrate/shop.ts')
 let folder: string
@@ -20,16 +20,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true })
 })
 
-async function run(...args: string[]): Promise<{ code: number; out: string; err: string }> {
-  let out = ''
-  let err = ''
-  const code = await runCommand(['migrate', ...args], {
-    out: async (text) => void (out += text),
-    err: async (text) => void (err += text),
-    cwd: folder,
-  })
-  return { code, out, err }
-}
+const run = (...args: string[]): Promise<Outcome> => runIn(folder, ['migrate', ...args])
 
 describe('filigree migrate', () => {
   it('makes a migration, runs it, lists it and takes it back', async () => {
@@ -90,18 +81,8 @@ describe('filigree migrate', () => {
     const cwd = join(folder, 'checked')
     await mkdir(cwd)
     await writeFile(join(cwd, 'package.json'), '{ "filigree": { "engines": ["postgres"] } }')
-    const inFolder = async (
-      ...args: string[]
-    ): Promise<{ code: number; out: string; err: string }> => {
-      let [out, err] = ['', '']
-      const terminal = {
-        out: async (text: string) => void (out += text),
-        err: async (text: string) => void (err += text),
-        cwd,
-      }
-      const code = await runCommand(['migrate', ...args, '--module', shop], terminal)
-      return { code, out, err }
-    }
+    const inFolder = (...args: string[]): Promise<Outcome> =>
+      runIn(cwd, ['migrate', ...args, '--module', shop])
     const before = await inFolder('check')
     expect([before.code, before.err]).toEqual([
       1,

@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { findOrigin, readOwnPackage } from '../../src/cli/own-package.js'
-import { runCommand } from '../../src/cli/run-command.js'
 import { readChoices } from '../../src/cli/write-project.js'
 import { root } from '../openapi/command.js'
+import { runIn } from './run-in.js'
 
 let folder: string
 
@@ -18,15 +18,11 @@ afterEach(() => rm(folder, { recursive: true, force: true }))
 
 async function run(args: readonly string[], answers?: string[]) {
   const asked: string[] = []
-  let out = ''
-  let err = ''
-  const code = await runCommand(['new', ...args, '--no-install'], {
-    out: (text) => Promise.resolve(void (out += text)),
-    err: (text) => Promise.resolve(void (err += text)),
-    cwd: folder,
-    ask: answers && ((question) => Promise.resolve((asked.push(question), answers.shift() ?? ''))),
-  })
-  return { code, out, err, asked }
+  const ask = (question: string): Promise<string> => {
+    asked.push(question)
+    return Promise.resolve(answers?.shift() ?? '')
+  }
+  return { ...(await runIn(folder, ['new', ...args, '--no-install'], answers && ask)), asked }
 }
 
 const read = (...path: string[]): string => readFileSync(join(folder, ...path), 'utf8')

@@ -3,8 +3,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { runCommand } from '../../src/cli/run-command.js'
 import { root, runNode, withFolder } from '../openapi/command.js'
+import { runIn, type Outcome } from './run-in.js'
 
 const first = join(root, 'test/cli/shop-v1.ts')
 const second = join(root, 'test/cli/shop-v2.ts')
@@ -16,22 +16,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-interface Run {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
-
-async function run(...args: string[]): Promise<Run> {
-  let out = ''
-  let err = ''
-  const code = await runCommand(args, {
-    out: async (text) => void (out += text),
-    err: async (text) => void (err += text),
-    cwd: folder,
-  })
-  return { code, out, err }
-}
+const run = (...args: string[]): Promise<Outcome> => runIn(folder, args)
 
 describe('filigree openapi', () => {
   it('writes the document of the module to standard output, with its options', async () => {

@@ -4,12 +4,12 @@ import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { bootstrap } from 'filigree'
 import { createClient } from 'filigree/client'
-import { runCommand } from '../../src/cli/run-command.js'
 import { root, runNode } from '../openapi/command.js'
 import { AppModule } from './routes/app.js'
 import { callItems, callOrders } from './routes/calls.js'
 import { callQueries } from './routes/query-calls.js'
 import type { Routes } from './routes/routes.js'
+import { runIn, type Outcome } from './run-in.js'
 
 const shop = 'test/cli/routes/app.ts'
 let folder: string
@@ -19,22 +19,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true, force: true }))
 
-interface Run {
-  readonly code: number
-  readonly out: string
-  readonly err: string
-}
-
-async function runIn(cwd: string, ...args: string[]): Promise<Run> {
-  let out = ''
-  let err = ''
-  const code = await runCommand(['types', ...args], {
-    out: async (text) => void (out += text),
-    err: async (text) => void (err += text),
-    cwd,
-  })
-  return { code, out, err }
-}
+const typesIn = (cwd: string, ...args: string[]): Promise<Outcome> => runIn(cwd, ['types', ...args])
 
 async function write(files: Readonly<Record<string, string>>): Promise<void> {
   for (const [name, text] of Object.entries(files)) {
@@ -59,8 +44,8 @@ function moduleOf(...controllers: string[]): string {
 
 describe('filigree types', () => {
   it('leaves the prefix of an application to its client', async () => {
-    const plain = await runIn(root, shop)
-    const behind = await runIn(root, 'test/cli/routes/behind.ts')
+    const plain = await typesIn(root, shop)
+    const behind = await typesIn(root, 'test/cli/routes/behind.ts')
     const paths = (text: string): string[] => text.match(/\/[\w/<>:-]*(?=['"`])/g) ?? []
     expect([behind.code, behind.err]).toEqual([0, ''])
     expect(paths(plain.out).some((path) => path.startsWith('/items'))).toBe(true)
@@ -72,7 +57,11 @@ describe('filigree types', () => {
 
   it('writes the routes as the committed file holds them', async () => {
     const out = 'test/cli/routes/routes.d.ts'
-    expect(await runIn(root, shop, '--out', out, '--check')).toEqual({ code: 0, out: '', err: '' })
+    expect(await typesIn(root, shop, '--out', out, '--check')).toEqual({
+      code: 0,
+      out: '',
+      err: '',
+    })
     const text = await readFile(join(root, out), 'utf8')
     expect(text.split('\n').slice(0, 1)).toEqual([
       `// Written by \`filigree types ${shop} --out ${out}\`. Changes are lost: run it again.`,
@@ -88,7 +77,7 @@ describe('filigree types', () => {
   })
 
   it('writes the routes of the atlas', async () => {
-    const { code, out, err } = await runIn(root, 'samples/atlas/app.ts')
+    const { code, out, err } = await typesIn(root, 'samples/atlas/app.ts')
     expect([code, err]).toEqual([0, ''])
     expect(out).toContain("'GET /countries/<code:slug>/cities': {")
   })
@@ -131,7 +120,7 @@ describe('filigree types', () => {
 
   it('writes options for TanStack Query that ask the application', async () => {
     const out = 'test/cli/routes/queries.ts'
-    const check = await runIn(root, shop, '--out', out, '--tanstack', '--check')
+    const check = await typesIn(root, shop, '--out', out, '--tanstack', '--check')
     expect(check).toEqual({ code: 0, out: '', err: '' })
     await using app = await bootstrap(AppModule, {
       port: 0,
@@ -154,7 +143,7 @@ describe('filigree types', () => {
   })
 
   it('writes to standard output, relative to the working folder', async () => {
-    const { code, out } = await runIn(root, shop)
+    const { code, out } = await typesIn(root, shop)
     expect(code).toBe(0)
     expect(out).toMatch(/^\/\/ Written by `filigree types test\/cli\/routes\/app\.ts`\. /)
     expect(out).toContain("from './test/cli/routes/controllers.js'\n")
@@ -163,19 +152,19 @@ describe('filigree types', () => {
   it('exits with 1 for --check where the file is old or not there, and writes nothing', async () => {
     await write({ 'app.js': head + `export ${controller('A', '/a')}` + moduleOf('A') })
     const check = ['app.js', '--out', 'web/routes.d.ts', '--check']
-    expect(await runIn(folder, ...check)).toEqual({
+    expect(await typesIn(folder, ...check)).toEqual({
       code: 1,
       out: '',
       err: 'filigree types: web/routes.d.ts does not exist. Run the command without --check.\n',
     })
-    await runIn(folder, 'app.js', '--out', './web/routes.d.ts')
-    expect(await runIn(folder, ...check)).toEqual({ code: 0, out: '', err: '' })
+    await typesIn(folder, 'app.js', '--out', './web/routes.d.ts')
+    expect(await typesIn(folder, ...check)).toEqual({ code: 0, out: '', err: '' })
     const path = join(folder, 'web/routes.d.ts')
     const text = await readFile(path, 'utf8')
     await writeFile(path, text.replaceAll('\n', '\r\n'))
-    expect((await runIn(folder, ...check)).code).toBe(0)
+    expect((await typesIn(folder, ...check)).code).toBe(0)
     await writeFile(path, `${text}// mine\n`)
-    const old = await runIn(folder, ...check)
+    const old = await typesIn(folder, ...check)
     expect(old.code).toBe(1)
     expect(old.err).toContain('web/routes.d.ts is out of date.')
     expect(await readFile(path, 'utf8')).toBe(`${text}// mine\n`)
@@ -186,11 +175,11 @@ describe('filigree types', () => {
       'dist/app.js': head + `import{A}from"./shop/a.js"\n` + moduleOf('A'),
       'dist/shop/a.js': head + `export ${controller('A', '/a')}`,
     })
-    await runIn(folder, 'dist/app.js', '--out', 'web/types/routes.d.ts')
+    await typesIn(folder, 'dist/app.js', '--out', 'web/types/routes.d.ts')
     expect(await readFile(join(folder, 'web/types/routes.d.ts'), 'utf8')).toContain(
       "import type { A } from '../../dist/shop/a.js'\n",
     )
-    const { out } = await runIn(folder, 'dist/app.js', '--source', 'src/', '--built', './dist')
+    const { out } = await typesIn(folder, 'dist/app.js', '--source', 'src/', '--built', './dist')
     expect(out.split('\n').slice(0, 2)).toEqual([
       '// Written by `filigree types dist/app.js --source src --built dist`. Changes are lost: run it again.',
       "import type { A } from './src/shop/a.js'",
@@ -203,7 +192,7 @@ describe('filigree types', () => {
       'node_modules/@acme/health/package.json': '{ "type": "module", "main": "index.js" }',
       'node_modules/@acme/health/index.js': head + `export ${controller('Health', '/health')}`,
     })
-    const { code, out } = await runIn(folder, 'app.js')
+    const { code, out } = await typesIn(folder, 'app.js')
     expect(code).toBe(0)
     expect(out).toContain("import type { Health } from '@acme/health'\n")
     expect(out).toContain("'GET /health': { result: ReturnType<Health['show']> }\n")
@@ -211,7 +200,7 @@ describe('filigree types', () => {
 
   it('names a class anew that has the name of a type of its own', async () => {
     await write({ 'app.js': head + `export ${controller('Routes', '/a')}` + moduleOf('Routes') })
-    const { out } = await runIn(folder, 'app.js')
+    const { out } = await typesIn(folder, 'app.js')
     expect(out).toContain("import type { Routes as Routes2 } from './app.js'\n")
     expect(out).toContain("ReturnType<Routes2['show']>")
   })
@@ -225,7 +214,7 @@ describe('filigree types', () => {
           .replace('class A', 'export default class')
           .replace('Get(', "import A from './a.js'\nGet("),
     })
-    const { out } = await runIn(folder, 'app.js')
+    const { out } = await typesIn(folder, 'app.js')
     expect(out).toContain("import type { default as default2 } from './a.js'\n")
     expect(out).toContain("ReturnType<default2['show']>")
   })
@@ -233,7 +222,7 @@ describe('filigree types', () => {
   it('names every controller that is not exported', async () => {
     const both = controller('A', '/a') + controller('B', '/b')
     await write({ 'app.js': head + both + moduleOf('A', 'B') })
-    expect(await runIn(folder, 'app.js', '--out', 'routes.d.ts')).toEqual({
+    expect(await typesIn(folder, 'app.js', '--out', 'routes.d.ts')).toEqual({
       code: 1,
       out: '',
       err: [
@@ -253,7 +242,7 @@ describe('filigree types', () => {
     ['--source alone', ['--source', 'src'], '--source and --built go together'],
     ['no module', [], 'no application is given.'],
   ])('exits with 2 and its usage for %s', async (_, args, message) => {
-    const { code, err } = await runIn(folder, ...args)
+    const { code, err } = await typesIn(folder, ...args)
     expect(code).toBe(2)
     expect(err).toContain(message)
     expect(err).toContain('filigree types [module.js]')

@@ -4,7 +4,9 @@ import { compileInput } from '../../src/fields/compile-input.js'
 import { omit, partial, pick } from '../../src/fields/derive.js'
 import { Field, givenKey } from '../../src/fields/field.js'
 import { Page } from '../../src/fields/page.js'
+import type { Class } from '../../src/metadata/note.js'
 import { readShape } from '../../src/fields/shape.js'
+import { DeclarationError, type Problem } from '../../src/errors/declaration-error.js'
 
 class Item {
   @Field('id') id!: number
@@ -107,6 +109,22 @@ describe('partial', () => {
     givenKey.write(Row, true)
     expect(() => compileInput(readShape(partial(Row)))({ id: 5 })).toThrow('id is unknown')
   })
+})
+
+it('has the faults of its fields once, as those of the class that they were written into', () => {
+  class Lamp {
+    @Field('string', { maxLenght: 5 } as object) name!: string
+  }
+  class Changes extends partial(omit(Lamp)) {
+    @Field('string', { minn: 5 } as object) reason!: string
+  }
+  const found: Problem[] = []
+  const types: Class[] = [Lamp, partial(Lamp), pick(Lamp, 'name'), Changes]
+  for (const type of types) readShape(type, found)
+  expect(new DeclarationError(found).problems.map(({ message }) => message)).toEqual([
+    'Lamp.name: unknown rule "maxLenght".',
+    'Changes.reason: unknown rule "minn".',
+  ])
 })
 
 describe('the types of derived classes', () => {
