@@ -8,6 +8,7 @@ import { createGate } from '../auth/gate.js'
 import { createKeys } from '../auth/keys.js'
 import { createCors } from '../http/cors.js'
 import { Clock } from '../core/clock.js'
+import { LiveAnswers } from '../live/live-answers.js'
 import type { Log } from '../core/log.js'
 import { localAddress, PublicUrl } from './public-url.js'
 import { Ending } from '../http/ending.js'
@@ -115,6 +116,7 @@ async function start(
   if (storage.database !== undefined) container.provide(Database, storage.database)
   const context = createContext(plan, storage, auth, options)
   const observers = new RequestObservers()
+  const { live } = context
   const state = createState(plan, storage, context, observers)
   container.provide(ApplicationState, state)
   for (const instance of plan.graphql.instances) {
@@ -129,6 +131,7 @@ async function start(
       events,
       closed,
       clock: plan.clock,
+      live,
       get,
     })
   }
@@ -178,7 +181,7 @@ async function start(
   })
   const listener = await listen({ settings, dispatcher, faultHeaders, log, upgrade, take })
   if (listener !== undefined) port = Number(new URL(listener.url).port)
-  const running = { state, dispatcher, ending, listener }
+  const running = { state, dispatcher, ending, listener, live }
   const application = createApplication(plan, storage, running)
   if (listener !== undefined) reportToPrimary(listener.url, () => application.close())
   return application
@@ -220,6 +223,12 @@ function createContext(
           : () => database.now(clock),
     }),
     times: settings.times,
+    live: new LiveAnswers({
+      options: settings.live,
+      clock,
+      log,
+      watch: auth.watch.bind(auth),
+    }),
     database,
     promises: environment.production
       ? undefined
@@ -247,12 +256,13 @@ interface Running {
   readonly dispatcher: Dispatcher
   readonly ending: Ending
   readonly listener: Listener | undefined
+  readonly live: LiveAnswers
 }
 
 function createApplication(
   { container, routes, document, graphql, log, settings }: ApplicationPlan,
   storage: Storage,
-  { state, dispatcher, ending, listener }: Running,
+  { state, dispatcher, ending, listener, live }: Running,
 ): Application {
   let forgetSignals: () => void = () => undefined
   const application = new Application({
@@ -268,6 +278,7 @@ function createApplication(
       if (container.hasClosing) await tellClosing(container, settings.times.drain, log)
       // Streams would never end by themselves, and the port waits for them.
       for (const { streams } of graphql.instances) streams.close()
+      live.close()
       ending.begin(listener === undefined ? 0 : settings.times.linger)
       await listener?.close()
       await container.stop(logFailure(log))
@@ -295,7 +306,7 @@ async function tellClosing(container: Container, most: number, log: Log): Promis
 function createState(
   { log, settings, environment, graphql, container, authOptions }: ApplicationPlan,
   { database }: Storage,
-  { gate }: ServeContext,
+  { gate, live }: ServeContext,
   observers: RequestObservers,
 ): ApplicationState {
   return new ApplicationState({
@@ -306,6 +317,7 @@ function createState(
     takesCookie: authOptions.cookie,
     database,
     graphql: graphql.instances,
+    live: () => live.counted,
     callerOf: (request) => (request instanceof ServerRequest ? gate.identify(request) : undefined),
     reset: () => container.reset(),
     providers: () => [...new Set(container.instances().map(([, instance]) => instance))],

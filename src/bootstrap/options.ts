@@ -7,6 +7,7 @@ import { defaultBounds, resolveBounds, type Bounds } from '../http/bounds.js'
 import { findCorsProblems, type CorsOptions } from '../http/cors.js'
 import { defaultLimits, multipartAround, readSize, type Limits } from '../http/limits.js'
 import { silentLog, type Log } from '../core/log.js'
+import { resolveLive, type LiveAnswersOptions, type LiveOptions } from '../live/options.js'
 import { readPublicUrl } from './public-url.js'
 import { defaultTimes, type Times } from '../http/server.js'
 import { Database } from '../records/database.js'
@@ -99,6 +100,8 @@ export interface BootstrapOptions {
    * throughput. Default: true if a module sets `requestContext: true`.
    */
   requestContext?: boolean
+  /** How many different live answers there may be, and how often each is made. Defaults: see `LiveAnswersOptions`. */
+  live?: LiveAnswersOptions
   /** Replaces providers, for tests: `[[Mailer, fakeMailer]]`. */
   override?: readonly (readonly [Token, unknown])[]
   /** The environment's variables. Default `process.env`. */
@@ -126,6 +129,7 @@ export interface Settings {
   readonly versions: ResolvedVersions
   readonly unknownKeys: 'refuse' | 'drop'
   readonly workers: number
+  readonly live: LiveOptions
   readonly override: readonly (readonly [Token, unknown])[]
 }
 
@@ -143,6 +147,7 @@ const optionNames: Readonly<Record<keyof BootstrapOptions, true>> = {
   host: true,
   limits: true,
   listen: true,
+  live: true,
   logger: true,
   override: true,
   port: true,
@@ -191,6 +196,7 @@ export function resolveOptions(
     use: Object.freeze([...readList('bootstrap.use', options.use, problems)]),
     unknownKeys: options.unknownKeys ?? 'refuse',
     workers: readCount('workers', options.workers ?? 1, [1, 1024], problems),
+    live: resolveLive(options.live, problems),
     override: Object.freeze([...readList('bootstrap.override', options.override, problems)]),
   })
 }

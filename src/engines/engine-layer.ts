@@ -25,6 +25,7 @@ const abilities = [
   'parameterTypes',
   'pool',
   'pulse',
+  'writtenElsewhere',
 ] as const satisfies readonly (keyof Engine)[]
 
 export abstract class EngineLayer implements Engine {
@@ -40,6 +41,7 @@ export abstract class EngineLayer implements Engine {
   parameterTypes?: Engine['parameterTypes'] | undefined
   pool?: Engine['pool'] | undefined
   pulse?: Engine['pulse'] | undefined
+  writtenElsewhere?: Engine['writtenElsewhere'] | undefined
   protected readonly inner: Engine
 
   constructor(inner: Engine) {

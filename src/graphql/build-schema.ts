@@ -28,6 +28,7 @@ import {
   describeValue,
   rootDescriptions,
 } from './describe.js'
+import { liveDirective } from './live-directive.js'
 import { graphqlLibrary, type Library } from './library.js'
 import type { Planner } from './planner-contract.js'
 import { unusedTypes } from './unused-types.js'
@@ -137,6 +138,7 @@ class SchemaBuilder {
       query: this.#toRoot('Query', queries),
       mutation: mutations.size === 0 ? null : this.#toRoot('Mutation', mutations),
       subscription: subscriptions.size === 0 ? null : this.#toRoot('Subscription', subscriptions),
+      directives: [...this.#library.specifiedDirectives, liveDirective()],
       types: [...types.keys()].flatMap((name) => this.#named.get(name) ?? []),
     })
   }

@@ -8,17 +8,20 @@ import type { GraphQLError } from 'graphql'
 import type { Handler, Response as HandlerResponse } from 'graphql-http'
 import { HttpError } from '../errors/http-error.js'
 import { entityTag, isKnownTag } from '../http/entity-tags.js'
-import { events } from '../http/events.js'
+import { events, ownEvents } from '../http/events.js'
 import { reply, type Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { type Later, after } from '../core/later.js'
 import { acceptedMedia, resultTypes, type AcceptedMedia } from './accepted-media.js'
+import { liveEvents, resultEvents } from '../live/live-events.js'
 import { graphqlCodes } from './error-codes.js'
 import { toEventItems } from './event-items.js'
 import type { DefaultAccess } from './executor.js'
 import { notRun, type Outcome } from './outcome.js'
 import type { GraphQL } from './graphql.js'
 import { graphqlLibrary } from './library.js'
+import { readLive } from './live-directive.js'
+import { NotLive, openLive, type LiveOperation } from './live-operation.js'
 import type { Operation } from './operation.js'
 import { findOutage } from './outage.js'
 import { Refusal } from './operations.js'
@@ -178,6 +181,11 @@ function answerOperation(
   exchange.secured = executor.guardedRoots(operation, access).length > 0
   if (exchange.refusal !== undefined && !exchange.secured) return malformedReply(exchange.refusal)
   const context = { request, user: request.user }
+  const live = exchange.media.stream ? readLive(operation, variables) : undefined
+  if (live !== undefined) {
+    const asking = { operation, text: query, variables, context, access, asked: live }
+    return answerLive(graphql, exchange, asking)
+  }
   if (kind === OperationTypeNode.SUBSCRIPTION) {
     if (!exchange.media.stream) return write(graphql, exchange, notRun([noStream()]))
     return executor
@@ -191,6 +199,27 @@ function answerOperation(
   return after(executor.run(operation, variables, context, access), (outcome) =>
     writeRun(graphql, exchange, outcome, operation),
   )
+}
+
+/** What the first run is refused with is answered as that of any query. */
+async function answerLive(
+  graphql: GraphQL,
+  exchange: Exchange,
+  asking: LiveOperation,
+): Promise<Reply> {
+  const { request } = exchange
+  const lastId = request.incoming.headers['last-event-id']
+  const abandon = (): void => {
+    request.outgoing.destroy()
+  }
+  const wire = { request, abandon, lastId: typeof lastId === 'string' ? lastId : undefined }
+  try {
+    const listener = await openLive(graphql, graphql.live, asking, wire)
+    return ownEvents(liveEvents(listener, resultEvents))
+  } catch (error) {
+    if (!(error instanceof NotLive)) throw error
+    return writeRun(graphql, exchange, error.outcome, asking.operation)
+  }
 }
 
 function writeRun(

@@ -84,15 +84,28 @@ export class Executor {
     return this.#operations.find(text, name)
   }
 
-  /** Runs a query or a mutation; what is wrong with it is in the outcome. */
+  /** Runs a query or a mutation; what is wrong with it is in the outcome. @param isLive it is asked again and again */
   run(
     operation: Operation,
     variables: Variables,
     context: unknown,
     access: DefaultAccess,
+    isLive = false,
   ): Later<Outcome> {
+    // Of replicas, a live answer reads what has just happened, as subscriptions do.
+    if (!isLive) this.#onRun?.(operation.node.operation, context)
     if (!graphqlEvents.heard) return this.#run(operation, variables, context, access)
     return this.#told(operation, () => this.#run(operation, variables, context, access))
+  }
+
+  /** Each of its root fields has a plan, so that records alone are read, by their rules. */
+  isPlanned(operation: Operation, variables: Variables): boolean {
+    if (!operation.mayPlan) return false
+    const coerced = this.#coerce(operation, variables)
+    return (
+      isVariables(coerced) &&
+      operation.roots(coerced.variables).every(({ plan }) => plan !== undefined)
+    )
   }
 
   #run(
@@ -101,7 +114,6 @@ export class Executor {
     context: unknown,
     access: DefaultAccess,
   ): Later<Outcome> {
-    this.#onRun?.(operation.node.operation, context)
     const admitted = this.admit(operation, context, access)
     if (admitted === undefined) return this.#runAdmitted(operation, variables, context)
     return after(admitted, (refusal) => refusal ?? this.#runAdmitted(operation, variables, context))

@@ -1,5 +1,5 @@
 /** A GraphQL schema that can be run: by the program, and at its routes. Source: specification, GraphQL endpoint; public face, GraphQL. */
-import type { Clock } from '../core/clock.js'
+import { Clock } from '../core/clock.js'
 import { tokenAccess, openAccess } from '../auth/access.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { HttpError } from '../errors/http-error.js'
@@ -9,6 +9,9 @@ import { silentLog, type Log } from '../core/log.js'
 import type { Database } from '../records/database.js'
 import type { Database as DatabaseFace } from '../records/database-face.js'
 import type { Later } from '../core/later.js'
+import { LiveAnswers } from '../live/live-answers.js'
+import { defaultLive } from '../live/options.js'
+import { policyOf } from '../records/rights/record-policy.js'
 import { buildSchema } from './build-schema.js'
 import { readDocuments, type DocumentsOption, type PersistedDocuments } from './documents.js'
 import { isProduction, type EntryOptions } from './error-entries.js'
@@ -75,6 +78,8 @@ export interface GraphQLHost {
   readonly closed?: boolean
   /** Default: the system's. */
   readonly clock?: Clock
+  /** Where its live answers are kept. */
+  readonly live?: LiveAnswers
   /** What the application's container made, for resolvers that need providers. */
   readonly get?: GetProvider
 }
@@ -94,6 +99,7 @@ export class GraphQL {
   readonly #options: GraphQLOptions
   readonly #problems: Problem[] = []
   #host: GraphQLHost | undefined
+  #ownLive: LiveAnswers | undefined
   #executor: Executor | undefined
   #documents: PersistedDocuments | undefined
   #entryOptions: EntryOptions | undefined
@@ -236,6 +242,20 @@ export class GraphQL {
         problems.push(...error.problems)
       }
     }
+  }
+
+  /** Where live answers are kept: the application's, once the instance is in a module. */
+  get live(): LiveAnswers {
+    if (this.#host?.live !== undefined) return this.#host.live
+    const { log } = this.entryOptions
+    const clock = this.#host?.clock ?? new Clock()
+    this.#ownLive ??= new LiveAnswers({ options: defaultLive, clock, log, watch: undefined })
+    return this.#ownLive
+  }
+
+  /** Some rule of its records asks a guard, which may read whatever a request has. */
+  get asksGuards(): boolean {
+    return this.schema.records.some((type) => policyOf(this.#database().table(type)).mayWait)
   }
 
   /** How failures are written and logged. */

@@ -20,6 +20,19 @@ export type EventItem =
       readonly retry?: number
     }
 
+/** An event as it is sent, for those who send the same to many. */
+export class WrittenEvent {
+  readonly bytes: Buffer
+
+  constructor(text: string) {
+    this.bytes = Buffer.from(text)
+  }
+}
+
+export function toWrittenEvent(item: EventItem): WrittenEvent {
+  return new WrittenEvent(toEventText(item))
+}
+
 /** A comment, which clients pass over. */
 export const eventHeartbeat: Heartbeat = Object.freeze({ text: ':\n\n', every: 15_000 })
 
@@ -30,17 +43,20 @@ export class EventStream {
   readonly isEndless: boolean
   /** Whose answer it is, once it is sent. */
   request: ServerRequest | undefined
+  /** It tells by itself that its caller's token is revoked, and ends then. Default false. */
+  readonly endsItself: boolean
 
-  constructor(items: object) {
+  constructor(items: object, endsItself = false) {
+    this.endsItself = endsItself
     const reader = toItemReader(items)
     if (reader === undefined) throw new TypeError(noItems)
     this.isEndless = !Array.isArray(items)
     this.reader = {
       next: async () => {
         const result = await reader.next()
-        return result.done === true
-          ? result
-          : { value: writeFor(this.request, toEventText, result.value) }
+        if (result.done === true) return result
+        if (result.value instanceof WrittenEvent) return { value: result.value.bytes }
+        return { value: writeFor(this.request, toEventText, result.value) }
       },
       cancel: () => {
         reader.cancel()
@@ -67,6 +83,14 @@ export function events(
   return new Reply(new EventStream(items))
     .type('text/event-stream')
     .header('Cache-Control', 'no-cache')
+}
+
+/** The same for those who tell by themselves that a token is revoked. */
+export function ownEvents(items: AsyncIterable<WrittenEvent>): Reply<EventStream> {
+  return new Reply(new EventStream(items, true))
+    .type('text/event-stream')
+    .header('Cache-Control', 'no-cache')
+    .header('Vary', 'Accept')
 }
 
 /**

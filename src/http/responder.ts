@@ -24,7 +24,7 @@ import {
 } from './response-head.js'
 import { isPlainData, toContent, toJson, type Content, type ResultRule } from './result.js'
 import { requestIdHeader, type ServerRequest } from './server-request.js'
-import type { StreamRegister } from './stream-register.js'
+import type { StreamKind, StreamRegister } from './stream-register.js'
 import { streamBody } from './stream-body.js'
 
 export interface ResponderOptions {
@@ -229,7 +229,7 @@ class NodeResponder implements Responder {
       const heartbeat = body instanceof EventStream ? eventHeartbeat : undefined
       const counted =
         length === undefined && this.#streams !== undefined
-          ? this.#streams.admit(request, reader, body instanceof EventStream && body.isEndless)
+          ? this.#streams.admit(request, reader, toStreamKind(body))
           : reader
       streamBody(request, counted, { writeHead, length, heartbeat }).catch((error: unknown) => {
         this.fail(request, error)
@@ -259,6 +259,11 @@ function isKnown({ incoming }: ServerRequest, tag: string): boolean {
 
 function toNotModified(own: string[]): Content {
   return { status: 304, own, type: undefined, length: undefined, body: '' }
+}
+
+function toStreamKind(body: object): StreamKind {
+  if (!(body instanceof EventStream)) return { isEndless: false, endsItself: false }
+  return body
 }
 
 interface StreamHead {

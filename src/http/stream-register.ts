@@ -22,6 +22,13 @@ export interface StreamRegisterOptions {
   readonly watch?: (claims: Claims, end: () => void) => () => void
 }
 
+export interface StreamKind {
+  /** The application's end ends it; of others only new ones are refused. */
+  readonly isEndless: boolean
+  /** Nobody else ends it where its caller's token is revoked. */
+  readonly endsItself: boolean
+}
+
 export class StreamRegister {
   readonly #options: StreamRegisterOptions
   readonly #byAddress = new AddressCounts()
@@ -34,13 +41,12 @@ export class StreamRegister {
   /**
    * Counts a stream until it has ended, failed or been let go.
    *
-   * @param endless the application's end ends it; of others only new ones are refused
    * @throws {HttpError} 429 where its address has too many, 503 where there are too many; the reader is let go
    */
   admit(
     { ip, auth }: Pick<HttpRequest, 'ip' | 'auth'>,
     reader: ChunkReader,
-    endless: boolean,
+    { isEndless, endsItself }: StreamKind,
   ): ChunkReader {
     const { streams, streamsByAddress, ending, watch } = this.#options
     const key = addressKey(ip)
@@ -58,8 +64,8 @@ export class StreamRegister {
       unwatch?.()
     })
     const claims = auth?.claims
-    const unwatch = claims && watch?.(claims, counted.end)
-    if (endless) ending.add(counted.end)
+    const unwatch = claims && !endsItself ? watch?.(claims, counted.end) : undefined
+    if (isEndless) ending.add(counted.end)
     return counted
   }
 }

@@ -10,13 +10,19 @@ import { createBuilder, type QueryBuilder } from './statements/builder.js'
 import { DatabaseClock } from './database-clock.js'
 import { Patience } from './patience.js'
 import type { Clock } from '../core/clock.js'
-import { ownQuestion } from '../engines/contract/statement.js'
+import { anyTable, ownQuestion, type Statement } from '../engines/contract/statement.js'
 import { ChangeFeed, type Watcher } from './changes/change-feed.js'
 import type { Change, RowChanges } from './changes/changes.js'
 import { readChanges, type ChangesOptions } from './changes/read-changes.js'
 import { followAll, type LostChanges } from './changes/follow-all.js'
 import { type Later, attempt, promise } from '../core/later.js'
-import type { ClientReading, ClientWriting, PoolState, Runner } from '../engines/contract/engine.js'
+import type {
+  ClientReading,
+  ClientWriting,
+  PoolState,
+  QueryResult,
+  Runner,
+} from '../engines/contract/engine.js'
 import { defaultUrl, openEngine } from '../engines/engine-for-url.js'
 import { sourceOf, WritingSource } from './statements/client-source.js'
 import { createContext } from './statements/create-context.js'
@@ -79,6 +85,9 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   const kysely = await createBuilder(engine, {
     runner: () => home.database.runner(),
     begin: (isolation) => home.database.begin(isolation),
+    wrote: (statement, result) => {
+      home.database.wrote(statement, result)
+    },
   })
   const database = new Database({ engine, kysely, log, now, searchLimit, clock })
   home.database = database
@@ -287,7 +296,12 @@ export class Database implements Source {
    * ```
    */
   prepare(options: OwnSqlOptions, write: (words: SqlWords) => string): OwnSql {
-    return new OwnSql(options, write, this.context.dialect, () => this.runner())
+    return new OwnSql(options, write, this.context.dialect, {
+      runner: () => this.runner(),
+      wrote: (statement) => {
+        this.wrote(statement)
+      },
+    })
   }
 
   /**
@@ -364,7 +378,9 @@ export class Database implements Source {
 
   /** Deletes every row of the records and of the framework's own tables; migrations stay. For tests. */
   empty(): Promise<void> {
-    return emptyTables(this).catch(refuseUnavailable)
+    return emptyTables(this).then(() => {
+      this.feed.written([anyTable])
+    }, refuseUnavailable)
   }
 
   /** Ends all connections. Calling it again does nothing. */
@@ -419,6 +435,28 @@ export class Database implements Source {
     const scope = this.#transactions.current()
     if (scope === undefined) this.feed.tell([changes])
     else scope.changed(changes)
+  }
+
+  /** A statement that no repository has written was run: once it is committed, listeners are told of its tables. */
+  wrote({ tables, kind }: Pick<Statement, 'tables' | 'kind'>, result?: QueryResult): void {
+    const isQuiet = kind === 'unknown' ? result?.hasOnlyRead === true : result?.changes === 0
+    const named = isQuiet ? [] : tables.filter((name) => name === anyTable || this.#knows(name))
+    if (named.length === 0) return
+    const scope = this.#transactions.current()
+    if (scope === undefined) this.feed.written(named)
+    else
+      scope.onCommit(() => {
+        this.feed.written(named)
+      })
+  }
+
+  /** It is the table of a record, or ties two. */
+  #knows(name: string): boolean {
+    for (const table of this.tables) {
+      if (table.name === name) return true
+      for (const { join } of table.relations.values()) if (join?.name === name) return true
+    }
+    return false
   }
 
   committed(work: () => Promise<void>): void {

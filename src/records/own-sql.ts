@@ -1,7 +1,7 @@
 /** SQL that packages write by hand: once for every engine, with words where engines differ, and prepared. */
 import { attempt } from '../core/later.js'
 import type { Dialect, Row, Runner } from '../engines/contract/engine.js'
-import type { Statement, StatementKind } from '../engines/contract/statement.js'
+import { changes, type Statement, type StatementKind } from '../engines/contract/statement.js'
 import { refuseUnknownOptions } from '../errors/refuse-options.js'
 import { refuseUnavailable } from './statements/write-faults.js'
 
@@ -40,13 +40,14 @@ export class OwnSql {
   readonly statement: Statement
   readonly #names: readonly string[]
   readonly #runner: () => Runner
+  readonly #wrote: (statement: Statement) => void
 
   /** Use `database.prepare`. */
   constructor(
     options: OwnSqlOptions,
     write: (words: SqlWords) => string,
     dialect: Dialect,
-    runner: () => Runner,
+    home: { readonly runner: () => Runner; readonly wrote: (statement: Statement) => void },
   ) {
     refuseUnknownOptions('prepare', options, new Set(['kind', 'tables']))
     const { kind, tables } = options
@@ -61,24 +62,29 @@ export class OwnSql {
       lockFree,
     })
     this.#names = names
-    this.#runner = runner
+    this.#runner = home.runner
+    this.#wrote = home.wrote
     this.statement = { sql, kind, tables, mayWait: true, for: 'program', isFresh: true }
   }
 
   /** @throws {HttpError} 503 if the database cannot be reached */
   async rows(values: SqlValues = {}): Promise<readonly Row[]> {
-    return attempt<readonly Row[]>(
+    const rows = await attempt<readonly Row[]>(
       () => this.#runner().run(this.statement, this.bind(values), 'rows'),
       refuseUnavailable,
     )
+    if (changes(this.statement) && rows.length > 0) this.#wrote(this.statement)
+    return rows
   }
 
   /** @returns how many rows it has changed */
   async change(values: SqlValues = {}): Promise<number> {
-    return attempt<number>(
+    const count = await attempt<number>(
       () => this.#runner().run(this.statement, this.bind(values), 'count'),
       refuseUnavailable,
     )
+    if (changes(this.statement) && count > 0) this.#wrote(this.statement)
+    return count
   }
 
   /** The values in the order of the placeholders. @throws {TypeError} one is missing */

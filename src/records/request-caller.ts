@@ -6,6 +6,7 @@ import type { HttpRequest } from '../http/request.js'
 import { secureTokenCookie, tokenCookie } from '../http/token-cookie.js'
 import { sessionCookie } from '../sessions/keeper.js'
 import type { Engine } from '../engines/contract/engine.js'
+import { isNoted } from './table-reads.js'
 import type { EngineCaller, OtherProcesses } from '../engines/contract/engine-caller.js'
 
 /** Methods that promise to change nothing. Source: RFC 9110, Safe Methods. */
@@ -32,11 +33,15 @@ export function followCallers(
 ): boolean {
   if (engine.followCallers === undefined) return false
   engine.followCallers(() => {
+    if (isNoted()) return freshReader
     const request = current()
     return request === undefined ? undefined : requestCaller(request)
   }, others)
   return true
 }
+
+/** A live answer reads what has just been committed, by whomever. */
+const freshReader: EngineCaller = { isFresh: true, hasWritten: false, names: [], ownNames: [] }
 
 export function hasReplicas({ context: { engine } }: EngineOwner): boolean {
   return engine.followCallers !== undefined

@@ -19,6 +19,7 @@ import type {
 import { EngineLayer } from '../engines/engine-layer.js'
 import { writesOn } from '../engines/client-writes.js'
 import { anyTable, ownQuestion } from '../engines/contract/statement.js'
+import { areReadsNoted, noteRead } from './table-reads.js'
 
 /** A statement of the database. */
 export interface StatementEvent extends WatchedWork {
@@ -60,6 +61,7 @@ class Teller {
     values: readonly unknown[],
     wanted: W,
   ): Later<Answers[W]> {
+    if (areReadsNoted()) noteRead(this.database, statement)
     if (!statementEvents.heard) return inner.run(statement, values, wanted)
     return this.around(statement, () => inner.run(statement, values, wanted))
   }

@@ -1,5 +1,6 @@
 /** The state of a running application, for modules: name it in a constructor. */
 import type { Log } from '../core/log.js'
+import type { LiveCounts } from '../live/live-answers.js'
 import type { GraphQL } from '../graphql/graphql.js'
 import type { HttpRequest, RequestAuth } from '../http/request.js'
 import type { RequestObserver, RequestObservers } from '../http/request-observers.js'
@@ -24,6 +25,7 @@ export interface ApplicationStateParts {
   readonly graphql: readonly GraphQL[]
   readonly checks: () => readonly Check[]
   readonly providers: () => readonly unknown[]
+  readonly live: () => LiveCounts
   readonly reset: () => Promise<void>
   readonly observers: RequestObservers
   readonly callerOf: (request: HttpRequest) => Later<RequestAuth | undefined>
@@ -97,6 +99,11 @@ export class ApplicationState {
   /** Subscriptions that are open. */
   get subscribers(): number {
     return this.#parts.graphql.reduce((sum, { streams }) => sum + streams.size, 0)
+  }
+
+  /** What is known of its live answers. */
+  get live(): LiveCounts {
+    return this.#parts.live()
   }
 
   /** True for a part of this application: its database, or one of its GraphQL instances. */

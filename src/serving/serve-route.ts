@@ -12,6 +12,7 @@ import { formMedia, uploadMedia } from '../http/bodies/body-plan.js'
 import { readBody, type BodyPlan } from '../http/bodies/read-body.js'
 import { Reply } from '../http/reply.js'
 import type { Times } from '../http/server.js'
+import type { LiveAnswers } from '../live/live-answers.js'
 import type { Database } from '../records/database.js'
 import type { Route } from '../routing/route.js'
 import type { SessionKeeper } from '../sessions/keeper.js'
@@ -27,6 +28,8 @@ export interface ServeContext {
   readonly formToken: boolean
   readonly sessions: SessionKeeper
   readonly times: Times
+  /** Where live answers are kept. */
+  readonly live: LiveAnswers
   /** For routes that run in a transaction. */
   readonly database: Database | undefined
   /** Where promises that handlers forgot are named; undefined in production. */

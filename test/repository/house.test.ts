@@ -17,10 +17,11 @@ const floors: Readonly<Record<string, number>> = {
   engines: 6,
   sql: 7,
   records: 8,
-  graphql: 9,
-  serving: 10,
-  bootstrap: 11,
-  cli: 12,
+  live: 9,
+  graphql: 10,
+  serving: 11,
+  bootstrap: 12,
+  cli: 13,
 }
 
 const sources = readSources('src')

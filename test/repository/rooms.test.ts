@@ -14,7 +14,8 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   graphql: [
     ...['.', 'records', 'planner', 'generate-records.ts', 'graphql.ts'],
-    ...['endpoint.ts', 'graphql-endpoints.ts', 'root-stands.ts', 'subscription-body.ts'],
+    ...['live-operation.ts', 'endpoint.ts', 'graphql-endpoints.ts', 'root-stands.ts'],
+    'subscription-body.ts',
   ],
 }
 

@@ -73,6 +73,8 @@ export interface QueryResult {
   readonly rows: readonly Row[]
   /** Rows that were inserted, updated or deleted. */
   readonly changes: number
+  /** The database says that it has changed nothing: of statements whose kind is not known. Default false. */
+  readonly hasOnlyRead?: boolean
 }
 
 /** Runs everything on one connection, seen by nobody else until it is committed. */
@@ -96,6 +98,11 @@ export interface Engine extends Runner {
   /** Reads go to copies that may be behind: it asks who calls, who must see what it has written. Absent: all are one. */
   followCallers?(current: CurrentCaller, others?: OtherProcesses): void
   begin(options?: BeginOptions): Promise<TransactionRunner>
+  /**
+   * A number that is another one after somebody has written who is no connection of this process. Absent where other
+   * processes tell of what they write, or have no access.
+   */
+  writtenElsewhere?(): number
   /** Absent where a statement costs no journey. */
   inOrder?(writing?: ClientWriting): Later<OrderedRunner | undefined>
   /**

@@ -172,7 +172,9 @@ class PgliteRunner implements Runner {
         rows,
         affectedRows: count = 0,
       } = await this.#database.query(sql, values, queryOptions)
-      const all = { names: fields.map(({ name }) => name), rows, changes: count }
+      // It has no tags: what answers columns and has touched no row is taken for a question.
+      const hasOnlyRead = fields.length > 0 && count === 0
+      const all = { names: fields.map(({ name }) => name), rows, changes: count, hasOnlyRead }
       return { rows, first: rows[0], count, all, nothing: undefined }[wanted]
     } catch (error) {
       throw toFault(error)

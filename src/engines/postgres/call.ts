@@ -21,6 +21,9 @@ export interface CallOwner {
   moved?(call: Call): void
 }
 
+/** Tags of commands that change nothing. Source: PostgreSQL, Message Formats, CommandComplete. */
+const readingTag = /^(?:SELECT|SHOW|EXPLAIN|FETCH)\b/
+
 export class Call implements Submittable {
   readonly statement: Statement
   /** Named as in pg's own statements, for tools that watch its clients. */
@@ -42,6 +45,7 @@ export class Call implements Submittable {
   #columns: Columns | undefined
   #found: Row[] = []
   #changes = 0
+  #hasOnlyRead = false
   #broken: unknown
 
   /** @param isKept whether it is prepared once on each connection */
@@ -79,6 +83,7 @@ export class Call implements Submittable {
     this.#columns = undefined
     this.#found = []
     this.#changes = 0
+    this.#hasOnlyRead = false
     this.#broken = undefined
     this.callback = undefined
   }
@@ -178,6 +183,7 @@ export class Call implements Submittable {
 
   handleCommandComplete({ text }: { readonly text: string }): void {
     this.#changes = Number(text.slice(text.lastIndexOf(' ') + 1)) || 0
+    this.#hasOnlyRead = readingTag.test(text)
     if (this.#columns === undefined) this.#describe(noColumns)
   }
 
@@ -240,7 +246,8 @@ export class Call implements Submittable {
         return this.#changes
       case 'all': {
         const { names } = this.#columns ?? noColumns
-        return { names, rows: this.#found, changes: this.#changes }
+        const hasOnlyRead = this.#hasOnlyRead
+        return { names, rows: this.#found, changes: this.#changes, hasOnlyRead }
       }
       case 'nothing':
         return undefined

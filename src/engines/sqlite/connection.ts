@@ -31,6 +31,9 @@ export interface SqliteOptions {
   readonly driver?: string | undefined
 }
 
+const dataVersion = ownQuestion('pragma data_version')
+const totalChanges = ownQuestion('select total_changes()')
+
 export class Connection implements Runner {
   readonly #database: DriverDatabase
   readonly #prepared = new WeakMap<Statement, DriverStatement>()
@@ -75,6 +78,16 @@ export class Connection implements Runner {
     }
   }
 
+  /** A number that is another one once another connection, perhaps of another process, has written. */
+  version(): number {
+    return Number(this.run(dataVersion, [], 'first')?.[0])
+  }
+
+  /** Rows that this connection has changed since it was opened. */
+  #changesOfAll(): number {
+    return Number(this.run(totalChanges, [], 'first')?.[0])
+  }
+
   /** @throws {EngineFault} `reference` if a row refers to a missing row */
   checkReferences(): void {
     const row = this.run(ownQuestion('pragma foreign_key_check'), [], 'first')
@@ -108,8 +121,10 @@ export class Connection implements Runner {
     const prepared = this.#database.prepare(statement.sql, changes(statement))
     if (!prepared.reader) return { names: [], rows: [], changes: prepared.run(values).changes }
     const names = prepared.columns().map(({ name }) => name)
+    const before = statement.kind === 'unknown' ? this.#changesOfAll() : undefined
     const rows = prepared.all(values).map((row) => row.map(toBuffer))
-    return { names, rows, changes: rows.length }
+    const hasOnlyRead = before !== undefined && this.#changesOfAll() === before
+    return { names, rows, changes: rows.length, hasOnlyRead }
   }
 
   #prepare(statement: Statement): DriverStatement {

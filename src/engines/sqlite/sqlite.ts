@@ -33,6 +33,7 @@ import { createSqliteDialect } from './dialect.js'
 import { writesDoubles } from './doubles.js'
 import type { Driver } from './driver.js'
 import { isBusy } from './faults.js'
+import { ForeignWrites } from './foreign-writes.js'
 import type { Pulse, PulseOptions } from '../contract/pulse.js'
 import { pulseOfFile } from './pulse.js'
 import { Readers } from './readers.js'
@@ -58,6 +59,9 @@ class SqliteEngine implements Engine {
   readonly clientReads?: (reading: ClientReading) => Runner
   /** Absent for databases in memory. */
   readonly pulse?: (options: PulseOptions) => Pulse
+  /** Absent for databases in memory. */
+  readonly writtenElsewhere?: () => number
+  #foreign: ForeignWrites | undefined
   readonly #open: () => Connection
   readonly #openCopy: (file: string) => Connection
   readonly #main: Connection
@@ -93,6 +97,7 @@ class SqliteEngine implements Engine {
     this.clientReads = (reading) => new SqliteClientReads(reading, parts)
     const pulsed = { driver: driver.name, file, timeout: this.#patience }
     this.pulse = (given) => pulseOfFile(pulsed, given)
+    this.writtenElsewhere = () => (this.#foreign ??= new ForeignWrites(this.#main)).look()
   }
 
   /** By `VACUUM INTO`, which holds up nobody who writes. */
@@ -158,7 +163,8 @@ class SqliteEngine implements Engine {
       await untilFree(this.#patience, () => {
         connection.script('begin immediate')
       })
-      return new SqliteTransaction(connection, this.#turn, schema)
+      const committed = this.#shared ? undefined : this.#foreign?.begun(connection)
+      return new SqliteTransaction(connection, this.#turn, { schema, committed })
     } catch (error) {
       this.#turn.release()
       throw error
@@ -208,16 +214,24 @@ async function untilFree<T>(patience: number, work: () => Later<T>): Promise<T> 
   }
 }
 
+interface TransactionParts {
+  readonly schema: boolean
+  /** Called right after the commit. */
+  readonly committed: (() => void) | undefined
+}
+
 class SqliteTransaction implements TransactionRunner {
   readonly #connection: Connection
   readonly #turn: Turn
   readonly #schema: boolean
+  readonly #committed: (() => void) | undefined
   #isOver = false
 
-  constructor(connection: Connection, turn: Turn, schema: boolean) {
+  constructor(connection: Connection, turn: Turn, { schema, committed }: TransactionParts) {
     this.#connection = connection
     this.#turn = turn
     this.#schema = schema
+    this.#committed = committed
   }
 
   run<W extends Wanted>(statement: Statement, values: readonly unknown[], wanted: W): Answers[W] {
@@ -229,6 +243,7 @@ class SqliteTransaction implements TransactionRunner {
       const connection = this.#living()
       if (this.#schema) connection.checkReferences()
       connection.script('commit')
+      this.#committed?.()
     })
   }
 

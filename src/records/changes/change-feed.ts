@@ -44,6 +44,7 @@ export class ChangeFeed {
   readonly #origin = randomUUID()
   readonly #listeners = new Set<(change: Change) => void>()
   readonly #watchers = new Map<Table, Set<Watcher>>()
+  readonly #writtenBy = new Set<(table: string) => void>()
   readonly #signals = new Set<{ readonly name: string; readonly listener: () => void }>()
   /** The topics that this process listens to, each with its number of watchers. */
   readonly #wanted = new Map<number, number>()
@@ -97,6 +98,34 @@ export class ChangeFeed {
       throw error
     }
     return stop
+  }
+
+  /**
+   * Tells that a statement was committed that no repository has written: of Kysely, or of a package. Nobody knows its rows.
+   *
+   * @param tables by their names; `*` where others may be
+   */
+  written(tables: readonly string[]): void {
+    for (const table of tables) {
+      for (const listener of this.#writtenBy) listener(table.toLowerCase())
+      if (this.#options.channel === undefined) continue
+      this.signal(toWritten(table)).catch((error: unknown) => {
+        this.#options.log.warn({ err: error, table }, 'other processes cannot be told of a write')
+      })
+    }
+  }
+
+  /** Calls the listener with the names of tables that `written` tells of in this process. */
+  onWritten(listener: (table: string) => void): () => void {
+    this.#writtenBy.add(listener)
+    return () => {
+      this.#writtenBy.delete(listener)
+    }
+  }
+
+  /** The same of other processes, of one table; undefined where they cannot tell. */
+  onWrittenElsewhere(table: string, listener: () => void): Promise<(() => void) | undefined> {
+    return this.onSignal(toWritten(table), listener)
   }
 
   /** Calls the listeners in other processes, where there are some. */
@@ -255,6 +284,10 @@ export class ChangeFeed {
     this.#topics = await channel.topics(runner, this.#listener?.processId)
     this.#knownUntil = began + lookupsLast
   }
+}
+
+function toWritten(table: string): string {
+  return `written ${table.toLowerCase()}`
 }
 
 /** Joins neighbouring changes of one table and event, so that few messages carry them. */

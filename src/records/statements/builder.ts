@@ -10,6 +10,7 @@ import type {
 import { attempt } from '../../core/later.js'
 import type { Isolation } from '../../engines/contract/begin-options.js'
 import type { Engine, QueryResult, Runner } from '../../engines/contract/engine.js'
+import { changes, type Statement } from '../../engines/contract/statement.js'
 import { applicationStatement } from './application-statement.js'
 import type { BegunTransaction } from './transactions.js'
 import { refuseUnavailable } from './write-faults.js'
@@ -25,6 +26,8 @@ export interface BuilderHome {
   runner(): Runner
   /** Begins a transaction, or a part of the open one, to which all belongs that its caller calls from then on. */
   begin(isolation: Isolation | undefined): Promise<BegunTransaction>
+  /** A statement was run that may have changed something. */
+  wrote(statement: Statement, result: QueryResult): void
 }
 
 /** The query builder of a database. */
@@ -112,9 +115,9 @@ class EngineConnection implements DatabaseConnection {
     const statement = applicationStatement(sql, query)
     const values = parameters.map(this.#engine.dialect.toDriver)
     const runner = this.#transaction?.runner() ?? this.#runner
-    return toKyselyResult<R>(
-      await attempt(() => runner.run(statement, values, 'all'), refuseUnavailable),
-    )
+    const result = await attempt(() => runner.run(statement, values, 'all'), refuseUnavailable)
+    if (changes(statement)) this.#home.wrote(statement, result)
+    return toKyselyResult<R>(result)
   }
 
   /** No engine has cursors. */
@@ -124,9 +127,9 @@ class EngineConnection implements DatabaseConnection {
 }
 
 /** The application's own statements fail as those of repositories do: with 503 if a later attempt may succeed. */
-function toKyselyResult<R>({ names, rows, changes }: QueryResult): KyselyResult<R> {
+function toKyselyResult<R>({ names, rows, changes: count }: QueryResult): KyselyResult<R> {
   const objects = rows.map((row) =>
     Object.fromEntries(names.map((name, index) => [name, row[index]])),
   )
-  return { rows: objects as R[], numAffectedRows: BigInt(changes) }
+  return { rows: objects as R[], numAffectedRows: BigInt(count) }
 }

@@ -1,0 +1,100 @@
+/**
+ * Opens a `query @live` as a live answer: what SSE and graphql-transport-ws send. Each message's `text` is an execution
+ * result, to be sent as it is; see live/live-answers.ts.
+ */
+import { asksGuard } from '../auth/access.js'
+import { HttpError } from '../errors/http-error.js'
+import { resultForm, wholeResultForm } from '../live/live-form.js'
+import type { LiveAnswers, LiveCaller } from '../live/live-answers.js'
+import type { LiveListener } from '../live/live-listener.js'
+import { rightsKey, type RightsDepth } from '../live/rights-key.js'
+import { callerOf } from './caller.js'
+import type { DefaultAccess } from './executor.js'
+import type { GraphQL } from './graphql.js'
+import type { AskedLive } from './live-directive.js'
+import type { Operation } from './operation.js'
+import { findOutage } from './outage.js'
+import type { Outcome, Variables } from './outcome.js'
+import { hasRun, toResultText } from './result.js'
+
+export interface LiveOperation {
+  readonly operation: Operation
+  /** The document. */
+  readonly text: string
+  readonly variables: Variables
+  /** What resolvers get: `{ request, user }`. */
+  readonly context: unknown
+  readonly access: DefaultAccess
+  readonly asked: AskedLive
+}
+
+/** The first run has given no answer; its outcome says why. */
+export class NotLive extends HttpError {
+  readonly outcome: Outcome
+
+  constructor(status: number, outcome: Outcome) {
+    super(status)
+    this.outcome = outcome
+  }
+}
+
+const numbers = new WeakMap<object, number>()
+let last = 0
+
+/**
+ * @param wire what the client had last, and how its connection is ended
+ * @throws {HttpError} 429; `NotLive` where the operation is refused
+ */
+export function openLive(
+  graphql: GraphQL,
+  live: LiveAnswers,
+  asking: LiveOperation,
+  wire: Pick<LiveCaller, 'lastId' | 'abandon' | 'request'>,
+): Promise<LiveListener> {
+  const { operation, text, variables, access, asked } = asking
+  const caller = callerOf(asking.context)
+  const executor = graphql.executor()
+  const byKey = caller.auth?.by === 'key'
+  const claims = caller.user
+  const depth: RightsDepth =
+    executor.isPlanned(operation, variables) && !graphql.asksGuards && !asksGuards(asking, graphql)
+      ? 'claims'
+      : 'all'
+  const rights = caller.trusted
+    ? [numberOf(asking.context ?? graphql)]
+    : rightsKey({ claims, byKey, request: caller.request }, depth)
+  const name = operation.node.name?.value
+  const key = ['graphql', numberOf(graphql), numberOf(access), text, name, variables, asked.whole]
+  return live.open(
+    {
+      key: JSON.stringify([...key, rights]),
+      form: asked.whole ? wholeResultForm : resultForm,
+      run: async (listener) => {
+        const context = listener.caller.context
+        const outcome = await executor.run(operation, variables, context, access, true)
+        const outage = outcome.errors && findOutage(outcome, operation)
+        if (outage !== undefined) throw new NotLive(outage.status, outcome)
+        if (outcome.refused !== undefined)
+          throw new NotLive(outcome.refused === 'unauthenticated' ? 401 : 403, outcome)
+        if (!hasRun(outcome)) throw new NotLive(400, outcome)
+        return toResultText(outcome, graphql.entryOptions, false)
+      },
+    },
+    { claims, byKey, context: asking.context, ...wire },
+  )
+}
+
+function asksGuards({ operation, access }: LiveOperation, graphql: GraphQL): boolean {
+  return graphql
+    .executor()
+    .guardedRoots(operation, access)
+    .some(({ rule }) => asksGuard(rule))
+}
+
+/** The same for the same object. */
+function numberOf(of: unknown): number {
+  if (typeof of !== 'object' || of === null) return 0
+  let number = numbers.get(of)
+  if (number === undefined) numbers.set(of, (number = ++last))
+  return number
+}

@@ -1,0 +1,221 @@
+/**
+ * Live answers: questions that stay true. One engine behind three doors, GraphQL's `query @live`, `crud` and `@Live`.
+ *
+ *   door ─ open(question, listener) ─▶ LiveAnswers ─ one LiveAnswer for each key ─▶ run, compare, tell
+ *                                          ▲ tables that changed: change feed, statements, other processes
+ *
+ * A door gives a `LiveQuestion`: its key (equal keys have equal answers: door, text, variables, rights), `run`, which asks
+ * it once for one of its listeners and gives JSON text, and `form`, which writes what is told. It gets a `LiveListener`: an
+ * async iterable of `LiveMessage`, the same objects for all who listen:
+ *
+ * - `{ kind: 'data', id, text }`: `text` is the payload's JSON. For GraphQL it is an execution result, to be sent as it is as
+ *   the `payload` of graphql-transport-ws' `next`, or as the data of an event; `id` is `life:version`, for `Last-Event-ID`.
+ * - `{ kind: 'closed', status, text }`: the last one; the caller may see it no more (401, 403). Then the iterable ends.
+ *
+ * `open` rejects with an `HttpError` where the first run is refused, or there are too many answers (429). Who stops listening
+ * calls `return()`. A door does nothing for a reader that does not read: the engine calls the listener's `abandon`.
+ *
+ * Source: decisions, "Third storey: live answers".
+ */
+import { AsyncResource } from 'node:async_hooks'
+import type { Clock } from '../core/clock.js'
+import type { Log } from '../core/log.js'
+import { HttpError } from '../errors/http-error.js'
+import { addressKey } from '../core/address-counts.js'
+import type { Claims } from '../http/request.js'
+import type { ServerRequest } from '../http/server-request.js'
+import { LiveAnswer } from './live-answer.js'
+import type { LiveForm } from './live-form.js'
+import { LiveListener } from './live-listener.js'
+import { LiveRuns } from './live-runs.js'
+import type { LiveOptions } from './options.js'
+import { WatchedTables } from './watched-tables.js'
+
+export type { LiveMessage } from './live-listener.js'
+
+export interface LiveQuestion {
+  /** Who has the same gets the same: the door, the text, the variables, the rights. */
+  readonly key: string
+  readonly form: LiveForm
+  /**
+   * Asks once, for this listener's caller.
+   *
+   * @returns the answer's JSON text; undefined where there is nothing any more
+   * @throws {HttpError} 401 and 403 end the listeners; 5xx is asked again later
+   */
+  readonly run: (listener: LiveListener) => Promise<string | undefined>
+}
+
+/** Who wants to listen. */
+export interface LiveCaller {
+  /** Of the verified token; undefined and null: anonymous, or the operator's key. */
+  readonly claims: Claims | null | undefined
+  /** True for the operator's static key. */
+  readonly byKey: boolean
+  /** The request that opened it; undefined for the program itself. */
+  readonly request: ServerRequest | undefined
+  /** What its door needs besides, to ask for it. */
+  readonly context?: unknown
+  /** What the client had last: `life:version`. */
+  readonly lastId: string | undefined
+  /** Called if it does not read: its connection is to be closed. */
+  readonly abandon: () => void
+}
+
+export interface LiveParts {
+  readonly options: LiveOptions
+  readonly clock: Clock
+  readonly log: Log
+  /** Calls `end` once when the token is revoked. @returns ends the watch */
+  readonly watch: ((claims: Claims, end: () => void) => () => void) | undefined
+}
+
+/** What is counted, for metrics. */
+export interface LiveCounts {
+  readonly listeners: number
+  readonly answers: number
+  /** Since the start. */
+  readonly runs: number
+  /** Since the start: to all listeners. */
+  readonly messages: number
+}
+
+export class LiveAnswers {
+  readonly parts: LiveParts
+  readonly tables: WatchedTables
+  readonly runs: LiveRuns
+  readonly counts = { listeners: 0, runs: 0, messages: 0 }
+  readonly #answers = new Map<string, LiveAnswer>()
+  /** Different answers of each caller, each with its number of listeners. */
+  readonly #byCaller = new Map<string, Map<string, number>>()
+  readonly #listeners = new Set<LiveListener>()
+  /** Runs belong to no request and to no transaction, whoever has made them due. */
+  readonly #outside = new AsyncResource('live')
+  readonly #stopMoves: () => void
+  #expiry: NodeJS.Timeout | undefined
+  #isClosed = false
+
+  constructor(parts: LiveParts) {
+    this.parts = parts
+    this.runs = new LiveRuns()
+    this.tables = new WatchedTables(parts)
+    this.#stopMoves = parts.clock.onMove(() => {
+      this.#endExpired()
+    })
+  }
+
+  /**
+   * Opens a listener, once there is a first answer.
+   *
+   * @throws {HttpError} 429 where there are too many different answers; what the first run is refused with
+   */
+  async open(question: LiveQuestion, caller: LiveCaller): Promise<LiveListener> {
+    if (this.#isClosed) throw new HttpError(503)
+    const { key } = question
+    const name = nameOf(caller)
+    this.#admit(key, name)
+    const listener = new LiveListener(caller, (one) => {
+      this.#left(one, name, key)
+    })
+    this.#add(listener, name, key)
+    try {
+      const answer = this.#answers.get(key) ?? this.#make(question)
+      await this.outside(() => answer.add(listener))
+      return listener
+    } catch (error) {
+      listener.end()
+      throw error
+    }
+  }
+
+  /** Runs work in no request's and no transaction's context. */
+  outside<T>(work: () => T): T {
+    return this.#outside.runInAsyncScope(work)
+  }
+
+  /** Nobody listens to it any more. */
+  forget(answer: LiveAnswer): void {
+    if (this.#answers.get(answer.key) === answer) this.#answers.delete(answer.key)
+    this.tables.unfollow(answer)
+  }
+
+  get counted(): LiveCounts {
+    return { ...this.counts, answers: this.#answers.size }
+  }
+
+  /** Ends all listeners, as if there were nothing more to tell. */
+  close(): void {
+    this.#isClosed = true
+    for (const listener of [...this.#listeners]) listener.end()
+    this.tables.close()
+    this.#stopMoves()
+    clearInterval(this.#expiry)
+  }
+
+  #make(question: LiveQuestion): LiveAnswer {
+    const answer = new LiveAnswer(question, this)
+    this.#answers.set(question.key, answer)
+    return answer
+  }
+
+  /** @throws {HttpError} 429 */
+  #admit(key: string, name: string): void {
+    const { answers, byCaller } = this.parts.options
+    const own = this.#byCaller.get(name)
+    const isOver = own !== undefined && own.size >= byCaller && !own.has(key)
+    if (!isOver && (this.#answers.has(key) || this.#answers.size < answers)) return
+    const whose = isOver ? `this caller has ${byCaller}` : `there are ${answers}`
+    throw new HttpError(429, 'Too many live answers are open.', {
+      headers: { 'Retry-After': '5' },
+      reason: `${whose} different live answers, as live.${isOver ? 'byCaller' : 'answers'} allows`,
+    })
+  }
+
+  #add(listener: LiveListener, name: string, key: string): void {
+    const own = this.#byCaller.get(name) ?? new Map<string, number>()
+    this.#byCaller.set(name, own)
+    own.set(key, (own.get(key) ?? 0) + 1)
+    this.#listeners.add(listener)
+    this.counts.listeners++
+    const { claims } = listener.caller
+    if (claims === undefined || claims === null) return
+    listener.onEnd(
+      this.parts.watch?.(claims, () => {
+        listener.close(401)
+      }),
+    )
+    if (typeof claims.exp === 'number') {
+      this.#expiry ??= setInterval(() => {
+        this.#endExpired()
+      }, 250).unref()
+    }
+  }
+
+  #left(listener: LiveListener, name: string, key: string): void {
+    if (!this.#listeners.delete(listener)) return
+    this.counts.listeners--
+    const own = this.#byCaller.get(name)
+    const left = (own?.get(key) ?? 1) - 1
+    if (left > 0) own?.set(key, left)
+    else own?.delete(key)
+    if (own?.size === 0) this.#byCaller.delete(name)
+    this.#answers.get(key)?.remove(listener)
+    if (this.#listeners.size > 0) return
+    clearInterval(this.#expiry)
+    this.#expiry = undefined
+  }
+
+  #endExpired(): void {
+    const now = this.parts.clock.now()
+    for (const listener of [...this.#listeners]) if (listener.hasExpired(now)) listener.close(401)
+  }
+}
+
+/** By whom answers are counted. */
+function nameOf({ claims, byKey, request }: LiveCaller): string {
+  if (byKey) return 'key'
+  const sub = claims?.sub
+  if (typeof sub === 'string' && sub !== '') return `sub ${sub}`
+  if (claims !== undefined && claims !== null) return `claims ${JSON.stringify(claims)}`
+  return request === undefined ? 'program' : `address ${addressKey(request.ip)}`
+}

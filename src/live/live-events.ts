@@ -1,0 +1,80 @@
+/** Messages as server-sent events; each is written once for all who get it. */
+import { toWrittenEvent, type WrittenEvent } from '../http/events.js'
+import type { LiveListener, LiveMessage } from './live-listener.js'
+
+export interface EventWriting {
+  /** The events of a message, in order. */
+  readonly toItems: (message: LiveMessage) => readonly WrittenEvent[]
+  /** Behind the last message, where nothing was refused. */
+  readonly last: readonly WrittenEvent[]
+}
+
+const closedEvent = (status: number): WrittenEvent =>
+  toWrittenEvent({ event: 'closed', data: JSON.stringify({ status }) })
+
+const complete = toWrittenEvent({ event: 'complete', data: '' })
+
+/** Of `crud` and handlers: `live`, and `closed`. */
+export const rowEvents: EventWriting = Object.freeze({
+  toItems: kept((message) =>
+    message.kind === 'data'
+      ? [toWrittenEvent({ event: 'live', id: message.id, data: message.text })]
+      : [closedEvent(message.status)],
+  ),
+  last: [],
+})
+
+/** Of GraphQL over server-sent events: `next`, `complete`; `closed` comes behind it, where clients of that protocol have left. */
+export const resultEvents: EventWriting = Object.freeze({
+  toItems: kept((message) =>
+    message.kind === 'data'
+      ? [toWrittenEvent({ event: 'next', id: message.id, data: message.text })]
+      : [
+          toWrittenEvent({ event: 'next', data: message.text }),
+          complete,
+          closedEvent(message.status),
+        ],
+  ),
+  last: [complete],
+})
+
+function kept(write: EventWriting['toItems']): EventWriting['toItems'] {
+  const written = new WeakMap<LiveMessage, readonly WrittenEvent[]>()
+  return (message) => {
+    let items = written.get(message)
+    if (items === undefined) written.set(message, (items = write(message)))
+    return items
+  }
+}
+
+/** The body of a stream of events. Not a generator, which could not be left while it waits. */
+export function liveEvents(
+  listener: LiveListener,
+  { toItems, last }: EventWriting,
+): AsyncIterableIterator<WrittenEvent> {
+  let rest: WrittenEvent[] = []
+  let isClosed = false
+  let isOver = false
+  const iterator: AsyncIterableIterator<WrittenEvent> = {
+    next: async () => {
+      if (rest.length === 0 && !isOver) {
+        const result = await listener.next()
+        isOver = result.done === true
+        if (result.done !== true) {
+          isClosed = result.value.kind === 'closed'
+          rest = [...toItems(result.value)]
+        } else if (!isClosed) rest = [...last]
+      }
+      const value = rest.shift()
+      return value === undefined ? { value: undefined, done: true } : { value, done: false }
+    },
+    return: async () => {
+      rest = []
+      isOver = isClosed = true
+      await listener.return()
+      return { value: undefined, done: true }
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  }
+  return iterator
+}

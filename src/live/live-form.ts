@@ -1,0 +1,117 @@
+/**
+ * How answers and their differences are written. Rows with a key, `id`, are told apart by it; what has none is told whole.
+ * Source: decisions, "Third storey: live answers", Messages.
+ */
+
+/** What is told of a list: whole rows, keys that are gone, and all keys in order where it does not follow. */
+export interface RowChanges {
+  readonly set: readonly unknown[]
+  readonly gone: readonly (string | number)[]
+  readonly order?: readonly (string | number)[]
+}
+
+export interface LiveForm {
+  /** @param text the answer's JSON; undefined where there is nothing any more */
+  whole(text: string | undefined, version: number, isLost: boolean): string
+  /** What has become of an answer. Both are different texts. */
+  change(before: string | undefined, now: string | undefined, version: number): string
+  /** Why nothing more comes. */
+  closed(status: number): string
+}
+
+/** Of `crud` and handlers: `{ version, data }`, then `{ version, set, gone, order }`. */
+export const rowsForm: LiveForm = Object.freeze({
+  whole: (text, version, isLost) =>
+    `{"version":${version},"data":${text ?? 'null'}${isLost ? ',"lost":true' : ''}}`,
+  change: (before, now, version) => {
+    const changes = differenceOf(parse(before), parse(now))
+    if (changes === undefined) return rowsForm.whole(now, version, false)
+    return `{"version":${version},${JSON.stringify(changes).slice(1)}`
+  },
+  closed: (status) => JSON.stringify({ status }),
+} satisfies LiveForm)
+
+/** Of GraphQL: execution results, with what belongs to the live answer in `extensions`. Texts are results. */
+export const resultForm: LiveForm = Object.freeze({
+  whole: (text, version, isLost) => withLive(text, { version, ...(isLost && { lost: true }) }),
+  change: (before, now, version) => {
+    const changes = changesOf(parse(before), parse(now))
+    if (changes === undefined) return resultForm.whole(now, version, false)
+    return JSON.stringify({ extensions: { live: { version, changes } } })
+  },
+  closed: (status) => {
+    const [message, code] =
+      status === 401 ? ['Unauthorized', 'UNAUTHENTICATED'] : ['Forbidden', 'FORBIDDEN']
+    const errors = [{ message, extensions: { code } }]
+    return JSON.stringify({ errors, extensions: { live: { closed: status } } })
+  },
+} satisfies LiveForm)
+
+/** For clients that know no differences: `@live(whole: true)`. */
+export const wholeResultForm: LiveForm = Object.freeze({
+  ...resultForm,
+  change: (_before, now, version) => resultForm.whole(now, version, false),
+} satisfies LiveForm)
+
+/** @param text a JSON object */
+function withLive(text = '{"data":null}', live: object): string {
+  return `${text.slice(0, -1)},"extensions":${JSON.stringify({ live })}}`
+}
+
+/** By root field; undefined where something else than rows has changed. */
+function changesOf(before: unknown, now: unknown): Record<string, RowChanges> | undefined {
+  const [old, fresh] = [dataOf(before), dataOf(now)]
+  if (old === undefined || fresh === undefined) return undefined
+  const changes: Record<string, RowChanges> = {}
+  for (const [field, value] of Object.entries(fresh)) {
+    if (JSON.stringify(value) === JSON.stringify(old[field])) continue
+    const own = differenceOf(old[field], value)
+    if (own === undefined) return undefined
+    Object.defineProperty(changes, field, { value: own, enumerable: true })
+  }
+  return changes
+}
+
+/** Of a result without errors. */
+function dataOf(result: unknown): Readonly<Record<string, unknown>> | undefined {
+  if (!isObject(result) || 'errors' in result || !isObject(result.data)) return undefined
+  return result.data
+}
+
+type Key = string | number
+
+/** @returns undefined where one of them is no list of rows with keys */
+function differenceOf(before: unknown, now: unknown): RowChanges | undefined {
+  const old = byKey(before)
+  const fresh = byKey(now)
+  if (old === undefined || fresh === undefined) return undefined
+  const gone = [...old.keys()].filter((key) => !fresh.has(key))
+  const set: unknown[] = []
+  for (const [key, row] of fresh)
+    if (!old.has(key) || JSON.stringify(old.get(key)) !== JSON.stringify(row)) set.push(row)
+  // Rows that stay keep their places, new ones come behind them in the order of `set`.
+  const follows = [...[...old.keys()].filter((key) => fresh.has(key))]
+  for (const key of fresh.keys()) if (!old.has(key)) follows.push(key)
+  const order = [...fresh.keys()]
+  const isInOrder = order.every((key, place) => key === follows[place])
+  return isInOrder ? { set, gone } : { set, gone, order }
+}
+
+function byKey(value: unknown): Map<Key, unknown> | undefined {
+  if (!Array.isArray(value)) return undefined
+  const rows = new Map<Key, unknown>()
+  for (const row of value as readonly unknown[]) {
+    const id = isObject(row) ? row.id : undefined
+    if ((typeof id !== 'string' && typeof id !== 'number') || rows.has(id)) return undefined
+    rows.set(id, row)
+  }
+  return rows
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function parse(text: string | undefined): unknown {
+  return text === undefined ? undefined : JSON.parse(text)
+}

@@ -1,0 +1,104 @@
+/** One who listens to a live answer: what is told waits here until it is read, up to a bound. */
+import type { LiveCaller } from './live-answers.js'
+
+export type LiveMessage =
+  | { readonly kind: 'data'; readonly id: string; readonly text: string }
+  | { readonly kind: 'closed'; readonly status: number; readonly text: string }
+
+/** Bytes of messages that one who does not read may have waiting. */
+export const mostUnread = 1024 * 1024
+
+export class LiveListener implements AsyncIterableIterator<LiveMessage> {
+  readonly caller: LiveCaller
+  /** Writes why it ends; set by its answer. */
+  closing: (status: number) => string = (status) => JSON.stringify({ status })
+  #unread: LiveMessage[] = []
+  #bytes = 0
+  #waiting: ((result: IteratorResult<LiveMessage>) => void)[] = []
+  #isOver = false
+  readonly #ends: (() => void)[] = []
+
+  /** @param left called once, at its end */
+  constructor(caller: LiveCaller, left: (listener: LiveListener) => void) {
+    this.caller = caller
+    this.onEnd(() => {
+      left(this)
+    })
+    const { request } = caller
+    if (request === undefined) return
+    const end = (): void => {
+      this.end()
+    }
+    // Also before its answer has begun.
+    request.outgoing.once('close', end)
+    this.onEnd(() => {
+      request.outgoing.off('close', end)
+    })
+  }
+
+  /** Nobody waits for what is read for it. */
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  onEnd(work: (() => void) | undefined): void {
+    if (work === undefined) return
+    if (this.#isOver) work()
+    else this.#ends.push(work)
+  }
+
+  hasExpired(now: number): boolean {
+    const exp = this.caller.claims?.exp
+    return typeof exp === 'number' && exp * 1000 <= now
+  }
+
+  tell(message: LiveMessage): void {
+    if (this.#isOver) return
+    const reader = this.#waiting.shift()
+    if (reader !== undefined) {
+      reader({ value: message, done: false })
+      return
+    }
+    this.#unread.push(message)
+    this.#bytes += message.text.length
+    // A single one may be larger: who reads at once gets it.
+    if (this.#bytes <= mostUnread || this.#unread.length === 1) return
+    this.#unread = []
+    this.end()
+    this.caller.abandon()
+  }
+
+  /** Tells why there is nothing more, and ends. */
+  close(status: number): void {
+    this.tell({ kind: 'closed', status, text: this.closing(status) })
+    this.end()
+  }
+
+  /** What is unread can still be read. */
+  end(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    for (const work of this.#ends.splice(0)) work()
+    for (const reader of this.#waiting.splice(0)) reader({ value: undefined, done: true })
+  }
+
+  next(): Promise<IteratorResult<LiveMessage>> {
+    const value = this.#unread.shift()
+    if (value !== undefined) {
+      this.#bytes -= value.text.length
+      return Promise.resolve({ value, done: false })
+    }
+    if (this.#isOver) return Promise.resolve({ value: undefined, done: true })
+    return new Promise((resolve) => this.#waiting.push(resolve))
+  }
+
+  return(): Promise<IteratorResult<LiveMessage>> {
+    this.#unread = []
+    this.end()
+    return Promise.resolve({ value: undefined, done: true })
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+}

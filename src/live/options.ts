@@ -1,0 +1,69 @@
+/** `live` of `bootstrap`: how many different answers there may be, and how often each is made. */
+import type { Problem } from '../errors/declaration-error.js'
+import { refuseUnknownNames } from '../errors/unknown-names.js'
+
+export interface LiveAnswersOptions {
+  /** Different live answers of the whole process. Over it 429. Default 1,000. */
+  answers?: number
+  /** The same of one caller, anonymous ones by their address. Over it 429. Default 100. */
+  byCaller?: number
+  /** The least time between two runs of one answer, `'100ms'` or milliseconds; a slow one has twice its own. Default 100. */
+  pace?: number | string
+}
+
+/** All of them set. */
+export interface LiveOptions {
+  readonly answers: number
+  readonly byCaller: number
+  /** Milliseconds. */
+  readonly pace: number
+}
+
+export const defaultLive: LiveOptions = Object.freeze({ answers: 1000, byCaller: 100, pace: 100 })
+
+const names: Readonly<Record<keyof LiveAnswersOptions, true>> = {
+  answers: true,
+  byCaller: true,
+  pace: true,
+}
+
+/** @param problems receives unknown options and invalid values */
+export function resolveLive(given: unknown, problems: Problem[]): LiveOptions {
+  if (given === undefined) return defaultLive
+  if (typeof given !== 'object' || given === null) {
+    problems.push(invalid('live', given, "Write { answers: 1000, byCaller: 100, pace: '100ms' }."))
+    return defaultLive
+  }
+  refuseUnknownNames('bootstrap live', given, names, problems)
+  const { pace, ...counts } = given as Readonly<Record<string, unknown>>
+  const count = (name: 'answers' | 'byCaller'): number => {
+    const value = counts[name]
+    if (value === undefined) return defaultLive[name]
+    if (value === Infinity || (Number.isSafeInteger(value) && Number(value) >= 1))
+      return Number(value)
+    const remedy = 'Give a whole number from 1, or Infinity for no limit.'
+    problems.push(invalid(`live.${name}`, value, remedy))
+    return defaultLive[name]
+  }
+  return Object.freeze({
+    answers: count('answers'),
+    byCaller: count('byCaller'),
+    pace: readPace(pace, problems),
+  })
+}
+
+function readPace(given: unknown, problems: Problem[]): number {
+  if (given === undefined) return defaultLive.pace
+  const match = typeof given === 'string' ? /^(\d+)\s*(ms|s)$/.exec(given.trim()) : null
+  const value = match === null ? given : Number(match[1]) * (match[2] === 's' ? 1000 : 1)
+  if (Number.isSafeInteger(value) && Number(value) >= 10 && Number(value) <= 60_000)
+    return Number(value)
+  const remedy = "Give milliseconds from 10 to 60,000, or a text such as '100ms' or '1s'."
+  problems.push(invalid('live.pace', given, remedy))
+  return defaultLive.pace
+}
+
+function invalid(name: string, value: unknown, remedy: string): Problem {
+  const message = `bootstrap: ${name} is ${typeof value === 'function' ? 'a function' : JSON.stringify(value)}.`
+  return { code: 'INVALID_OPTION', message, remedy }
+}

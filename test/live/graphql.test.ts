@@ -1,0 +1,185 @@
+/** GraphQL's `query @live` over server-sent events. Source: decisions, "Third storey: live answers". */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  bootstrap,
+  Database,
+  Field,
+  Module,
+  Record as Table,
+  type Application,
+} from 'filigree'
+import { openLive, Refused, type LiveClient } from './live-client.js'
+
+@Table<Note>({ rows: (user) => (user === null ? { isOpen: true } : { owner: String(user.sub) }) })
+class Note {
+  @Field('id') id!: number
+  @Field('text') title!: string
+  @Field('text', { default: 'x' }) owner!: string
+  @Field('boolean', { default: true }) isOpen!: boolean
+}
+
+@Table()
+class Label {
+  @Field('id') id!: number
+  @Field('text') name!: string
+}
+
+@Module({ records: [Note, Label] })
+class NotesModule {}
+
+let app: Application
+let url: string
+let database: Database
+const open: LiveClient[] = []
+
+beforeAll(async () => {
+  app = await bootstrap(NotesModule, {
+    port: 0,
+    host: '127.0.0.1',
+    logger: false,
+    database: 'sqlite::memory:',
+    env: { APP_API_KEY: 'k'.repeat(32) },
+  })
+  url = `${app.url}/graphql`
+  database = app.get(Database)
+})
+afterAll(async () => {
+  for (const client of open) client.leave()
+  await app.close()
+})
+
+async function live(
+  query: string,
+  options: { token?: string; lastId?: string; variables?: object } = {},
+) {
+  const client = await openLive(url, { query, ...options })
+  open.push(client)
+  return client
+}
+
+function token(sub: string, exp?: number): Promise<string> {
+  return app
+    .get(Auth)
+    .getToken({ sub, jti: `${sub}-token` }, exp === undefined ? {} : { expiresIn: exp })
+}
+
+interface Payload {
+  readonly data?: unknown
+  readonly errors?: unknown
+  readonly extensions?: { readonly live: { readonly version: number } }
+}
+
+async function payload(client: LiveClient): Promise<Payload> {
+  const event = await client.next()
+  expect(event?.event).toBe('next')
+  return JSON.parse(event?.data ?? '') as Payload
+}
+
+describe('query @live', () => {
+  it('gives the answer, and then what differs by key', async () => {
+    const labels = database.records(Label)
+    const first = await labels.create({ name: 'a' })
+    const client = await live('query @live { labels { id name } }')
+    expect(await payload(client)).toEqual({
+      data: { labels: [{ id: String(first.id), name: 'a' }] },
+      extensions: { live: { version: 1 } },
+    })
+    const second = await labels.create({ name: 'b' })
+    expect(await payload(client)).toEqual({
+      extensions: {
+        live: {
+          version: 2,
+          changes: { labels: { set: [{ id: String(second.id), name: 'b' }], gone: [] } },
+        },
+      },
+    })
+    await labels.update(first.id, { name: 'c' })
+    await labels.delete(second.id)
+    let held: unknown
+    for (;;) {
+      const { extensions } = await payload(client)
+      held = extensions
+      if (JSON.stringify(held).includes(`"gone":["${second.id}"]`)) break
+    }
+    expect(held).toMatchObject({ live: { changes: { labels: { gone: [String(second.id)] } } } })
+  })
+
+  it('gives the whole answer each time where that is asked for', async () => {
+    const client = await live('query @live(whole: true) { labels { name } }')
+    await payload(client)
+    await database.records(Label).create({ name: 'whole' })
+    const next = await payload(client)
+    expect(next.data).toMatchObject({ labels: expect.arrayContaining([{ name: 'whole' }]) })
+    expect(next.extensions).toEqual({ live: { version: 2 } })
+  })
+
+  it('stands in the schema', () => {
+    expect(app.graphql.sdl).toContain('directive @live(')
+    expect(app.graphql.sdl).toContain('on QUERY')
+  })
+
+  it('is no operation that writes or subscribes', async () => {
+    for (const text of [
+      'mutation @live { deleteLabel(id: 1) }',
+      'subscription @live { labelChanged { event } }',
+    ]) {
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept: 'application/json' },
+        body: JSON.stringify({ query: text }),
+      })
+      expect(await response.text()).toContain('Directive \\"@live\\" may not be used on')
+    }
+  })
+
+  it('answers once who takes JSON alone', async () => {
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify({ query: 'query @live { labels { id } }' }),
+    })
+    expect(Object.keys((await response.json()) as object)).toEqual(['data'])
+  })
+
+  it('shows each caller its own rows, and ends when its token is revoked', async () => {
+    const notes = database.records(Note)
+    const ann = await token('ann')
+    const text = 'query @live { notes { id title } }'
+    const hers = await live(text, { token: ann })
+    const all = await live(text)
+    expect((await payload(hers)).data).toEqual({ notes: [] })
+    expect((await payload(all)).data).toEqual({ notes: [] })
+    await notes.create({ title: 'secret', owner: 'ann', isOpen: false })
+    expect(JSON.stringify(await payload(hers))).toContain('secret')
+    await notes.create({ title: 'open', owner: 'bob', isOpen: true })
+    expect(JSON.stringify(await payload(all))).toContain('open')
+    await app.get(Auth).revoke('ann-token')
+    expect(await payload(hers)).toMatchObject({
+      errors: [{ extensions: { code: 'UNAUTHENTICATED' } }],
+    })
+    expect(await hers.next()).toMatchObject({ event: 'complete' })
+    expect(await hers.next()).toMatchObject({ event: 'closed', data: '{"status":401}' })
+    expect(await hers.next()).toBeUndefined()
+    expect(JSON.stringify(all.events)).not.toContain('secret')
+  })
+
+  it('goes on where the client has the version, and begins anew where it has not', async () => {
+    const text = 'query @live { labels { id } }'
+    const client = await live(text)
+    const id = (await client.next())?.id ?? ''
+    const same = await live(text, { lastId: id })
+    const other = await live(text, { lastId: id.replace(/\d+$/, '99') })
+    const lost = await payload(other)
+    expect(lost).toMatchObject({ data: {}, extensions: { live: { lost: true } } })
+    await database.records(Label).create({ name: 'next' })
+    const { extensions } = await payload(same)
+    expect(extensions?.live.version).toBe(Number(id.split(':')[1]) + 1)
+    expect(same.events).toHaveLength(1)
+  })
+
+  it('refuses before the first message with the status', async () => {
+    const bad = live('query @live { labels { id } }', { token: 'nonsense' })
+    await expect(bad).rejects.toMatchObject({ status: 401 } satisfies Partial<Refused>)
+  })
+})
