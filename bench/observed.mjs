@@ -68,7 +68,8 @@ async function ask({ url }, count) {
 }
 
 const servers = []
-for (const part of ['', 'metrics', 'log']) servers.push(await start(part))
+const pinos = ['log by a pino of its own', 'log by a pino that gathers']
+for (const part of ['', 'metrics', 'log', ...pinos]) servers.push(await start(part))
 for (const server of servers) await ask(server, 16_000)
 for (let round = 0; round < rounds; round++) {
   for (const server of servers) {
@@ -82,9 +83,9 @@ console.log(`typed GET: ${median(plain.times).toFixed(1)} µs of processor time 
 for (const { part, times } of observed) {
   // Of one round: what else the machine did hit both.
   const more = (median(times.map((time, round) => time / plain.times[round])) - 1) * 100
-  const verdict = more <= targets[part] ? 'met' : 'missed'
-  console.log(
-    `with ${part}: ${median(times).toFixed(1)} µs, ${more.toFixed(1)} % more; at most ${targets[part]} %: ${verdict}`,
-  )
+  const most = targets[part]
+  const verdict =
+    most === undefined ? '' : `; at most ${most} %: ${more <= most ? 'met' : 'missed'}`
+  console.log(`with ${part}: ${median(times).toFixed(1)} µs, ${more.toFixed(1)} % more${verdict}`)
 }
 for (const { child } of servers) child.kill()

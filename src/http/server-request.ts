@@ -1,5 +1,4 @@
 /** The request with its internal state, which the steps of its route use. Source: specification, Request object. */
-import { randomUUID } from 'node:crypto'
 import type { RouteInfo } from '../routing/route-info.js'
 import { readsIdentity, readsSent, watchHeaders } from './caller-reads.js'
 import { clientAddress } from './client-address.js'
@@ -13,6 +12,7 @@ import { assertHeader, setHeader } from './header-list.js'
 import { onCookie } from './private-answers.js'
 import { readQuery, type TextValues } from './query.js'
 import { readPath } from './request-path.js'
+import { newRequestId } from './request-id.js'
 import type { RequestObservers } from './request-observers.js'
 import type { KeptValue } from './request-value.js'
 import { closingRefusal } from './refusals.js'
@@ -242,7 +242,8 @@ export class ServerRequest implements HttpRequest {
   get id(): string {
     if (this.#id === undefined) {
       const given = this.incoming.headers['x-request-id']
-      this.#id = typeof given === 'string' && /^[\w.:@-]{1,128}$/.test(given) ? given : randomUUID()
+      this.#id =
+        typeof given === 'string' && /^[\w.:@-]{1,128}$/.test(given) ? given : newRequestId()
       // Known to be a sound value.
       ;(this.responseHeaders ??= []).push(requestIdHeader, this.#id)
     }

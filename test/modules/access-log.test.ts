@@ -105,6 +105,15 @@ describe('accessLog', () => {
     expect(JSON.stringify(line)).not.toMatch(/hush|items\/7/)
   })
 
+  it('names each request by a random UUID of its own', async () => {
+    await start()
+    const answers = await Promise.all(Array.from({ length: 400 }, () => app.inject('/items/7')))
+    const ids = answers.map(({ headers }) => String(headers['x-request-id']))
+    expect(new Set(ids).size).toBe(400)
+    const version4 = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}$/
+    expect(ids.filter((id) => !version4.test(id))).toEqual([])
+  })
+
   it('names no path where there is no route, and gives each answer the id of its line', async () => {
     await start()
     const answer = await get('/no/such/path')

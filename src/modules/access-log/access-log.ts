@@ -5,6 +5,7 @@
 import {
   ApplicationState,
   createModule,
+  logFieldsOf,
   unknownOptions,
   type HttpRequest,
   type Problem,
@@ -56,7 +57,10 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
           if (status < 500 && sample < 1 && Math.random() >= sample) return
           const details = hasDetails ? this.#details(request) : undefined
           if (late === undefined) {
-            request.log.info(Object.assign(describe(request, outcome), details), 'request')
+            log.info(
+              Object.assign(describe(request, outcome), logFieldsOf(request), details),
+              'request',
+            )
             return
           }
           late.add(this.#lines.write(request, outcome, details))
@@ -88,6 +92,7 @@ function readId(request: HttpRequest): string {
 
 function describe(request: HttpRequest, { status, ms, bytes, aborted }: RequestOutcome): object {
   const line = {
+    requestId: request.id,
     method: request.method,
     route: request.route?.path ?? null,
     status,
