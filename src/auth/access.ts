@@ -1,5 +1,6 @@
 /** Decides whether a route needs a token, and whose. Source: specification, Authentication 1, 2 and 5; decisions, Gate. */
 import type { Claims, HttpRequest } from '../http/request.js'
+import { momentOf } from '../http/server-request.js'
 
 /**
  * Decides by itself who may come in: `@Secured((claims, request) => …)`. It runs after a token was accepted.
@@ -18,16 +19,28 @@ export interface AccessRule {
   /** Every role of `roles` is needed, not one of them. */
   readonly all: boolean
   readonly guard: Guard | undefined
+  /** Seconds since the caller has signed in (`auth_time`), at most; undefined if any time will do. */
+  readonly fresh: number | undefined
+  /** Ways of signing in, one of which the token's claim `amr` has (RFC 8176); empty if any will do. */
+  readonly amr: readonly string[]
   /** Another rule that has to admit as well: a record's, beside what its controller says. */
   readonly also?: AccessRule
 }
 
 /** For the log: what a caller lacks. */
-export function lacksRoles({ roles, all }: AccessRule, claims: Claims | null): string {
-  const given: unknown = claims?.roles
-  const own = Array.isArray(given) ? given.map(String).join(', ') : ''
-  const needed = roles.join(all ? ' and ' : ' or ')
-  return `the role ${needed} is needed, and the token has ${own === '' ? 'none' : own}`
+export function lacks(rule: AccessRule, claims: Claims | null, request?: HttpRequest): string {
+  const { also } = rule
+  if (also !== undefined && !suffices(also, claims, request)) return lacks(also, claims, request)
+  if (!hasRoles(rule, claims)) {
+    const needed = rule.roles.join(rule.all ? ' and ' : ' or ')
+    return `the role ${needed} is needed, and the token has ${listed(claims?.roles)}`
+  }
+  if (!isFresh(rule, claims, request)) return `the sign-in is older than ${rule.fresh ?? 0} s`
+  return `amr ${rule.amr.join(' or ')} is needed, and the token has ${listed(claims?.amr)}`
+}
+
+function listed(given: unknown): string {
+  return Array.isArray(given) && given.length > 0 ? given.map(String).join(', ') : 'none'
 }
 
 /** What a decorator declared; it is the whole rule, because only the nearest decorator counts. */
@@ -39,6 +52,8 @@ export const openAccess: AccessRule = Object.freeze({
   roles: Object.freeze([]),
   all: false,
   guard: undefined,
+  fresh: undefined,
+  amr: Object.freeze([]),
 })
 
 /** `@NoAuth`: the same, recognised by this object, because the cookie is ignored there. */
@@ -83,17 +98,66 @@ export function bothOf(one: AccessRule, other: AccessRule): AccessRule {
   return Object.freeze({ ...one, also: one.also === undefined ? other : bothOf(one.also, other) })
 }
 
-function isAnyToken({ open, roles, guard, also }: AccessRule): boolean {
-  return !open && roles.length === 0 && guard === undefined && also === undefined
+function isAnyToken(rule: AccessRule): boolean {
+  return !rule.open && !asksForMore(rule) && rule.also === undefined
+}
+
+/** True if not every valid token will do. */
+export function asksForMore({ roles, guard, fresh, amr }: AccessRule): boolean {
+  return roles.length > 0 || guard !== undefined || fresh !== undefined || amr.length > 0
+}
+
+/** What its callers need besides roles, for documents: `fresh:600`, `amr:mfa`. */
+function demandsOf({ fresh, amr }: AccessRule): string[] {
+  return [
+    ...(fresh === undefined ? [] : [`fresh:${fresh}`]),
+    ...(amr.length === 0 ? [] : [`amr:${amr.join('|')}`]),
+  ]
+}
+
+/** The same in a sentence; undefined where nothing but roles or a guard is asked. */
+export function sayDemands(rule: AccessRule | undefined): string | undefined {
+  if (rule === undefined || rule.open) return undefined
+  const { fresh, amr, also } = rule
+  const own = [
+    ...(fresh === undefined ? [] : [`a sign-in that is at most ${toWords(fresh)} old`]),
+    ...(amr.length === 0 ? [] : [`a sign-in by ${amr.join(' or ')}`]),
+  ]
+  const more = sayDemands(also)
+  if (own.length === 0) return more
+  return `Needs ${own.join(' and ')}.${more === undefined ? '' : ` ${more}`}`
+}
+
+/** A description with the sentence behind it, where there is one. */
+export function withDemands(description: string, rule: AccessRule | undefined): string {
+  const demands = sayDemands(rule)
+  return demands === undefined ? description : `${description} ${demands}`.trimStart()
+}
+
+/** 600 is `10 minutes`. */
+function toWords(seconds: number): string {
+  for (const [unit, length] of [
+    ['hour', 3600],
+    ['minute', 60],
+  ] as const) {
+    if (seconds % length === 0) return counted(seconds / length, unit)
+  }
+  return counted(seconds, 'second')
+}
+
+function counted(count: number, unit: string): string {
+  return `${count} ${unit}${count === 1 ? '' : 's'}`
 }
 
 /**
- * The sets of roles that let in: one of them is needed, in full.
+ * The sets of roles that let in, with what else is needed: one of them, in full.
  *
  * @returns `[[]]` where any token will do
  */
-export function waysIn({ roles, all, also }: AccessRule): readonly (readonly string[])[] {
-  const own = all || roles.length === 0 ? [roles] : roles.map((role) => [role])
+export function waysIn(rule: AccessRule): readonly (readonly string[])[] {
+  const { roles, all, also } = rule
+  const ways = all || roles.length === 0 ? [roles] : roles.map((role) => [role])
+  const own = ways.map((way) => [...way, ...demandsOf(rule)])
   if (also === undefined) return own
   return own.flatMap((way) => waysIn(also).map((more) => [...new Set([...way, ...more])]))
 }
@@ -109,16 +173,47 @@ export function rolesOf({ roles, also }: AccessRule): readonly string[] {
 }
 
 /**
- * Answers whether the claims have the rule's roles.
+ * Answers whether the claims have what the rule asks for: roles, a sign-in of late, ways of signing in.
+ *
+ * @param claims null is the static key, which passes
+ * @param request says what time it is where tests move it
+ */
+export function suffices(
+  rule: AccessRule,
+  claims: Claims | null,
+  request: HttpRequest | undefined,
+): boolean {
+  if (claims === null) return true
+  if (rule.also !== undefined && !suffices(rule.also, claims, request)) return false
+  return hasRoles(rule, claims) && hasAmr(rule, claims) && isFresh(rule, claims, request)
+}
+
+/**
+ * Answers whether the claims have the roles of this rule alone.
  *
  * @param claims their `roles` are a list of names, or one name; null is the static key, which passes every role
  */
-export function hasRoles(rule: AccessRule, claims: Claims | null): boolean {
-  if (claims === null) return true
-  if (rule.also !== undefined && !hasRoles(rule.also, claims)) return false
-  if (rule.roles.length === 0) return true
+export function hasRoles({ roles, all }: AccessRule, claims: Claims | null): boolean {
+  if (claims === null || roles.length === 0) return true
   const held: unknown = claims.roles
   const holds = (role: string): boolean =>
     Array.isArray(held) ? held.includes(role) : held === role
-  return rule.all ? rule.roles.every(holds) : rule.roles.some(holds)
+  return all ? roles.every(holds) : roles.some(holds)
+}
+
+function hasAmr({ amr }: AccessRule, claims: Claims): boolean {
+  if (amr.length === 0) return true
+  const held: unknown = claims.amr
+  return Array.isArray(held) && amr.some((way) => held.includes(way))
+}
+
+/** A token without `auth_time` was made elsewhere, by who knows what: its `iat` is no sign-in. */
+function isFresh(
+  { fresh }: AccessRule,
+  claims: Claims | null,
+  request: HttpRequest | undefined,
+): boolean {
+  if (fresh === undefined || claims === null) return true
+  const { auth_time: signedIn } = claims
+  return typeof signedIn === 'number' && Math.floor(momentOf(request) / 1000) - signedIn <= fresh
 }

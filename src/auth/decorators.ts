@@ -1,4 +1,5 @@
 /** `@Secured` and `@NoAuth`, on classes and methods. Source: specification, Authentication 5; decisions, Authentication. */
+import { readSeconds } from '../core/duration.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { unknownOptions } from '../errors/unknown-names.js'
 import {
@@ -10,11 +11,16 @@ import {
 import { createClassNote, createMemberNote, type Class } from '../metadata/note.js'
 import { noAuthAccess, tokenAccess, type AccessNote, type Guard } from './access.js'
 
-/** Roles by name; any of them lets in, or with `all` only their holder in full. */
+/** What a caller needs besides a valid token. At least one of `roles`, `fresh` and `amr`; all that is said is needed. */
 export interface SecuredOptions {
-  readonly roles: readonly string[]
+  /** Any of them lets in, or with `all` only their holder in full. */
+  readonly roles?: readonly string[]
   /** Every role is needed. Default false. */
   readonly all?: boolean
+  /** The caller has signed in within this time, by the claim `auth_time`: `'10m'`, or seconds. */
+  readonly fresh?: number | string
+  /** The token's claim `amr` has this way of signing in, or one of several: `'mfa'` (RFC 8176). */
+  readonly amr?: string | readonly string[]
 }
 
 /** What one decorator declares, with its faults. */
@@ -42,7 +48,7 @@ export interface RecordAccess {
  * method's decorator replaces its class's, roles included.
  *
  * @example `@Secured`, `@Secured('admin', 'editor')`, `@Secured({ roles: ['admin', 'audit'], all: true })`,
- * `@Secured((claims, request) => claims?.sub === request.params.id)`
+ * `@Secured((claims, request) => claims?.sub === request.params.id)`, `@Secured({ fresh: '10m' })`, `@Secured({ amr: 'mfa' })`
  */
 export function Secured(demand: Guard | SecuredOptions): AnyDecorator
 export function Secured(...roles: string[]): AnyDecorator
@@ -161,28 +167,44 @@ function readSecured(args: readonly unknown[]): Saying {
 }
 
 function readSecuredOptions(options: object): Saying {
-  const { roles, all = false } = options as { roles?: unknown; all?: unknown }
-  const unknown = unknownOptions(options, ['roles', 'all'], '@Secured')
-  if (unknown.length > 0) {
-    const told = unknown.map(({ message, remedy }) => `${message} ${remedy}`)
-    return toRoles([], true, told.join(' '))
-  }
-  if (!Array.isArray(roles) || roles.length === 0) {
-    return toRoles([], true, '@Secured({ roles }) needs a list with at least one role.')
-  }
-  return toRoles(
-    roles,
-    all === true,
-    typeof all === 'boolean' ? undefined : '@Secured: "all" must be true or false.',
-  )
+  const { roles, all = false, fresh, amr } = options as Readonly<Record<string, unknown>>
+  const seconds = fresh === undefined ? undefined : readSeconds(fresh)
+  const ways: readonly unknown[] = amr === undefined ? [] : [amr].flat()
+  const unknown = unknownOptions(options, ['roles', 'all', 'fresh', 'amr'], '@Secured')
+  const judged: readonly (readonly [boolean, string])[] = [
+    [isList(roles), '@Secured({ roles }) needs a list with at least one role.'],
+    [typeof all === 'boolean', '@Secured: "all" must be true or false.'],
+    [all !== true || roles !== undefined, '@Secured: "all" needs roles.'],
+    [fresh === undefined || seconds !== undefined, '@Secured: "fresh" is no length of time.'],
+    [isList(amr === undefined ? amr : ways), '@Secured: "amr" is no text such as "mfa".'],
+    [ways.every(isName), '@Secured: "amr" is no text such as "mfa".'],
+    [[roles, fresh, amr].some((one) => one !== undefined), '@Secured needs roles, fresh or amr.'],
+  ]
+  const told = [
+    ...unknown.map(({ message, remedy }) => `${message} ${remedy}`),
+    ...judged.flatMap(([isRight, fault]) => (isRight ? [] : [fault])),
+  ]
+  const fault = told.length === 0 ? undefined : [...new Set(told)].join(' ')
+  const saying = toRoles(Array.isArray(roles) ? roles : [], all === true, fault)
+  const own = { fresh: seconds, amr: Object.freeze(ways.filter(isName)) }
+  return { ...saying, note: Object.freeze({ ...saying.note, ...own }) }
+}
+
+/** Undefined is left out. */
+function isList(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.length > 0)
+}
+
+function isName(value: unknown): value is string {
+  return typeof value === 'string' && value.trim() !== ''
 }
 
 function toRoles(roles: readonly unknown[], all: boolean, fault: string | undefined): Saying {
-  const names = roles.filter((role) => typeof role === 'string' && role.trim() !== '') as string[]
+  const names = roles.filter(isName)
   const blank =
     names.length === roles.length
       ? undefined
-      : '@Secured takes roles as non-empty text, { roles, all }, or one guard function.'
+      : '@Secured takes roles as non-empty text, { roles, all, fresh, amr }, or one guard function.'
   const note = Object.freeze({ ...tokenAccess, roles: Object.freeze(names), all })
   return { decorator: '@Secured', note, fault: fault ?? blank }
 }
@@ -195,7 +217,7 @@ function findProblems(where: string, sayings: readonly Saying[]): Problem[] {
       code: 'ACCESS_DECLARATION',
       message: `${where}: ${fault}`,
       remedy:
-        "Write @Secured, @Secured('role'), @Secured({ roles: ['a', 'b'], all: true }) or @NoAuth.",
+        "Write @Secured, @Secured('role'), @Secured({ roles: ['a', 'b'], all: true }), @Secured({ fresh: '10m', amr: 'mfa' }) or @NoAuth.",
     })
   }
   if (sayings.length > 1) problems.push(toContradiction(where, sayings))

@@ -149,7 +149,9 @@ async function start(
   const cors = createCors(options.cors)
   const ending = new Ending()
   const watch = auth.watch.bind(auth)
-  const requests = { ...settings, log, tokenCookie: plan.authOptions.cookie, ending }
+  const tokenCookie = plan.authOptions.cookie
+  const now = (): number => plan.clock.now()
+  const requests = { ...settings, log, tokenCookie, ending, now }
   const dispatcher = new Dispatcher({
     ...fillTable(plan, context),
     responder: createResponder({

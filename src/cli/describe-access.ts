@@ -1,5 +1,5 @@
 /** Who may ask, in words, and what somebody would get. */
-import { hasRoles, type AccessRule } from '../auth/access.js'
+import { hasRoles, lacks, sayDemands, suffices, type AccessRule } from '../auth/access.js'
 import type { Claims } from '../http/request.js'
 
 export interface DescribedAccess {
@@ -25,6 +25,9 @@ export function describeAccess(rule: AccessRule): DescribedAccess {
     .filter((one) => one.roles.length > 0)
     .map((one) => `role ${one.roles.join(one.all ? ' and ' : ' or ')}`)
   if (words.length === 0) words.push('any token')
+  const demands = sayDemands(rule)
+  if (demands !== undefined)
+    words.push(demands.replace(/^Needs |\.$/g, '').replaceAll('. Needs ', ', and '))
   if (isGuarded) words.push('a guard decides')
   const access = isGuarded ? 'guard' : roles.length > 0 ? 'roles' : 'token'
   return { access, roles, words: [...new Set(words)].join(', and ') }
@@ -34,8 +37,9 @@ export function describeAccess(rule: AccessRule): DescribedAccess {
 export function judge(rule: AccessRule, claims: Claims | undefined): string {
   if (rule.open) return 'let in: nobody is asked for a token'
   if (claims === undefined) return '401: there is no token'
-  const refused = rulesOf(rule).find((one) => !hasRoles(one, claims))
+  const refused = rulesOf(rule).find((one) => !suffices(one, claims, undefined))
   if (refused !== undefined) {
+    if (hasRoles(refused, claims)) return `403: ${lacks(refused, claims)}`
     const held = Array.isArray(claims.roles) ? claims.roles.join(', ') : String(claims.roles ?? '')
     return `403: needs role ${refused.roles.join(refused.all ? ' and ' : ' or ')}, has ${held === '' ? 'none' : held}`
   }

@@ -12,7 +12,7 @@ import type {
   GraphQLSchema,
   GraphQLType,
 } from 'graphql'
-import type { AccessRule } from '../auth/access.js'
+import { withDemands, type AccessRule } from '../auth/access.js'
 import { attempt } from '../core/later.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
@@ -228,10 +228,11 @@ class SchemaBuilder {
   #toField(where: string, field: FieldDeclaration): GraphQLFieldConfig<unknown, unknown> {
     // eslint-disable-next-line @typescript-eslint/unbound-method -- by contract they need no `this`
     const { resolve, subscribe, access, extensions } = field
+    const description = field.description ?? describeOutput(field.type)
     return {
       type: this.#toOutput(where, field.type),
       args: this.#toArguments(where, field.args ?? {}),
-      description: field.description ?? describeOutput(field.type),
+      description: withDemands(description, access),
       deprecationReason: field.deprecated,
       extensions: access === undefined ? extensions : { ...extensions, [accessExtension]: access },
       ...(resolve && { resolve }),

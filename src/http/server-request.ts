@@ -35,6 +35,8 @@ export interface RequestSettings {
   readonly basePath?: string
   /** Tokens that a handler hands out go into a cookie too. Default false. */
   readonly tokenCookie?: boolean
+  /** Milliseconds since 1970, for rules that go by the time. Default the system's clock. */
+  readonly now?: () => number
   /** Aborts the signals of requests when the application closes. Default: nothing does. */
   readonly ending?: Ending
 }
@@ -54,6 +56,11 @@ export interface UnderWay {
 
 /** A form brings texts, which are converted; an upload is a form with files, and has its own time. */
 export type BodyForm = 'whole' | 'form' | 'upload'
+
+/** Milliseconds since 1970 by the clock of the request's application; by the system's where there is no request. */
+export function momentOf(request: HttpRequest | undefined): number {
+  return request instanceof ServerRequest ? request.now() : Date.now()
+}
 
 export class ServerRequest implements HttpRequest {
   /** Set by the dispatcher. */
@@ -281,6 +288,11 @@ export class ServerRequest implements HttpRequest {
   /** True once somebody has looked at the session of a visitor who has one. */
   get hasVisitor(): boolean {
     return this.#isKnownVisitor && this.#hasLooked
+  }
+
+  /** Milliseconds since 1970. */
+  now(): number {
+    return (this.#settings.now ?? Date.now)()
   }
 
   /** Tokens that a handler hands out go into a cookie too. */

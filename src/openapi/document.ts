@@ -8,7 +8,7 @@ import type {
   ServerObject,
   TagObject,
 } from 'openapi3-ts/oas31'
-import { noAuthAccess, waysIn } from '../auth/access.js'
+import { noAuthAccess, waysIn, withDemands } from '../auth/access.js'
 import { docNote, type DocNote } from './doc.js'
 import { placeRoutes } from './document-paths.js'
 import { asksWho, isOperational, type DocumentedRoute } from './documented-route.js'
@@ -123,10 +123,11 @@ function toOperation(documented: DocumentedRoute, context: OperationContext): Op
     ...headerParameters(note.headers),
   ]
   const body = requestBody(documented, note, schemas)
+  const description = withDemands(note.description ?? '', documented.access)
   return {
     tags: [...tagsOf(documented, note)],
     summary: note.summary ?? shortened(note.description) ?? toSummary(route.member),
-    ...(note.description === undefined ? {} : { description: note.description }),
+    ...(description === '' ? {} : { description }),
     operationId: context.ids.get(documented) ?? route.member,
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: body }),

@@ -9,6 +9,7 @@ import type {
   ResponseObject,
   ResponsesObject,
 } from 'openapi3-ts/oas31'
+import { asksForMore as needsMore } from '../auth/access.js'
 import { resolveType, type DeclaredType } from '../fields/type-of.js'
 import { plainType, restType } from '../routing/path-types.js'
 import { bodyMedia } from './body-media.js'
@@ -144,7 +145,7 @@ function misses(
 }
 
 function asksForMore({ access, classes, route }: DocumentedRoute): boolean {
-  if (!access.open && (access.roles.length > 0 || access.guard !== undefined)) return true
+  if (!access.open && needsMore(access)) return true
   // For a record's own routes: filters cannot use fields that the caller may not read.
   return (
     route.argumentNames.includes('user') &&

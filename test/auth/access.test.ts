@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
 import {
   accessRule,
-  hasRoles,
+  bothOf,
+  sayDemands,
+  suffices,
   openAccess,
   tokenAccess,
   type AccessRule,
@@ -69,7 +71,7 @@ describe('accessRule', () => {
   })
 })
 
-describe('hasRoles', () => {
+describe('suffices', () => {
   const both = ['admin', 'audit']
   it.each([
     { needs: [], all: false, claims: {}, passes: true },
@@ -85,6 +87,48 @@ describe('hasRoles', () => {
     { needs: both, all: true, claims: null, passes: true },
   ])('answers $passes to $claims where $needs are needed, all: $all', (row) => {
     const rule = { ...tokenAccess, roles: row.needs, all: row.all }
-    expect(hasRoles(rule, row.claims as never)).toBe(row.passes)
+    expect(suffices(rule, row.claims as never, undefined)).toBe(row.passes)
+  })
+})
+
+describe('fresh and amr', () => {
+  const now = Math.floor(Date.now() / 1000)
+  const fresh = { ...tokenAccess, fresh: 600 }
+  const amr = { ...tokenAccess, amr: ['mfa', 'hwk'] }
+  it.each([
+    { rule: fresh, claims: { auth_time: now - 590 }, passes: true },
+    { rule: fresh, claims: { auth_time: now - 610 }, passes: false },
+    { rule: fresh, claims: { auth_time: String(now) }, passes: false },
+    // Made elsewhere: when it was issued is not when somebody signed in.
+    { rule: fresh, claims: { iat: now }, passes: false },
+    { rule: fresh, claims: { auth_time: NaN }, passes: false },
+    { rule: fresh, claims: null, passes: true },
+    { rule: amr, claims: { amr: ['pwd', 'mfa'] }, passes: true },
+    { rule: amr, claims: { amr: ['hwk'] }, passes: true },
+    { rule: amr, claims: { amr: ['pwd'] }, passes: false },
+    { rule: amr, claims: { amr: 'mfa' }, passes: false },
+    { rule: amr, claims: { amr: [['mfa']] }, passes: false },
+    { rule: amr, claims: {}, passes: false },
+    { rule: amr, claims: null, passes: true },
+  ])('answers $passes to $claims', ({ rule, claims, passes }) => {
+    expect(suffices(rule, claims as never, undefined)).toBe(passes)
+    const role = { ...tokenAccess, roles: ['admin'] }
+    const admin = claims === null ? null : { ...claims, roles: ['admin'] }
+    expect(suffices(bothOf(role, rule), admin as never, undefined)).toBe(passes)
+    expect(suffices(bothOf(rule, role), admin as never, undefined)).toBe(passes)
+    expect(suffices(bothOf(rule, role), claims as never, undefined)).toBe(claims === null)
+  })
+
+  it('are said in words', () => {
+    expect(sayDemands(bothOf(fresh, amr))).toBe(
+      'Needs a sign-in that is at most 10 minutes old. Needs a sign-in by mfa or hwk.',
+    )
+    expect(sayDemands({ ...fresh, fresh: 90 })).toBe(
+      'Needs a sign-in that is at most 90 seconds old.',
+    )
+    expect(sayDemands({ ...fresh, fresh: 3600 })).toBe(
+      'Needs a sign-in that is at most 1 hour old.',
+    )
+    expect(sayDemands(tokenAccess)).toBeUndefined()
   })
 })

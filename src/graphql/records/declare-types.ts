@@ -1,7 +1,9 @@
 /** Declares the object and input types of a record. Source: specification, GraphQL types generated from a record class. */
+import { withDemands } from '../../auth/access.js'
 import type { ArgumentDeclaration, FieldDeclaration, TypeDeclaration } from '../declarations.js'
 import { admitted } from '../../records/rights/caller.js'
 import { callerOf } from '../caller.js'
+import { describeOutput } from '../describe.js'
 import { nodeName } from './declare-node.js'
 import { generatedKey } from '../generated-part.js'
 import { hasInput } from './model.js'
@@ -61,10 +63,10 @@ function declareRelation(relation: RelationModel, services: RecordServices): Fie
 }
 
 /** What is said of a field wherever it stands. */
-export function describeColumn({ column, ids }: FieldModel, { type }: RecordModel): string {
-  return ids?.type === undefined || column.isKey
-    ? describeField(type, column.field)
-    : describeKey(column.field, ids.type)
+export function describeColumn({ column, ids, access }: FieldModel, { type }: RecordModel): string {
+  const isPlain = ids?.type === undefined || column.isKey
+  const text = isPlain ? describeField(type, column.field) : describeKey(column.field, ids.type)
+  return withDemands(text, access)
 }
 
 /** `(limit: Int = 10, offset: Int = 0, where: ProductWhere, orderBy: [ProductOrder!])` */
@@ -87,7 +89,7 @@ function declareMethod(
   return {
     type: note.type,
     args,
-    description,
+    description: withDemands(description ?? describeOutput(note.type), access),
     resolve: (record, given, context) =>
       admitted([access], callerOf(context), () => call.call(record, given, context) as never),
   }

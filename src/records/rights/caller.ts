@@ -2,7 +2,7 @@
  * The caller of a request, and whether an access rule admits it. Every door creates a caller; all reads and writes for
  * clients are checked with it. Source: decisions, Second storey: rights.
  */
-import { hasRoles, type AccessRule, type Guard } from '../../auth/access.js'
+import { suffices, type AccessRule, type Guard } from '../../auth/access.js'
 import { after, isThenable, type Later } from '../../core/later.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Claims, HttpRequest, RequestAuth } from '../../http/request.js'
@@ -60,7 +60,7 @@ export type Admission = 'admitted' | 'unauthenticated' | 'forbidden'
 export function admission(rule: AccessRule, caller: Caller): Later<Admission> {
   if (caller.trusted || rule.open) return 'admitted'
   if (caller.auth === undefined) return 'unauthenticated'
-  if (!hasRoles(rule, caller.auth.claims)) return 'forbidden'
+  if (!suffices(rule, caller.auth.claims, caller.request)) return 'forbidden'
   const verdict = rule.guard === undefined ? 'admitted' : askGuard(rule, rule.guard, caller)
   const { also } = rule
   if (also === undefined) return verdict

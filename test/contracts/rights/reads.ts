@@ -54,6 +54,13 @@ export const reads: readonly Line[] = [
     (door) => door.find('Vault', 9, ['id']),
     closed({ admin: 1, key: 1 }, 'missing'),
   ],
+  ['@Secured by the sign-in: a list', list('Till'), closed({ ann: 1, key: 1 }, ids(1))],
+  [
+    '@Secured by the sign-in: one row',
+    (door) => door.find('Till', 1, ['id']),
+    closed({ ann: 1, key: 1 }, id(1)),
+  ],
+  ['@Secured by the sign-in: a count', (door) => door.count('Till'), closed({ ann: 1, key: 1 }, 1)],
   ['@Secured: a count', (door) => door.count('Vault'), closed({ admin: 1, key: 1 }, 1)],
   [
     '@Secured: a filter through a relation',

@@ -108,6 +108,16 @@ const lines: readonly Line[] = [
     closed({ admin: 1, key: 1 }, heard('updated', { word: 'N' })),
   ],
   [
+    '@Secured by the sign-in',
+    {
+      record: 'Till',
+      fields: 'word',
+      change: update('Till', 1, { word: 'N' }),
+      last: { word: 'L' },
+    },
+    closed({ ann: 1, key: 1 }, heard('updated', { word: 'N' })),
+  ],
+  [
     '@Secured by a guard',
     {
       record: 'Shift',

@@ -90,6 +90,14 @@ export class Vault {
   @Field('string') word!: string
 }
 
+/** `@Secured` with when and how somebody has signed in. */
+@Record
+@Secured({ fresh: '10m', amr: 'mfa' })
+export class Till {
+  @Field('id') id!: number
+  @Field('string') word!: string
+}
+
 /** `@Secured` with a guard, which answers at once. */
 @Record
 @Secured((claims) => claims === null || claims.sub === 'ann')
@@ -191,6 +199,7 @@ export const records = {
   Shift,
   Staff,
   Task,
+  Till,
   Vault,
   Wish,
 }
@@ -263,8 +272,18 @@ export class Ground {
       schema.addField(name, 'slow', { type: 'String', resolve: () => 'slow' })
     const auth = this.app.get(Auth)
     const roles: Partial<Record<CallerName, string[]>> = { admin: ['admin'], guest: ['guest'] }
+    // Ann of late and by two means, Bob too long ago, the guest by one means.
+    const longAgo = Math.floor(Date.now() / 1000) - 660
+    const signedIn: { readonly [Name in CallerName]?: object } = {
+      ann: { amr: ['pwd', 'mfa'] },
+      bob: { amr: ['pwd', 'mfa'], auth_time: longAgo },
+      guest: { amr: ['pwd'] },
+    }
     for (const name of ['ann', 'bob', 'guest', 'admin'] as const)
-      this.tokens.set(name, await auth.getToken({ sub: name, roles: roles[name] ?? [] }))
+      this.tokens.set(
+        name,
+        await auth.getToken({ sub: name, roles: roles[name] ?? [], ...signedIn[name] }),
+      )
     const revoked = await auth.getToken({ sub: 'ann', roles: ['admin'], jti: 'gone' })
     await auth.revoke('gone')
     this.tokens.set('revoked', revoked)
@@ -310,6 +329,7 @@ export class Ground {
       'project',
       'account',
       'vault',
+      'till',
     ]
     for (const table of [...tables, 'shift', 'staff', 'notice', 'entry', 'wish', 'draft'])
       await this.database.kysely.deleteFrom(table).execute()
@@ -319,6 +339,7 @@ export class Ground {
       { id: 2, iban: 'DE-B', owner: 'bob' },
     ])
     await database.records(Vault).create({ id: 1, word: 'gold' })
+    await database.records(Till).create({ id: 1, word: 'cash' })
     await database.records(Shift).create({ id: 1, word: 'night' })
     await database.records(Ledger).create({ id: 1, word: 'debt' })
     await database.records(Staff).insertMany([

@@ -53,6 +53,16 @@ export const writes: readonly Line[] = [
     closed({ admin: 1, key: 1 }, id(2)),
   ],
   [
+    '@Secured by the sign-in: a write',
+    (door) => door.update('Till', 1, { word: 'tin' }),
+    closed({ ann: 1, key: 1 }, id(1)),
+  ],
+  [
+    '@Secured by the sign-in: a new row',
+    (door) => door.create('Till', { word: 'tin' }),
+    closed({ ann: 1, key: 1 }, id(2)),
+  ],
+  [
     '@Secured: a key',
     (door) => door.create('Post', { title: 'x', vaultId: 1 }),
     { ...noToken, others: id(3) },

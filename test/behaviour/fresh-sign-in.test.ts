@@ -1,0 +1,176 @@
+/** Source: decisions, "Third storey: signing in": `fresh` and `amr` are rules like roles. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import {
+  Auth,
+  bootstrap,
+  Clock,
+  Controller,
+  Field,
+  Get,
+  Module,
+  Record,
+  Secured,
+  type Application,
+} from 'filigree'
+import { TestClock } from 'filigree/testing'
+
+const apiKey = 'a-key-of-sixteen-letters'
+
+@Record
+class Payment {
+  @Field('id') id!: number
+  @Field('string') to!: string
+  @Secured({ fresh: '10m' })
+  @Field('string', { default: '-' })
+  note!: string
+}
+
+@Record
+@Secured({ amr: ['mfa', 'hwk'] })
+class Secret {
+  @Field('id') id!: number
+  @Field('string') word!: string
+}
+
+@Controller('/money')
+class MoneyController {
+  @Get('/fresh')
+  @Secured({ fresh: '10m' })
+  fresh(): string {
+    return 'ok'
+  }
+
+  @Get('/both')
+  @Secured({ roles: ['admin'], fresh: 600, amr: 'mfa' })
+  both(): string {
+    return 'ok'
+  }
+}
+
+@Controller('/payments', { crud: Payment })
+class PaymentController {}
+
+/** A controller adds to the record's rule, and takes nothing away. */
+@Controller('/secrets', { crud: Secret })
+@Secured({ fresh: '10m' })
+class SecretController {}
+
+@Module({
+  controllers: [MoneyController, PaymentController, SecretController],
+  records: [Payment, Secret],
+})
+class AppModule {}
+
+const clock = new TestClock()
+let app: Application
+const refusals: string[] = []
+
+beforeAll(async () => {
+  const silent = (): void => undefined
+  const debug = (details: { reason?: string }): void => void refusals.push(details.reason ?? '')
+  app = await bootstrap(AppModule, {
+    ...{ listen: false, database: 'sqlite::memory:', env: { APP_API_KEY: apiKey } },
+    logger: { error: silent, warn: silent, info: silent, debug } as never,
+    override: [[Clock, clock]],
+  })
+})
+afterAll(() => app.close())
+
+function tokenOf(claims: object = {}): Promise<string> {
+  return app.get(Auth).getToken({ sub: '7', ...claims }, { expiresIn: '2h' })
+}
+
+async function statusOf(url: string, token?: string): Promise<number> {
+  return (await app.inject({ url, ...(token === undefined ? {} : { token }) })).status
+}
+
+async function ask(query: string, token?: string): Promise<unknown> {
+  const options = { method: 'POST', url: '/graphql', json: { query } } as const
+  return (await app.inject({ ...options, ...(token === undefined ? {} : { token }) })).json()
+}
+
+it('lets in who has signed in of late, by auth_time, which rotation does not move', async () => {
+  const token = await tokenOf()
+  expect(await statusOf('/money/fresh')).toBe(401)
+  expect(await statusOf('/money/fresh', token)).toBe(200)
+  await clock.advance('598s')
+  expect(await statusOf('/money/fresh', token)).toBe(200)
+  await clock.advance('4s')
+  expect(await statusOf('/money/fresh', token)).toBe(403)
+  expect(refusals.at(-1)).toBe('the sign-in is older than 600 s')
+  // The next token of the same sign-in is as old.
+  const claims = await app.get(Auth).verify(token)
+  expect(await statusOf('/money/fresh', await tokenOf(claims ?? {}))).toBe(403)
+  expect(await statusOf('/money/fresh', await tokenOf())).toBe(200)
+  expect(await statusOf('/money/fresh', apiKey)).toBe(200)
+})
+
+it('asks for roles, freshness and means together', async () => {
+  const roles = ['admin']
+  expect(await statusOf('/money/both', await tokenOf({ roles, amr: ['mfa'] }))).toBe(200)
+  expect(await statusOf('/money/both', await tokenOf({ amr: ['mfa'] }))).toBe(403)
+  expect(await statusOf('/money/both', await tokenOf({ roles, amr: ['pwd'] }))).toBe(403)
+  expect(refusals.at(-1)).toBe('amr mfa is needed, and the token has pwd')
+  const before = Math.floor(clock.now() / 1000) - 700
+  const late = await tokenOf({ roles, amr: ['mfa'], auth_time: before })
+  expect(await statusOf('/money/both', late)).toBe(403)
+  expect(await statusOf('/money/both', apiKey)).toBe(200)
+})
+
+it('holds for fields and records by crud and GraphQL, and a controller only adds', async () => {
+  const created = await app.inject({
+    ...{ method: 'POST', url: '/payments', token: apiKey },
+    json: { to: 'Ann', note: 'rent' },
+  })
+  expect(created.status).toBe(201)
+  const token = await tokenOf()
+  const shown = async (with_?: string): Promise<unknown> =>
+    (
+      await app.inject({ url: '/payments/1', ...(with_ === undefined ? {} : { token: with_ }) })
+    ).json()
+  expect(await shown(token)).toEqual({ id: 1, to: 'Ann', note: 'rent' })
+  expect(await ask('{ payment(id: 1) { note } }', token)).toEqual({
+    data: { payment: { note: 'rent' } },
+  })
+  expect(await statusOf('/payments?note.eq=rent', token)).toBe(200)
+  const strong = await tokenOf({ amr: ['hwk'] })
+  expect([await statusOf('/secrets', token), await statusOf('/secrets', strong)]).toEqual([
+    403, 200,
+  ])
+  await clock.advance('11m')
+  expect(await shown(token)).toEqual({ id: 1, to: 'Ann' })
+  expect(await ask('{ payment(id: 1) { note } }', token)).toMatchObject({
+    data: { payment: { note: null } },
+    errors: [{ extensions: { code: 'FORBIDDEN' } }],
+  })
+  expect(await statusOf('/payments?note.eq=rent', token)).toBe(403)
+  // The record does not ask for freshness: only the controller does.
+  expect(await statusOf('/secrets', strong)).toBe(403)
+  expect(await ask('{ secrets { id } }', strong)).toMatchObject({ data: { secrets: [] } })
+  expect(await ask('{ secrets { id } }', token)).toMatchObject({
+    errors: [{ extensions: { code: 'FORBIDDEN' } }],
+  })
+})
+
+it('stands in the document and in the schema', async () => {
+  const { paths } = (await app.inject('/swagger/openapi.json')).json() as {
+    paths: {
+      [path: string]: { get: { description?: string; security: object[]; responses: object } }
+    }
+  }
+  const both = paths['/money/both']?.get
+  expect(both?.description).toBe(
+    'Needs a sign-in that is at most 10 minutes old and a sign-in by mfa.',
+  )
+  expect(both?.security).toEqual([{ bearerAuth: ['admin', 'fresh:600', 'amr:mfa'] }])
+  expect(Object.keys(both?.responses ?? {})).toContain('403')
+  expect(paths['/secrets']?.get.security).toEqual([{ bearerAuth: ['fresh:600', 'amr:mfa|hwk'] }])
+  const answer = (await ask(
+    '{ secret: __type(name: "Query") { fields { name description } } payment: __type(name: "Payment") { fields { name description } } }',
+    apiKey,
+  )) as { data: { [type: string]: { fields: { name: string; description: string }[] } } }
+  const said = (type: string, field: string): string | undefined =>
+    answer.data[type]?.fields.find(({ name }) => name === field)?.description
+  expect(said('payment', 'note')).toContain('Needs a sign-in that is at most 10 minutes old.')
+  expect(said('secret', 'secrets')).toContain('Needs a sign-in by mfa or hwk.')
+})
