@@ -13,7 +13,7 @@ const [plainLife, longestLife] = [600_000, 24 * 3_600_000]
 export interface Asked {
   readonly method: string
   readonly headers: Record<string, string>
-  readonly body?: BodyInit | null | undefined
+  readonly body?: RequestInit['body'] | undefined
   readonly redirect: 'manual'
   readonly signal?: AbortSignal
 }
