@@ -6,10 +6,11 @@ import type { Log } from '../core/log.js'
 import { HttpError } from '../errors/http-error.js'
 import { refuseUnknownOptions } from '../errors/refuse-options.js'
 import type { Claims } from '../http/request.js'
+import type { ServerRequest } from '../http/server-request.js'
 import { findClaimFault } from './claim-faults.js'
 import { checkToken, clockTolerance, signToken } from './jose.js'
 import type { Keys } from './keys.js'
-import type { Rotation } from './options.js'
+import type { ReplacedRule, Rotation } from './options.js'
 import type { PublicKey } from './pem.js'
 import { RememberedTokens } from './remembered-tokens.js'
 import { createRenewal, type Renew, type Renewal } from './renewal.js'
@@ -21,6 +22,17 @@ import {
   type TokenTrace,
 } from './revocations.js'
 import { endOfRotation, longestRotation } from './rotation.js'
+import { seal, unseal } from './sealed.js'
+import {
+  createMemorySignIns,
+  NotedSignIns,
+  toOrigin,
+  type Origin,
+  type SignInEntry,
+  type SignIns,
+  type SignInUse,
+} from './sign-ins.js'
+import { createMemorySuccessors, toTokenId, type Replaced, type Successors } from './successors.js'
 import { tokenOptions, toTokenClaims, type TokenOptions } from './token-claims.js'
 import { mostTokenBytes, readTokenHeader } from './token-form.js'
 import { WatchedTokens } from './watched-tokens.js'
@@ -44,26 +56,48 @@ export interface AuthSettings {
   readonly expiresIn: number
   /** Default: in memory. */
   readonly revocations?: Revocations
+  /** Default: in memory. */
+  readonly successors?: Successors
+  /** Default: in memory. */
+  readonly signIns?: SignIns
+  /** What becomes of a token that was replaced. Default: it is good until `exp`. */
+  readonly rotation?: ReplacedRule | undefined
   /** Milliseconds since 1970. Default the system's clock. */
   readonly now?: () => number
 }
+
+/** Where nothing is said, for `exchange`. */
+const exchangeRule: ReplacedRule = { grace: 30, reuse: 'end' }
+
+/** Milliseconds for which a token is remembered at most where other processes may replace it. */
+const replacedTrust = 5_000
 
 /** Makes, checks and revokes tokens. A provider of every application: `static inject = [Auth]`, `app.get(Auth)`. */
 export class Auth {
   readonly #settings: AuthSettings
   readonly #now: () => number
   readonly #revocations: Revocations
-  readonly #remembered = new RememberedTokens()
+  readonly #remembered: RememberedTokens
   readonly #watched: WatchedTokens
   readonly #renewal: Renewal
+  readonly #successors: Successors
+  readonly #signIns: SignIns
+  readonly #noted = new NotedSignIns()
+  /** Exchanges under way in this process, by the token. */
+  readonly #exchanging = new Map<string, Promise<string>>()
   /** Grows when something is forgotten, so that the result of an earlier check is not remembered afterwards. */
   #era = 0
 
   constructor(settings: AuthSettings) {
-    const { rotate, renew, log, keys } = settings
+    const { rotate, renew, log, keys, rotation } = settings
     this.#settings = settings
     this.#now = settings.now ?? Date.now
     this.#revocations = settings.revocations ?? createMemoryRevocations(this.#now)
+    this.#successors = settings.successors ?? createMemorySuccessors()
+    this.#signIns = settings.signIns ?? createMemorySignIns()
+    this.#remembered = new RememberedTokens(undefined, (claims, request) => {
+      this.used(claims, request)
+    })
     this.#watched = new WatchedTokens({
       revocations: this.#revocations,
       log,
@@ -77,8 +111,18 @@ export class Auth {
       rotate,
       renew,
       log,
-      sign: (claims) => this.#sign(claims),
+      sign: async (claims) => {
+        const token = await this.#sign(claims)
+        await this.#note(claims)
+        return token
+      },
       isRevoked: (claims) => this.isRevoked(claims),
+      ...(rotation === undefined
+        ? {}
+        : {
+            replaced: (claims) => this.#replaced(claims),
+            replace: (claims, text) => this.#replace(claims, text),
+          }),
       end: (claims) => this.#revoke(toTrace(claims).name, endOfRotation(claims) * 1000),
     })
     keys.onChange(() => {
@@ -103,9 +147,86 @@ export class Auth {
   async getToken(payload: Claims, options: TokenOptions = {}): Promise<string> {
     refuseUnknownOptions('Auth.getToken', options, tokenOptions)
     const now = Math.floor(this.#now() / 1000)
-    return this.#sign(
-      toTokenClaims(payload, options, this.#settings, { now, signedIn: this.#sharedSecond() }),
-    )
+    const times = { now, signedIn: this.#sharedSecond() }
+    const claims = toTokenClaims(payload, options, this.#settings, times)
+    const token = await this.#sign(claims)
+    // A token for another audience is a sign-in only as a part of one.
+    if (options.audience === undefined || payload.jti !== undefined) await this.#note(claims)
+    return token
+  }
+
+  /**
+   * What was made of a token that is good for one exchange, such as a refresh token. `make` is called for its first use; who
+   * shows it again within `rotation.grace` (30 s where nothing is said) gets the same value, from every process. Behind it the
+   * token is refused, and unless `rotation` leaves out `reuse: 'end'` the sign-in ends, because somebody has a copy.
+   *
+   * @param options the token's audience
+   * @param make gets the claims; its value must be JSON, and is stored sealed with the token
+   * @returns null for a token that is bad, revoked, or was exchanged too long ago
+   * @throws what `make` throws: then the token is not used
+   */
+  async exchange<T>(
+    token: string,
+    options: VerifyOptions,
+    make: (claims: Claims) => T | Promise<T>,
+  ): Promise<T | null> {
+    refuseUnknownOptions('Auth.exchange', options, verifyOptions)
+    const rule = this.#settings.rotation ?? exchangeRule
+    const verdict = await this.judge(token, options.audience, rule)
+    if (typeof verdict === 'string') {
+      this.#settings.log.debug({ reason: verdict }, 'a token was refused')
+      return null
+    }
+    const id = toTokenId(verdict)
+    const known = await this.#replaced(verdict)
+    // Within a transaction nobody else's value may be waited for: theirs may wait for it.
+    const isAlone = this.#open() !== undefined
+    const running = known?.text ?? (isAlone ? undefined : this.#exchanging.get(id))
+    if (running !== undefined) return JSON.parse(unseal(await running, token)) as T
+    const making = this.#exchange(verdict, token, make)
+    if (!isAlone) {
+      this.#exchanging.set(id, making)
+      const end = (): boolean => this.#exchanging.delete(id)
+      making.then(end, end)
+    }
+    return JSON.parse(unseal(await making, token)) as T
+  }
+
+  /**
+   * Where somebody is signed in: what `getToken` has begun and rotation goes on with, the last used one first. Those that were
+   * revoked or have run out are gone. `auth.revoke(id)` ends one, `auth.revokeAll(sub)` all.
+   *
+   * @param subject the claim `sub`
+   * @throws {HttpError} 503 where the database cannot be asked
+   */
+  async signIns(subject: string): Promise<SignInEntry[]> {
+    if (typeof subject !== 'string' || subject === '')
+      throw new TypeError("Auth.signIns: sub is no text. Give the token's claim of that name.")
+    const name = toStoredName(subject)
+    const uses = await this.#ask(() => this.#signIns.of(name, this.#sharedTime()))
+    const traces = uses.map(({ id, since }) => ({
+      name: id,
+      subject: name,
+      signedIn: Math.floor(since / 1000),
+    }))
+    const ended = await this.#ask(() => this.#revocations.among(traces, this.#now()))
+    return uses
+      .filter((_, index) => !ended.has(traces[index] as TokenTrace))
+      .map(({ id, since, last, agent, address }) => ({
+        id,
+        since: new Date(since),
+        last: new Date(last),
+        agent,
+        address,
+      }))
+  }
+
+  /**
+   * Notes where a token was used, at most once a minute and without being waited for. For the gate, where it has checked a
+   * token anew.
+   */
+  used(claims: Claims, request: ServerRequest): void {
+    void this.#note(claims, toOrigin(request.incoming.headers['user-agent'], request.ip))
   }
 
   /**
@@ -131,9 +252,13 @@ export class Auth {
    *
    * @returns the claims, or why the token is refused
    */
-  async judge(token: string, audience?: string): Promise<Claims | string> {
+  async judge(
+    token: string,
+    audience?: string,
+    rule = this.#settings.rotation,
+  ): Promise<Claims | string> {
     try {
-      return await this.#check(token, audience)
+      return await this.#check(token, audience, rule)
     } catch (error) {
       if (error instanceof HttpError) throw error
       this.#settings.log.error({ err: error }, 'a token cannot be checked')
@@ -145,13 +270,20 @@ export class Auth {
   onReset(): void {
     this.#forget(() => false)
     this.#remembered.clear()
+    this.#noted.clear()
+    this.#signIns.reset?.()
+    this.#successors.reset?.()
   }
 
-  /** The claims of a token that was verified before and still holds; `undefined` says only that `verify` has to look. */
-  remembered(token: string): Claims | undefined {
+  /**
+   * The claims of a token that was verified before and still holds; `undefined` says only that `verify` has to look.
+   *
+   * @param request that uses it: noted once a minute
+   */
+  remembered(token: string, request?: ServerRequest): Claims | undefined {
     // Every JSON object begins with `{` and so every token with `e`: the static key need not be hashed for this.
     if (typeof token !== 'string' || token.charCodeAt(0) !== 0x65) return undefined
-    return this.#remembered.find(token, this.#now())
+    return this.#remembered.find(token, this.#now(), request)
   }
 
   /**
@@ -230,7 +362,63 @@ export class Auth {
 
   /** Seconds since 1970 by the clock of all processes, where there is one: for what one of them has to know of another's. */
   #sharedSecond(): number {
-    return Math.floor((this.#revocations.now?.() ?? this.#now()) / 1000)
+    return Math.floor(this.#sharedTime() / 1000)
+  }
+
+  /** Milliseconds since 1970, by the same clock. */
+  #sharedTime(): number {
+    return this.#revocations.now?.() ?? this.#now()
+  }
+
+  #replaced(claims: Claims): Later<Replaced | undefined> {
+    return this.#ask(() => this.#successors.find(toTokenId(claims)))
+  }
+
+  /** @returns what stands, ours or that of somebody who was first */
+  #replace(claims: Claims, text: string): Later<Replaced> {
+    const times = { at: this.#sharedTime(), until: ((claims.exp ?? 0) + clockTolerance) * 1000 }
+    return this.#ask(() => this.#successors.add(toTokenId(claims), text, times))
+  }
+
+  async #exchange(
+    claims: Claims,
+    token: string,
+    make: (claims: Claims) => unknown,
+  ): Promise<string> {
+    const text = JSON.stringify(await make(claims)) as string | undefined
+    if (text === undefined) throw new TypeError('Auth.exchange: what was made is no JSON.')
+    return (await this.#replace(claims, seal(text, token))).text
+  }
+
+  /**
+   * @returns milliseconds for which the token counts by the rule, `Infinity` where it was not replaced; or why it is refused:
+   * then its family has ended too, where that is asked for
+   */
+  async #askReplaced(claims: Claims, { grace, reuse }: ReplacedRule): Promise<number | string> {
+    const replaced = await this.#replaced(claims)
+    if (replaced === undefined) return Infinity
+    const left = replaced.at + grace * 1000 - this.#sharedTime()
+    if (left > 0) return left
+    if (reuse !== 'end') return 'it was replaced'
+    // For good: a refresh token of the family may live longer than this one.
+    await this.#revoke(toTrace(claims).name, Infinity)
+    return 'it was replaced and is used again, so its sign-in has ended'
+  }
+
+  /** Never fails: who signs in is not refused because nobody can note it. */
+  async #note(claims: Claims, origin: Origin = { agent: null, address: null }): Promise<void> {
+    const { name, subject, signedIn } = toTrace(claims)
+    if (subject === undefined) return
+    const since = signedIn * 1000
+    const ends = ((claims.exp ?? 0) + clockTolerance) * 1000
+    const use: SignInUse = { id: name, subject, since, last: this.#sharedTime(), ends, ...origin }
+    if (!this.#noted.isNew(use, this.#open())) return
+    try {
+      await this.#signIns.note(use)
+    } catch (error) {
+      this.#noted.forget(name)
+      this.#settings.log.debug({ err: error }, 'a sign-in cannot be noted')
+    }
   }
 
   /** Milliseconds since 1970 behind which nothing is alive that rotation has made until now. */
@@ -274,7 +462,11 @@ export class Auth {
     )
   }
 
-  async #check(token: string, audience: string | undefined): Promise<Claims | string> {
+  async #check(
+    token: string,
+    audience: string | undefined,
+    rule: ReplacedRule | undefined,
+  ): Promise<Claims | string> {
     if (typeof token !== 'string') return 'no text'
     const header = readTokenHeader(token)
     if (typeof header === 'string') return header
@@ -283,10 +475,12 @@ export class Auth {
     const verdict = await this.#checkWith(token, candidates, audience)
     if (typeof verdict === 'string') return verdict
     if (await this.isRevoked(verdict)) return 'revoked'
+    const left = rule === undefined ? Infinity : await this.#askReplaced(verdict, rule)
+    if (typeof left === 'string') return left
     const claims = freezeDeep(verdict)
     // A transaction may see what was true when it began.
     const isCurrent = era === this.#era && this.#open() === undefined
-    if (isCurrent && audience === undefined) this.#remember(token, claims)
+    if (isCurrent && audience === undefined) this.#remember(token, claims, left)
     return claims
   }
 
@@ -320,8 +514,13 @@ export class Auth {
     })
   }
 
-  #remember(token: string, claims: Claims): void {
-    const trust = Math.min(this.#settings.keys.trustFor, this.#revocations.trustFor ?? Infinity)
+  #remember(token: string, claims: Claims, left: number): void {
+    const { keys, rotation } = this.#settings
+    const replaced =
+      rotation === undefined ? Infinity : Math.min(rotation.grace * 1000, replacedTrust)
+    const trust = Math.min(
+      ...[keys.trustFor, this.#revocations.trustFor ?? Infinity, replaced, left],
+    )
     const end = ((claims.exp ?? 0) + clockTolerance) * 1000
     this.#remembered.add(token, claims, Math.min(end, this.#now() + trust))
   }

@@ -98,11 +98,14 @@ export function createGate({ apiKey, auth, formToken, cookie, log }: GateOptions
 
   const admit = (request: ServerRequest, rule: AccessRule, token: string): void | Promise<void> => {
     if (token === '') throw unauthorized(missingToken(request, cookie === true))
-    const known = auth.remembered(token)
+    const known = auth.remembered(token, request)
     if (known !== undefined) return enter(request, rule, { by: 'token', claims: known })
     if (!request.byCookie && isKey(token)) return enter(request, rule, byKey)
     return auth.judge(token).then((claims) => {
-      if (typeof claims !== 'string') return enter(request, rule, { by: 'token', claims })
+      if (typeof claims !== 'string') {
+        auth.used(claims, request)
+        return enter(request, rule, { by: 'token', claims })
+      }
       if (request.byCookie) setCookie(request, undefined)
       throw unauthorized(`the token was refused: ${claims}`)
     })

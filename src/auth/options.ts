@@ -9,6 +9,24 @@ import { readKeyOrigin, type KeyOptions, type KeyOrigin } from './key-origin.js'
 /** When a response brings a fresh token: past half the token's life, every time, or not at all. */
 export type Rotation = 'half-life' | 'always' | 'never'
 
+/** What becomes of a token once rotation has replaced it. */
+export interface RotationOptions {
+  /**
+   * For how long it still counts, and is answered with the same successor, in whatever process: seconds, or text such as
+   * `30s`. Behind it the answer is 401.
+   */
+  readonly grace: number | string
+  /** `'end'`: who uses it later ends the whole sign-in, because somebody may have a copy. Default: the token alone is refused. */
+  readonly reuse?: 'end'
+}
+
+/** The same, read. */
+export interface ReplacedRule {
+  /** Seconds. */
+  readonly grace: number
+  readonly reuse: 'end' | undefined
+}
+
 /** `bootstrap(AppModule, { auth: { … } })`. */
 export interface AuthOptions {
   /** Closes GET routes and queries too, for all but `@NoAuth`. Default false: reads are open. */
@@ -22,6 +40,8 @@ export interface AuthOptions {
   readonly cookie?: boolean
   /** Default `'half-life'`. */
   readonly rotate?: Rotation
+  /** What becomes of a token that was replaced. Default: it is good until its `exp`. */
+  readonly rotation?: RotationOptions
   /**
    * Asked at each rotation, so that roles are current and a blocked user stops there: the claims of the fresh token, or
    * null, which ends the old one with the next request. Where it throws no fresh token is sent. Default: all claims stay.
@@ -61,6 +81,7 @@ export interface ResolvedAuthOptions {
   readonly formToken: boolean
   readonly cookie: boolean
   readonly rotate: Rotation
+  readonly rotation: ReplacedRule | undefined
   readonly renew: Renew | undefined
   readonly issuer: string | undefined
   readonly audience: string | readonly string[] | undefined
@@ -81,6 +102,7 @@ const names: Readonly<Record<keyof AuthOptions, true>> = {
   keys: true,
   renew: true,
   rotate: true,
+  rotation: true,
 }
 
 /**
@@ -101,6 +123,7 @@ export function resolveAuthOptions(
     formToken: given.formToken === true,
     cookie: given.cookie === true,
     rotate: given.rotate ?? 'half-life',
+    rotation: readRotation(given.rotation, problems),
     renew: given.renew,
     issuer,
     audience: typeof audience === 'object' ? Object.freeze([...audience]) : audience,
@@ -144,6 +167,33 @@ function checkOptions(options: AuthOptions, problems: Problem[]): void {
       'Give seconds, or text such as "15m", "1h", "7d".',
     )
   }
+}
+
+const rotationNames: Readonly<Record<keyof RotationOptions, true>> = { grace: true, reuse: true }
+
+function readRotation(
+  given: RotationOptions | undefined,
+  problems: Problem[],
+): ReplacedRule | undefined {
+  if (given === undefined) return undefined
+  const refuse = (message: string, remedy: string): void => {
+    problems.push({ code: 'INVALID_OPTION', message: `bootstrap auth: ${message}`, remedy })
+  }
+  if (typeof given !== 'object' || (given as unknown) === null) {
+    refuse('rotation is no object.', "Write rotation: { grace: '30s', reuse: 'end' }.")
+    return undefined
+  }
+  refuseUnknownNames('bootstrap auth.rotation', given, rotationNames, problems)
+  const grace = readSeconds(given.grace)
+  if (grace === undefined)
+    refuse(
+      `rotation.grace ${JSON.stringify(given.grace)} is no length of time.`,
+      'Give seconds, or text such as "30s".',
+    )
+  const reuse: unknown = given.reuse
+  if (reuse !== undefined && reuse !== 'end')
+    refuse(`rotation.reuse ${JSON.stringify(reuse)} is unknown.`, "Write 'end', or leave it out.")
+  return Object.freeze({ grace: grace ?? 1, reuse: given.reuse })
 }
 
 function readApiKey(value: string | undefined, problems: Problem[]): string | undefined {

@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Claims } from '../http/request.js'
+import type { ServerRequest } from '../http/server-request.js'
 
 interface Entry {
   readonly claims: Claims
@@ -11,25 +12,39 @@ interface Entry {
   readonly until: number
   /** Used since the clock's hand last passed. */
   used: boolean
+  /** When its use is to be noted again. */
+  noteAt: number
 }
 
 /** Most tokens that are remembered; then one that nobody asked for lately makes room. */
 const mostRemembered = 10_000
 
+/** Milliseconds between two times that a token's use is told. */
+const noteEvery = 5000
+
 export class RememberedTokens {
   readonly #entries = new Map<string, Entry>()
   readonly #most: number
+  readonly #noteUse: (claims: Claims, request: ServerRequest) => void
 
-  constructor(most = mostRemembered) {
+  /** @param noteUse told now and then where a token is used */
+  constructor(
+    most = mostRemembered,
+    noteUse: (claims: Claims, request: ServerRequest) => void = () => undefined,
+  ) {
     this.#most = most
+    this.#noteUse = noteUse
   }
 
   get size(): number {
     return this.#entries.size
   }
 
-  /** @param now milliseconds since 1970 */
-  find(token: string, now: number): Claims | undefined {
+  /**
+   * @param now milliseconds since 1970
+   * @param request that brings it, where that is a use
+   */
+  find(token: string, now: number, request?: ServerRequest): Claims | undefined {
     const digest = toDigest(token)
     const entry = this.#entries.get(digest)
     if (entry === undefined) return undefined
@@ -38,13 +53,17 @@ export class RememberedTokens {
       return undefined
     }
     entry.used = true
+    if (now >= entry.noteAt && request !== undefined) {
+      entry.noteAt = now + noteEvery
+      this.#noteUse(entry.claims, request)
+    }
     return entry.claims
   }
 
   /** @param until milliseconds since 1970 */
   add(token: string, claims: Claims, until: number): void {
     if (this.#entries.size >= this.#most) this.#makeRoom()
-    this.#entries.set(toDigest(token), { claims, until, used: false })
+    this.#entries.set(toDigest(token), { claims, until, used: false, noteAt: 0 })
   }
 
   /** Forgets all tokens with such claims. */

@@ -4,6 +4,7 @@ import type { Log } from '../core/log.js'
 import type { Claims } from '../http/request.js'
 import type { Rotation } from './options.js'
 import { isDue, renewedClaims } from './rotation.js'
+import type { Replaced } from './successors.js'
 
 /**
  * Asked whenever a fresh token is due, so that roles are current.
@@ -22,6 +23,10 @@ export interface RenewalOptions {
   readonly isRevoked: (claims: Claims) => Later<boolean>
   /** Calls back the token with these claims. */
   readonly end: (claims: Claims) => Promise<unknown>
+  /** With `rotation`: what the token was replaced by. */
+  readonly replaced?: (claims: Claims) => Later<Replaced | undefined>
+  /** Keeps what it is replaced by. @returns what stands */
+  readonly replace?: (claims: Claims, text: string) => Later<Replaced>
 }
 
 /** @param now seconds since 1970 @returns the token, `undefined` where none is due or none may be had */
@@ -33,13 +38,74 @@ interface Fresh {
 }
 
 export function createRenewal(options: RenewalOptions): Renewal {
+  const { replaced, replace } = options
+  return replaced === undefined || replace === undefined
+    ? createFreeRenewal(options)
+    : createOneSuccessor({ ...options, replaced, replace })
+}
+
+/**
+ * With `rotation`: a token has one successor, whoever asks for it and however often. The first that is kept stands; its text
+ * is the claims, of which every process makes the same token, because RS256 signs alike.
+ */
+function createOneSuccessor(
+  options: RenewalOptions & Required<Pick<RenewalOptions, 'replaced' | 'replace'>>,
+): Renewal {
+  const { rotate, sign, isRevoked, end, replaced, replace } = options
+  /** Under way in this process, or made: by the token's claims as text, and by the claims object. */
+  const running = new Map<string, Promise<string | undefined>>()
+  const made = new WeakMap<Claims, { readonly text: string; readonly token: string }>()
+
+  const signed = async (claims: Claims, { text }: Replaced): Promise<string> => {
+    const known = made.get(claims)
+    if (known?.text === text) return known.token
+    const token = await sign(JSON.parse(text) as Claims)
+    made.set(claims, { text, token })
+    return token
+  }
+
+  const first = async (claims: Claims, wanted: Claims): Promise<string | undefined> => {
+    const next = await askApplication(options, claims, wanted)
+    if (next === null) await end(claims)
+    if (next === null || next === undefined) return undefined
+    return signed(claims, await replace(claims, JSON.stringify(next)))
+  }
+
+  const follow = async (claims: Claims, now: number): Promise<string | undefined> => {
+    if (await isRevoked(claims)) return undefined
+    const known = await replaced(claims)
+    if (known !== undefined) return signed(claims, known)
+    // A token of this very second would be its own successor.
+    const wanted =
+      isDue(claims, rotate, now) && claims.iat !== now
+        ? renewedClaims(claims, rotate, now)
+        : undefined
+    return wanted === undefined ? undefined : first(claims, wanted)
+  }
+
+  return (claims, now) => {
+    // By the clock of another process it may have been due, and then it has its successor.
+    if (!isDue(claims, rotate, now) && !isDue(claims, rotate, now + mostApart)) return undefined
+    const name = JSON.stringify(claims)
+    const known = running.get(name)
+    if (known !== undefined) return known
+    const following = follow(claims, now).finally(() => running.delete(name))
+    running.set(name, following)
+    return following
+  }
+}
+
+/** Seconds by which the clocks of two processes may differ for a replaced token to be known in both. */
+const mostApart = 60
+
+function createFreeRenewal(options: RenewalOptions): Renewal {
   const { rotate, renew, sign, isRevoked, end } = options
   /** The fresh token of claims, kept while it is the one to send, so that a client that ignores it costs one signature. */
   const kept = new WeakMap<Claims, Fresh>()
 
   const make = async (claims: Claims, wanted: Claims, now: number): Promise<string | undefined> => {
     if (await isRevoked(claims)) return undefined
-    const next = renew === undefined ? wanted : await askApplication(options, claims, wanted)
+    const next = await askApplication(options, claims, wanted)
     if (next === null) await end(claims)
     if (next === null || next === undefined) return undefined
     const known = kept.get(claims)
@@ -63,8 +129,9 @@ async function askApplication(
   claims: Claims,
   wanted: Claims,
 ): Promise<Claims | null | undefined> {
+  if (renew === undefined) return wanted
   try {
-    const said: unknown = await renew?.(claims)
+    const said: unknown = await renew(claims)
     if (said === null) return null
     if (typeof said !== 'object' || Array.isArray(said)) {
       throw new TypeError('auth.renew gave no claims. Return an object of claims, or null.')

@@ -191,14 +191,14 @@ async function start(
 
 function createAuth(
   { authOptions, log, settings, clock }: ApplicationPlan,
-  { revocations }: Storage,
+  { tokens }: Storage,
 ): Auth {
   return new Auth({
     ...authOptions,
     keys: createKeys({ origin: authOptions.keys, log, mostBytes: settings.bounds.jwks }),
     log,
     now: () => clock.now(),
-    ...(revocations === undefined ? {} : { revocations }),
+    ...tokens,
   })
 }
 

@@ -5,6 +5,8 @@
 import { createMemoryStore } from '../sessions/memory-store.js'
 import type { SessionStore } from '../sessions/session-store.js'
 import type { Revocations } from '../auth/revocations.js'
+import type { SignIns } from '../auth/sign-ins.js'
+import type { Successors } from '../auth/successors.js'
 import type { Clock } from '../core/clock.js'
 import { LentLog, type Log } from '../core/log.js'
 import { DeclarationError } from '../errors/declaration-error.js'
@@ -17,15 +19,22 @@ import { splitAddresses } from '../engines/engine-for-url.js'
 import type { EngineSource } from '../engines/contract/engine.js'
 import { createDatabaseRevocations } from '../records/revocations.js'
 import { createDatabaseSessionStore } from '../records/session-store.js'
+import { createDatabaseSignIns, createDatabaseSuccessors } from '../records/sign-ins.js'
 import { readScans } from '../records/scans/kept-scans.js'
 import { ScanLog } from '../records/scans/scan-log.js'
+
+export interface TokenStores {
+  readonly revocations: Revocations
+  readonly successors: Successors
+  readonly signIns: SignIns
+}
 
 export interface Storage {
   /** `undefined` if the application does not need one. */
   readonly database: Database | undefined
   readonly sessions: SessionStore
-  /** `undefined`: in memory. */
-  readonly revocations: Revocations | undefined
+  /** What is kept of tokens. `undefined`: in memory. */
+  readonly tokens: TokenStores | undefined
   /** Closes the database if it was opened here; one that the application opened stays open. */
   close(): Promise<void>
 }
@@ -88,7 +97,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     return {
       database: undefined,
       sessions: options.sessions ?? createMemoryStore(),
-      revocations: undefined,
+      tokens: undefined,
       close: () => Promise.resolve(),
     }
   }
@@ -124,7 +133,11 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     return {
       database,
       sessions: options.sessions ?? (await createDatabaseSessionStore(database)),
-      revocations: await createDatabaseRevocations(database, { clock: options.clock }),
+      tokens: {
+        revocations: await createDatabaseRevocations(database, { clock: options.clock }),
+        successors: await createDatabaseSuccessors(database),
+        signIns: await createDatabaseSignIns(database),
+      },
       close,
     }
   } catch (error) {

@@ -101,6 +101,25 @@ describe('resolveAuthOptions', () => {
       remedy: 'Did you mean "half-life"?',
     },
     {
+      option: { rotation: { grace: 'soon' } },
+      code: 'INVALID_OPTION',
+      says: 'rotation.grace "soon" is no',
+      remedy: '30s',
+    },
+    {
+      option: { rotation: { grace: '30s', reuse: 'stop' } },
+      code: 'INVALID_OPTION',
+      says: 'rotation.reuse "stop" is unknown',
+      remedy: "'end'",
+    },
+    {
+      option: { rotation: { grace: '30s', reus: 'end' } },
+      code: 'UNKNOWN_OPTION',
+      says: 'unknown option "reus"',
+      remedy: 'Did you mean "reuse"?',
+    },
+    { option: { rotation: true }, code: 'INVALID_OPTION', says: 'no object', remedy: 'grace' },
+    {
       option: { formToken: 'yes' },
       code: 'INVALID_OPTION',
       says: 'formToken is neither',

@@ -256,6 +256,7 @@ const index: Places<typeof face> = {
     ['', (odd) => start({}, odd)],
     ['auth', (odd) => start({}, { auth: odd })],
     ['auth.keys', (odd) => start({}, { auth: { keys: odd } })],
+    ['auth.rotation', (odd) => start({}, { auth: { rotation: from({ grace: '30s' }, odd) } })],
     ['cors', (odd) => start({}, { cors: odd })],
     ['docs', (odd) => start({}, { docs: odd })],
     ['docs.servers', (odd) => start({}, { docs: { servers: [from({ url: '/' }, odd)] } })],

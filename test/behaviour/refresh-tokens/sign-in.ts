@@ -24,6 +24,11 @@ class Refresh {
   @Field('string') refreshToken!: string
 }
 
+interface Pair {
+  readonly access: string
+  readonly refreshToken: string
+}
+
 @Controller('/session')
 export class SignIn {
   static inject = [Auth, Users]
@@ -38,21 +43,19 @@ export class SignIn {
     const user = await this.users.named(body.name)
     const isRight = await verifyPassword(body.password, user?.password)
     if (user === undefined || !isRight) throw new HttpError(401, 'Wrong name or password.')
-    return this.handOut({ sub: String(user.id), jti: randomUUID() })
+    return this.handOut(await this.makePair({ sub: String(user.id), jti: randomUUID() }))
   }
 
   @Post('/refresh', { body: Refresh })
   @NoAuth
   async refresh(body: Refresh): Promise<Reply> {
-    const claims = await this.auth.verify(body.refreshToken, { audience: 'refresh' })
-    if (claims === null) throw new HttpError(401, 'Sign in again.')
-    const isFirstUse = await this.auth.revoke(`used ${String(claims.once)}`, claims.exp)
-    if (!isFirstUse) {
-      // Somebody has a copy: the sign-in ends, for whoever holds what was made of it.
-      await this.auth.revoke(claims.jti ?? '')
-      throw new HttpError(401, 'Sign in again.')
-    }
-    return this.handOut(claims)
+    const { refreshToken } = body
+    // Whoever asks again because the answer was lost gets the same pair; much later a copy ends the sign-in.
+    const pair = await this.auth.exchange(refreshToken, { audience: 'refresh' }, (claims) =>
+      this.makePair(claims),
+    )
+    if (pair === null) throw new HttpError(401, 'Sign in again.')
+    return this.handOut(pair)
   }
 
   @Post('/end')
@@ -61,7 +64,7 @@ export class SignIn {
   }
 
   /** One sign-in has one `jti` and one `auth_time`, whatever is made of it. */
-  private async handOut({ sub, jti, auth_time }: Claims): Promise<Reply> {
+  private async makePair({ sub, jti, auth_time }: Claims): Promise<Pair> {
     const user = await this.users.find(Number(sub))
     if (user === null || user.blocked) throw new HttpError(401, 'Sign in again.')
     const signIn = { sub, jti, ...(auth_time === undefined ? {} : { auth_time }) }
@@ -70,6 +73,10 @@ export class SignIn {
       { ...signIn, once: randomUUID() },
       { audience: 'refresh', expiresIn: '30d' },
     )
+    return { access, refreshToken }
+  }
+
+  private handOut({ access, refreshToken }: Pair): Reply {
     return reply({ refreshToken }).freshToken(access)
   }
 }

@@ -1,0 +1,28 @@
+/**
+ * Text that only the holder of a token can read: AES-256-GCM with a key derived from the token (HKDF, RFC 5869), so that
+ * tokens may be stored for those who have lost the answer that brought them.
+ */
+import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+
+const startBytes = 12
+const tagBytes = 16
+
+export function seal(text: string, token: string): string {
+  const start = randomBytes(startBytes)
+  const cipher = createCipheriv('aes-256-gcm', keyOf(token), start)
+  const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  return Buffer.concat([start, cipher.getAuthTag(), sealed]).toString('base64url')
+}
+
+/** @throws {Error} where it was sealed with another token, or is none */
+export function unseal(sealed: string, token: string): string {
+  const bytes = Buffer.from(sealed, 'base64url')
+  const decipher = createDecipheriv('aes-256-gcm', keyOf(token), bytes.subarray(0, startBytes))
+  decipher.setAuthTag(bytes.subarray(startBytes, startBytes + tagBytes))
+  const text = decipher.update(bytes.subarray(startBytes + tagBytes))
+  return Buffer.concat([text, decipher.final()]).toString('utf8')
+}
+
+function keyOf(token: string): Uint8Array {
+  return new Uint8Array(hkdfSync('sha256', token, '', 'filigree exchange', 32))
+}

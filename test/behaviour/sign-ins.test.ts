@@ -1,0 +1,229 @@
+/** `auth.signIns`: where somebody is signed in. Source: decisions, "Third storey: signing in", signIns. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  bootstrap,
+  Clock,
+  Controller,
+  Database,
+  Get,
+  Module,
+  Secured,
+  type Application,
+  type Claims,
+  type SignInEntry,
+} from 'filigree'
+import { makePair } from '../auth/key-pair.js'
+import { startPostgres } from '../records/postgres-server.js'
+
+class MovedClock extends Clock {
+  by = 0
+  override now(): number {
+    return super.now() + this.by
+  }
+  override moved(): number {
+    return this.by
+  }
+}
+const clock = new MovedClock()
+const advance = (seconds: number): void => {
+  clock.by += seconds * 1000
+}
+
+@Controller('/')
+class Site {
+  @Get('/me') @Secured me(user: Claims): object {
+    return { sub: user.sub }
+  }
+}
+class UsesDatabase {
+  static readonly inject = [Database]
+}
+@Module({ controllers: [Site], providers: [UsesDatabase] })
+class SiteModule {}
+@Module({ controllers: [Site] })
+class MemoryModule {}
+
+const server = await startPostgres()
+const folder = mkdtempSync(join(tmpdir(), 'filigree-sign-ins-'))
+afterAll(async () => {
+  await server.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+const env = { APP_PRIVATE_KEY: makePair().privatePem }
+
+let apps: Application[]
+let app: Application
+let auth: Auth
+let files = 0
+beforeEach(() => {
+  apps = []
+  clock.by = 0
+})
+afterEach(() => Promise.all(apps.map((one) => one.close())))
+
+const start = async (engine: string, processes = 1): Promise<void> => {
+  const common = { listen: false, logger: false, env, trustProxy: true } as const
+  const override = [[Clock, clock]] as const
+  if (engine === 'memory')
+    apps = [await bootstrap(MemoryModule, { ...common, override: [...override] })]
+  else {
+    const database =
+      engine === 'PostgreSQL'
+        ? await server.createDatabase()
+        : `sqlite:${join(folder, `${++files}.db`)}`
+    for (let index = 0; index < processes; index++)
+      apps.push(await bootstrap(SiteModule, { ...common, database, override: [...override] }))
+  }
+  app = apps[0] as Application
+  auth = app.get(Auth)
+}
+
+const use = async (
+  token: string,
+  headers: Record<string, string> = {},
+  one = app,
+): Promise<number> => {
+  const { status } = await one.inject({
+    url: '/me',
+    headers: { authorization: `Bearer ${token}`, ...headers },
+  })
+  // It is noted without being waited for.
+  await new Promise((resolve) => setTimeout(resolve, 30))
+  return status
+}
+const only = async (): Promise<SignInEntry> => {
+  const all = await auth.signIns('7')
+  expect(all).toHaveLength(1)
+  return all[0] as SignInEntry
+}
+
+describe.each(['memory', 'SQLite', 'PostgreSQL'])('sign-ins, kept in %s', (engine) => {
+  beforeEach(() => start(engine))
+
+  it('are there from getToken on, with the agent and address of their last use', async () => {
+    const token = await auth.getToken({ sub: '7' })
+    const claims = await auth.verify(token)
+    expect(await only()).toEqual({
+      id: claims?.jti,
+      since: new Date(Number(claims?.auth_time) * 1000),
+      last: expect.any(Date),
+      agent: null,
+      address: null,
+    })
+    await use(token, { 'user-agent': 'Phone', 'x-forwarded-for': '203.0.113.7' })
+    expect(await only()).toMatchObject({ agent: 'Phone', address: '203.0.113.7' })
+    expect(await auth.signIns('8')).toEqual([])
+  })
+
+  it('are written at most once a minute', async () => {
+    const token = await auth.getToken({ sub: '7' })
+    await use(token, { 'user-agent': 'First' })
+    const { last } = await only()
+    advance(50)
+    await use(token, { 'user-agent': 'Second' })
+    expect(await only()).toMatchObject({ agent: 'First', last })
+    advance(20)
+    await use(token, { 'user-agent': 'Third' })
+    const later = await only()
+    expect(later.agent).toBe('Third')
+    expect(later.last.getTime() - last.getTime()).toBeGreaterThanOrEqual(60_000)
+  })
+
+  it('stay the same when the token rotates, and go when the last one has run out', async () => {
+    const token = await auth.getToken({ sub: '7' })
+    const { id, since } = await only()
+    advance(2000)
+    const answer = await app.inject({ url: '/me', headers: { authorization: `Bearer ${token}` } })
+    const next = answer.headers.freshtoken ?? ''
+    advance(1000)
+    expect(await use(next)).toBe(200)
+    expect(await only()).toMatchObject({ id, since })
+    advance(3600)
+    expect(await auth.signIns('7')).toEqual([])
+  })
+
+  it('end one by one and all together', async () => {
+    const [one = '', two = '', three = ''] = await Promise.all(
+      [1, 2, 3].map(() => auth.getToken({ sub: '7' })),
+    )
+    await use(one, { 'user-agent': 'One' })
+    const all = await auth.signIns('7')
+    expect(all).toHaveLength(3)
+    const mine = all.find(({ agent }) => agent === 'One')
+    await auth.revoke(mine?.id ?? '')
+    expect(await use(one)).toBe(401)
+    expect([await use(two), await use(three)]).toEqual([200, 200])
+    expect(await auth.signIns('7')).toHaveLength(2)
+    await auth.revokeAll('7')
+    expect([await use(two), await use(three)]).toEqual([401, 401])
+    expect(await auth.signIns('7')).toEqual([])
+  })
+
+  it('list the last used one first, and no tokens for other audiences', async () => {
+    await auth.getToken({ sub: '7' }, { audience: 'mail' })
+    const one = await auth.getToken({ sub: '7', jti: 'one' })
+    const two = await auth.getToken({ sub: '7', jti: 'two' })
+    advance(61)
+    await use(two)
+    advance(1)
+    await use(one)
+    expect((await auth.signIns('7')).map(({ id }) => id)).toEqual(['one', 'two'])
+  })
+
+  it('keep of a head what fits, and none of what a name may not have', async () => {
+    const token = await auth.getToken({ sub: '7' })
+    const agent = `<b>'; drop table x; --\u0085${'a'.repeat(5000)}`
+    await use(token, { 'user-agent': agent, 'x-forwarded-for': `fe80::1%${'z'.repeat(9000)}` })
+    const kept = await only()
+    expect(kept.agent).toBe(agent.slice(0, 255).replace('\u0085', ''))
+    expect((kept.address ?? '').length).toBeLessThanOrEqual(64)
+    for (const sub of ['', undefined as never, 7 as never])
+      await expect(auth.signIns(sub)).rejects.toThrow('Auth.signIns: sub is no text.')
+    expect(await auth.signIns('__proto__')).toEqual([])
+  })
+})
+
+describe.each(['SQLite', 'PostgreSQL'])('sign-ins of several processes, on %s', (engine) => {
+  beforeEach(() => start(engine, 2))
+
+  it('are those of all, and end in all within five seconds', async () => {
+    const other = apps[1] as Application
+    const token = await auth.getToken({ sub: '7' })
+    expect(await use(token, { 'user-agent': 'Phone' }, other)).toBe(200)
+    const { id, agent } = await only()
+    expect(agent).toBe('Phone')
+    await auth.revoke(id)
+    advance(5)
+    expect(await use(token, {}, other)).toBe(401)
+    expect(await other.get(Auth).signIns('7')).toEqual([])
+  })
+
+  it('belong to the transaction that is open', async () => {
+    const database = app.get(Database)
+    let token = ''
+    await expect(
+      database.transaction(async () => {
+        token = await auth.getToken({ sub: '7' })
+        expect(await auth.signIns('7')).toHaveLength(1)
+        throw new Error('back')
+      }),
+    ).rejects.toThrow('back')
+    expect(await auth.signIns('7')).toEqual([])
+    expect(await use(token)).toBe(200)
+    const { id } = await only()
+    await expect(
+      database.transaction(async () => {
+        await auth.revokeAll('7')
+        await auth.revoke(id)
+        expect(await auth.signIns('7')).toEqual([])
+        throw new Error('back')
+      }),
+    ).rejects.toThrow('back')
+    expect(await only()).toMatchObject({ id })
+    expect(await use(token)).toBe(200)
+  })
+})
