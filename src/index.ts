@@ -21,6 +21,7 @@ export { Delete, Get, Patch, Post, Put, type RouteOptions } from './routing/verb
 
 export type { RouteInfo, RouteNotes } from './routing/route-info.js'
 export { entityTag, isKnownTag } from './http/entity-tags.js'
+export { asksForEvents } from './http/asks-for-events.js'
 export { watchCaller, type CallerReads } from './http/caller-reads.js'
 export type { Answer, AnswerHeaders } from './http/answer.js'
 export { askedOperation, type AskedOperation } from './graphql/asked-operation.js'
@@ -63,6 +64,8 @@ export {
   type OwnDecorator,
 } from './seam/own-decorator.js'
 export { Operational } from './seam/operational.js'
+export { Live } from './live/live.js'
+export type { LiveAnswersOptions } from './live/options.js'
 export { createNote, type OwnNote } from './seam/own-note.js'
 export type {
   Enter,

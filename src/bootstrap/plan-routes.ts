@@ -10,6 +10,7 @@ import type { Class } from '../metadata/note.js'
 import { isShown as isShownAlready } from '../records/rights/shown-answers.js'
 import { bodyMedia } from '../openapi/body-media.js'
 import { docNote } from '../openapi/doc.js'
+import { documentLive } from '../live/document-live.js'
 import { collectRoutes, whereIs, type Route } from '../routing/route.js'
 import { VersionedTable } from '../routing/versioned-table.js'
 import { declaredClasses } from '../serving/declared-classes.js'
@@ -72,7 +73,11 @@ export function planRoutes(
           media: bodyMedia({ route, classes }, docNote(route.controller, route.member)),
           ownArguments,
           ...seam,
-          documents: [...documentVersion(versions, route.version), ...seam.documents],
+          documents: [
+            ...documentVersion(versions, route.version),
+            ...seam.documents,
+            ...(isShown && route.method === 'GET' ? [documentLive] : []),
+          ],
           headers: headersOf(route, versions),
         }),
       )

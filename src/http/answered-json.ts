@@ -14,6 +14,11 @@ export function heedCallers(): void {
   isHeeded = true
 }
 
+/** Answers may depend on their caller wherever they are turned into JSON. */
+export function areCallersHeeded(): boolean {
+  return isHeeded
+}
+
 /** Makes the JSON of an answer synchronously. If no class needs the request, nothing is kept. */
 export function writeFor(
   request: ServerRequest | undefined,

@@ -104,6 +104,8 @@ export class ServerRequest implements HttpRequest {
   responseHeaders: string[] | undefined = undefined
   /** True once something has answered: whatever comes later is dropped. */
   answered = false
+  /** Its answer stays true: the handler is asked again and again. */
+  isLive = false
   /** True once its answer is a stream, which may go on reading for it. */
   streams = false
   /** True once the request exceeded its route's time: nothing is written for it any more. */

@@ -2,10 +2,10 @@
 import type { Claims, HttpRequest } from '../http/request.js'
 
 /**
- * `nothing`: the same for all. `claims`: what records' rules read, which is what a token says of its user. `all`: whatever
- * code can read of a request.
+ * `nothing`: the same for all. `claims`: what records' rules read, which is what a token says of its user. `token`: all that it
+ * says. `all`: whatever code can read of a request.
  */
-export type RightsDepth = 'nothing' | 'claims' | 'all'
+export type RightsDepth = 'nothing' | 'claims' | 'token' | 'all'
 
 interface Asking {
   readonly claims: Claims | null | undefined
@@ -26,7 +26,7 @@ export function rightsKey({ claims, byKey, request }: Asking, depth: RightsDepth
   if (depth === 'nothing') return null
   const who = byKey ? 'key' : sorted(claims ?? {}, depth === 'claims' ? ofToken : none)
   const isKnown = byKey || (claims !== undefined && claims !== null)
-  if (depth === 'claims' || request === undefined) return [isKnown, who]
+  if (depth !== 'all' || request === undefined) return [isKnown, who]
   const { headers, ip, secure } = request
   return [isKnown, who, ip, secure, sorted(headers, ofJourney)]
 }

@@ -62,6 +62,11 @@ export function runInRequest<A, B>(
   }
 }
 
+/** Runs work of a request once more, outside of its processing, so that `currentRequest()` returns the request. */
+export function againInRequest<R>(request: ServerRequest, work: (request: ServerRequest) => R): R {
+  return following ? storage.run(request, work, request) : callInRequest(request, work)
+}
+
 /**
  * Runs a part of a request's processing, also after a wait, so that `currentRequest()` returns the request until the
  * next wait.

@@ -18,6 +18,7 @@ import type { Route } from '../routing/route.js'
 import type { SessionKeeper } from '../sessions/keeper.js'
 import type { PlannedRoute } from './planned-route.js'
 import { watchPromises, type PromiseWatch } from './forgotten-awaits.js'
+import { answeringLive } from './live-route.js'
 import { aroundHandler, noStands, type Stands } from './interceptors.js'
 import { compileInvoker, type Invoker, type InvokeWith } from './invoker.js'
 import { toWalk, type Line, type ServedRoute, type Step } from './served-route.js'
@@ -52,14 +53,21 @@ export function serveRoute(
   const wanted = new Set(route.argumentNames)
   const hasSession = usesSession(plan, wanted)
   const hasBody = route.method !== 'GET' && (wantsBody(wanted) || checks.body !== undefined)
-  const isGenerated = isShown((controller as Readonly<Record<string, unknown>>)[route.member])
+  const handler = (controller as Readonly<Record<string, unknown>>)[route.member]
+  const isGenerated = isShown(handler)
   if (isGenerated) blamesClients(plan.info)
   const inside = (invoke: InvokeWith): InvokeWith =>
     endingInTime(inTransaction(invoke, route, context), { route, isGenerated }, context)
   const compiled = compileInvoker({ route, controller, own: ownArguments, inside })
   const where = `${route.method} ${route.pattern.text} (${route.name})`
+  const rule: ServedRoute['rule'] = {
+    status: route.options.status ?? 200,
+    notFoundWhenEmpty: route.options.returns !== undefined,
+    ...(route.options.etag === true && route.method === 'GET' ? { etag: true } : {}),
+  }
   const invoke =
     context.promises === undefined ? compiled : watchPromises(compiled, where, context.promises)
+  const asked = showing(aroundHandler(stands.handler, invoke), checks.shown)
   return Object.freeze({
     pathNames: route.pattern.names,
     info: plan.info,
@@ -76,17 +84,13 @@ export function serveRoute(
         hasBody && checks.body,
       ]),
     ]),
-    invoke: showing(aroundHandler(stands.handler, invoke), checks.shown),
+    invoke: answeringLive({ plan, handler, stands, invoke: asked, rule }, context.live),
     shape: checks.returns,
     after: [
       hasSession && saveSession(context.sessions),
       secured && rotateToken(context.gate),
     ].filter(isStep),
-    rule: {
-      status: route.options.status ?? 200,
-      notFoundWhenEmpty: route.options.returns !== undefined,
-      ...(route.options.etag === true && route.method === 'GET' ? { etag: true } : {}),
-    },
+    rule,
     timeout: route.options.timeout ?? context.times.handler,
   })
 }
@@ -123,7 +127,8 @@ function inTransaction(
     const work = async (): Promise<unknown> => {
       const result = await invoke(request, own)
       // The client already got a 503: late changes must not be stored.
-      if (request.answered || request.late) throw new HttpError(503)
+      // A live answer is asked again while it streams.
+      if ((request.answered && !request.streams) || request.late) throw new HttpError(503)
       if (result instanceof Reply && (result.status ?? 200) >= 500) throw new Failed(result)
       return result
     }

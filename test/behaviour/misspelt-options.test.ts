@@ -231,6 +231,7 @@ const index: Places<typeof face> = {
     ['providers make', (odd) => start({ providers: [from({ provide: 'a', make: resolve }, odd)] })],
   ],
   NoAuth: [],
+  Live: [],
   Operational: [],
   Page: [],
   Patch: [['', (odd) => startRoute(Patch('/', odd))]],
@@ -300,6 +301,7 @@ const index: Places<typeof face> = {
   toGlobalId: [],
   unknownOptions: [],
   verifyPassword: [],
+  asksForEvents: [],
   watchCaller: [],
 }
 

@@ -3,6 +3,7 @@
  * Caching; RFC 9110 §8.8.3 and §13.1.2; RFC 9111 §3.
  */
 import {
+  asksForEvents,
   createDecorator,
   entityTag,
   isKnownTag,
@@ -42,6 +43,8 @@ export const CacheFor = createDecorator(
       const isShared = sharedBy(rule, route)
       let warned = false
       return async (request, next) => {
+        // What stays true by itself is not kept.
+        if (asksForEvents(request)) return next()
         const name = key(request)
         const known = store.get(name)
         if (known !== undefined) return conditional(request, known)

@@ -1,5 +1,6 @@
 /** A page of a record's rows, with its total and the link to the next page. Source: decisions, Totals; RFC 8288. */
 import type { HttpRequest } from '../../http/request.js'
+import { ServerRequest } from '../../http/server-request.js'
 import { reply, type Reply } from '../../http/reply.js'
 import { asksSearch, readPlace, writePlace } from '../filters/search.js'
 import type { ClientRecords } from '../clients/client-records.js'
@@ -17,6 +18,7 @@ export async function listRows(
   cost: number,
 ): Promise<Reply> {
   const { where, limit, offset, after } = asked
+  const isLive = request instanceof ServerRequest && request.isLive
   const distinct = asked.distinct as readonly never[] | undefined
   const orderBy = asked.orderBy.length === 0 ? undefined : asked.orderBy
   // One more row tells whether there is a next page.
@@ -31,7 +33,9 @@ export async function listRows(
     cost,
   )
   // Both are sent at once: over a network this saves one round trip.
-  const [found, total] = await Promise.all([listing, totalOf(records, asked)])
+  // A live answer has no headers for a total.
+  const counting = isLive ? undefined : totalOf(records, asked)
+  const [found, total] = await Promise.all([listing, counting])
   const hasNext = found.length > limit
   const rows = hasNext ? found.slice(0, limit) : found
   const last = rows.at(-1)

@@ -276,7 +276,8 @@ function addRoute(controller: Class, table: Table, route: CrudRoute): string {
   const prototype = controller.prototype as Record<string, unknown>
   const name = route.method === 'PUT' ? 'replace' : route.operation
   const member = name in prototype ? `crud${name.charAt(0).toUpperCase()}${name.slice(1)}` : name
-  markShown(run)
+  const { isPersonal, mayWait } = policyOf(table)
+  markShown(run, mayWait ? 'all' : isPersonal ? 'claims' : 'nothing')
   Object.defineProperty(prototype, member, { value: run, configurable: true, writable: true })
   const descriptor = Object.getOwnPropertyDescriptor(prototype, member)
   verbs[route.method](route.path, route.options)(prototype, member, descriptor)

@@ -126,13 +126,21 @@ function isAdmitted(rule: AccessRule, caller: Caller): boolean {
   return false
 }
 
-const shown = new WeakSet()
+/** What the answers of generated handlers depend on: nobody, their caller's claims, or whatever guards read. */
+export type ShownRights = 'nothing' | 'claims' | 'all'
+
+const shown = new WeakMap<object, ShownRights>()
 
 /** Marks handlers whose answers come from a client's view and need no further check. */
-export function markShown(handler: object): void {
-  shown.add(handler)
+export function markShown(handler: object, rights: ShownRights): void {
+  shown.set(handler, rights)
+}
+
+/** @returns undefined for handlers that an application wrote */
+export function shownRights(handler: unknown): ShownRights | undefined {
+  return typeof handler === 'function' ? shown.get(handler) : undefined
 }
 
 export function isShown(handler: unknown): boolean {
-  return typeof handler === 'function' && shown.has(handler)
+  return shownRights(handler) !== undefined
 }

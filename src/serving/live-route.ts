@@ -1,0 +1,120 @@
+/**
+ * Routes whose answers can stay true: lists and finds of `crud`, and handlers with `@Live`. Who asks for events gets a live
+ * answer; each of its runs is the handler again, with the rule of its gate, the interceptors around it and the shape of its
+ * answer. Source: decisions, "Third storey: live answers".
+ */
+import { asksGuard, type AccessRule } from '../auth/access.js'
+import { after, type Later } from '../core/later.js'
+import { HttpError } from '../errors/http-error.js'
+import { areCallersHeeded } from '../http/answered-json.js'
+import { asksForEvents } from '../http/asks-for-events.js'
+import { ownEvents } from '../http/events.js'
+import type { Reply } from '../http/reply.js'
+import { toContent, type Content, type ResultRule } from '../http/result.js'
+import type { ServerRequest } from '../http/server-request.js'
+import { Live } from '../live/live.js'
+import type { LiveAnswers } from '../live/live-answers.js'
+import { liveEvents, rowEvents } from '../live/live-events.js'
+import { rowsForm } from '../live/live-form.js'
+import { rightsKey, type RightsDepth } from '../live/rights-key.js'
+import { admission, requestCaller } from '../records/rights/caller.js'
+import { shownRights } from '../records/rights/shown-answers.js'
+import { againInRequest } from './current-request.js'
+import type { Stands } from './interceptors.js'
+import type { Invoker } from './invoker.js'
+import type { PlannedRoute } from './planned-route.js'
+
+export interface LiveRoute {
+  readonly plan: PlannedRoute
+  /** The handler as it stands in its class. */
+  readonly handler: unknown
+  readonly stands: Stands
+  /** The handler, with all around it. */
+  readonly invoke: Invoker
+  readonly rule: ResultRule
+}
+
+/** @returns the same where the route has no live answers */
+export function answeringLive(route: LiveRoute, live: LiveAnswers): Invoker {
+  const { plan, handler, invoke } = route
+  const { method, name, pattern } = plan.route
+  const generated = shownRights(handler)
+  const isLive = generated !== undefined || plan.info.notes.get(Live) !== undefined
+  if (method !== 'GET' || !isLive) return invoke
+  const where = `${method} ${pattern.text} ${name}`
+  const rights = rightsOf(route, generated)
+  return (request) => (asksForEvents(request) ? open(request) : invoke(request))
+
+  async function open(request: ServerRequest): Promise<Reply> {
+    request.isLive = true
+    const { admitted: auth } = request
+    const depth = areCallersHeeded() && generated === undefined ? 'all' : rights
+    const claims = auth?.claims
+    const byKey = auth?.by === 'key'
+    const mine = rightsKey({ claims, byKey, request }, depth)
+    const { 'last-event-id': lastId } = request.incoming.headers
+    const listener = await live.open(
+      {
+        key: JSON.stringify([where, request.sentPath, request.url, mine]),
+        form: rowsForm,
+        run: ({ caller }) => ask(route, caller.request ?? request, depth),
+      },
+      {
+        claims,
+        byKey,
+        request,
+        lastId: typeof lastId === 'string' ? lastId : undefined,
+        abandon: () => {
+          request.outgoing.destroy()
+        },
+      },
+    )
+    return ownEvents(liveEvents(listener, rowEvents))
+  }
+}
+
+/** What the handler may read of its caller. */
+function rightsOf({ plan, stands }: LiveRoute, generated: RightsDepth | undefined): RightsDepth {
+  const { route, access, checks, ownArguments } = plan
+  if (asksGuard(access) || stands.handler.length > 0 || checks.shown !== undefined) return 'all'
+  if (generated !== undefined) return generated
+  const names = route.argumentNames.filter(
+    (name) => !route.pattern.names.includes(name) && name !== 'query',
+  )
+  if (names.some((name) => ownArguments.has(name))) return 'all'
+  if (names.length === 0) return 'nothing'
+  return names.every((name) => name === 'user') ? 'token' : 'all'
+}
+
+/** One run. What is the same for several callers is asked without a current request. */
+async function ask(
+  { plan, invoke, rule }: LiveRoute,
+  request: ServerRequest,
+  depth: RightsDepth,
+): Promise<string> {
+  await demand(plan.access, request)
+  const result = await (depth === 'all' ? againInRequest(request, invoke) : invoke(request))
+  const { returns } = plan.checks
+  const content: Later<Content> = toContent(
+    request,
+    returns === undefined ? result : returns(result),
+    rule,
+  )
+  return after(content, toText)
+}
+
+function demand(rule: AccessRule, request: ServerRequest): Later<void> {
+  if (rule.open) return undefined
+  return after(admission(rule, requestCaller(request)), (verdict) => {
+    if (verdict !== 'admitted') throw new HttpError(verdict === 'forbidden' ? 403 : 401)
+  })
+}
+
+/** @throws {HttpError} the handler has answered with an error */
+function toText({ status, type, body }: Content): string {
+  if (status >= 400) throw new HttpError(status)
+  if (typeof body !== 'string')
+    throw new TypeError('A live answer is data or text. Take @Live out, or return data.')
+  if (type?.startsWith('application/json') === true) return body
+  return body === '' ? 'null' : JSON.stringify(body)
+}

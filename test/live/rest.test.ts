@@ -1,0 +1,368 @@
+/** Live answers of `crud` and of handlers with `@Live`. Source: decisions, "Third storey: live answers". */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { sql } from 'kysely'
+import {
+  ApplicationState,
+  Auth,
+  bootstrap,
+  Controller,
+  currentRequest,
+  Database,
+  Field,
+  Get,
+  HttpError,
+  Live,
+  Module,
+  Post,
+  Record as Table,
+  Secured,
+  type Application,
+  type Claims,
+} from 'filigree'
+import {
+  holdRows,
+  openLive,
+  type LiveClient,
+  type Message,
+  type OpenOptions,
+} from './live-client.js'
+
+@Table<Ticket>({ rows: (user) => (user === null ? { isOpen: true } : { owner: String(user.sub) }) })
+class Ticket {
+  @Field('id') id!: number
+  @Field('text') title!: string
+  @Field('text', { default: 'x' }) owner!: string
+  @Field('boolean', { default: true }) isOpen!: boolean
+}
+
+@Table()
+class Label {
+  @Field('id') id!: number
+  @Field('text') name!: string
+  @Field('text', { optional: true, hidden: true }) secret?: string
+}
+
+@Table()
+class Other {
+  @Field('id') id!: number
+  @Field('text') name!: string
+}
+
+let isBarred = false
+let runs = 0
+
+@Controller('/labels', { crud: Label })
+class LabelController {}
+
+@Controller('/tickets', { crud: Ticket })
+class TicketController {}
+
+@Controller('/board')
+class BoardController {
+  static inject = [Database]
+  constructor(private readonly database: Database) {}
+
+  @Get('/count')
+  @Live
+  async count() {
+    runs++
+    return { count: await this.database.records(Label).count(), by: currentRequest()?.headers.by }
+  }
+
+  @Get('/mine')
+  @Live
+  async mine(user: Claims | null) {
+    await this.database.records(Label).count()
+    return { sub: user?.sub ?? null }
+  }
+
+  @Get('/header')
+  @Live
+  async header(headers: Record<string, string>) {
+    return { by: headers.by, count: await this.database.records(Label).count() }
+  }
+
+  @Get('/guarded')
+  @Secured(() => !isBarred)
+  @Live
+  async guarded() {
+    return this.database.records(Label).list({ limit: 1 })
+  }
+
+  @Get('/failing')
+  @Live
+  async failing() {
+    if ((await this.database.records(Label).count({ name: 'poison' })) > 0) throw new HttpError(409)
+    return []
+  }
+
+  @Get('/raw')
+  @Live
+  async raw() {
+    const { rows } = await sql<{ n: number }>`select count(*) as n from label`.execute(
+      this.database.kysely,
+    )
+    return { n: Number(rows[0]?.n) }
+  }
+
+  @Get('/plain')
+  plain() {
+    return { live: false }
+  }
+}
+
+@Module({
+  records: [Label, Ticket, Other],
+  controllers: [LabelController, TicketController, BoardController],
+})
+class BoardModule {}
+
+let app: Application
+let database: Database
+const open: LiveClient[] = []
+
+beforeAll(async () => {
+  app = await bootstrap(BoardModule, {
+    port: 0,
+    host: '127.0.0.1',
+    logger: false,
+    database: 'sqlite::memory:',
+    live: { answers: 60, byCaller: 40 },
+    env: { APP_API_KEY: 'k'.repeat(32) },
+  })
+  database = app.get(Database)
+})
+afterAll(async () => {
+  for (const client of open) client.leave()
+  await app.close()
+})
+
+async function live(path: string, options: OpenOptions = {}): Promise<LiveClient> {
+  const client = await openLive(`${app.url}${path}`, options)
+  open.push(client)
+  return client
+}
+
+function messages(client: LiveClient): Message[] {
+  return client.events
+    .filter(({ event }) => event === 'live')
+    .map(({ data }) => JSON.parse(data) as Message)
+}
+
+describe('a list of crud', () => {
+  it('gives the rows, and then whole rows, keys that are gone and the order where it does not follow', async () => {
+    const labels = database.records(Label)
+    const a = await labels.create({ name: 'b' })
+    const list = await live('/labels?orderBy=name&fields=id,name')
+    expect(list.response.headers.get('cache-control')).toBe('no-cache')
+    expect(await list.message()).toEqual({ version: 1, data: [{ id: a.id, name: 'b' }] })
+    const b = await labels.create({ name: 'c' })
+    expect(await list.message()).toEqual({ version: 2, set: [{ id: b.id, name: 'c' }], gone: [] })
+    const c = await labels.create({ name: 'a' })
+    expect(await list.message()).toEqual({
+      version: 3,
+      set: [{ id: c.id, name: 'a' }],
+      gone: [],
+      order: [c.id, a.id, b.id],
+    })
+    await labels.delete(b.id)
+    expect(await list.message()).toEqual({ version: 4, set: [], gone: [b.id] })
+    expect(holdRows(messages(list))).toEqual([
+      { id: c.id, name: 'a' },
+      { id: a.id, name: 'b' },
+    ])
+    expect(JSON.stringify(list.events)).not.toContain('secret')
+  })
+
+  it('is told of what Kysely and written-out SQL write, once that is committed', async () => {
+    const list = await live('/labels?limit=1000')
+    await list.message()
+    await database.kysely.insertInto('label').values({ name: 'by kysely' }).execute()
+    await list.until(() => JSON.stringify(list.events).includes('by kysely'))
+    await sql`update label set name = 'by hand' where name = 'by kysely'`.execute(database.kysely)
+    await list.until(() => JSON.stringify(list.events).includes('by hand'))
+    await database
+      .transaction(async ({ kysely }) => {
+        await kysely.insertInto('label').values({ name: 'never' }).execute()
+        throw new Error('back')
+      })
+      .catch(() => undefined)
+    await database.transaction(async ({ kysely }) => {
+      await kysely.insertInto('label').values({ name: 'in time' }).execute()
+    })
+    await list.until(() => JSON.stringify(list.events).includes('in time'))
+    expect(JSON.stringify(list.events)).not.toContain('never')
+  })
+
+  it('runs once for all who ask the same, and not for other tables', async () => {
+    const state = app.get(ApplicationState)
+    const lists = await Promise.all([1, 2, 3].map(() => live('/labels?limit=7')))
+    await Promise.all(lists.map((list) => list.message()))
+    const { listeners, answers } = state.live
+    expect(listeners).toBeGreaterThanOrEqual(3)
+    expect(answers).toBeLessThan(listeners)
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    const before = state.live.runs
+    for (let index = 0; index < 20; index++) await database.records(Other).create({ name: 'other' })
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    expect(state.live.runs).toBe(before)
+  })
+
+  it('shows a caller its own rows alone', async () => {
+    const token = await app.get(Auth).getToken({ sub: 'ann' })
+    const hers = await live('/tickets', { token })
+    const all = await live('/tickets')
+    expect(await hers.message()).toEqual({ version: 1, data: [] })
+    await database.records(Ticket).create({ title: 'hidden', owner: 'ann', isOpen: false })
+    expect(await hers.message()).toMatchObject({ set: [{ title: 'hidden' }] })
+    await database.records(Ticket).create({ title: 'shown', owner: 'bob', isOpen: true })
+    await all.until(() => JSON.stringify(all.events).includes('shown'))
+    expect(JSON.stringify(all.events)).not.toContain('hidden')
+    expect(JSON.stringify(hers.events)).not.toContain('shown')
+  })
+
+  it('ends when the token is revoked or has run out, without a change', async () => {
+    const auth = app.get(Auth)
+    const revoked = await live('/tickets', {
+      token: await auth.getToken({ sub: 'eve', jti: 'eve-1' }),
+    })
+    await revoked.next()
+    await auth.revoke('eve-1')
+    expect(await revoked.next()).toEqual({
+      event: 'closed',
+      id: undefined,
+      data: '{"status":401}',
+    })
+    expect(await revoked.next()).toBeUndefined()
+    const brief = await live('/tickets', {
+      token: await auth.getToken({ sub: 'eve' }, { expiresIn: 1 }),
+    })
+    await brief.next()
+    expect(await brief.next()).toMatchObject({ event: 'closed', data: '{"status":401}' })
+  })
+
+  it('is JSON for who takes JSON, and refused as JSON is', async () => {
+    const response = await fetch(`${app.url}/labels`, { headers: { accept: '*/*' } })
+    expect(response.headers.get('content-type')).toContain('application/json')
+    await expect(live('/labels?nonsense=1')).rejects.toMatchObject({ status: 400 })
+    await expect(live('/tickets', { token: 'bad' })).rejects.toMatchObject({ status: 401 })
+  })
+})
+
+describe('a find of crud', () => {
+  it('gives the row again, null once it is gone, and 404 where there is none', async () => {
+    const label = await database.records(Label).create({ name: 'one' })
+    const one = await live(`/labels/${label.id}`)
+    expect(await one.message()).toEqual({ version: 1, data: { id: label.id, name: 'one' } })
+    await database.records(Label).update(label.id, { name: 'two' })
+    expect(await one.message()).toEqual({ version: 2, data: { id: label.id, name: 'two' } })
+    await database.records(Label).delete(label.id)
+    expect(await one.message()).toEqual({ version: 3, data: null })
+    await expect(live('/labels/999999')).rejects.toMatchObject({ status: 404 })
+  })
+})
+
+describe('@Live', () => {
+  it('gives the answer again, once for all', async () => {
+    const clients = await Promise.all(
+      ['a', 'b', 'c'].map((by) => live('/board/count', { headers: { by } })),
+    )
+    const [first] = await Promise.all(clients.map((client) => client.message()))
+    expect(first?.data).not.toHaveProperty('by')
+    await new Promise((resolve) => setTimeout(resolve, 250))
+    const before = runs
+    await database.records(Label).create({ name: 'counted' })
+    await Promise.all(clients.map((client) => client.message()))
+    expect(runs).toBe(before + 1)
+  })
+
+  it('never gives one caller the answer of another', async () => {
+    const auth = app.get(Auth)
+    const tokens = await Promise.all(['ann', 'bob'].map((sub) => auth.getToken({ sub })))
+    const mine = await Promise.all(tokens.map((token) => live('/board/mine', { token })))
+    const said = await Promise.all(mine.map((client) => client.message()))
+    expect(said.map(({ data }) => data)).toEqual([{ sub: 'ann' }, { sub: 'bob' }])
+    const headers = await Promise.all(
+      ['x', 'y'].map((by) => live('/board/header', { headers: { by } })),
+    )
+    const named = await Promise.all(headers.map((client) => client.message()))
+    expect(named.map(({ data }) => data)).toMatchObject([{ by: 'x' }, { by: 'y' }])
+  })
+
+  it('asks its guard at each run, and ends with 403', async () => {
+    const token = await app.get(Auth).getToken({ sub: 'ann' })
+    const client = await live('/board/guarded', { token })
+    await client.message()
+    isBarred = true
+    await database.records(Label).create({ name: 'guarded' })
+    expect(await client.next()).toMatchObject({ event: 'closed', data: '{"status":403}' })
+    await expect(live('/board/guarded', { token })).rejects.toMatchObject({ status: 403 })
+    await expect(live('/board/guarded')).rejects.toMatchObject({ status: 401 })
+    isBarred = false
+  })
+
+  it('ends with the status that the handler answers', async () => {
+    const client = await live('/board/failing')
+    await client.message()
+    const poison = await database.records(Label).create({ name: 'poison' })
+    expect(await client.next()).toMatchObject({ event: 'closed', data: '{"status":409}' })
+    await database.records(Label).delete(poison.id)
+  })
+
+  it('is told of every write where its SQL is written out', async () => {
+    const client = await live('/board/raw')
+    const { data } = await client.message()
+    await database.records(Label).create({ name: 'raw' })
+    expect((await client.message()).data).toEqual({ n: (data as { n: number }).n + 1 })
+  })
+
+  it('is needed: other routes answer once', async () => {
+    await expect(live('/board/plain')).rejects.toMatchObject({ status: 200 })
+  })
+
+  it('stands before GET alone', async () => {
+    @Controller('/odd')
+    class OddController {
+      @Post('/write')
+      @Live
+      write() {
+        return []
+      }
+    }
+    @Module({ controllers: [OddController] })
+    class OddModule {}
+    await expect(bootstrap(OddModule, { listen: false, logger: false })).rejects.toThrow(
+      '@Live on OddController.write: keeps answers of GET alone',
+    )
+  })
+})
+
+describe('limits of live answers', () => {
+  it('are counted for each caller and for all', async () => {
+    const token = await app.get(Auth).getToken({ sub: 'many' })
+    const mine: LiveClient[] = []
+    for (let limit = 1; limit <= 41; limit++) {
+      const opened = live(`/tickets?limit=${limit}`, { token })
+      if (limit <= 40) mine.push(await opened)
+      else await expect(opened).rejects.toMatchObject({ status: 429 })
+    }
+    const again = await live('/tickets?limit=1', { token })
+    again.leave()
+    for (const client of mine) client.leave()
+    const state = app.get(ApplicationState)
+    await again.until(() => state.live.answers < 40)
+    await expect(
+      bootstrap(BoardModule, { listen: false, live: { pase: 1 } as never }),
+    ).rejects.toThrow('pace')
+  })
+})
+
+describe('the document', () => {
+  it('has the stream beside the JSON', () => {
+    const { paths } = app.openapi
+    const list = JSON.stringify(paths?.['/labels/']?.get ?? paths?.['/labels']?.get)
+    expect(list).toContain('text/event-stream')
+    expect(JSON.stringify(paths?.['/board/count']?.get)).toContain('text/event-stream')
+    expect(JSON.stringify(paths?.['/board/plain']?.get)).not.toContain('text/event-stream')
+  })
+})
