@@ -59,7 +59,7 @@ export function planRoutes(
       const known = isPersonal
         ? { ...route, argumentNames: [...new Set([...names, 'user'])] }
         : route
-      const seam = planSeam(known, access, use, problems)
+      const seam = planSeam({ route: known, access, body: classes.body }, use, problems)
       planned.push(
         Object.freeze({
           route,

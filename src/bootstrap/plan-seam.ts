@@ -6,6 +6,8 @@ import { rolesOf, type AccessRule } from '../auth/access.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import { resolveClass, type ClassReference } from '../metadata/class-reference.js'
+import { readShape } from '../fields/shape.js'
+import type { DeclaredType } from '../fields/type-of.js'
 import type { Class } from '../metadata/note.js'
 import type { DocumentOperation } from '../openapi/documented-route.js'
 import type { RouteInfo } from '../routing/route-info.js'
@@ -36,16 +38,22 @@ export interface PlannedSeam {
   readonly documents: readonly DocumentOperation[]
 }
 
+/** A route as far as it is known before what stands around it. */
+interface SeamOf {
+  readonly route: Route
+  readonly access: AccessRule
+  readonly body: DeclaredType | undefined
+}
+
 /** @param lists the interceptors around the route's controller, from outside to inside */
 export function planSeam(
-  route: Route,
-  access: AccessRule,
+  { route, access, body }: SeamOf,
   lists: readonly UseList[],
   problems: Problem[],
 ): PlannedSeam {
   const { onClass, onMethod } = readStands(route.controller, route.member)
   const written = [...onClass, ...onMethod]
-  const info = toInfo(route, access, [...onMethod, ...onClass])
+  const info = toInfo({ route, access, body }, [...onMethod, ...onClass])
   const stands = lists.flatMap((list) => planUse(list, problems))
   const documents: DocumentOperation[] = []
   const documentUse = (used: readonly PlannedStand[]): void => {
@@ -220,14 +228,21 @@ function textOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\.$/, '')
 }
 
+/** Those that a client may send; faults of the class are reported elsewhere. */
+function fieldsOf(type: Class): readonly string[] {
+  const { fields } = readShape(type, [])
+  return Object.freeze(fields.filter(({ readOnly }) => !readOnly).map(({ name }) => name))
+}
+
 /** @param nearest the method's decorators before its class's: the first of each kind counts */
-function toInfo(route: Route, access: AccessRule, nearest: readonly Stand[]): RouteInfo {
+function toInfo({ route, access, body }: SeamOf, nearest: readonly Stand[]): RouteInfo {
   return Object.freeze({
     method: route.method,
     path: route.pattern.text,
     name: route.name,
     controller: route.controller,
     arguments: route.argumentNames,
+    body: body === undefined || body.list ? undefined : fieldsOf(body.type),
     secured: !access.open,
     roles: rolesOf(access),
     notes: Object.freeze({

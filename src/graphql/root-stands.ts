@@ -68,6 +68,7 @@ function toInfo(
     name,
     controller: undefined,
     arguments: Object.freeze([]),
+    body: undefined,
     secured: !access.open,
     roles: access.roles,
     notes: Object.freeze({

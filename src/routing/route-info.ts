@@ -28,6 +28,8 @@ export interface RouteInfo {
   readonly controller: Class | undefined
   /** What the handler asks for by name, in order. */
   readonly arguments: readonly string[]
+  /** The names of its body's fields; `undefined` where it declares no class, or a list of one. */
+  readonly body: readonly string[] | undefined
   /** A token is needed. */
   readonly secured: boolean
   /** Roles that are allowed; empty if any token is. */

@@ -58,6 +58,7 @@ function routeInfo(method: Method, pattern: Pattern, name: string): RouteInfo {
     name,
     controller: undefined,
     arguments: Object.freeze([]),
+    body: undefined,
     secured: false,
     roles: Object.freeze([]),
     notes: Object.freeze({ get: () => undefined }),

@@ -799,6 +799,8 @@ const elsewhere: Readonly<globalThis.Record<string, string>> = {
   DATABASE_DRIVER_MISSING: 'of the machine',
   DATABASE_POOLED: 'of the machine: pooler.slow.ts',
   MAIL_DRIVER_MISSING: 'of the machine',
+  OIDC_CLIENT_MISSING: 'of the machine',
+  PUBLIC_URL_MISSING: 'of the environment: public-url.test.ts',
   DATABASE_UNREACHABLE: 'of the machine',
   DATABASE_UNREADABLE: 'of the machine',
   SCHEMA_DIFFERS: 'of the database: schema.test.ts',

@@ -1,4 +1,5 @@
 /** What a limit says, read from how it is written: `100/m` by address. */
+import { createHash } from 'node:crypto'
 import {
   readRate,
   unknownOptions,
@@ -6,13 +7,20 @@ import {
   type HttpRequest,
   type Rate,
   type RequestAuth,
+  type RouteInfo,
 } from '../../index.js'
 
 /**
- * Which requests share a count: those of an address, of a user, or with the same key. Requests with the key `undefined`
- * are not counted.
+ * Which requests share a count: those of an address, of a user, with the same value in a field of the body, or with the same
+ * key. Requests with the key `undefined`, or without the field, are not counted. What asks for the body counts behind its
+ * check.
  */
-export type ThrottleBy = 'ip' | 'user' | ((request: HttpRequest) => string | undefined)
+export type ThrottleBy =
+  | 'ip'
+  | 'user'
+  | `body.${string}`
+  // `never`, so that the function names the class that its route declares.
+  | ((request: HttpRequest, body: never) => string | undefined)
 
 export interface ThrottleRule {
   /** Default `'ip'`. */
@@ -57,10 +65,11 @@ export function findFaults(limit: unknown, rule: unknown, more: readonly string[
     return faults
   }
   const { by, store } = rule as Record<string, unknown>
-  if (![undefined, 'ip', 'user'].includes(by as never) && typeof by !== 'function') {
+  const isKnown = [undefined, 'ip', 'user'].includes(by as never) || typeof by === 'function'
+  if (!isKnown && fieldOf(by) === undefined) {
     faults.push({
       message: `by is ${JSON.stringify(by)}`,
-      remedy: "Write 'ip', 'user' or (request) => key.",
+      remedy: "Write 'ip', 'user', 'body.name', (request) => key or (request, body) => key.",
     })
   }
   if (![undefined, 'memory', 'database'].includes(store as never)) {
@@ -72,6 +81,29 @@ export function findFaults(limit: unknown, rule: unknown, more: readonly string[
   return [...faults, ...unknownOptions(rule, [...more, 'by', 'store'])]
 }
 
+/** `name` of `'body.name'`; undefined where it is none. */
+function fieldOf(by: unknown): string | undefined {
+  return typeof by === 'string' ? /^body\.([^.\s]+)$/.exec(by)?.[1] : undefined
+}
+
+/** True where the body has to be there before a request can be counted. */
+export function wantsBody(by: ThrottleBy): boolean {
+  return fieldOf(by) !== undefined || (typeof by === 'function' && by.length > 1)
+}
+
+/** @returns what is wrong with a limit by the body on this route */
+export function findBodyFaults(by: ThrottleBy, { body, name }: RouteInfo): Fault[] {
+  const field = fieldOf(by)
+  if (!wantsBody(by) || (field !== undefined && body?.includes(field) === true)) return []
+  if (body === undefined) {
+    const remedy = `Declare its body: @Post('/', { body: Credentials }), or count by 'ip'.`
+    return [{ message: `counts by the body, and ${name} declares no class for one`, remedy }]
+  }
+  if (field === undefined) return []
+  const remedy = `Its fields are ${body.join(', ')}.`
+  return [{ message: `by names ${field}, which the body of ${name} does not have`, remedy }]
+}
+
 /** The key of the count; undefined is not counted. */
 export type KeyReader = (request: HttpRequest) => string | undefined | Promise<string | undefined>
 
@@ -79,10 +111,25 @@ export type KeyReader = (request: HttpRequest) => string | undefined | Promise<s
 export function toKeyReader(by: ThrottleBy, state: ApplicationState): KeyReader {
   if (by === 'user') return (request) => keyOfCaller(request, state)
   if (by === 'ip') return (request) => `ip ${networkOf(request.ip)}`
+  const field = fieldOf(by)
+  if (field !== undefined)
+    return ({ body }) => toBodyKey(field, (body as Record<string, unknown> | undefined)?.[field])
+  if (typeof by === 'string') return () => undefined
   return (request) => {
-    const key = by(request)
+    const key = by(request, request.body as never)
     return key === undefined ? undefined : `key ${key}`
   }
+}
+
+/**
+ * One key for all ways to write a name: `Ada`, ` ada ` and full-width letters. Its hash, because values may be long, and
+ * people's names have no place in a table of counts.
+ */
+function toBodyKey(field: string, value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  const plain = text.normalize('NFKC').trim().toLowerCase()
+  return `body.${field} ${createHash('sha256').update(plain, 'utf16le').digest('base64url')}`
 }
 
 /** On open routes nobody else asks who calls. */

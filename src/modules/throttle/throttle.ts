@@ -1,6 +1,6 @@
 /**
  * Rate limits: `throttle({ limit: '100/m' })` for the whole application, `@Throttle('5/m')` for routes. Limits by
- * address run before the gate, limits by user after it. Source: decisions, "Second storey: production", Throttle; RFC
+ * address run before the gate, limits by user after it, limits by the body behind its check. Source: decisions, "Second storey: production", Throttle; RFC
  * 6585 §4;
  * draft-ietf-httpapi-ratelimit-headers-10.
  */
@@ -26,9 +26,11 @@ import {
   type Count,
 } from './counters.js'
 import {
+  findBodyFaults,
   findFaults,
   readLimit,
   toKeyReader,
+  wantsBody,
   type Limit,
   type ThrottleBy,
   type ThrottleRule,
@@ -46,8 +48,8 @@ export interface ThrottleOptions extends ThrottleRule {
  * also sets where `@Throttle` counts.
  */
 export const throttle = createModule(function throttle({ limit, ...rule }: ThrottleOptions) {
-  const faults = findFaults(limit, rule, ['limit'])
   const { by = 'ip', store = 'memory' } = rule
+  const faults = [...findFaults(limit, rule, ['limit']), ...(wantsBody(by) ? [bodiesDiffer] : [])]
   const read = readLimit(limit)
   const name = `application ${limit} ${typeof by === 'string' ? by : 'key'}`
   class ApplicationThrottle implements EntryInterceptor {
@@ -98,7 +100,10 @@ export const Throttle = createDecorator('Throttle', (limit: string, rule: Thrott
   const read = readLimit(limit)
   return {
     before: placeOf(by),
-    check: () => findFaults(limit, rule),
+    check: (route: RouteInfo) => {
+      const faults = findFaults(limit, rule)
+      return faults.length > 0 ? faults : findBodyFaults(by, route)
+    },
     document: documentRefusal,
     inject: [countersOf(store), ApplicationState],
     enter: (route: RouteInfo, counters: Counters, state: ApplicationState) =>
@@ -111,6 +116,11 @@ function isCounted({ notes }: RouteInfo): boolean {
   return notes.get(Operational) === undefined
 }
 
+const bodiesDiffer = {
+  message: 'by asks for a body, of which each route has another',
+  remedy: "Write @Throttle('5/m', { by: 'body.name' }) before the route.",
+}
+
 /** Replaces an invalid limit, which stops the start anyway. */
 const never: Limit = { most: 1, window: 1, label: '', policy: '' }
 
@@ -119,8 +129,9 @@ function countersOf(store: ThrottleRule['store']) {
   return store === 'database' ? DatabaseCounters : MemoryCounters
 }
 
-/** The user is only known after the gate. */
+/** The user is only known after the gate, and a body once it is read and checked. */
 function placeOf(by: ThrottleBy): Place {
+  if (wantsBody(by)) return 'handler'
   return by === 'ip' ? 'gate' : 'body'
 }
 
