@@ -1,6 +1,7 @@
 /**
- * Builds the client: `filigree.mjs` (ESM) and `filigree.min.js` (a script that sets `window.api`), minified, with their
- * source maps. `node client/build.mjs [folder]`, default dist/client.
+ * Builds the client: `filigree.mjs` (ESM) and `filigree.min.js` (a script that sets `window.api`), and what adds to it:
+ * `live.mjs`, which imports the first, and `live.min.js`, which needs the second. All are minified, with their source maps.
+ * `node client/build.mjs [folder]`, default dist/client.
  *
  * esbuild bundles; SWC minifies, because it inlines across modules and so saves some 50 bytes.
  */
@@ -13,8 +14,10 @@ import { fileURLToPath } from 'node:url'
 const here = fileURLToPath(new URL('.', import.meta.url))
 const target = resolve(process.argv[2] ?? join(here, '../dist/client'))
 
-async function buildModule(name, entry) {
+/** @param client where what adds to the client finds it: a module beside it, or the code of one */
+async function buildModule(name, entry, client) {
   const bundled = await build({
+    plugins: client === undefined ? [] : [client],
     stdin: { contents: entry, resolveDir: here, sourcefile: 'entry.ts', loader: 'ts' },
     outfile: join(target, name),
     sourcemap: 'external',
@@ -51,6 +54,26 @@ async function write(name, { code, map }) {
   await writeFile(join(target, `${name}.map`), JSON.stringify(map))
 }
 
+/** The client's module stands beside this one. */
+const besideIt = {
+  name: 'client',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/index\.js$/ }, () => ({ path: './filigree.mjs', external: true }))
+  },
+}
+
+/** The client is the page's own. */
+const onThePage = {
+  name: 'client',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^\.\/index\.js$/ }, () => ({ path: 'page', namespace: 'client' }))
+    onLoad({ filter: /./, namespace: 'client' }, () => ({
+      contents: `export { createClient } from './index.ts'\nexport const { api } = window`,
+      resolveDir: here,
+    }))
+  },
+}
+
 await mkdir(target, { recursive: true })
 const [module, script] = ['filigree.mjs', 'filigree.min.js']
 await write(module, await buildModule(module, `export { api, createClient } from './index.ts'`))
@@ -58,3 +81,19 @@ await write(
   script,
   toScript(await buildModule(script, `import { api } from './index.ts'\nwindow.api = api`)),
 )
+for (const name of ['live']) {
+  await write(
+    `${name}.mjs`,
+    await buildModule(`${name}.mjs`, `export * from './${name}.ts'`, besideIt),
+  )
+  await write(
+    `${name}.min.js`,
+    toScript(
+      await buildModule(
+        `${name}.min.js`,
+        `import { ${name} } from './${name}.ts'\nwindow.api.${name} = ${name}`,
+        onThePage,
+      ),
+    ),
+  )
+}

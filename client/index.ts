@@ -115,9 +115,7 @@ export const createClient = <R extends object = Untyped>(
   const withBody = (method: string) => send.bind(0, method)
 
   return {
-    configure: (given: ClientOptions) => {
-      settings = { ...settings, ...given }
-    },
+    configure: (given: ClientOptions) => (settings = { ...settings, ...given }),
     intercept: (kind: 'request', interceptor: Interceptor<RequestConfig>) => {
       // Wrapped, so that a function that is registered twice counts as two.
       const entry: typeof interceptor = (value) => interceptor(value)

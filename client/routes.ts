@@ -50,8 +50,12 @@ export interface Untyped {
 
 /** The parts that both kinds of clients have. */
 export interface ClientBase {
-  /** Changes the given settings; applies to calls that start later. */
-  configure(options: ClientOptions): void
+  /**
+   * Changes the given settings; applies to calls that start later.
+   *
+   * @returns all settings as they are now
+   */
+  configure(options: ClientOptions): ClientOptions
   /** Runs for calls that start later, after those registered before it, until the returned function is called. */
   intercept(kind: 'request', interceptor: Interceptor<RequestConfig>): () => void
   /** Runs before an unsuccessful answer rejects the call, too. */

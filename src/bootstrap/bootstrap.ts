@@ -152,8 +152,10 @@ async function start(
   const tokenCookie = plan.authOptions.cookie
   const now = (): number => plan.clock.now()
   const requests = { ...settings, log, tokenCookie, ending, now }
-  const dispatcher = new Dispatcher({
-    ...fillTable(plan, context),
+  const dispatcher: Dispatcher = new Dispatcher({
+    ...fillTable(plan, context, (incoming, outgoing) => {
+      dispatcher.serve(incoming, outgoing)
+    }),
     responder: createResponder({
       cors,
       log,

@@ -1,4 +1,4 @@
-/** Serves the browser client to pages: `/filigree.js`, which sets `window.api`. Source: specification, "Browser fetch client". */
+/** Serves the browser client to pages: `/filigree.js`, which sets `window.api`, and `/filigree-live.js`, which adds to it. Source: specification, "Browser fetch client". */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -18,6 +18,8 @@ const scriptName = 'filigree.min.js'
 /** The source map is at the address in the script's last line. */
 const files = [
   { path: '/filigree.js', name: scriptName, type: 'text/javascript; charset=utf-8' },
+  { path: '/filigree-live.js', name: 'live.min.js', type: 'text/javascript; charset=utf-8' },
+  { path: '/live.min.js.map', name: 'live.min.js.map', type: 'application/json; charset=utf-8' },
   {
     path: '/filigree.min.js.map',
     name: 'filigree.min.js.map',

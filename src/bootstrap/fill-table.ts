@@ -4,9 +4,11 @@ import { RouteTable } from '../routing/route-table.js'
 import { VersionedTable, type RouteLookup } from '../routing/versioned-table.js'
 import { makeStands, type FindInstance } from '../serving/interceptors.js'
 import type { Invoker } from '../serving/invoker.js'
+import type { Serve } from '../serving/live-asks.js'
 import { serveRoute, type ServeContext } from '../serving/serve-route.js'
 import { surround, type ServedRoute } from '../serving/served-route.js'
 import { docsRoutes } from './docs-routes.js'
+import { liveRoute } from './live-route.js'
 import { graphqlRoutes, type GraphqlServing } from './graphql-routes.js'
 import { aroundOperations } from './graphql-stands.js'
 import type { ApplicationPlan } from './plan-application.js'
@@ -18,8 +20,11 @@ export interface FilledTable {
   readonly aroundUnmatched: ((refuse: Invoker) => ServedRoute) | undefined
 }
 
-/** @throws {DeclarationError} with all faulty interceptors and decorators */
-export function fillTable(plan: ApplicationPlan, context: ServeContext): FilledTable {
+/**
+ * @param serve takes a request through the table, for those within another's connection
+ * @throws {DeclarationError} with all faulty interceptors and decorators
+ */
+export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: Serve): FilledTable {
   const problems: Problem[] = []
   const find: FindInstance = (token) => plan.container.get(token)
   const { versions } = plan.settings
@@ -39,6 +44,9 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext): FilledT
     const { gate, body } = makeStands(plan.frameworkStands, served.info, find, problems)
     return surround(served, [...gate, ...body])
   })
+  const { pattern, served } = liveRoute(plan.settings, context, serve)
+  const { gate, body } = makeStands(plan.frameworkStands, served.info, find, problems)
+  table.add('POST', pattern, surround(served, [...gate, ...body]))
   const stands = makeStands(plan.frameworkStands, undefined, find, problems)
   const outside = [...stands.gate, ...stands.body]
   if (problems.length > 0) throw new DeclarationError(problems)

@@ -9,7 +9,9 @@ import { promisify } from 'node:util'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 export const builtFiles = ['filigree.mjs', 'filigree.min.js'] as const
-export type BuiltFile = (typeof builtFiles)[number] | `${(typeof builtFiles)[number]}.map`
+export const addedFiles = ['live.mjs', 'live.min.js'] as const
+export type BuiltFile =
+  (typeof builtFiles)[number] | (typeof addedFiles)[number] | `${(typeof builtFiles)[number]}.map`
 
 export interface BuiltClient {
   readonly folder: string

@@ -15,14 +15,22 @@
 import { HttpError } from '../../errors/http-error.js'
 import type { Incoming, Outgoing } from '../../http/node-messages.js'
 import { StandInResponse } from '../../http/stand-in.js'
-import { carry, isEventStream, readEvents, readText, type Carrier } from './carried-request.js'
-import { withAuthorization } from './carried-request.js'
+import {
+  carry,
+  isEventStream,
+  readEvents,
+  readText,
+  withAuthorization,
+  type Carrier,
+} from '../carried-request.js'
 import type { WebSocket } from './web-socket.js'
 
 export const subprotocol = 'graphql-transport-ws'
 
 /** What the application is to its sockets. */
 export interface SocketHost {
+  /** Where operations go: path and query of the handshake. */
+  readonly url: string
   /** Takes an operation through the application. Must not throw. */
   readonly serve: (incoming: Incoming, outgoing: Outgoing) => void
   /** @throws {HttpError} where the token, if there is one, is a bad one */
@@ -172,7 +180,7 @@ export class GraphqlSocket {
   /** Closes the socket where its token is not good, or cannot be judged. */
   async #judge(): Promise<boolean> {
     try {
-      await this.#host.recognise(carry(this.#carrier, undefined))
+      await this.#host.recognise(carry(this.#carrier, { method: 'POST', url: this.#host.url }))
       return true
     } catch (error) {
       const status = error instanceof HttpError ? error.status : 500
@@ -209,7 +217,9 @@ export class GraphqlSocket {
   async #run(id: string, operation: RunningOperation): Promise<void> {
     const { outgoing, payload } = operation
     try {
-      this.#host.serve(carry(this.#carrier, JSON.stringify(payload)), outgoing)
+      const { serve, url } = this.#host
+      const body = JSON.stringify(payload)
+      serve(carry(this.#carrier, { method: 'POST', url, body }), outgoing)
       const { headers } = await outgoing.head
       if (isEventStream(headers)) {
         operation.streams = true
@@ -232,12 +242,8 @@ export class GraphqlSocket {
         if (!this.#leavesOpen(operation)) this.#send(`{"id":${key},"type":"complete"}`)
         return
       }
-      if (event === 'closed') {
-        this.#send(toError(id, readClosing(data)))
-        return
-      }
       if (data.startsWith(notRun)) {
-        this.#send(toError(id, data.slice(notRun.length, -1)))
+        this.#send(toError(id, readErrors(data)))
         return
       }
       await this.#sendInTurn(`{"id":${key},"type":"next","payload":${data}}`)
@@ -385,14 +391,4 @@ function readErrors(text: string): string {
     if (typeof error === 'string') return JSON.stringify([{ message: error, ...extensions }])
   }
   return '[{"message":"Internal server error"}]'
-}
-
-/** A live answer that its caller may not see any more. */
-function readClosing(data: string): string {
-  const closing = parse(data)
-  const isUnknown = isMap(closing) && closing.status === 401
-  const [message, code] = isUnknown
-    ? ['Unauthorized', 'UNAUTHENTICATED']
-    : ['Forbidden', 'FORBIDDEN']
-  return JSON.stringify([{ message, extensions: { code } }])
 }

@@ -13,7 +13,7 @@ import { ServerRequest, type RequestSettings } from '../../http/server-request.j
 import { StandInResponse } from '../../http/stand-in.js'
 import type { TakeUpgrade } from '../../http/upgrade.js'
 import type { Log } from '../../core/log.js'
-import { carrierOf } from './carried-request.js'
+import { carrierOf } from '../carried-request.js'
 import { GraphqlSocket, subprotocol, type SocketHost } from './graphql-socket.js'
 import { createHandshakes } from './web-socket.js'
 
@@ -76,6 +76,7 @@ export function createUpgrades(options: UpgradesOptions): TakeUpgrade | undefine
     handshakes.handleUpgrade(incoming, socket, head, (webSocket) => {
       const opened = new GraphqlSocket(webSocket, carrier, {
         ...options,
+        url: incoming.url ?? '/',
         isSubscription: route.isSubscription,
         recognise: (asking) => recognise(asking, options),
       })

@@ -1,29 +1,28 @@
 /**
- * An operation that came over a socket, as a request of its own: it goes the way of all requests, and what it answers is
- * read back as the events of its stream.
+ * A request within another's connection: an operation of a socket, a live answer beside others. It goes the way of all
+ * requests, and what it answers is read back as the events of its stream.
  */
-import type { IncomingMessage } from 'node:http'
 import type { Readable } from 'node:stream'
-import type { Incoming } from '../../http/node-messages.js'
-import { createIncoming, type StandInResponse } from '../../http/stand-in.js'
+import type { Incoming } from '../http/node-messages.js'
+import { createIncoming, type StandInResponse } from '../http/stand-in.js'
 
-/** What the handshake's request says for each operation: where it goes, and its headers. */
+/** What the request that opened the connection says for those within. */
 export interface Carrier {
-  readonly url: string
+  /** Names in lower case. */
   readonly headers: readonly (readonly [string, string])[]
   readonly remoteAddress: string
   readonly encrypted: boolean
 }
 
-/** Headers that concern the handshake alone, or that an operation brings itself. */
+/** Headers that concern the outer request alone, or that one within brings itself. */
 const left: ReadonlySet<string> = new Set([
   ...['connection', 'upgrade', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'expect'],
   ...['accept', 'accept-encoding', 'range', 'if-none-match', 'if-modified-since', 'last-event-id'],
   ...['content-type', 'content-length', 'content-encoding', 'x-request-id'],
 ])
 
-/** @param withCookies false where a page of another origin opened the socket: its browser sends them for every page */
-export function carrierOf(incoming: IncomingMessage, withCookies: boolean): Carrier {
+/** @param withCookies false where a page of another origin has opened it: its browser sends them for every page */
+export function carrierOf(incoming: Incoming, withCookies: boolean): Carrier {
   const headers: [string, string][] = []
   const { rawHeaders, socket } = incoming
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
@@ -31,12 +30,8 @@ export function carrierOf(incoming: IncomingMessage, withCookies: boolean): Carr
     const isLeft = left.has(name) || name.startsWith('sec-websocket-')
     if (!isLeft && (withCookies || name !== 'cookie')) headers.push([name, value])
   }
-  return {
-    url: incoming.url ?? '/',
-    headers,
-    remoteAddress: socket.remoteAddress ?? '',
-    encrypted: (socket as { encrypted?: boolean }).encrypted === true,
-  }
+  const { remoteAddress = '', encrypted = false } = socket
+  return { headers, remoteAddress, encrypted }
 }
 
 /** The same with another `Authorization`. */
@@ -45,19 +40,30 @@ export function withAuthorization(carrier: Carrier, value: string): Carrier {
   return { ...carrier, headers: [...others, ['authorization', value]] }
 }
 
-/** @param body JSON; without one the request only says who calls */
-export function carry(carrier: Carrier, body: string | undefined): Incoming {
-  const { url, headers, remoteAddress, encrypted } = carrier
+/** What is asked for within. */
+export interface Carried {
+  readonly method: 'GET' | 'POST'
+  /** Path and query. */
+  readonly url: string
+  /** JSON, for POST. */
+  readonly body?: string
+  /** The id of the last event that the client has. */
+  readonly lastEventId?: string | undefined
+}
+
+/** A request that takes an event stream. */
+export function carry(carrier: Carrier, { method, url, body, lastEventId }: Carried): Incoming {
+  const { headers, remoteAddress, encrypted } = carrier
   const bytes = body === undefined ? undefined : Buffer.from(body)
-  const own: (readonly [string, string])[] = [
-    ['accept', 'text/event-stream'],
-    ['content-type', 'application/json'],
-    ['content-length', String(bytes?.length ?? 0)],
-  ]
+  const own: (readonly [string, string])[] = [...headers, ['accept', 'text/event-stream']]
+  if (lastEventId !== undefined) own.push(['last-event-id', lastEventId])
+  if (bytes !== undefined) {
+    own.push(['content-type', 'application/json'], ['content-length', String(bytes.length)])
+  }
   const incoming = createIncoming({
-    method: 'POST',
+    method,
     url,
-    headers: [...headers, ...own],
+    headers: own,
     body: bytes,
     remoteAddress,
     encrypted,
@@ -76,8 +82,10 @@ export function isEventStream(headers: readonly string[]): boolean {
 }
 
 export interface CarriedEvent {
+  /** Empty where it has none. */
   readonly event: string
   readonly data: string
+  readonly id: string | undefined
 }
 
 /** Reads the events that `toEventText` has written; heartbeats are passed over. */
@@ -96,12 +104,14 @@ export async function* readEvents(body: Readable): AsyncGenerator<CarriedEvent, 
 
 function readBlock(block: string): CarriedEvent {
   let event = ''
+  let id: string | undefined
   const data: string[] = []
   for (const line of block.split('\n')) {
     if (line.startsWith('event: ')) event = line.slice(7)
     else if (line.startsWith('data: ')) data.push(line.slice(6))
+    else if (line.startsWith('id: ')) id = line.slice(4)
   }
-  return { event, data: data.join('\n') }
+  return { event, data: data.join('\n'), id }
 }
 
 /** The whole body as text: an answer that is no stream is a short one. */

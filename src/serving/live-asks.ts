@@ -1,0 +1,158 @@
+/**
+ * All live answers of a page over one connection, for the browser client: browsers open six of them to an origin.
+ *
+ *   POST /filigree/live   { "asks": [{ "path": "/tickets?limit=20", "last": "life:3" }, …] }
+ *   → events `live`       { "ask": 0, "event": "live", "id": "life:4", "data": {…} }
+ *
+ * Each path, below the prefix of the application, is asked for as a request of its own, a GET that takes an event stream: its route, gate and rights are those of
+ * every other. `event` and `data` are what that stream sends; `refused` tells the status where there is none, and `ended`
+ * that it is over. Only streams are passed on. Source: docs/client.md, "Live answers".
+ */
+import { isSameOrigin } from '../auth/same-origin.js'
+import { HttpError } from '../errors/http-error.js'
+import { events, type EventItem } from '../http/events.js'
+import type { Incoming, Outgoing } from '../http/node-messages.js'
+import type { Reply } from '../http/reply.js'
+import type { ServerRequest } from '../http/server-request.js'
+import { StandInResponse } from '../http/stand-in.js'
+import { carrierOf, carry, isEventStream, readEvents } from './carried-request.js'
+
+export const liveAsksPath = '/filigree/live'
+
+/** Takes a request through the application. */
+export type Serve = (incoming: Incoming, outgoing: Outgoing) => void
+
+interface Ask {
+  readonly path: string
+  readonly last: string | undefined
+}
+
+/** One more is refused: each is a stream of its own. */
+const mostAsks = 100
+const longestId = 200
+
+/** @throws {HttpError} 400 where the body holds no asks */
+export function answerAsks(request: ServerRequest, serve: Serve): Reply {
+  const asks = readAsks(request.body)
+  const ours = request.incoming.headers.origin === undefined || isSameOrigin(request)
+  const carrier = carrierOf(request.incoming, ours)
+  const answers = asks.map(() => new StandInResponse())
+  const items = new Handover<EventItem>(() => {
+    for (const outgoing of answers) outgoing.destroy()
+  })
+  for (const [place, { path, last }] of asks.entries()) {
+    const outgoing = answers[place]
+    if (outgoing === undefined) continue
+    const url = `${request.basePath}${path}`
+    serve(carry(carrier, { method: 'GET', url, lastEventId: last }), outgoing)
+    void pass(place, outgoing, items)
+  }
+  return events(items)
+}
+
+/** Hands on what one of them sends, until it ends. */
+async function pass(
+  ask: number,
+  outgoing: StandInResponse,
+  items: Handover<EventItem>,
+): Promise<void> {
+  try {
+    const { status, headers } = await outgoing.head
+    if (!isEventStream(headers)) {
+      outgoing.destroy()
+      const data = { status: status < 400 ? 406 : status, retryAfter: retryAfter(headers) }
+      await items.give({ event: 'live', data: { ask, event: 'refused', data } })
+      return
+    }
+    for await (const { event, data, id } of readEvents(outgoing.body)) {
+      if (event !== 'live' && event !== 'closed') continue
+      const named = id === undefined ? '' : `,"id":${JSON.stringify(id)}`
+      await items.give({
+        event: 'live',
+        data: `{"ask":${ask},"event":"${event}"${named},"data":${data}}`,
+      })
+    }
+  } catch {
+    // Cut off, as a connection is: its client asks again.
+  }
+  await items.give({ event: 'live', data: { ask, event: 'ended' } })
+}
+
+function retryAfter(headers: readonly string[]): number | undefined {
+  const place = headers.findIndex((name, index) => index % 2 === 0 && /^retry-after$/i.test(name))
+  const seconds = place === -1 ? NaN : Number(headers[place + 1])
+  return Number.isFinite(seconds) ? seconds : undefined
+}
+
+/** Many give, each waiting until what it has given is taken; one takes, until it leaves. */
+class Handover<T> implements AsyncIterableIterator<T> {
+  readonly #given: { readonly item: T; readonly taken: () => void }[] = []
+  readonly #left: () => void
+  #isOver = false
+  #wake: (() => void) | undefined
+
+  constructor(left: () => void) {
+    this.#left = left
+  }
+
+  give(item: T): Promise<void> | undefined {
+    if (this.#isOver) return undefined
+    return new Promise((taken) => {
+      this.#given.push({ item, taken })
+      this.#wake?.()
+    })
+  }
+
+  async next(): Promise<IteratorResult<T>> {
+    while (!this.#isOver) {
+      const given = this.#given.shift()
+      if (given !== undefined) {
+        given.taken()
+        return { value: given.item, done: false }
+      }
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+    return { value: undefined, done: true }
+  }
+
+  return(): Promise<IteratorResult<T>> {
+    this.#isOver = true
+    this.#wake?.()
+    for (const { taken } of this.#given.splice(0)) taken()
+    this.#left()
+    return Promise.resolve({ value: undefined, done: true })
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+}
+
+function readAsks(body: unknown): readonly Ask[] {
+  const asks = isMap(body) ? body.asks : undefined
+  if (!Array.isArray(asks) || asks.length === 0) {
+    throw new HttpError(400, 'Send { "asks": [{ "path": "/…" }] }.')
+  }
+  if (asks.length > mostAsks) {
+    throw new HttpError(429, `More than ${mostAsks} live answers over one connection.`)
+  }
+  return asks.map((ask: unknown, place) => {
+    const { path, last } = isMap(ask) ? ask : { path: undefined, last: undefined }
+    if (typeof path !== 'string' || !/^\/(?!\/)[!-~]*$/.test(path)) {
+      throw new HttpError(400, `asks[${place}].path is no path.`)
+    }
+    if (last !== undefined && !isId(last)) throw new HttpError(400, `asks[${place}].last is no id.`)
+    return { path, last }
+  })
+}
+
+/** As it goes into a header. */
+function isId(value: unknown): value is string {
+  return typeof value === 'string' && value.length <= longestId && /^[!-~]*$/.test(value)
+}
+
+function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

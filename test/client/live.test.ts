@@ -1,0 +1,286 @@
+import { gzipSync } from 'node:zlib'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  Controller,
+  events,
+  Get,
+  HttpError,
+  Module,
+  type Application,
+  type EventItem,
+} from 'filigree'
+import { createClient } from '../../client/index.js'
+import { createLive, type LiveDetails } from '../../client/live.js'
+import { buildClient, type BuiltClient } from './built-client.js'
+
+interface Row {
+  id: number
+  name?: string
+}
+
+/** One who listens, as the server sees it. */
+interface Listening {
+  readonly last: string | undefined
+  send(event: string, data: object, id?: string): void
+  end(): void
+  readonly isOpen: boolean
+}
+
+const listening: Listening[] = []
+let refusal: HttpError | undefined
+
+function listen(last: string | undefined): AsyncIterableIterator<EventItem> {
+  const items: EventItem[] = []
+  let wake: () => void = () => undefined
+  let isOpen = true
+  const end = (): void => {
+    isOpen = false
+    wake()
+  }
+  listening.push({
+    last,
+    send: (event, data, id) => {
+      items.push({ event, data, ...(id === undefined ? {} : { id }) })
+      wake()
+    },
+    end,
+    get isOpen() {
+      return isOpen
+    },
+  })
+  const iterator: AsyncIterableIterator<EventItem> = {
+    next: async () => {
+      for (;;) {
+        const value = items.shift()
+        if (value !== undefined) return { value, done: false }
+        if (!isOpen) return { value: undefined, done: true }
+        await new Promise<void>((resolve) => {
+          wake = resolve
+        })
+      }
+    },
+    return: () => {
+      end()
+      return Promise.resolve({ value: undefined, done: true })
+    },
+    [Symbol.asyncIterator]: () => iterator,
+  }
+  return iterator
+}
+
+@Controller('/rows')
+class Rows {
+  @Get('/') list(headers: Record<string, string>) {
+    if (refusal !== undefined) throw refusal
+    return events(listen(headers['last-event-id']))
+  }
+  @Get('/plain') plain() {
+    return [{ id: 1 }]
+  }
+}
+
+@Module({ controllers: [Rows] })
+class RowsModule {}
+
+let app: Application
+let live: ReturnType<typeof createLive>
+const stops: (() => void)[] = []
+beforeAll(async () => {
+  app = await start()
+  live = createLive(createClient({ baseUrl: `${app.url}/api` }))
+})
+afterEach(() => {
+  refusal = undefined
+  for (const stop of stops.splice(0)) stop()
+  for (const one of listening.splice(0)) one.end()
+})
+afterAll(() => app.close())
+
+function start(): Promise<Application> {
+  const options = { logger: false, env: {}, port: 0, host: '127.0.0.1', basePath: '/api' } as const
+  return bootstrap(RowsModule, options)
+}
+
+/** What was drawn, and a promise for the next. */
+class Drawn {
+  readonly calls: { rows: Row[]; details: LiveDetails }[] = []
+  #wake: () => void = () => undefined
+
+  readonly draw = (rows: Row[], details: LiveDetails): void => {
+    this.calls.push({ rows, details })
+    this.#wake()
+  }
+
+  async after(count: number): Promise<{ rows: Row[]; details: LiveDetails }> {
+    while (this.calls.length < count) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+    return this.calls[count - 1]!
+  }
+}
+
+async function until(isThere: () => boolean): Promise<void> {
+  while (!isThere()) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+function watch(path: string, options = {}, by = live): Drawn {
+  const drawn = new Drawn()
+  stops.push(by(path, drawn.draw, options))
+  return drawn
+}
+
+describe('api.live', () => {
+  it('draws the whole answer, then what becomes of it', async () => {
+    const drawn = watch('/rows')
+    await until(() => listening.length === 1)
+    const [one] = listening
+    one!.send('live', { version: 1, data: [{ id: 1 }, { id: 2 }, { id: 3 }] }, 'a:1')
+    expect(await drawn.after(1)).toEqual({
+      rows: [{ id: 1 }, { id: 2 }, { id: 3 }],
+      details: { version: 1, set: [{ id: 1 }, { id: 2 }, { id: 3 }], gone: [], lost: false },
+    })
+    one!.send('live', { version: 2, set: [{ id: 4 }, { id: 2, name: 'b' }], gone: [1] }, 'a:2')
+    expect(await drawn.after(2)).toEqual({
+      rows: [{ id: 2, name: 'b' }, { id: 3 }, { id: 4 }],
+      details: { version: 2, set: [{ id: 4 }, { id: 2, name: 'b' }], gone: [1], lost: false },
+    })
+    one!.send('live', { version: 3, set: [], gone: [], order: [4, 3, 2] }, 'a:3')
+    expect((await drawn.after(3)).rows.map(({ id }) => id)).toEqual([4, 3, 2])
+    expect(drawn.calls[2]!.rows).not.toBe(drawn.calls[1]!.rows)
+  })
+
+  it('asks for all of a page over one connection', async () => {
+    const paths = ['/rows', '/rows?limit=1', '/rows?limit=2']
+    const drawn = paths.map((path) => watch(path))
+    await until(() => listening.filter(({ isOpen }) => isOpen).length === 3)
+    for (const [place, one] of listening.filter(({ isOpen }) => isOpen).entries()) {
+      one.send('live', { version: 1, data: [{ id: place }] }, 'a:1')
+    }
+    const seen = await Promise.all(drawn.map((one) => one.after(1)))
+    expect(seen.map(({ rows }) => rows[0]!.id).sort()).toEqual([0, 1, 2])
+  })
+
+  it('asks once for a path that is drawn twice, and tells the second at once', async () => {
+    const first = watch('/rows')
+    await until(() => listening.length === 1)
+    listening[0]!.send('live', { version: 7, data: [{ id: 1 }] }, 'a:7')
+    await first.after(1)
+    const second = watch('/rows')
+    expect(await second.after(1)).toMatchObject({ rows: [{ id: 1 }], details: { version: 7 } })
+    await new Promise((resolve) => setTimeout(resolve, 60))
+    expect(listening).toHaveLength(1)
+  })
+
+  it('goes on by its version after the connection was lost, and takes a whole answer where it is given one', async () => {
+    const drawn = watch('/rows')
+    await until(() => listening.length === 1)
+    listening[0]!.send('live', { version: 1, data: [{ id: 1 }] }, 'a:1')
+    await drawn.after(1)
+    listening[0]!.end()
+    await until(() => listening.length === 2)
+    expect(listening[1]!.last).toBe('a:1')
+    listening[1]!.send('live', { version: 2, set: [{ id: 2 }], gone: [] }, 'a:2')
+    expect((await drawn.after(2)).rows).toEqual([{ id: 1 }, { id: 2 }])
+    listening[1]!.end()
+    await until(() => listening.length === 3)
+    listening[2]!.send('live', { version: 1, data: [{ id: 9 }], lost: true }, 'b:1')
+    expect(await drawn.after(3)).toMatchObject({ rows: [{ id: 9 }], details: { lost: true } })
+  })
+
+  it('asks for the whole where a version does not follow', async () => {
+    const drawn = watch('/rows')
+    await until(() => listening.length === 1)
+    listening[0]!.send('live', { version: 1, data: [{ id: 1 }] }, 'a:1')
+    await drawn.after(1)
+    listening[0]!.send('live', { version: 3, set: [], gone: [1] }, 'a:3')
+    await until(() => listening.length === 2)
+    expect(listening[1]!.last).toBeUndefined()
+    listening[1]!.send('live', { version: 3, data: [] }, 'a:3')
+    expect((await drawn.after(2)).rows).toEqual([])
+  })
+
+  it('says why it was closed, and tries a refusal that passes again', async () => {
+    const statuses: number[] = []
+    watch('/rows', { onClosed: (status: number) => statuses.push(status) })
+    await until(() => listening.length === 1)
+    listening[0]!.send('closed', { status: 403 })
+    await until(() => statuses.length === 1)
+    watch('/rows/plain', { onClosed: (status: number) => statuses.push(status) })
+    watch('/rows/nowhere', { onClosed: (status: number) => statuses.push(status) })
+    await until(() => statuses.length === 3)
+    expect(statuses).toEqual([403, 406, 404])
+    refusal = new HttpError(503, 'later')
+    const drawn = watch('/rows?again', { onClosed: (status: number) => statuses.push(status) })
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    refusal = undefined
+    await until(() => listening.length === 2)
+    listening[1]!.send('live', { version: 1, data: [] }, 'a:1')
+    await drawn.after(1)
+    expect(statuses).toHaveLength(3)
+  })
+
+  it('begins again after 401 with another token alone', async () => {
+    const store = new Map([['app_token', 'bad']])
+    const storage = {
+      getItem: (key: string) => store.get(key) ?? null,
+      setItem: (key: string, value: string) => void store.set(key, value),
+    }
+    const statuses: number[] = []
+    const mine = createLive(createClient({ baseUrl: `${app.url}/api`, auth: true, storage }))
+    watch('/rows', { onClosed: (status: number) => statuses.push(status) }, mine)
+    await until(() => statuses.length === 1)
+    expect(statuses).toEqual([401])
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    expect(statuses).toEqual([401])
+    store.delete('app_token')
+    await until(() => listening.length === 1)
+  })
+
+  it('lets the server go when nobody draws any more', async () => {
+    const drawn = new Drawn()
+    const stop = live('/rows', drawn.draw)
+    await until(() => listening.length === 1)
+    stop()
+    await until(() => !listening[0]!.isOpen)
+  })
+})
+
+describe('the route of all live answers', () => {
+  const ask = (json: unknown) =>
+    app.inject({
+      method: 'POST',
+      url: '/api/filigree/live',
+      json,
+      headers: { accept: 'text/event-stream' },
+    })
+
+  it.each([
+    [{}, 400],
+    [{ asks: [] }, 400],
+    [{ asks: [{}] }, 400],
+    [{ asks: [{ path: 'https://evil.example/' }] }, 400],
+    [{ asks: [{ path: '//evil.example/' }] }, 400],
+    [{ asks: [{ path: '/rows', last: 'a\r\nb: c' }] }, 400],
+    [{ asks: [{ path: '/a b' }] }, 400],
+    [{ asks: Array.from({ length: 101 }, () => ({ path: '/rows' })) }, 429],
+  ])('refuses %j', async (json, status) => {
+    expect((await ask(json)).status).toBe(status)
+  })
+})
+
+describe('the published file', () => {
+  let built: BuiltClient
+  beforeAll(async () => {
+    built = await buildClient()
+  })
+  afterAll(() => built.remove())
+
+  it('has at most 2,048 bytes, gzip -9, beside the client', async () => {
+    const text = await built.read('live.mjs')
+    expect(gzipSync(text, { level: 9 }).length).toBeLessThanOrEqual(2048)
+    expect(text).toContain('from"./filigree.mjs"')
+  })
+})
