@@ -7,7 +7,16 @@ export function describeFailure(what: string, error: unknown): string {
     return error.message.replace(/^Filigree cannot start:/, `${what}:`)
   if (!(error instanceof Error)) return `${what}: ${String(error)}`
   const { message, stack = message } = error
-  return `${what}: ${isDebugged() ? stack : withoutOthers(stack)}`
+  return `${what}: ${isDebugged() ? stack : withoutOthers(stack)}${remedyOf(error)}`
+}
+
+/** Node says of an import cycle only what it comes to. */
+function remedyOf({ name, message }: Error): string {
+  const [, used] =
+    (name === 'ReferenceError' && /^Cannot access '(\w+)' before initialization/.exec(message)) ||
+    []
+  if (used === undefined) return ''
+  return `\nFiles that import each other: ${used} is not defined yet where it is used. Write () => ${used} in the decorator, or move one of the two.`
 }
 
 /** A stack without the places in Node and in installed packages, this one among them. */

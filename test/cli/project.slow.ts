@@ -251,6 +251,13 @@ describe('filigree dev', () => {
       expect(errors).toMatchObject([{ file: 'src/tickets.ts', code: 'TS2322' }])
       expect((await fetch(`${String(again.url)}/tickets/faulty`)).status).toBe(401)
       expect((await next('request')).request).toMatchObject({ url: '/tickets/faulty', status: 401 })
+      await change('records.ts', ['maxLength: 200', 'maxLenght: 200'])
+      expect((await next('failed')).report).toContain('Did you mean "maxLength"?')
+      // Not that no overload matches.
+      const unknown = expect.stringContaining("'maxLenght' does not exist in type 'FieldRules'")
+      expect((await next('types')).errors).toContainEqual(
+        expect.objectContaining({ file: 'src/records.ts', message: unknown }),
+      )
     }))
 
   it('waits after a start that failed, the first one too', async () => {

@@ -291,4 +291,18 @@ describe('crud', () => {
       'Plain is used as a record but has no @Record. Write @Record before class Plain.',
     ])
   })
+
+  it('hides no constructor that nobody has said the arguments of', async () => {
+    // The compiler of the tests emits types for classes with decorators.
+    class Bare {
+      constructor(readonly given: Database) {}
+    }
+    Controller('/bare', { crud: Note })(Bare)
+    @Module({ controllers: [Bare], records: [Note] })
+    class BareModule {}
+    const options = { listen: false, logger: false, database: 'sqlite::memory:' } as const
+    await expect(bootstrap(BareModule, options)).rejects.toThrow(
+      'Bare takes 1 argument, whose types the compiler did not emit.',
+    )
+  })
 })

@@ -35,6 +35,11 @@ export function checkTypes(
     const lines = (rest + data.toString()).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
+      const last = found.at(-1)
+      // What is wrong with each overload stands below: the first says what was meant.
+      const isPlain = last?.message.startsWith('No overload matches') === true
+      if (last !== undefined && isPlain && /^ {4,}\S/.test(line))
+        found[found.length - 1] = { ...last, message: line.trim() }
       const [, file, row, column, code = '', message = ''] = fault.exec(line) ?? []
       if (file !== undefined)
         found.push({ file, line: Number(row), column: Number(column), code, message })

@@ -99,7 +99,9 @@ export function extendWithCrud(
   // A new class, so that a controller which two applications use is not changed.
   const Base = controller as unknown as new (...args: never[]) => object
   const Extended = class extends Base {}
-  Object.defineProperty(Extended, 'name', { value: controller.name })
+  // A constructor without `inject` is a fault of this one, too.
+  const { name, length } = controller
+  Object.defineProperties(Extended, { name: { value: name }, length: { value: length } })
   const taken = new Set(
     [...readRouteNotes(controller).values()].flat().map(({ method, path }) => method + trim(path)),
   )
