@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
-import { openAccess, tokenAccess, type Guard } from '../../src/auth/access.js'
-import { accessNotes, classAccess, NoAuth, Secured } from '../../src/auth/decorators.js'
+import { type Guard, NoAuth, Secured } from '../../src/index.js'
+import { openAccess, tokenAccess } from '../../src/auth/access.js'
+import { accessNotes, classAccess } from '../../src/auth/decorators.js'
 
 const guard: Guard = (claims, request) => claims?.sub === request.params.id
 

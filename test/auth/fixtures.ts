@@ -1,16 +1,18 @@
 /** Clocks, tokens and requests for the tests of this folder. */
 import type { KeyObject } from 'node:crypto'
 import jsonwebtoken from 'jsonwebtoken'
-import { Auth, type AuthSettings } from '../../src/auth/auth.js'
+import { Auth, HttpError, type Log } from '../../src/index.js'
+import { type AuthSettings } from '../../src/auth/auth.js'
 import { createGate, type Gate, type GateOptions } from '../../src/auth/gate.js'
 import { createKeys } from '../../src/auth/keys.js'
 import type { KeyOrigin } from '../../src/auth/key-origin.js'
 import { readPrivateKey, readPublicKeys } from '../../src/auth/pem.js'
-import { HttpError } from '../../src/errors/http-error.js'
-import { silentLog, type Log } from '../../src/core/log.js'
+import { silentLog } from '../silent-log.js'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createIncoming, StandInResponse } from '../../src/http/stand-in.js'
 import type { Pair } from './key-pair.js'
+
+export { openAccess, tokenAccess } from '../../src/auth/access.js'
 
 /** 2026-11-20T10:00:00Z in milliseconds. */
 export const noon = Date.UTC(2026, 10, 20, 10)

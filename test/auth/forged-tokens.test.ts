@@ -1,7 +1,6 @@
 /** Tokens that must not let in. Every one gets the same answer, and none is a crash. Source: RFC 8725; decisions, Authentication. */
 import { createHmac, createPublicKey, sign, type KeyObject } from 'node:crypto'
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { tokenAccess } from '../../src/auth/access.js'
 import type { Gate } from '../../src/auth/gate.js'
 import {
   failureOf,
@@ -15,6 +14,7 @@ import {
   noonSeconds,
   rawToken,
   toPart,
+  tokenAccess,
 } from './fixtures.js'
 import { makePair, type Pair } from './key-pair.js'
 

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { openAccess, tokenAccess, type Guard } from '../../src/auth/access.js'
+import type { Guard } from '../../src/index.js'
 import type { Auth } from '../../src/auth/auth.js'
 import type { Gate } from '../../src/auth/gate.js'
 import {
@@ -11,6 +11,8 @@ import {
   makeLog,
   makeRequest,
   noon,
+  openAccess,
+  tokenAccess,
 } from './fixtures.js'
 import { makePair, type Pair } from './key-pair.js'
 

@@ -8,7 +8,7 @@ import { createKeys } from '../../src/auth/keys.js'
 import { openKeyFolder } from '../../src/auth/key-folder.js'
 import { thumbprint } from '../../src/auth/pem.js'
 import { createPublicKey } from 'node:crypto'
-import { silentLog } from '../../src/core/log.js'
+import { silentLog } from '../silent-log.js'
 import { makeAuth, makeLog } from './fixtures.js'
 import { makePair } from './key-pair.js'
 

@@ -1,6 +1,6 @@
 /** Run as a process of its own: opens the pair in the folder given, and prints its name. */
 import { openKeyFolder } from '../../src/auth/key-folder.js'
-import { silentLog } from '../../src/core/log.js'
+import { silentLog } from '../silent-log.js'
 
 const { kid } = await openKeyFolder(process.argv[2] ?? '', silentLog)
 process.stdout.write(kid)

@@ -1,12 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
-import type { Problem } from '../../src/errors/declaration-error.js'
+import { type Problem, Injectable, type Inject, type ProviderDeclaration } from '../../src/index.js'
 import { createContainer, type Container } from '../../src/bootstrap/container.js'
-import {
-  Injectable,
-  type Inject,
-  type ProviderDeclaration,
-  type Token,
-} from '../../src/bootstrap/provider.js'
+import { type Token } from '../../src/bootstrap/provider.js'
 import type { Class } from '../../src/metadata/note.js'
 
 class Clock {

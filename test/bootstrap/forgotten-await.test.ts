@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
 import { bootstrap, Controller, Get, Module, NoAuth, reply } from '../../src/index.js'
-import { silentLog } from '../../src/core/log.js'
+import { silentLog } from '../silent-log.js'
 
 async function warningsOf(value: () => unknown, variables: Record<string, string> = {}) {
   @Controller

@@ -12,7 +12,7 @@ import {
   Secured,
   type BootstrapOptions,
 } from '../../src/index.js'
-import { silentLog } from '../../src/core/log.js'
+import { silentLog } from '../silent-log.js'
 import type { Class } from '../../src/metadata/note.js'
 
 async function report(module: Class, options: BootstrapOptions = {}): Promise<DeclarationError> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { bootstrap, Controller, Field, Module, NoAuth, Post } from 'filigree'
-import { silentLog } from '../../src/core/log.js'
+import { silentLog } from '../silent-log.js'
 
 class Search {
   @Field('string', { pattern: /^(a+)+$/ }) text!: string

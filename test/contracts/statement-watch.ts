@@ -7,6 +7,7 @@ import type {
   Statement,
   Wanted,
 } from '../../src/engines/contract/engine.js'
+export { openEngine } from '../../src/engines/engine-for-url.js'
 import { changes } from '../../src/engines/contract/statement.js'
 import { JoinedEngine } from '../../src/engines/postgres/joined/joined-engine.js'
 

@@ -6,9 +6,8 @@ import { describe, expect, it } from '@jest/globals'
 import * as cv from 'class-validator'
 import type { ValidationError, ValidationOptions } from 'class-validator'
 import fc from 'fast-check'
-import type { HttpError } from '../../src/errors/http-error.js'
+import { type HttpError, Field } from '../../src/index.js'
 import { compileInput } from '../../src/fields/compile-input.js'
-import { Field } from '../../src/fields/field.js'
 import { readShape } from '../../src/fields/shape.js'
 
 type Apply = (target: object, member: string) => void

@@ -1,9 +1,8 @@
 /** What the random comparison cannot show: asking lazily, conditions beside @Field, groups, faults of custom rules. */
 import { describe, expect, it } from '@jest/globals'
 import * as cv from 'class-validator'
-import { HttpError } from '../../src/errors/http-error.js'
+import { HttpError, Field } from '../../src/index.js'
 import { compileInput, type InputOptions } from '../../src/fields/compile-input.js'
-import { Field } from '../../src/fields/field.js'
 import { readShape } from '../../src/fields/shape.js'
 import type { Class } from '../../src/metadata/note.js'
 

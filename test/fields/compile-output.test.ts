@@ -1,8 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import * as cv from 'class-validator'
 import { compileOutput } from '../../src/fields/compile-output.js'
-import { Field } from '../../src/fields/field.js'
-import { Page } from '../../src/fields/page.js'
+import { Field, Page } from '../../src/index.js'
 import { readShape } from '../../src/fields/shape.js'
 
 class Line {

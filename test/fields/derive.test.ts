@@ -1,12 +1,18 @@
 import { describe, expect, it } from '@jest/globals'
 import * as cv from 'class-validator'
 import { compileInput } from '../../src/fields/compile-input.js'
-import { omit, partial, pick } from '../../src/fields/derive.js'
-import { Field, givenKey } from '../../src/fields/field.js'
-import { Page } from '../../src/fields/page.js'
+import {
+  DeclarationError,
+  Field,
+  omit,
+  Page,
+  partial,
+  pick,
+  type Problem,
+} from '../../src/index.js'
+import { givenKey } from '../../src/fields/field.js'
 import type { Class } from '../../src/metadata/note.js'
 import { readShape } from '../../src/fields/shape.js'
-import { DeclarationError, type Problem } from '../../src/errors/declaration-error.js'
 
 class Item {
   @Field('id') id!: number

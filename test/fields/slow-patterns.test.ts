@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { Matches, MaxLength } from 'class-validator'
 import { compileInput } from '../../src/fields/compile-input.js'
-import { Field } from '../../src/fields/field.js'
+import { Field } from '../../src/index.js'
 import { patternCost } from '../../src/fields/pattern-cost.js'
 import { readShape } from '../../src/fields/shape.js'
 import { findSlowPatterns } from '../../src/fields/slow-patterns.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { HttpError } from '../../src/errors/http-error.js'
+import { HttpError } from '../../src/index.js'
 import { createCors, findCorsProblems } from '../../src/http/cors.js'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createIncoming, StandInResponse } from '../../src/http/stand-in.js'

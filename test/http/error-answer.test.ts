@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { HttpError } from '../../src/errors/http-error.js'
+import { HttpError } from '../../src/index.js'
 import { toErrorAnswer } from '../../src/http/error-answer.js'
 
 const json = 'application/json; charset=utf-8'

@@ -11,7 +11,7 @@ import { Connection } from '../../src/engines/sqlite/connection.js'
 import { ShortReads } from '../../src/engines/sqlite/short-reads.js'
 import { arrange } from '../../src/sql/write.js'
 import { planList } from '../../src/records/statements/list-plan.js'
-import { ownScript } from '../../src/engines/contract/statement.js'
+import { runSql } from './run-sql.js'
 
 @Record()
 class Shelf {
@@ -49,17 +49,16 @@ beforeAll(async () => {
   file = join(folder, 'bounds.db')
   database = await connect(`sqlite:${file}`, { records: [Shelf, Good, Gone] })
   await database.sync()
-  await database.context.engine.run(
-    ownScript(`
+  await runSql(
+    database,
+    `
     with recursive n (i) as (select 1 union all select i + 1 from n limit 50)
       insert into shelf (code) select 'shelf ' || i from n;
     with recursive n (i) as (select 1 union all select i + 1 from n limit ${rows})
       insert into good (color, price, weight, note, shelf_id)
       select 'color ' || i % 3, i % 100, case when i % 2 then i end, 'note', 1 + i % 50 from n;
     with recursive n (i) as (select 1 union all select i + 1 from n limit ${rows})
-      insert into gone (code) select 'code ' || i from n`),
-    [],
-    'nothing',
+      insert into gone (code) select 'code ' || i from n`,
   )
   connection = new Connection(await chooseDriver(undefined), { file, readOnly: true })
   short = new ShortReads(connection)
@@ -156,13 +155,12 @@ describe('Counts on SQLite', () => {
 
 describe('An index that the database lacks', () => {
   it('proves nothing', async () => {
-    const { engine } = database.context
     const [index] = database
       .table(Good)
       .indexes.filter(({ columns }) => columns[0]?.name === 'weight')
     const asked = { where: { weight: 8 }, limit: 20 }
     expect(lengthOf(Good, asked)).toBe('short')
-    await engine.run(ownScript(`drop index "${index?.name ?? ''}"`), [], 'nothing')
+    await runSql(database, `drop index "${index?.name ?? ''}"`)
     // A connection plans by the schema that it has read.
     const other = new Connection(await chooseDriver(undefined), { file, readOnly: true })
     short = new ShortReads(other)

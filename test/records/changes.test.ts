@@ -12,7 +12,7 @@ import { follow } from './follower.js'
 import { bundleCreatingProgram } from './creating-program.js'
 import { startOwnPostgres, startPostgres } from './postgres-server.js'
 import { Author, Category, shop } from './shop.js'
-import { ownQuestion, ownScript } from '../../src/engines/contract/statement.js'
+import { readSql, runSql } from './run-sql.js'
 
 describeChanges('SQLite', () => Promise.resolve({ url: () => Promise.resolve('sqlite::memory:') }))
 
@@ -22,12 +22,9 @@ describeChanges('PostgreSQL', () => Promise.resolve({ url: () => server.createDa
 
 /** Those who listen at the server, as it sees them. */
 async function listeners(database: Database): Promise<number> {
-  const { rows } = await database.context.engine.run(
-    ownQuestion(
-      `select pid from pg_stat_activity where application_name = 'filigree listener' and datname = current_database()`,
-    ),
-    [],
-    'all',
+  const rows = await readSql(
+    database,
+    `select pid from pg_stat_activity where application_name = 'filigree listener' and datname = current_database()`,
   )
   return rows.length
 }
@@ -130,12 +127,9 @@ describe('changes between processes on PostgreSQL', () => {
 
   it('come again after the listening connection was cut, which is told', async () => {
     const other = await follow(there)
-    await here.context.engine.run(
-      ownScript(
-        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'filigree listener' and datname = current_database()`,
-      ),
-      [],
-      'nothing',
+    await runSql(
+      here,
+      `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'filigree listener' and datname = current_database()`,
     )
     await other.until(1)
     expect(other.seen).toStrictEqual([['lost']])
@@ -195,11 +189,7 @@ describe('changes between processes on PostgreSQL', () => {
       '["x","category","created",["a",{}]]',
       '["x","no","created",[]]',
     ])
-      await here.context.engine.run(
-        ownScript(`select pg_notify('filigree_changes', '${text}')`),
-        [],
-        'nothing',
-      )
+      await runSql(here, `select pg_notify('filigree_changes', '${text}')`)
     const a = await here.records(Category).create({ name: 'a' })
     await other.until(1)
     expect(other.seen).toStrictEqual([['created', a.id]])

@@ -12,8 +12,8 @@ import {
   type Problem,
   Record,
 } from '../../src/index.js'
-import { extendWithCrud } from '../../src/records/rest/crud.js'
 import { connect, type Database } from '../../src/records/database.js'
+import { extendWithCrud } from '../../src/records/rest/crud.js'
 import { logStatements } from '../graphql/planner/driver-log.js'
 import { Category, Product, shop } from './shop.js'
 

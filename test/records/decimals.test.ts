@@ -9,8 +9,8 @@ import {
   Module,
   NoAuth,
   Record,
+  checkOf,
 } from '../../src/index.js'
-import { readShape } from '../../src/fields/shape.js'
 import { failure } from '../contracts/database-ground.js'
 import { startBothEngines } from './both-engines.js'
 
@@ -128,12 +128,12 @@ describe('the declaration of a decimal', () => {
   ])('refuses %j', (rules, rule) => {
     class Faulty {}
     Field('decimal', rules)(Faulty.prototype, 'amount')
-    expect(() => readShape(Faulty)).toThrow(rule)
+    expect(() => checkOf(Faulty)).toThrow(rule)
   })
 
   it('asks an enum for its words', () => {
     class Faulty {}
     Field('enum')(Faulty.prototype, 'color')
-    expect(() => readShape(Faulty)).toThrow('kind "enum" needs rule "oneOf"')
+    expect(() => checkOf(Faulty)).toThrow('kind "enum" needs rule "oneOf"')
   })
 })

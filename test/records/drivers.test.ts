@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
 import { bootstrap, connect, Module } from 'filigree'
-import { silentLog } from '../../src/core/log.js'
+import { silentLog } from '../silent-log.js'
 import { openEngine } from '../../src/engines/engine-for-url.js'
 import { sqliteDialect } from '../../src/engines/sqlite/dialect.js'
 import { Author, Category, Product, Review, shop } from './shop.js'

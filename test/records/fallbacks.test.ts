@@ -4,7 +4,7 @@
  */
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
-import { silentLog } from '../../src/core/log.js'
+import { silentLog } from '../silent-log.js'
 import { connect, type Database } from '../../src/records/database.js'
 import type { DatabaseOptions } from '../../src/records/database-options.js'
 import { describeChanges } from '../contracts/changes.contract.js'

@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
 import { Field, Record, type Repository } from '../../src/index.js'
-import { silentLog } from '../../src/core/log.js'
 import { connect, type Database } from '../../src/records/database.js'
+import { silentLog } from '../silent-log.js'
 import { failure } from './failure.js'
 import { startOwnPostgres, type OwnPostgres } from './postgres-server.js'
 import { ownQuestion, ownScript } from '../../src/engines/contract/statement.js'
+import { runSql } from './run-sql.js'
 
 @Record
 class Entry {
@@ -305,7 +306,7 @@ describe('a PostgreSQL', () => {
       runs++
       const sql = `do $$ begin raise exception 'no' using errcode = '40001'; end $$`
       await tx.records(Entry).count()
-      await database.context.engine.run(ownScript('select 1'), [], 'nothing')
+      await runSql(database, 'select 1')
       await database.runner().run(ownScript(sql), [], 'nothing')
     })
     await expect(work).rejects.toMatchObject({ status: 409, code: 'CONFLICT_RETRY' })
@@ -315,11 +316,7 @@ describe('a PostgreSQL', () => {
   it('whose table was changed under a prepared statement goes on', async () => {
     await entries.create({ name: 'a' })
     const [first] = await entries.list()
-    await database.context.engine.run(
-      ownScript('alter table entry alter column name type varchar(50)'),
-      [],
-      'nothing',
-    )
+    await runSql(database, 'alter table entry alter column name type varchar(50)')
     expect(await entries.find(first!.id)).toMatchObject({ name: 'a' })
     expect(await entries.list()).toHaveLength(1)
   })

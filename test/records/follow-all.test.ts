@@ -1,6 +1,6 @@
 /** Source: decisions, "Third storey: nothing silent". Follows all tables without waiting for one after the other. */
 import { describe, expect, it } from '@jest/globals'
-import { silentLog } from '../../src/core/log.js'
+import { silentLog } from '../silent-log.js'
 import { followAll } from '../../src/records/changes/follow-all.js'
 
 type Options = Parameters<typeof followAll>

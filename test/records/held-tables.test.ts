@@ -1,7 +1,7 @@
 /** Somebody holds a table on PostgreSQL: what asks other tables goes on, and questions of our own wait for no lock of a user's. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { Field, Record } from 'filigree'
-import { silentLog } from '../../src/core/log.js'
+import { silentLog } from '../silent-log.js'
 import { connect, type Database } from '../../src/records/database.js'
 import { sql } from 'kysely'
 import { startPostgres, type PostgresServer } from './postgres-server.js'

@@ -5,7 +5,8 @@ import { readTable } from '../../src/records/model/read-table.js'
 import type { Problem, RecordOptions } from '../../src/index.js'
 import { readDifferences } from '../../src/records/schema/sync.js'
 import { startBothEngines } from './both-engines.js'
-import { ownQuestion, ownScript } from '../../src/engines/contract/statement.js'
+import { ownScript } from '../../src/engines/contract/statement.js'
+import { readSql } from './run-sql.js'
 
 @Record()
 class Maker {
@@ -44,8 +45,7 @@ describe.each(engines)('indexes on %s', (name, open) => {
   })
   afterAll(() => database.close())
 
-  const read = async (sql: string) =>
-    (await database.context.engine.run(ownQuestion(sql), [], 'all')).rows
+  const read = async (sql: string) => await readSql(database, sql)
 
   const definitions = async (): Promise<string[]> => {
     const rows = await read(

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Field, Record } from 'filigree'
-import { connect, type Database } from '../../src/records/database.js'
+import { connect, type Database } from '../../src/index.js'
 import { startBothEngines } from './both-engines.js'
-import { ownQuestion, ownScript } from '../../src/engines/contract/statement.js'
+import { readSql, runSql } from './run-sql.js'
 
 @Record()
 class Odd {
@@ -121,23 +121,16 @@ describe.each(engines)('many rows on %s', (name, open) => {
 
   it('go into columns that others made of other types', async () => {
     if (name === 'SQLite') return
-    const { engine } = database.context
-    await engine.run(
-      ownScript(`alter table odd alter column at type text using '2020-01-01T00:00:00.000Z'`),
-      [],
-      'nothing',
+    await runSql(
+      database,
+      `alter table odd alter column at type text using '2020-01-01T00:00:00.000Z'`,
     )
-    await engine.run(ownScript(`alter table odd alter column real type numeric`), [], 'nothing')
-    await engine.run(
-      ownScript(`alter table odd alter column data type jsonb using data::text::jsonb`),
-      [],
-      'nothing',
-    )
-    await engine.run(ownScript(`alter table odd alter column text type varchar(40)`), [], 'nothing')
+    await runSql(database, `alter table odd alter column real type numeric`)
+    await runSql(database, `alter table odd alter column data type jsonb using data::text::jsonb`)
+    await runSql(database, `alter table odd alter column text type varchar(40)`)
     const rows = Array.from({ length: 400 }, (_, index) => toRow(index))
     await database.records(Odd).insertMany(rows)
-    const statement = ownQuestion('select at, real from odd order by id desc limit 1')
-    const answer = await engine.run(statement, [], 'all')
-    expect(answer.rows[0]?.map(String)).toStrictEqual([rows[399]?.at, String(rows[399]?.real)])
+    const [last] = await readSql(database, 'select at, real from odd order by id desc limit 1')
+    expect(last?.map(String)).toStrictEqual([rows[399]?.at, String(rows[399]?.real)])
   })
 })

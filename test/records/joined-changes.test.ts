@@ -11,9 +11,9 @@ import {
   type Application,
 } from 'filigree'
 import { sql } from 'kysely'
-import { silentLog } from '../../src/core/log.js'
+import { silentLog } from '../silent-log.js'
 import { BelongsTo, connect, type Database, pglite, type Rel } from '../../src/index.js'
-import { openEngine } from '../../src/engines/engine-for-url.js'
+import { openEngine } from '../contracts/statement-watch.js'
 import { StatementWatch } from '../contracts/statement-watch.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 

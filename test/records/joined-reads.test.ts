@@ -10,9 +10,9 @@ import {
   Record,
   type Application,
 } from 'filigree'
-import { silentLog } from '../../src/core/log.js'
+import { silentLog } from '../silent-log.js'
 import { connect, type Database, pglite } from '../../src/index.js'
-import { openEngine } from '../../src/engines/engine-for-url.js'
+import { openEngine } from '../contracts/statement-watch.js'
 import { describeJoinedReads } from '../contracts/joined-reads.contract.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 

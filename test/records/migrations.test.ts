@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from '@jest/globals'
 import { BelongsTo, Field, Record } from '../../src/index.js'
-import type { Class } from '../../src/metadata/note.js'
 import { connect, type Database } from '../../src/records/database.js'
+import type { Class } from '../../src/metadata/note.js'
 import { makeMigration } from '../../src/records/migrations/make-migration.js'
 import { migrateDown, migrateUp, migrationStatus } from '../../src/records/migrations/migrations.js'
 import { splitStatements } from '../../src/records/migrations/split-statements.js'
@@ -12,7 +12,7 @@ import { failure } from './failure.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { shop } from './shop.js'
 import { thing, type Fields } from './thing.js'
-import { ownScript } from '../../src/engines/contract/statement.js'
+import { runSql } from './run-sql.js'
 
 @Record
 class Owner {
@@ -278,7 +278,7 @@ describe.each(engines)('migrations on %s', (engine) => {
     const database = await open(thing({ name: ['string', { index: true }] }))
     await makeMigration(database, 'a', at())
     await migrateUp(database, at())
-    await database.context.engine.run(ownScript('drop index thing_name_index'), [], 'nothing')
+    await runSql(database, 'drop index thing_name_index')
     if (engine === 'sqlite') {
       const error = await failure(makeMigration(database, 'b', at(1)))
       expect(error.message).toContain(

@@ -1,5 +1,4 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
-import { silentLog } from '../../src/core/log.js'
 
 const versions = process.versions
 const getBuiltinModule = Reflect.get(process, 'getBuiltinModule') as () => undefined
@@ -21,9 +20,9 @@ async function problemsOf(url: string): Promise<unknown> {
     jest.unstable_mockModule(name, load, { virtual: true })
   }
   process.getBuiltinModule = () => undefined
-  const { openEngine } = await import('../../src/engines/engine-for-url.js')
+  const { connect } = await import('../../src/index.js')
   try {
-    await openEngine(url, { log: silentLog })
+    await connect(url)
   } catch (error) {
     return (error as { problems: unknown }).problems
   }

@@ -1,8 +1,8 @@
 import { afterAll, describe, expect, it } from '@jest/globals'
-import { connect } from '../../src/records/database.js'
+import { connect } from '../../src/index.js'
 import { startPostgres } from './postgres-server.js'
 import { thing } from './thing.js'
-import { ownScript } from '../../src/engines/contract/statement.js'
+import { runSql } from './run-sql.js'
 
 const server = await startPostgres()
 afterAll(() => server.close())
@@ -15,13 +15,8 @@ describe('moments that PostgreSQL keeps as text', () => {
     const things = database.records<{ id: number; at: string }>(Thing as never)
     const moment = '2026-11-20T10:00:00.120Z'
     await things.create({ at: moment })
-    const { engine } = database.context
     const using = `to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
-    await engine.run(
-      ownScript(`alter table thing alter column at type text collate "C" using ${using}`),
-      [],
-      'nothing',
-    )
+    await runSql(database, `alter table thing alter column at type text collate "C" using ${using}`)
     expect((await things.list({ where: { at: { gte: moment } } })).map(({ at }) => at)).toEqual([
       moment,
     ])

@@ -3,7 +3,8 @@ import { bootstrap, Controller, Field, Module, NoAuth, Record, type Application 
 import { connect, type Database } from '../../src/records/database.js'
 import { readOrder } from '../../src/records/filters/order.js'
 import { startBothEngines } from './both-engines.js'
-import { ownQuestion, ownScript } from '../../src/engines/contract/statement.js'
+import { ownQuestion } from '../../src/engines/contract/statement.js'
+import { runSql } from './run-sql.js'
 
 @Record({ indexes: [{ fields: ['-weight'] }] })
 class Parcel {
@@ -55,7 +56,7 @@ describe.each(engines)('lists in the order of a nullable column on %s', (name, o
     database = await connect(await open(), { records: [Parcel] })
     app = await bootstrap(App, { listen: false, logger: false, database })
     await database.records(Parcel).insertMany(rows)
-    await database.context.engine.run(ownScript('analyze'), [], 'nothing')
+    await runSql(database, 'analyze')
   })
   afterAll(async () => {
     await app.close()

@@ -1,7 +1,7 @@
 /** Replicas of a database: a primary and a standby, both real. Source: docs/records.md, Replicas. */
 import { describe, expect, it } from '@jest/globals'
-import { silentLog } from '../../src/core/log.js'
-import { connect } from '../../src/records/database.js'
+import { silentLog } from '../silent-log.js'
+import { connect } from '../../src/index.js'
 import type { EngineCaller, OtherProcesses } from '../../src/engines/contract/engine-caller.js'
 import { Note, open, replicaGround, Shelf, until, writeElsewhere } from './replica-ground.js'
 

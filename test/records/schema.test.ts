@@ -2,14 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, afterEach, describe, expect, it } from '@jest/globals'
-import { BelongsTo, Field, Record } from '../../src/index.js'
+import { BelongsTo, Field, Record, connect, type Database } from '../../src/index.js'
 import type { Class } from '../../src/metadata/note.js'
-import { connect, type Database } from '../../src/records/database.js'
 import { failure } from './failure.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { shop } from './shop.js'
 import { thing, type Fields } from './thing.js'
-import { ownScript } from '../../src/engines/contract/statement.js'
+import { runSql } from './run-sql.js'
 
 @Record
 class Owner {
@@ -93,19 +92,18 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
 
   it('adds columns and indexes, filling rows that are there', async () => {
     await filled()
-    const database = await open(
-      thing({
-        name: ['string', { unique: true }],
-        note: ['text', { optional: true }],
-        price: ['numeric', { default: 1.5, index: true }],
-        active: ['boolean', { default: true }],
-        tags: ['string', { list: true, default: [] }],
-        at: ['datetime', { default: '2026-01-01T00:00:00.000Z' }],
-      }),
-    )
+    const grown = thing({
+      name: ['string', { unique: true }],
+      note: ['text', { optional: true }],
+      price: ['numeric', { default: 1.5, index: true }],
+      active: ['boolean', { default: true }],
+      tags: ['string', { list: true, default: [] }],
+      at: ['datetime', { default: '2026-01-01T00:00:00.000Z' }],
+    })
+    const database = await open(grown)
     await database.sync()
     expect(await database.differences()).toStrictEqual([])
-    const [found] = await database.records([...database.tables][0]!.type).list()
+    const [found] = await database.records(grown).list()
     expect(found).toMatchObject({
       name: 'old',
       price: 1.5,
@@ -148,11 +146,7 @@ describe.each(['sqlite', 'postgres'] as const)('the schema on %s', (engine) => {
   it('loosens what may be null now, and keeps columns it does not know', async () => {
     await filled()
     const extra = await open()
-    await extra.context.engine.run(
-      ownScript('alter table thing add column extra text'),
-      [],
-      'nothing',
-    )
+    await runSql(extra, 'alter table thing add column extra text')
     await extra.kysely.updateTable('thing').set({ extra: 'kept' }).execute()
     const database = await open(thing({ name: ['string', { nullable: true }] }))
     await database.sync()

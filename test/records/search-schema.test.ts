@@ -13,7 +13,8 @@ import { ShortReads } from '../../src/engines/sqlite/short-reads.js'
 import { Connection } from '../../src/engines/sqlite/connection.js'
 import { chooseDriver } from '../../src/engines/sqlite/choose-driver.js'
 import { startBothEngines } from './both-engines.js'
-import { ownQuestion, type Statement, ownScript } from '../../src/engines/contract/statement.js'
+import { ownQuestion, type Statement } from '../../src/engines/contract/statement.js'
+import { readSql, runSql } from './run-sql.js'
 
 @Record({ table: 'article' })
 class Plain {
@@ -146,7 +147,7 @@ describe.each(engines)('what a search needs on %s', (name, open) => {
       name === 'SQLite'
         ? `select name from sqlite_schema where name glob 'filigree_search_*'`
         : `select indexname from pg_indexes where indexname like 'filigree_search_%'`
-    const { rows } = await database.context.engine.run(ownQuestion(left), [], 'all')
+    const rows = await readSql(database, left)
     expect(rows).toEqual([])
   })
 
@@ -166,12 +167,10 @@ describe('a search', () => {
     const database = await connected((await open?.()) ?? '', Searched)
     await database.sync()
     const { engine } = database.context
-    await engine.run(
-      ownScript(
-        `insert into article (title, text) select 'title ' || n, 'word' || n from generate_series(1, 20000) n; analyze article`,
-      ),
-      [],
-      'nothing',
+    await runSql(
+      database,
+      `insert into article (title, text) select 'title ' || n, 'word' || n from generate_series(1, 20000) n;
+       analyze article`,
     )
     const seen: string[] = []
     const run = engine.run.bind(engine)
@@ -190,11 +189,10 @@ describe('a search', () => {
     const file = join(folder, 'many.db')
     const database = await connected(`sqlite:${file}`, Searched)
     await database.sync()
-    await database.context.engine.run(
-      ownScript(`with recursive n (i) as (select 1 union all select i + 1 from n limit 20000)
-       insert into article (title, text) select 'lamp', '' from n`),
-      [],
-      'nothing',
+    await runSql(
+      database,
+      `with recursive n (i) as (select 1 union all select i + 1 from n limit 20000)
+       insert into article (title, text) select 'lamp', '' from n`,
     )
     const connection = new Connection(await chooseDriver(undefined), {
       file,

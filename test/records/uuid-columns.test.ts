@@ -20,6 +20,7 @@ import { migrateDown, migrateUp } from '../../src/records/migrations/migrations.
 import { Badge, Player, Team, uuidRecords } from '../contracts/database-uuids.contract.js'
 import { startPostgres } from './postgres-server.js'
 import { ownScript } from '../../src/engines/contract/statement.js'
+import { runSql } from './run-sql.js'
 
 const server = await startPostgres()
 afterAll(() => server.close())
@@ -215,11 +216,7 @@ describe('UUIDs in PostgreSQL', () => {
   it('say which column holds what is none', async () => {
     const database = await open()
     await asText(database)
-    await database.context.engine.run(
-      ownScript(`insert into uuid_team values ('x', 'x', null)`),
-      [],
-      'nothing',
-    )
+    await runSql(database, `insert into uuid_team values ('x', 'x', null)`)
     await expect(database.sync()).rejects.toThrow(
       'uuid_team.id is of type text and should be uuid (Team.id).',
     )

@@ -25,7 +25,7 @@ import {
 } from 'filigree'
 import { connect, type Database } from '../../src/records/database.js'
 import { startOwnPostgres } from '../records/postgres-server.js'
-import { ownScript } from '../../src/engines/contract/statement.js'
+import { runSql } from '../records/run-sql.js'
 
 @Record()
 class Author {
@@ -234,7 +234,7 @@ async function fill(database: Database, rows: number): Promise<void> {
     isLite
       ? `${series(most)} insert into ${into} (${columns}) select ${values} from n`
       : `insert into ${into} (${columns}) ${series(most)} select ${values} from n`
-  await engine.run(ownScript(insert('author', 'name', `'author ' || i`, 2000)), [], 'nothing')
+  await runSql(database, insert('author', 'name', `'author ' || i`, 2000))
   // In pieces, each of which ends before a statement's time does.
   const piece = 100_000
   for (let from = 0; from < rows; from += piece) {
@@ -242,13 +242,9 @@ async function fill(database: Database, rows: number): Promise<void> {
     const author = `case when ${i} <= ${Math.min(ofFirst, rows / 2)} then 1 else 2 + ${i} % 1900 end`
     const values = `'lamp ' || ${i}, (cast(${i} as bigint) * 7919) % 100000, ${author}`
     const most = Math.min(piece, rows - from)
-    await engine.run(
-      ownScript(insert('article', 'title, price, author_id', values, most)),
-      [],
-      'nothing',
-    )
+    await runSql(database, insert('article', 'title, price, author_id', values, most))
   }
-  await engine.run(ownScript('analyze'), [], 'nothing')
+  await runSql(database, 'analyze')
 }
 
 /** The server's process: tells its parent the address. */

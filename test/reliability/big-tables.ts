@@ -18,9 +18,9 @@ import {
   Record,
   type Rel,
 } from 'filigree'
-import { connect, type Database } from '../../src/records/database.js'
+import { connect, type Database } from '../../src/index.js'
 import { startOwnPostgres } from '../records/postgres-server.js'
-import { ownScript } from '../../src/engines/contract/statement.js'
+import { runSql } from '../records/run-sql.js'
 
 @Record()
 class Seller {
@@ -385,7 +385,7 @@ async function measureInserts(database: Database, url: string, isLite: boolean):
   ]
   for (let round = -1; round < 5; round++) {
     for (const [place, run] of ways.entries()) {
-      await database.context.engine.run(ownScript('delete from line'), [], 'nothing')
+      await runSql(database, 'delete from line')
       const start = performance.now()
       await run()
       if (round >= 0) times[place]?.push(performance.now() - start)
@@ -441,7 +441,7 @@ async function measureOn(title: string, url: string, isLite: boolean): Promise<v
     .records(Seller)
     .insertMany(Array.from({ length: sellers }, (_, index) => ({ name: `seller ${index}` })))
   await database.records(Item).insertMany(makeItems())
-  await database.context.engine.run(ownScript(isLite ? 'analyze' : 'vacuum analyze'), [], 'nothing')
+  await runSql(database, isLite ? 'analyze' : 'vacuum analyze')
   const found: string[] = []
   const { sql, close } = await openByHand(url, isLite)
   for (const task of tasksOf(database, sql)) found.push(await measure(task))

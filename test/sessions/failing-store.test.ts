@@ -1,9 +1,8 @@
 /** Source: decisions, Sessions: a store that fails is told, never passed over. */
 import { describe, expect, it } from '@jest/globals'
-import { HttpError } from '../../src/errors/http-error.js'
+import { HttpError } from '../../src/index.js'
 import type { ServerRequest } from '../../src/http/server-request.js'
-import { createMemoryStore } from '../../src/sessions/memory-store.js'
-import { errorLog, makeKeeper, setUser, visit } from './visits.js'
+import { createMemoryStore, errorLog, makeKeeper, setUser, visit } from './visits.js'
 
 describe('a failing store', () => {
   const fail = (): never => {

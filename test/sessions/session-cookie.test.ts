@@ -1,8 +1,7 @@
 /** Source: decisions, Sessions: the cookie. */
 import { hash } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
-import { createMemoryStore } from '../../src/sessions/memory-store.js'
-import { countingStore, makeKeeper, setUser, visit } from './visits.js'
+import { countingStore, createMemoryStore, makeKeeper, setUser, visit } from './visits.js'
 
 describe('the cookie', () => {
   it('is Secure over https, also when it is cleared', async () => {

@@ -1,6 +1,7 @@
 /** Visitors of a session keeper, and stores and logs that can be looked at. */
 import { expect } from '@jest/globals'
-import { silentLog, type Log } from '../../src/core/log.js'
+import type { Log } from '../../src/index.js'
+import { silentLog } from '../silent-log.js'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createIncoming, StandInResponse } from '../../src/http/stand-in.js'
 import { createSessionKeeper, type SessionKeeper } from '../../src/sessions/keeper.js'
@@ -32,6 +33,8 @@ export async function visit(
   expect(added.length).toBe(setCookie === undefined ? 0 : 2)
   return { before, setCookie, cookie: setCookie?.split(';')[0] }
 }
+
+export { createMemoryStore }
 
 /** A store that counts what it is asked. */
 export function countingStore(

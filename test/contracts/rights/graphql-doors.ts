@@ -1,6 +1,5 @@
 /** The doors of GraphQL. */
-import type { Application } from '../../../src/bootstrap/application.js'
-import { fromGlobalId, toGlobalId } from '../../../src/graphql/records/global-ids.js'
+import { type Application, fromGlobalId, toGlobalId } from '../../../src/index.js'
 import { pluralOf, queryNames } from '../../../src/graphql/records/names.js'
 import { shown, type Answer, type Door, type Filter, type Question } from './door.js'
 import type { RecordName } from './world.js'

@@ -5,8 +5,8 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
 import { GraphQL } from '../../../src/index.js'
-import { graphqlLibrary } from '../../../src/graphql/library.js'
 import { connect } from '../../../src/records/database.js'
+import { execute as executeDocument, parse } from 'graphql'
 import { startBothEngines } from '../../records/both-engines.js'
 import { countStatements } from './count-statements.js'
 import { plainSchema } from './plain-resolvers.js'
@@ -80,7 +80,6 @@ async function execute(
   schema: ReturnType<GraphQL['schema']['build']>['schema'],
   { text, variables }: RandomOperation,
 ): Promise<Result> {
-  const { execute: executeDocument, parse } = graphqlLibrary()
   const result = await executeDocument({ schema, document: parse(text), variableValues: variables })
   return normalise(result)
 }

@@ -9,9 +9,9 @@ import {
   Record as RecordOf,
   type Rel,
 } from '../../../src/index.js'
-import { graphqlLibrary } from '../../../src/graphql/library.js'
-import type { Class } from '../../../src/metadata/note.js'
 import { connect, type Database } from '../../../src/records/database.js'
+import { execute, parse } from 'graphql'
+import type { Class } from '../../../src/metadata/note.js'
 import { startBothEngines } from '../../records/both-engines.js'
 import { countStatements } from './count-statements.js'
 
@@ -124,7 +124,6 @@ describe.each(await startBothEngines())('JSON that %s writes', (engine, open) =>
     const { result, count } = await countStatements(database, () =>
       Promise.resolve(graphql.execute(text)),
     )
-    const { execute, parse } = graphqlLibrary()
     const { schema } = graphql.schema.build()
     const resolved = await execute({ schema, document: parse(text) })
     const answer = JSON.parse(JSON.stringify(result)) as { data: never; errors?: Failure[] }

@@ -9,8 +9,8 @@ import {
   Record as RecordOf,
   type Rel,
 } from '../../../src/index.js'
-import { EngineFault, type FaultKind } from '../../../src/engines/contract/engine.js'
 import { connect, type Database } from '../../../src/records/database.js'
+import { EngineFault, type FaultKind } from '../../../src/engines/contract/engine.js'
 import { bothEngines } from '../../records/both-engines.js'
 import { startPostgres } from '../../records/postgres-server.js'
 import { countStatements } from './count-statements.js'

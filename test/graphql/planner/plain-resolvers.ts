@@ -3,7 +3,7 @@
  * no statement shared with what is tested.
  */
 import type { GraphQLField, GraphQLObjectType, GraphQLSchema } from 'graphql'
-import { graphqlLibrary } from '../../../src/graphql/library.js'
+import { buildSchema, printSchema } from 'graphql'
 import type { Database } from '../../../src/index.js'
 import { camel } from './random-operations.js'
 import type { RandomField, RandomRecord } from './random-records.js'
@@ -17,7 +17,6 @@ export function plainSchema(
   records: readonly RandomRecord[],
   database: Database,
 ): GraphQLSchema {
-  const { buildSchema, printSchema } = graphqlLibrary()
   const schema = buildSchema(printSchema(built))
   for (const record of records) {
     new PlainRecord(record, database).resolve(schema)

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { DeclarationError, Field, GraphQL, Record, Resolve } from '../../../src/index.js'
-import { graphqlLibrary } from '../../../src/graphql/library.js'
+import { printSchema } from 'graphql'
 import { queryNames, toCamelCase } from '../../../src/graphql/records/names.js'
 import type { Class } from '../../../src/metadata/note.js'
 import { plainSdl } from '../plain-sdl.js'
@@ -8,7 +8,7 @@ import { openShop, shopGraphql } from './shop.js'
 
 const database = await openShop()
 const graphql = shopGraphql(database)
-const sdl = plainSdl(graphqlLibrary().printSchema(graphql.schema.build().schema))
+const sdl = plainSdl(printSchema(graphql.schema.build().schema))
 
 function typeText(name: string): string {
   return new RegExp(`^(type|input|enum) ${name} \\{[^}]*\\}`, 'm').exec(sdl)?.[0] ?? ''

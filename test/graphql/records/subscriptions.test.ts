@@ -21,7 +21,7 @@ import { bothEngines } from '../../records/both-engines.js'
 import { startPostgres } from '../../records/postgres-server.js'
 import { subscribe, type EventClient } from '../event-client.js'
 import { countStatements } from '../planner/count-statements.js'
-import { ownScript } from '../../../src/engines/contract/statement.js'
+import { runSql } from '../../records/run-sql.js'
 
 @Record
 @NoAuth
@@ -465,12 +465,9 @@ describe('subscriptions of two applications on one PostgreSQL database', () => {
           },
         })
       await other.kysely.selectFrom('note').select('id').execute()
-      await other.context.engine.run(
-        ownScript(
-          `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'filigree listener' and datname = current_database()`,
-        ),
-        [],
-        'nothing',
+      await runSql(
+        other,
+        `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'filigree listener' and datname = current_database()`,
       )
       expect(await ann.next()).toMatchObject({ errors: [{ extensions: { code: 'EVENTS_LOST' } }] })
       await other.records(Folder).delete(folder.id)

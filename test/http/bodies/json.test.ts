@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { HttpError } from '../../../src/errors/http-error.js'
+import { HttpError } from '../../../src/index.js'
 import { readJson } from '../../../src/http/bodies/json.js'
 
 function read(text: string): unknown {

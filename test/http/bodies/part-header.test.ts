@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import fc from 'fast-check'
-import { HttpError } from '../../../src/errors/http-error.js'
+import { HttpError } from '../../../src/index.js'
 import { readPartHeader } from '../../../src/http/bodies/part-header.js'
 
 /** As the parser hands it over: one character a byte. */

@@ -1,0 +1,179 @@
+/**
+ * Behaviour is tested through the face: what applications import, and the command. A suite that looks inside is named here
+ * with its reason; types may come from anywhere.
+ */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from '@jest/globals'
+import { readSources, resolveImport, root } from './source-files.js'
+
+/** Why, and who: a file, or all of a folder (`test/fields/`). A ground is what other suites stand on, so that they need not. */
+const inside: Readonly<Record<string, readonly string[]>> = {
+  'grounds: they put a part up by itself, or show its database whole, for the suites that import them':
+    [
+      'test/auth/fixtures.ts',
+      'test/auth/open-pair.ts',
+      'test/bootstrap/fixtures/workers.ts',
+      'test/contracts/database-ground.ts',
+      'test/contracts/kind-samples.ts',
+      'test/contracts/rights/graphql-doors.ts',
+      'test/contracts/rights/view.ts',
+      'test/contracts/rights/world.ts',
+      'test/contracts/statement-watch.ts',
+      'test/graphql/planner/driver-log.ts',
+      'test/graphql/records/shop.ts',
+      'test/http/answering-server.ts',
+      'test/http/bodies/body-server.ts',
+      'test/records/listening-process.ts',
+      'test/records/replica-ground.ts',
+      'test/records/sqlite-drivers.ts',
+      'test/reliability/attacks.ts',
+      'test/sessions/visits.ts',
+    ],
+  'a table of many values, each of which would cost a request': [
+    'test/auth/access.test.ts',
+    'test/contracts/kinds.test.ts',
+    'test/contracts/outgoing.test.ts',
+    'test/core/install-command.test.ts',
+    'test/fields/',
+    'test/graphql/type-notation.test.ts',
+    'test/graphql/variables.test.ts',
+    'test/http/bodies/json.test.ts',
+    'test/http/bodies/media-type.test.ts',
+    'test/http/bodies/multipart-parser.test.ts',
+    'test/http/bodies/part-header.test.ts',
+    'test/http/bodies/read-body.test.ts',
+    'test/http/cors.test.ts',
+    'test/http/error-answer.test.ts',
+    'test/http/proxies.test.ts',
+    'test/http/upload.test.ts',
+    'test/modules/compress.test.ts',
+    'test/modules/throttle.test.ts',
+    'test/openapi/schemas.test.ts',
+    'test/records/operators.test.ts',
+    'test/records/undefined-filters.test.ts',
+    'test/routing/argument-names.test.ts',
+    'test/routing/pattern.test.ts',
+    'test/routing/route-table.test.ts',
+    'test/sql/write.test.ts',
+  ],
+  'a structure whose order, size or forgetting no answer shows': [
+    'test/auth/remembered-tokens.test.ts',
+    'test/bootstrap/container.test.ts',
+    'test/bootstrap/deadlines.test.ts',
+    'test/core/address-counts.test.ts',
+    'test/core/turns.test.ts',
+    'test/engines/statement-turns.test.ts',
+    'test/http/bodies/upload-folder.test.ts',
+    'test/http/early-answer.test.ts',
+    'test/http/upload-across-devices.test.ts',
+    'test/http/events.test.ts',
+    'test/records/follow-all.test.ts',
+    'test/records/replica-marks.test.ts',
+  ],
+  'keys, tokens and sessions on a clock and a store of the test’s own, without an application': [
+    'test/auth/auth.test.ts',
+    'test/auth/decorators.test.ts',
+    'test/auth/interop.test.ts',
+    'test/auth/keys.test.ts',
+    'test/auth/options.test.ts',
+    'test/auth/rotation.test.ts',
+    'test/records/session-store.test.ts',
+    'test/sessions/keeper.test.ts',
+    'test/sessions/memory-store.test.ts',
+    'test/sessions/session-mapping.test.ts',
+  ],
+  'an engine by its contract: its statements, connections, faults and turns': [
+    'test/contracts/changes.contract.ts',
+    'test/contracts/database-lists.contract.ts',
+    'test/contracts/joined-reads.contract.ts',
+    'test/graphql/planner/mutation.test.ts',
+    'test/graphql/planner/once.test.ts',
+    'test/records/bounds.test.ts',
+    'test/records/client-reads.test.ts',
+    'test/records/copied-rows.test.ts',
+    'test/records/drivers.test.ts',
+    'test/records/durability.slow.ts',
+    'test/records/exact-sums.test.ts',
+    'test/records/fallbacks.test.ts',
+    'test/records/faults.test.ts',
+    'test/records/held-tables.test.ts',
+    'test/records/late-writes.test.ts',
+    'test/records/null-orders.test.ts',
+    'test/records/pipeline.test.ts',
+    'test/records/readers.test.ts',
+  ],
+  'what a database knows of its tables, or of who listens, which no program asks': [
+    'test/cli/doctor-command.test.ts',
+    'test/graphql/planner/differential.test.ts',
+    'test/graphql/planner/json-values.test.ts',
+    'test/graphql/records/subscriptions.test.ts',
+    'test/modules/cache.test.ts',
+    'test/records/changes.test.ts',
+    'test/records/constraints.test.ts',
+    'test/records/crud.test.ts',
+    'test/records/indexes.test.ts',
+    'test/records/query-cost.test.ts',
+    'test/records/ranked.test.ts',
+    'test/records/table.test.ts',
+  ],
+  'migrations, which programs run by the command alone, with a folder and a moment of the test’s own':
+    [
+      'test/records/changed-decimals.test.ts',
+      'test/records/migrations.test.ts',
+      'test/records/pooler.slow.ts',
+      'test/records/safe-migrations.test.ts',
+      'test/records/schema-changes.test.ts',
+      'test/records/search-schema.test.ts',
+      'test/records/uuid-columns.test.ts',
+    ],
+  'what the command and the development page make, without a process': [
+    'test/cli/development-page.test.ts',
+    'test/cli/development-secrets.test.ts',
+    'test/cli/new-command.test.ts',
+    'test/modules/config.test.ts',
+    'test/openapi/breaking-changes.test.ts',
+    'test/openapi/doc.test.ts',
+    'test/openapi/document.test.ts',
+    'test/openapi/interop.test.ts',
+  ],
+  'the executor beside the planner: the same schema by both': [
+    'test/graphql/planned.test.ts',
+    'test/graphql/records/generate.test.ts',
+  ],
+}
+
+/** Where packages lead to, and the command. */
+const faces = new Set(['src/cli/run-command.ts'])
+const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  exports: Record<string, { types?: string }>
+}
+for (const { types } of Object.values(exports))
+  faces.add((types ?? '').replace('./dist/', '').replace('.d.ts', '.ts'))
+
+const named = Object.values(inside).flat()
+const looking = readSources('test').filter((file) =>
+  file.imports.some(({ from, typeOnly }) => {
+    if (typeOnly || !from.startsWith('.')) return false
+    const to = resolveImport(file, from)
+    return to.startsWith('src/') && !faces.has(to)
+  }),
+)
+const isOf = (path: string, name: string): boolean =>
+  name.endsWith('/') ? path.startsWith(name) : path === name
+
+describe('tests that look inside', () => {
+  it('are named with their reason', () => {
+    const odd = looking.filter(({ path }) => !named.some((name) => isOf(path, name)))
+    expect(odd.map(({ path }) => path)).toEqual([])
+  })
+
+  it('do so, all that are named', () => {
+    const over = named.filter((name) => !looking.some(({ path }) => isOf(path, name)))
+    expect(over).toEqual([])
+  })
+
+  it('are named once', () => {
+    expect(named.filter((name, at) => named.indexOf(name) !== at)).toEqual([])
+  })
+})
