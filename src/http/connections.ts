@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import type { HttpError } from '../errors/http-error.js'
 import { AddressCounts, addressKey } from '../core/address-counts.js'
 import { connectionRefusal } from './refusals.js'
-import type { UnreadAnswers } from './unread-answers.js'
+import { queuedBytes, type UnreadAnswers } from './unread-answers.js'
 import type { Upgraded } from './upgrade.js'
 
 export interface ConnectionBounds {
@@ -130,10 +130,4 @@ export class Connections implements Iterable<Socket> {
       this.#answers.stalled()
     }
   }
-}
-
-/** What Node has handed on and the system has not taken: it shrinks while a large answer flows slowly. */
-function queuedBytes(socket: Socket): number {
-  const { _handle: handle } = socket as { _handle?: { writeQueueSize?: number } | null }
-  return handle?.writeQueueSize ?? 0
 }

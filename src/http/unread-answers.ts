@@ -139,36 +139,66 @@ export function endInPieces(sending: Sending, content: string | Uint8Array, byte
   }
   // A text of as many bytes as letters is ASCII.
   const encoding = bytes === content.length ? 'latin1' : 'utf8'
-  let rest: string | Uint8Array = content
+  let rest: Iterator<string | Uint8Array> = piecesOf(content)
+  // Bytes may be the application's own, for all readers.
+  let isApart = typeof content !== 'string'
   const drop = (): void => {
-    rest = ''
+    rest = [].values()
   }
   const unread = answers.add(socket, bytes, drop)
-  const over = (): void => {
+  outgoing.once('close', () => {
     drop()
     answers.remove(unread)
+  })
+  // A piece of a text keeps all of it, so that who stops near the end would hold the whole.
+  const holdNoMore = (): void => {
+    if (isApart || queuedBytes(socket) === 0) return
+    isApart = true
+    rest = apart(rest, encoding)
   }
-  outgoing.once('close', over)
-  let at = 0
   const send = (): void => {
-    while (at < rest.length && !outgoing.destroyed) {
-      const end = endOfPiece(rest, at)
-      const part = typeof rest === 'string' ? rest.slice(at, end) : rest.subarray(at, end)
-      at = end
+    while (!outgoing.destroyed) {
+      const { value: part, done } = rest.next()
+      if (done === true) break
       const size = typeof part === 'string' ? Buffer.byteLength(part, encoding) : part.length
       sending.sentBytes += size
       const goesOn =
         typeof part === 'string' ? outgoing.write(part, encoding) : outgoing.write(part)
       answers.took(unread, size)
-      if (!goesOn && at < rest.length) {
-        outgoing.once('drain', send)
-        return
-      }
+      if (goesOn) continue
+      outgoing.once('drain', send)
+      // Node hands it on in the next tick.
+      if (!isApart) process.nextTick(holdNoMore)
+      return
     }
     outgoing.end()
   }
   sending.sentBytes = 0
   send()
+}
+
+function* piecesOf(content: string | Uint8Array): Generator<string | Uint8Array> {
+  for (let at = 0; at < content.length;) {
+    const end = endOfPiece(content, at)
+    yield typeof content === 'string' ? content.slice(at, end) : content.subarray(at, end)
+    at = end
+  }
+}
+
+/** Each with memory of its own, which is free when it was sent. */
+function apart(
+  pieces: Iterator<string | Uint8Array>,
+  encoding: 'latin1' | 'utf8',
+): Iterator<Uint8Array> {
+  const copies: Uint8Array[] = []
+  for (let next = pieces.next(); next.done !== true; next = pieces.next()) {
+    copies.push(typeof next.value === 'string' ? Buffer.from(next.value, encoding) : next.value)
+  }
+  return emptying(copies.reverse())
+}
+
+function* emptying(pieces: Uint8Array[]): Generator<Uint8Array> {
+  for (let next = pieces.pop(); next !== undefined; next = pieces.pop()) yield next
 }
 
 /** Not between the halves of a letter. */
@@ -177,4 +207,10 @@ function endOfPiece(content: string | Uint8Array, at: number): number {
   if (typeof content !== 'string' || end === content.length) return end
   const last = content.charCodeAt(end - 1)
   return last >= 0xd800 && last <= 0xdbff ? end - 1 : end
+}
+
+/** What Node has handed on and the system has not taken: it shrinks while a large answer flows slowly. */
+export function queuedBytes(socket: object): number {
+  const { _handle: handle } = socket as { _handle?: { writeQueueSize?: number } | null }
+  return handle?.writeQueueSize ?? 0
 }

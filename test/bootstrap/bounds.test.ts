@@ -2,6 +2,8 @@
 import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterEach, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -27,6 +29,12 @@ class BoundsController {
   large() {
     begun()
     return 'x'.repeat(50_000_000)
+  }
+
+  /** JSON that is made for each request. */
+  @Get('/rows')
+  rows() {
+    return [{ text: 'x'.repeat(12_000_000) }]
   }
 
   @Get('/pieces')
@@ -104,6 +112,34 @@ describe('large answers that nobody reads', () => {
     await Promise.all(closed)
   })
 })
+
+describe('texts of answers', () => {
+  it('are not kept whole for what clients have not read of them', async () => {
+    await start({ limits: { unread: 1_000_000_000 } })
+    const read = 4_000_000
+    const before = heldBytes()
+    const sockets = Array.from({ length: 10 }, () => open(app.url))
+    for (const socket of sockets) {
+      let taken = 0
+      socket.on('data', (chunk: Buffer) => {
+        taken += chunk.length
+        if (taken >= read) socket.pause()
+      })
+      socket.write('GET /rows HTTP/1.1\r\nHost: x\r\n\r\n')
+      while (taken < read) await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    expect(heldBytes() - before).toBeLessThan(80_000_000)
+    for (const socket of sockets) socket.destroy()
+  })
+})
+
+/** After a collection of all garbage. */
+function heldBytes(): number {
+  setFlagsFromString('--expose-gc')
+  ;(runInNewContext('gc') as () => void)()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
+}
 
 describe('a client that takes nothing', () => {
   it.each(['/large', '/pieces'])('of %s is dropped after times.stall', async (path) => {
