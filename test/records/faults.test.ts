@@ -107,6 +107,24 @@ describe('a SQLite file', () => {
     expect((await creating).name).toBe('a')
   })
 
+  it('that is locked leaves the process to others, however many writes wait', async () => {
+    const entries = await open('?busyTimeout=600')
+    const other = await open()
+    const lock = await other.database.context.engine.begin()
+    const before = performance.eventLoopUtilization()
+    const writes = Array.from({ length: 5 }, (_, at) => entries.create({ name: `${at}` }))
+    const transaction = entries.database.transaction((tx) =>
+      tx.records(Entry).create({ name: 'in a transaction' }),
+    )
+    const settled = await Promise.allSettled([...writes, transaction])
+    expect(settled.map(({ status }) => status)).toEqual(Array(6).fill('rejected'))
+    // A driver that waits itself is at work all the time.
+    expect(performance.eventLoopUtilization(before).utilization).toBeLessThan(0.4)
+    await lock.rollback()
+    await entries.create({ name: 'afterwards' })
+    expect(await entries.count()).toBe(1)
+  })
+
   it('on a full disk answers writes with 503, keeps what was there, and works again', async () => {
     const entries = await open()
     await entries.create({ name: 'a' })

@@ -37,10 +37,12 @@ const totalChanges = ownQuestion('select total_changes()')
 export class Connection implements Runner {
   readonly #database: DriverDatabase
   readonly #prepared = new WeakMap<Statement, DriverStatement>()
+  readonly #shortly: number
 
-  constructor(driver: Driver, options: SqliteOptions) {
+  /** @param opening milliseconds that this process may stand still while another one has the file for itself */
+  constructor(driver: Driver, options: SqliteOptions, opening = options.busyTimeout ?? 5000) {
     const { file, synchronous = 'normal', busyTimeout = 5000, readOnly = false } = options
-    const database = driver.open(file, { timeout: busyTimeout, readonly: readOnly })
+    const database = driver.open(file, { timeout: opening, readonly: readOnly })
     try {
       if (!readOnly) database.exec('pragma journal_mode = WAL')
       database.exec(`pragma synchronous = ${synchronous === 'full' ? 'FULL' : 'NORMAL'}`)
@@ -50,12 +52,18 @@ export class Connection implements Runner {
       for (const [name, run] of Object.entries(sqlFunctions)) database.define(name, run)
       // The first read shows whether the file is a database.
       database.prepare('select count(*) from sqlite_schema', false).get([])
-      database.exec(`pragma busy_timeout = ${Math.min(shortWait, busyTimeout)}`)
     } catch (error) {
       database.close()
-      throw error
+      throw toSqliteFault(error)
     }
     this.#database = database
+    this.#shortly = Math.min(shortWait, busyTimeout)
+    this.waitShortly(true)
+  }
+
+  /** @param waits false: locks of other processes are faults at once */
+  waitShortly(waits: boolean): void {
+    this.#database.exec(`pragma busy_timeout = ${waits ? this.#shortly : 0}`)
   }
 
   get inTransaction(): boolean {

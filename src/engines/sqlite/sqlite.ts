@@ -62,7 +62,7 @@ class SqliteEngine implements Engine {
   /** Absent for databases in memory. */
   readonly writtenElsewhere?: () => number
   #foreign: ForeignWrites | undefined
-  readonly #open: () => Connection
+  readonly #open: (opening?: number) => Connection
   readonly #openCopy: (file: string) => Connection
   readonly #main: Connection
   readonly #turn: Turn
@@ -77,7 +77,7 @@ class SqliteEngine implements Engine {
   #second: Connection | undefined
 
   constructor(driver: Driver, options: SqliteOptions) {
-    this.#open = () => new Connection(driver, options)
+    this.#open = (opening) => new Connection(driver, options, opening)
     this.#openCopy = (file) => new Connection(driver, { file, readOnly: true })
     this.#main = this.#open()
     this.driver = driver.name
@@ -157,10 +157,10 @@ class SqliteEngine implements Engine {
   async #begin(schema: boolean, patience?: number): Promise<TransactionRunner> {
     await this.#turn.take(patience)
     try {
-      const connection = this.#shared ? this.#main : (this.#second ??= this.#open())
+      const connection = this.#shared ? this.#main : await this.#openSecond()
       // A table that is rebuilt is dropped first, which would delete the rows that refer to it.
       if (schema) connection.script('pragma foreign_keys = off')
-      await untilFree(this.#patience, () => {
+      await this.#untilFree(connection, () => {
         connection.script('begin immediate')
       })
       const committed = this.#shared ? undefined : this.#foreign?.begun(connection)
@@ -177,6 +177,27 @@ class SqliteEngine implements Engine {
     this.#main.close()
   }
 
+  /** Another process may have the file for itself. */
+  async #openSecond(): Promise<Connection> {
+    this.#second ??= await untilFree(this.#patience, () => this.#open(0))
+    return this.#second
+  }
+
+  /** After a first attempt nothing waits in the driver, where everybody else would wait too. */
+  async #untilFree<T>(connection: Connection, work: () => Later<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (!isBusy(error)) throw error
+    }
+    connection.waitShortly(false)
+    try {
+      return await untilFree(this.#patience, work)
+    } finally {
+      connection.waitShortly(true)
+    }
+  }
+
   /** Runs at once if nothing is in the way. @param isOver asked before each further attempt */
   #run<T>(writes: boolean, work: () => Later<T>, isOver?: () => boolean): Later<T> {
     const attempt = (): Later<T> => {
@@ -184,13 +205,13 @@ class SqliteEngine implements Engine {
       return work()
     }
     if (this.#turn.taken && (writes || this.#shared)) {
-      return this.#turn.run(() => untilFree(this.#patience, attempt))
+      return this.#turn.run(() => this.#untilFree(this.#main, attempt))
     }
     try {
       return work()
     } catch (error) {
       if (!isBusy(error)) throw error
-      return this.#turn.run(() => untilFree(this.#patience, attempt))
+      return this.#turn.run(() => this.#untilFree(this.#main, attempt))
     }
   }
 }
