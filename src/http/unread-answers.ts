@@ -158,8 +158,9 @@ export function endInPieces(sending: Sending, content: string | Uint8Array, byte
   }
   const send = (): void => {
     while (!outgoing.destroyed) {
-      const { value: part, done } = rest.next()
-      if (done === true) break
+      const next = rest.next()
+      if (next.done === true) break
+      const part = next.value
       const size = typeof part === 'string' ? Buffer.byteLength(part, encoding) : part.length
       sending.sentBytes += size
       const goesOn =

@@ -5,15 +5,18 @@ import {
   bootstrap,
   Controller,
   Database,
+  Field,
   Get,
   HttpError,
   Module,
   NoAuth,
   Post,
+  Record,
   Secured,
   type Application,
   type Session,
 } from 'filigree'
+import { CacheFor } from 'filigree/cache'
 import { health } from 'filigree/health'
 import { idempotent } from 'filigree/idempotent'
 import { metrics } from 'filigree/metrics'
@@ -22,6 +25,13 @@ import { startPostgres, type PostgresServer } from '../records/postgres-server.j
 import { startStallingProxy, type StallingProxy } from '../records/stalling-proxy.js'
 
 let done = 0
+let made = 0
+
+@Record
+@NoAuth
+class Note {
+  @Field('id') id!: number
+}
 
 @Controller('/')
 class DeskController {
@@ -34,6 +44,14 @@ class DeskController {
 
   @Get('/own') @Secured own() {
     return { own: true }
+  }
+
+  @Get('/kept') @CacheFor('1h') async kept() {
+    made++
+    const count = this.database.records(Note).count()
+    if (made === 1) await count
+    else count.catch(() => undefined)
+    return { made }
   }
 
   @Post('/orders') @NoAuth order() {
@@ -58,7 +76,11 @@ class DeskController {
 })
 class DeskModule {}
 
-@Module({ controllers: [DeskController], imports: [idempotent({ keep: '1h' })] })
+@Module({
+  records: [Note],
+  controllers: [DeskController],
+  imports: [idempotent({ keep: '1h' })],
+})
 class UnlimitedModule {}
 
 let server: PostgresServer
@@ -158,6 +180,21 @@ describe('while the database does not answer', () => {
     // What was refused was not counted, or was stored once its answer was late.
     expect(((await again.json()) as { visits: number }).visits).toBeGreaterThanOrEqual(2)
     expect((await untilAnswered(own)).status).toBe(200)
+  })
+
+  it('kept answers are made anew, and kept again afterwards', async () => {
+    const app = await start(UnlimitedModule)
+    const ask = async () =>
+      (await within(fetch(`${app.url}/kept`))).json() as Promise<{ made: number }>
+    expect([await ask(), await ask()]).toEqual([{ made: 1 }, { made: 1 }])
+    proxy.stall()
+    // Until it is known.
+    while ((await ask()).made === 1) await new Promise((resolve) => setTimeout(resolve, 50))
+    const { made: then } = await ask()
+    expect((await ask()).made).toBe(then + 1)
+    proxy.resume()
+    while ((await ask()).made !== made || (await ask()).made !== made)
+      await new Promise((resolve) => setTimeout(resolve, 50))
   })
 
   it('a process that needs it at once says so when it starts', async () => {

@@ -40,6 +40,8 @@ const mostBytes = 32 * 1024 * 1024
 const mostOfOne = 1024 * 1024
 /** Milliseconds. */
 const longestTransaction = 60_000
+/** For so long the database is known to answer; for so long it is waited for. */
+const [certain, patience] = [1000, 1000]
 
 export class AnswerStore {
   static readonly inject = [ApplicationState, Clock]
@@ -54,6 +56,9 @@ export class AnswerStore {
   #tables: ReadonlySet<string> = new Set()
   readonly #ends: (() => void)[] = []
   #bytes = 0
+  /** When the database was asked last and answered, by the steady clock. */
+  #heardAt = -Infinity
+  #asking: Promise<boolean> | undefined
   /** Tables that statements have written, with the time; perhaps in a transaction that is not committed yet. */
   readonly #written = new Map<string, number>()
 
@@ -88,16 +93,47 @@ export class AnswerStore {
     this.#bytes = 0
   }
 
-  get(name: string): Answer | undefined {
+  async get(name: string): Promise<Answer | undefined> {
     const kept = this.#kept.get(name)
     if (kept === undefined) return undefined
-    this.#kept.delete(name)
     if (kept.until <= this.#clock.now()) {
-      this.#bytes -= kept.bytes
+      this.#drop(name)
       return undefined
     }
+    if (kept.tables.size > 0 && !this.#hasJustHeard()) {
+      if (!(await this.#hears())) return undefined
+      if (this.#kept.get(name) !== kept) return undefined
+    }
+    this.#kept.delete(name)
     this.#kept.set(name, kept)
     return kept.answer.withBody(kept.answer.body)
+  }
+
+  /** A database within the process is always heard. */
+  #hasJustHeard(): boolean {
+    if (this.#state.database?.context.dialect.isLocal !== false) return true
+    return performance.now() - this.#heardAt < certain
+  }
+
+  /** Changes are heard of as long as the database answers: otherwise nobody knows whether an answer still holds. */
+  #hears(): Promise<boolean> {
+    const { database } = this.#state
+    const store = database?.patience(patience)
+    if (database === undefined || store === undefined || store.isOut) return Promise.resolve(false)
+    const asked = performance.now()
+    this.#asking ??= store
+      .ask(() => database.check())
+      .then(
+        () => {
+          this.#heardAt = asked
+          return true
+        },
+        () => false,
+      )
+      .finally(() => {
+        this.#asking = undefined
+      })
+    return this.#asking
   }
 
   /** A replica may still lack the change that discarded an earlier answer. */

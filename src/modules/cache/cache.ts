@@ -46,7 +46,7 @@ export const CacheFor = createDecorator(
         // What stays true by itself is not kept.
         if (asksForEvents(request)) return next()
         const name = key(request)
-        const known = store.get(name)
+        const known = await store.get(name)
         if (known !== undefined) return conditional(request, known)
         return await store.keep(name, life, async () => {
           store.readNow(request)
@@ -82,7 +82,7 @@ function keepOperations(store: AnswerStore): Intercept {
     const life = Math.min(...lives)
     if (life === 0) return next()
     const name = operationKey(request, asked)
-    const known = store.get(name)
+    const known = await store.get(name)
     if (known !== undefined) return conditional(request, known)
     return await store.keep(name, life, async () => {
       store.readNow(request)
