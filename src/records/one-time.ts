@@ -114,7 +114,8 @@ class OneTimeTokens<T> implements OneTime<T> {
     const now = this.database.now(this.clock)
     // Whatever came is hashed and asked for, so that all refusals take the same time.
     const asked = { hash: hashOf(token), name: this.name, now }
-    const [row] = await this.#run('take').rows(asked)
+    // Not committed for a request that has had no answer in its time: the token would be lost.
+    const [row] = await this.database.transaction(() => this.#run('take').rows(asked))
     return row === undefined ? null : (JSON.parse(String(row[0])) as T)
   }
 

@@ -10,15 +10,18 @@ import {
   HttpError,
   Module,
   NoAuth,
+  oneTime,
   Post,
   Record,
   Secured,
   type Application,
+  type BootstrapOptions,
   type Session,
 } from 'filigree'
 import { CacheFor } from 'filigree/cache'
 import { health } from 'filigree/health'
 import { idempotent } from 'filigree/idempotent'
+import { Job, Jobs, jobs } from 'filigree/jobs'
 import { metrics } from 'filigree/metrics'
 import { throttle } from 'filigree/throttle'
 import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
@@ -65,6 +68,44 @@ class DeskController {
   }
 }
 
+const ran: number[] = []
+
+class Work {
+  @Job() run(body: number) {
+    ran.push(body)
+  }
+}
+
+const Invitations = oneTime<{ name: string }>('invitation', { for: '1h' })
+
+@Controller('/later')
+class LaterController {
+  static inject = [Jobs, Invitations]
+  constructor(
+    readonly jobs: Jobs,
+    readonly invitations: InstanceType<typeof Invitations>,
+  ) {}
+
+  @Post('/jobs/<number:int>') @NoAuth add(number: number) {
+    return this.jobs.add(Work, 'run', number)
+  }
+
+  @Post('/tokens') @NoAuth make() {
+    return this.invitations.make({ name: 'ada' })
+  }
+
+  @Post('/tokens/<token>') @NoAuth take(token: string) {
+    return this.invitations.take(token)
+  }
+}
+
+@Module({
+  controllers: [LaterController],
+  providers: [Work, Invitations],
+  imports: [jobs({ work: true })],
+})
+class LaterModule {}
+
 @Module({
   controllers: [DeskController],
   imports: [
@@ -102,11 +143,15 @@ afterAll(async () => {
   await server.close()
 })
 
-async function start(module: new () => object): Promise<Application> {
+async function start(
+  module: new () => object,
+  times?: BootstrapOptions['times'],
+): Promise<Application> {
   const app = await bootstrap(module, {
     port: 0,
     host: '127.0.0.1',
     logger: false,
+    times,
     database: proxy.through(url),
     env: { APP_API_KEY: 'operator' },
   })
@@ -195,6 +240,24 @@ describe('while the database does not answer', () => {
     proxy.resume()
     while ((await ask()).made !== made || (await ask()).made !== made)
       await new Promise((resolve) => setTimeout(resolve, 50))
+  })
+
+  it('jobs and one-time tokens are 503: no token is lost, and jobs go on afterwards', async () => {
+    const app = await start(LaterModule, { handler: 1000 })
+    const post = (path: string) => within(fetch(`${app.url}/later${path}`, { method: 'POST' }))
+    const token = await (await post('/tokens')).text()
+    proxy.stall()
+    const refused = await Promise.all([post('/jobs/1'), post(`/tokens/${token}`)])
+    expect(refused.map(({ status }) => status)).toEqual([503, 503])
+    proxy.resume()
+    expect((await untilAnswered(() => post('/jobs/2'))).status).toBe(200)
+    expect(await (await untilAnswered(() => post(`/tokens/${token}`))).json()).toEqual({
+      name: 'ada',
+    })
+    for (let n = 0; n < 400 && !ran.includes(2); n++)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    // A statement that had been sent when the silence began may still be done.
+    expect(ran.at(-1)).toBe(2)
   })
 
   it('a process that needs it at once says so when it starts', async () => {

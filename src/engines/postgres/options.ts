@@ -41,7 +41,8 @@ export function toBootFault(url: string, cause: unknown): DeclarationError {
     {
       code: 'DATABASE_UNREACHABLE',
       message: `The database ${where?.host ?? ''}${where?.pathname ?? ''} cannot be reached: ${reason}.`,
-      remedy: 'Check DATABASE_URL and that the server is up.',
+      remedy:
+        'Check DATABASE_URL and that the server is up. A start asks it what it can do and compares its tables with the records, so it ends without an answer.',
     },
   ])
   error.cause = cause
