@@ -42,7 +42,9 @@ async function buildModule(name, entry, client) {
 
 /** A function around it keeps the module's names out of the page; its line break is an empty line in the map. */
 function toScript({ code, map }) {
-  const [body, comment] = code.split('\n')
+  // The last line names the map; a text in the code may have several lines.
+  const end = code.lastIndexOf('\n//#')
+  const [body, comment] = [code.slice(0, end), code.slice(end + 1)]
   return {
     code: `(()=>{\n${body}})()\n${comment}`,
     map: { ...map, mappings: ';' + map.mappings },

@@ -8,7 +8,7 @@ import type { Serve } from '../serving/live-asks.js'
 import { serveRoute, type ServeContext } from '../serving/serve-route.js'
 import { surround, type ServedRoute } from '../serving/served-route.js'
 import { docsRoutes } from './docs-routes.js'
-import { liveRoute } from './live-route.js'
+import { liveAsksRoute } from './live-asks-route.js'
 import { graphqlRoutes, type GraphqlServing } from './graphql-routes.js'
 import { aroundOperations } from './graphql-stands.js'
 import type { ApplicationPlan } from './plan-application.js'
@@ -44,7 +44,7 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: S
     const { gate, body } = makeStands(plan.frameworkStands, served.info, find, problems)
     return surround(served, [...gate, ...body])
   })
-  const { pattern, served } = liveRoute(plan.settings, context, serve)
+  const { pattern, served } = liveAsksRoute(plan.settings, context, serve)
   const { gate, body } = makeStands(plan.frameworkStands, served.info, find, problems)
   table.add('POST', pattern, surround(served, [...gate, ...body]))
   const stands = makeStands(plan.frameworkStands, undefined, find, problems)

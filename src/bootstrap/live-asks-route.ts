@@ -9,7 +9,7 @@ import type { Settings } from './options.js'
 const mostBytes = 256 * 1024
 
 /** Open to everybody, since each ask is admitted by its own route; a token that comes is judged, and rotated, here. */
-export function liveRoute(
+export function liveAsksRoute(
   { basePath, limits }: Settings,
   { gate, times }: ServeContext,
   serve: Serve,
