@@ -1,7 +1,7 @@
 /**
  * The methods of a repository that work on many rows, all or nothing. Source: decisions, Second storey: records, Many.
  */
-import { promise } from '../core/later.js'
+import { promise, type Later } from '../core/later.js'
 import type { AggregateOptions, AggregateRow } from './aggregates/aggregate-types.js'
 import { runAggregate } from './aggregates/run-aggregate.js'
 import type { AskedOptions, OrderBy } from './model/filter-types.js'
@@ -35,7 +35,7 @@ export abstract class ManyRecords<T extends object> {
   /** The same repository on another source. */
   protected abstract on(source: Source): ManyRecords<T>
 
-  #write<R>(work: () => Promise<R>): Promise<R> {
+  #write<R>(work: () => Later<R>): Promise<R> {
     return promise(() => markingWrite(this.table, work))
   }
 
@@ -45,11 +45,9 @@ export abstract class ManyRecords<T extends object> {
    * @returns the records in the order of the rows
    */
   createMany(rows: readonly NewValues<T>[]): Promise<T[]> {
-    return this.#write(async () => {
-      const made = await createTogether(this.table, this.source, rows)
-      if (made !== undefined) return made as T[]
-      return this.source.atomically((inner) => createEach(rows, this.on(inner)))
-    })
+    const oneByOne = (): Promise<T[]> =>
+      this.source.atomically((inner) => createEach(rows, this.on(inner)))
+    return this.#write(() => createTogether(this.table, this.source, rows, oneByOne))
   }
 
   /**
@@ -59,27 +57,25 @@ export abstract class ManyRecords<T extends object> {
    * @throws {HttpError} 404 if one of the rows does not exist
    */
   updateMany(rows: readonly Partial<T>[]): Promise<T[]> {
-    return this.#write(async () => {
-      // Instances of classes have no index signature, which is needed to look for the key.
-      const changes = rows as readonly ChangedRow[]
-      const changed = await changeTogether(this.table, this.source, changes)
-      if (changed !== undefined) return changed as T[]
-      return this.source.atomically((inner) => changeEach(this.table, changes, this.on(inner)))
-    })
+    // Instances of classes have no index signature, which is needed to look for the key.
+    const changes = rows as readonly ChangedRow[]
+    const oneByOne = (): Promise<T[]> =>
+      this.source.atomically((inner) => changeEach(this.table, changes, this.on(inner)))
+    return this.#write(() => changeTogether(this.table, this.source, changes, oneByOne))
   }
 
   /** Deletes rows as `delete` does, all or none. @returns how many existed */
   deleteMany(ids: readonly Id[]): Promise<number> {
-    return this.#write(async () => {
-      demandList('deleteMany', 'keys', ids)
-      const gone = await deleteTogether(this.table, this.source, ids)
-      if (gone !== undefined) return gone
-      return this.source.atomically(async (inner) => {
+    const oneByOne = (): Promise<number> =>
+      this.source.atomically(async (inner) => {
         const records = this.on(inner)
         let count = 0
         for (const id of ids) if (await records.delete(id)) count++
         return count
       })
+    return this.#write(() => {
+      demandList('deleteMany', 'keys', ids)
+      return deleteTogether(this.table, this.source, ids, oneByOne)
     })
   }
 

@@ -15,6 +15,8 @@ import { mostAttempts, stalenessOf } from './statement-names.js'
 /** Decides whether a failed call runs again or is refused. */
 export interface CallOwner {
   failed(call: Call, error: unknown): void
+  /** It is answered, or refused for good. */
+  settled?(isDone: boolean): void
   /** The call takes so long that it got the connection for itself. */
   isAlone?(call: Call, connection: PooledConnection): void
   /** The call was behind a slow one and must run elsewhere. */
@@ -101,7 +103,9 @@ export class Call implements Submittable {
   }
 
   refuse(error: unknown): void {
-    this.#reject?.(error)
+    if (this.#reject === undefined) return
+    this.#owner.settled?.(false)
+    this.#reject(error)
   }
 
   /** It takes so long that it keeps the connection for itself. */
@@ -213,8 +217,9 @@ export class Call implements Submittable {
       this.handleError(this.#broken)
       return
     }
-    if (!this.#end()) return
-    this.#resolve?.(this.#made())
+    if (!this.#end() || this.#resolve === undefined) return
+    this.#owner.settled?.(true)
+    this.#resolve(this.#made())
   }
 
   handleError(error: unknown): void {

@@ -35,18 +35,10 @@ export class ClientWrites implements Runner {
     const writing = this.#writing
     if (!changes(statement)) return this.#parts.engine.run(statement, values, wanted)
     if (writing.late) return Promise.reject(lateFault())
-    const write = new ClientWrite(this.#parts)
+    const write = new ClientWrite(writing, this.#parts)
     const call = new Call(statement, values, wanted, write)
     const answer = call.answer<Answers[W]>()
     writing.begun(write)
-    answer.then(
-      () => {
-        writing.ended(write, true)
-      },
-      () => {
-        writing.ended(write, false)
-      },
-    )
     write.send(call)
     return answer
   }
@@ -54,12 +46,14 @@ export class ClientWrites implements Runner {
 
 /** One change: nobody else's statement is on its connection meanwhile. */
 class ClientWrite implements CallOwner, Waiter, UnderWay {
+  readonly #writing: ClientWriting
   readonly #parts: WriteParts
   #call: Call | undefined
   #connection: PooledConnection | undefined
   #isStopped = false
 
-  constructor(parts: WriteParts) {
+  constructor(writing: ClientWriting, parts: WriteParts) {
+    this.#writing = writing
     this.#parts = parts
   }
 
@@ -87,6 +81,10 @@ class ClientWrite implements CallOwner, Waiter, UnderWay {
       this.#parts.pool.leave(this)
       this.#call?.refuse(lateFault())
     }
+  }
+
+  settled(isDone: boolean): void {
+    this.#writing.ended(this, isDone)
   }
 
   failed(call: Call, error: unknown): void {

@@ -41,7 +41,6 @@ export class OrderedStatements implements OrderedRunner, CallOwner, UnderWay {
     const call = new Call(statement, values, wanted, this, isKept)
     const answer = call.answer<Answers[W]>()
     connection.sendLater(call)
-    if (this.#writing !== undefined) answer.then(this.#onDone, this.#onFailed)
     return answer
   }
 
@@ -56,11 +55,9 @@ export class OrderedStatements implements OrderedRunner, CallOwner, UnderWay {
     this.#connection.cancel()
   }
 
-  readonly #onDone = (): void => {
-    if (this.#writing?.late === true) this.#isDone = true
+  settled(isDone: boolean): void {
+    if (isDone && this.#writing?.late === true) this.#isDone = true
   }
-
-  readonly #onFailed = (): void => undefined
 
   readonly #letGo = (connection: PooledConnection): void => {
     this.#pool.release(connection)

@@ -1,4 +1,5 @@
 /** Many writes of a client, all or nothing, each checked like a single write. Source: decisions, Many. */
+import type { Later } from '../../core/later.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Database } from '../database.js'
 import type { Id } from '../filters/list-options.js'
@@ -14,6 +15,9 @@ import type { Instance, KeyedTree, WriteTree } from '../statements/write-tree.js
 
 const mostAttempts = 5
 
+/** They are then written one by one. */
+const notTogether = (): undefined => undefined
+
 export class ClientManyWriter {
   readonly #database: Database
   readonly #writer: ClientWriter
@@ -24,14 +28,15 @@ export class ClientManyWriter {
   }
 
   async create(trees: readonly WriteTree[]): Promise<Instance[]> {
-    const made = await this.#together(trees, (table) =>
+    const made = await this.#together<object[]>(trees, (table) =>
       createTogether(
         table,
         this.#writer.source,
         trees.map(({ values }) => values),
+        notTogether,
       ),
     )
-    if (made !== undefined) return made
+    if (made !== undefined) return made as Instance[]
     return this.#writer.transaction(async () => {
       const created: Instance[] = []
       for (const tree of trees) created.push(await this.#writer.create(tree))
@@ -42,14 +47,14 @@ export class ClientManyWriter {
   /** @throws {HttpError} 404 `NOT_FOUND` if the caller cannot see one of the rows */
   async update(trees: readonly KeyedTree[]): Promise<Instance[]> {
     const rows = trees.map(({ tree }) => tree)
-    const changed = await this.#together(rows, (table) => {
+    const changed = await this.#together<object[]>(rows, (table) => {
       const { property } = table.key
       const changes = trees.map(({ id, tree: { values } }) =>
         Object.assign({}, values, { [property]: id }),
       )
-      return changeTogether(table, this.#writer.source, changes)
+      return changeTogether(table, this.#writer.source, changes, notTogether)
     })
-    if (changed !== undefined) return changed
+    if (changed !== undefined) return changed as Instance[]
     return this.#writer.transaction(async () => {
       const changed: Instance[] = []
       for (const { id, tree } of trees) {
@@ -64,7 +69,7 @@ export class ClientManyWriter {
   /** @returns how many of them the caller could see */
   async delete(table: Table, ids: readonly Id[]): Promise<number> {
     if (!this.#writer.view.isBound(table)) {
-      const gone = await deleteTogether(table, this.#writer.source, ids)
+      const gone = await deleteTogether(table, this.#writer.source, ids, notTogether)
       if (gone !== undefined) return gone
     }
     return this.#writer.transaction(async () => {
@@ -98,7 +103,7 @@ export class ClientManyWriter {
    */
   async #together<R>(
     trees: readonly WriteTree[],
-    write: (table: Table) => Promise<R | undefined>,
+    write: (table: Table) => Later<R | undefined>,
   ): Promise<R | undefined> {
     const [first] = trees
     if (first === undefined) return undefined

@@ -29,8 +29,10 @@ type Values = Readonly<Record<string, unknown>>
 
 export function hasAddition(table: Table, values: object): boolean {
   for (const name of Object.keys(values)) {
+    const value = (values as Values)[name]
+    if (typeof value !== 'object') continue
     const column = table.byProperty.get(name)
-    if (column !== undefined && isAddition(column, (values as Values)[name])) return true
+    if (column !== undefined && isAddition(column, value)) return true
   }
   return false
 }

@@ -1,5 +1,6 @@
 /** The statements of one table: each is written once for every form of question or change, then kept. */
 import { Kept } from '../../core/kept.js'
+import type { Later } from '../../core/later.js'
 import type { Dialect } from '../../engines/contract/engine.js'
 import type { Column } from '../../engines/contract/table.js'
 import { among, both, equals, keyIs, type Condition } from '../../sql/condition.js'
@@ -42,7 +43,7 @@ export class TablePlans {
   /** `select … where id = ?` */
   readonly find: Plan
   /** The types of the table's columns in the database, by name: read once, and again after a failed statement. */
-  types: Promise<ColumnTypes> | undefined
+  types: Later<ColumnTypes> | undefined
   readonly #dialect: Dialect
   readonly #kept = new Kept<Plan>(mostPlans)
 

@@ -2,8 +2,8 @@
  * Writes many rows with one statement each, if no row must be checked alone. If such a statement is refused, the rows
  * are written one by one, which tells the row of an error. Source: decisions, Second storey: records, Many.
  */
-import { isThenable } from '../../core/later.js'
-import { EngineFault } from '../../engines/contract/engine.js'
+import { type Later, after, isThenable, promise, settle } from '../../core/later.js'
+import { EngineFault, type Row } from '../../engines/contract/engine.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/key.js'
 import type { Column } from '../../engines/contract/table.js'
@@ -12,91 +12,89 @@ import { hasWriteHooks } from '../model/write-hooks.js'
 import { namesRelations } from './read-nested.js'
 import { hasAddition } from './additions.js'
 import { arrange, type Plan } from '../../sql/write.js'
-import { readColumnTypes } from './column-types.js'
+import { readColumnTypes, type ColumnTypes } from './column-types.js'
 import { mustHold } from './delete-rows.js'
 import { toIds } from './delete-row.js'
 import { isInTransaction } from './guarded-runner.js'
 import { withShard } from './shard.js'
 import type { Source } from './source.js'
 import { toUnavailable } from './write-faults.js'
+import type { Check } from '../../fields/compile-input.js'
+import { atRow } from './insert-many.js'
 import { ofRow, type ChangedRow } from './write-each.js'
 import { readMeant } from './write-options.js'
-import { announced, type Instance } from './write-row.js'
+import { announced } from './write-row.js'
 import { valuesToInsert, valuesToUpdate } from './write-values.js'
 
 /** The most rows of one statement. */
 const mostRows = 5000
 
-/** @returns the records in order; `undefined` if they must be written one by one */
-export async function createTogether(
-  table: Table,
+/** Writes rows one by one, or says that it must be done: called where one statement for all will not do. */
+type OneByOne<E> = () => Later<E>
+
+/** @returns the records in order */
+export function createTogether<T extends object, E>(
+  table: Table<T>,
   source: Source,
   rows: readonly object[],
-): Promise<Instance[] | undefined> {
-  const { context } = source
-  if (!Array.isArray(rows) || rows.length < 2 || rows.length > mostRows) return undefined
-  if (hasWriteHooks(table) || context.dialect.lists === undefined) return undefined
-  const codec = context.codecOf(table)
-  const { create } = context.checksOf(table)
-  const written: unknown[][] = []
-  let alike: readonly Column[] | undefined
-  if (rows.some((row) => namesRelations(table, row))) return undefined
-  for (const [index, row] of rows.entries()) {
-    const checking = ofRow(index, () => create(withShard(table, row)))
-    const record = isThenable(checking) ? await checking : checking
-    if (table.version !== undefined) record[table.version.property] = 1
-    const { columns, values } = valuesToInsert(table, codec, record)
-    alike ??= columns
-    if (columns.length !== alike.length) return undefined
-    written.push(values)
-  }
-  const columns = alike ?? []
-  if (columns.length === 0) return undefined
-  return together(table, source, async (here) => {
-    const types = await typesOf(table, here, columns)
-    const plan = here.context.plansOf(table).insert(columns, types, 'row')
-    const records = await runLists(table, here, { plan, rows: written, count: columns.length })
-    const place = columns.indexOf(table.key)
-    const ordered = place < 0 ? records : inOrder(table, records, written, place)
-    tell(table, here, 'created', ordered)
-    return ordered
+  oneByOne: OneByOne<E>,
+): Later<T[] | E> {
+  return after(readRows(table, source, rows), (lists): Later<T[] | E> => {
+    if (lists === undefined) return oneByOne()
+    const { columns, written } = lists
+    const run = (here: Source): Later<T[]> =>
+      after(typesOf(table, here, columns), (types) => {
+        const plan = here.context.plansOf(table).insert(columns, types, 'row')
+        return after(runLists(here, plan, lists), (found) => {
+          const records = found.map(readerOf(table, here))
+          const place = columns.indexOf(table.key)
+          const ordered = place < 0 ? records : inOrder(table, records, written, place)
+          tell(table, here, 'created', ordered)
+          return ordered
+        })
+      })
+    return together(table, source, run, oneByOne)
   })
 }
 
 /** @returns as `createTogether`. @throws {HttpError} 404 if one of them does not exist */
-export async function changeTogether(
-  table: Table,
+export function changeTogether<T extends object, E>(
+  table: Table<T>,
   source: Source,
   rows: readonly ChangedRow[],
-): Promise<Instance[] | undefined> {
-  const changes = await readChanges(table, source, rows)
-  if (changes === undefined) return undefined
-  const { columns, written } = changes
-  return together(table, source, async (here) => {
-    const types = await typesOf(table, here, [table.key, ...columns])
-    const plan = here.context.plansOf(table).updateEach(columns, types)
-    const count = columns.length + 1
-    const records = await runLists(table, here, { plan, rows: written, count, isCounted: true })
-    // None was changed: who changes them one by one says which is not there.
-    if (records.length < rows.length) return undefined
-    const ordered = inOrder(table, records, written, 0)
-    tell(table, here, 'updated', ordered)
-    return ordered
+  oneByOne: OneByOne<E>,
+): Later<T[] | E> {
+  return after(readChanges(table, source, rows), (lists): Later<T[] | E> => {
+    if (lists === undefined) return oneByOne()
+    const { columns, written } = lists
+    const run = (here: Source): Later<T[] | undefined> =>
+      after(typesOf(table, here, columns), (types) => {
+        const plan = here.context.plansOf(table).updateEach(columns.slice(1), types)
+        return after(runLists(here, plan, lists, written.length), (found) => {
+          // None was changed: who changes them one by one says which is not there.
+          if (found.length < written.length) return undefined
+          const ordered = inOrder(table, found.map(readerOf(table, here)), written, 0)
+          tell(table, here, 'updated', ordered)
+          return ordered
+        })
+      })
+    return together(table, source, run, oneByOne)
   })
 }
 
-/** @returns how many existed; `undefined` if they must be deleted one by one */
-export async function deleteTogether(
+/** @returns how many existed */
+export function deleteTogether<E>(
   table: Table,
   source: Source,
   ids: readonly Id[],
-): Promise<number | undefined> {
-  if (!Array.isArray(ids) || ids.length < 2 || table.shard !== undefined) return undefined
+  oneByOne: OneByOne<E>,
+): Later<number | E> {
   const { context } = source
-  if (mustHold(table, context)) return undefined
+  if (!Array.isArray(ids) || ids.length < 2 || table.shard !== undefined) return oneByOne()
+  if (mustHold(table, context)) return oneByOne()
   const codec = context.codecOf(table)
   const keys = new Set(ids.map((id) => toKey(codec, id)).filter((key) => key !== undefined))
-  return together(table, source, async (here) => {
+  const run = async (here: Source): Promise<number | undefined> => {
     // Listeners must know what else was deleted.
     if (await here.feed.isFollowed(here.runner())) return undefined
     const list = context.dialect.encodeList(table.key, [...keys])
@@ -105,21 +103,63 @@ export async function deleteTogether(
     const gone = await here.runner().run(plan.statement, arrange(plan, [...moment, list]), 'rows')
     if (gone.length > 0) here.changed({ event: 'deleted', table, ids: toIds(table, gone) })
     return gone.length
-  })
+  }
+  return together(table, source, run, oneByOne)
 }
 
-interface Changes {
+/** What one statement writes. */
+interface Lists {
   readonly columns: readonly Column[]
-  /** For each row the key, then the values of the columns. */
-  readonly written: readonly unknown[][]
+  /** Each row's values of the columns. */
+  readonly written: readonly (readonly unknown[])[]
 }
 
-/** @returns `undefined` if the rows have different fields, or one must be read first */
-async function readChanges(
+/** Gives each row in turn to `read`, and waits where that waits. @returns false once `read` does */
+function inTurn<R>(
+  rows: readonly R[],
+  read: (row: R, index: number) => Later<boolean>,
+  from = 0,
+): Later<boolean> {
+  for (let index = from; index < rows.length; index++) {
+    const goesOn = read(rows[index] as R, index)
+    if (isThenable(goesOn)) return goesOn.then((does) => does && inTurn(rows, read, index + 1))
+    if (!goesOn) return false
+  }
+  return true
+}
+
+/** @returns `undefined` if the rows have different fields, or must be written one by one */
+function readRows(
+  table: Table,
+  { context }: Source,
+  rows: readonly object[],
+): Later<Lists | undefined> {
+  if (!Array.isArray(rows) || rows.length < 2 || rows.length > mostRows) return undefined
+  if (hasWriteHooks(table) || context.dialect.lists === undefined) return undefined
+  if (rows.some((row) => namesRelations(table, row))) return undefined
+  const codec = context.codecOf(table)
+  const { create } = context.checksOf(table)
+  const written: unknown[][] = []
+  let alike: readonly Column[] | undefined
+  const read = (row: object, index: number): Later<boolean> =>
+    after(checkRow(create, withShard(table, row), index), (record) => {
+      if (table.version !== undefined) record[table.version.property] = 1
+      const { columns, values } = valuesToInsert(table, codec, record)
+      alike ??= columns
+      written.push(values)
+      return columns.length === alike.length && columns.length > 0
+    })
+  return after(inTurn(rows, read), (isAlike) =>
+    isAlike && alike !== undefined ? { columns: alike, written } : undefined,
+  )
+}
+
+/** @returns lists whose first column is the key; `undefined` if the rows have different fields, or one must be read first */
+function readChanges(
   table: Table,
   { context }: Source,
   rows: readonly ChangedRow[],
-): Promise<Changes | undefined> {
+): Later<Lists | undefined> {
   if (!Array.isArray(rows) || rows.length < 2 || rows.length > mostRows) return undefined
   const checks = context.checksOf(table)
   if (hasWriteHooks(table) || checks.row !== undefined) return undefined
@@ -130,46 +170,65 @@ async function readChanges(
   const written: unknown[][] = []
   const seen = new Set<unknown>()
   let alike: readonly Column[] | undefined
-  for (const [index, row] of (rows as readonly ChangedRow[]).entries()) {
+  const read = (row: ChangedRow, index: number): Later<boolean> => {
     const key = toKey(codec, row[table.key.property])
-    if (key === undefined || seen.has(key) || namesRelations(table, row)) return undefined
+    if (key === undefined || seen.has(key) || namesRelations(table, row)) return false
     seen.add(key)
     const { values: given, expected } = readMeant(table, codec, key, row)
-    if (expected !== undefined || hasAddition(table, given)) return undefined
-    const checking = ofRow(index, () => checks.update(given))
-    const record = isThenable(checking) ? await checking : checking
-    const { columns, values } = valuesToUpdate(table, codec, record, context)
-    alike ??= columns
-    if (columns.length === 0 || !isAlike(columns, alike)) return undefined
-    written.push([key, ...values])
+    if (expected !== undefined || hasAddition(table, given)) return false
+    return after(checkRow(checks.update, given, index), (record) => {
+      const { columns, values } = valuesToUpdate(table, codec, record, context, [key])
+      alike ??= columns
+      written.push(values)
+      return columns.length > 0 && areSame(columns, alike)
+    })
   }
-  return alike === undefined ? undefined : { columns: alike, written }
+  return after(inTurn(rows as readonly ChangedRow[], read), (isAlike) =>
+    isAlike && alike !== undefined ? { columns: [table.key, ...alike], written } : undefined,
+  )
 }
 
-function isAlike(columns: readonly Column[], others: readonly Column[]): boolean {
-  return columns.length === others.length && columns.every((one, place) => one === others[place])
+/** Adds the row's number to what does not fit. */
+function checkRow<R>(check: Check<R>, row: object, index: number): Later<R> {
+  try {
+    const checking = check(row)
+    return isThenable(checking) ? ofRow(index, () => checking) : checking
+  } catch (error) {
+    throw atRow(error, index)
+  }
+}
+
+function areSame(columns: readonly Column[], others: readonly Column[]): boolean {
+  if (columns.length !== others.length) return false
+  for (let place = 0; place < columns.length; place++)
+    if (columns[place] !== others[place]) return false
+  return true
 }
 
 /**
  * Runs a statement for many rows in a part of the transaction that can be rolled back.
  *
- * @returns `undefined` where it was refused
+ * @param work gives `undefined` where the rows must be written one by one
  */
-async function together<R>(
+function together<R, E>(
   table: Table,
   source: Source,
-  work: (here: Source) => Promise<R | undefined>,
-): Promise<R | undefined> {
-  const plans = source.context.plansOf(table)
+  work: (here: Source) => Later<R | undefined>,
+  oneByOne: OneByOne<E>,
+): Later<R | E> {
   const isPart = isInTransaction(source.runner())
-  try {
-    if (isPart) return await source.atomically(work)
-    return await announced<R | undefined>(table, source, work)
-  } catch (error) {
-    if (!isRefused(error, isPart)) throw toUnavailable(error)
-    plans.types = undefined
-    return undefined
-  }
+  return settle<R | undefined, R | E>(
+    () =>
+      isPart
+        ? source.atomically((part) => promise(() => work(part)))
+        : announced<R | undefined>(table, source, work),
+    (done) => done ?? oneByOne(),
+    (error) => {
+      if (!isRefused(error, isPart)) throw toUnavailable(error)
+      source.context.plansOf(table).types = undefined
+      return oneByOne()
+    },
+  )
 }
 
 /** Faults caused by a single row, by a changed column type, or by others for whom single writes would wait. */
@@ -178,55 +237,65 @@ function isRefused(error: unknown, isPart: boolean): boolean {
   return error.kind !== 'conflict' || !isPart
 }
 
-async function typesOf(
-  table: Table,
-  here: Source,
-  columns: readonly Column[],
-): Promise<readonly string[]> {
+/** The columns' types in the database: asked once, and again after a refused statement. */
+function typesOf(table: Table, here: Source, columns: readonly Column[]): Later<readonly string[]> {
   const plans = here.context.plansOf(table)
-  plans.types ??= readColumnTypes(table, here.runner(), here.context.dialect.lists?.types ?? '')
-  const types = await plans.types
-  return columns.map(({ name }) => types.get(name) ?? 'text')
+  plans.types ??= askTypes(table, here)
+  return after(plans.types, (types) => columns.map(({ name }) => types.get(name) ?? 'text'))
 }
 
-interface Lists {
-  readonly plan: Plan
-  readonly rows: readonly unknown[][]
-  /** How many values each of them has. */
-  readonly count: number
-  /** Their number is the last value. */
-  readonly isCounted?: boolean
-}
-
-async function runLists(
-  table: Table,
-  here: Source,
-  { plan, rows, count, isCounted = false }: Lists,
-): Promise<Instance[]> {
+/** What could not be asked is asked again by the next. */
+function askTypes(table: Table, here: Source): Promise<ColumnTypes> {
+  const plans = here.context.plansOf(table)
   const { lists } = here.context.dialect
-  const values = Array.from({ length: count }, (_, place) => lists?.write(rows, place))
-  if (isCounted) values.push(rows.length)
-  const found = await here.runner().run(plan.statement, arrange(plan, values), 'rows')
-  const { readRow } = here.context.codecOf(table)
-  return found.map((row) => readRow(row) as Instance)
+  const asked = readColumnTypes(table, here.runner(), lists?.types ?? '')
+  const keep = (types: ColumnTypes | undefined): void => {
+    if (plans.types === asked) plans.types = types
+  }
+  asked.then(keep, () => {
+    keep(undefined)
+  })
+  return asked
+}
+
+/** @param count their number, where the statement asks for it */
+function runLists(
+  here: Source,
+  plan: Plan,
+  { columns, written }: Lists,
+  count?: number,
+): Later<readonly Row[]> {
+  const { lists } = here.context.dialect
+  const values: unknown[] = columns.map((_, place) => lists?.write(written, place))
+  if (count !== undefined) values.push(count)
+  return here.runner().run(plan.statement, arrange(plan, values), 'rows')
+}
+
+function readerOf<T extends object>(table: Table<T>, { context }: Source): (row: Row) => T {
+  return context.codecOf(table).readRow as (row: Row) => T
 }
 
 /** The records in the order of the rows with their keys at a place; undefined where a record is missing. */
-function inOrder(
-  { key }: Table,
-  records: readonly Instance[],
-  rows: readonly unknown[][],
+function inOrder<T extends object>(
+  { key }: Table<T>,
+  records: readonly T[],
+  rows: Lists['written'],
   place: number,
-): Instance[] {
-  const byKey = new Map(records.map((record) => [String(record[key.property]), record]))
-  return rows.map((row) => byKey.get(String(row[place])) as Instance)
+): T[] {
+  const name = key.property as keyof T
+  const isOrdered = (record: T, index: number): boolean =>
+    String(record[name]) === String(rows[index]?.[place])
+  if (records.length === rows.length && records.every(isOrdered)) return records as T[]
+  const byKey = new Map(records.map((record) => [String(record[name]), record]))
+  return rows.map((row) => byKey.get(String(row[place])) as T)
 }
 
-function tell(
-  table: Table,
+function tell<T extends object>(
+  table: Table<T>,
   here: Source,
   event: 'created' | 'updated',
-  records: readonly Instance[],
+  records: readonly T[],
 ): void {
-  here.changed({ event, table, ids: records.map((record) => record[table.key.property] as Id) })
+  const name = table.key.property as keyof T
+  here.changed({ event, table, ids: records.map((record) => record[name] as Id) })
 }

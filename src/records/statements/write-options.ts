@@ -9,6 +9,7 @@ import type { TableCodec } from '../model/codec.js'
 import { toKey } from '../model/key.js'
 import type { Table } from '../model/table.js'
 import type { RowChange } from './change-row.js'
+import type { Instance } from './write-row.js'
 import { refuseUnknownOptions } from '../../errors/refuse-options.js'
 
 export interface DeleteOptions {
@@ -79,19 +80,32 @@ export function readMeant(
   id: unknown,
   values: object,
 ): Pick<RowChange, 'values' | 'expected'> {
-  const given = values as Record<string, unknown>
+  const given = values as Instance
   // Values that are not an object are refused later.
   const isObject = isPlain(values)
   const hasVersion = isObject && version !== undefined && version.property in given
   if (!isObject || !(key.property in given || hasVersion)) return { values }
-  const { [key.property]: own, ...rest } = given
+  const own = given[key.property]
   if (own !== undefined && toKey(codec, own) !== id)
     throw invalid(key.property, 'readOnly', 'cannot be changed')
-  if (!hasVersion) return { values: rest }
-  const { [version.property]: meant, ...others } = rest
+  const others = without(given, key.property, version?.property)
+  if (!hasVersion) return { values: others }
+  const meant = given[version.property]
   if (meant === undefined) return { values: others }
   if (!Number.isSafeInteger(meant)) throw invalid(version.property, 'type', 'must be an integer')
   return { values: others, expected: [meant as number] }
+}
+
+/** A copy without two of its properties. A loop, because taking the rest of an object costs several times as much. */
+function without(values: Instance, one: string, other: string | undefined): Instance {
+  const rest: Instance = {}
+  for (const name of Object.keys(values)) {
+    if (name === one || name === other) continue
+    // As a value it would become the prototype, and nobody would refuse it.
+    if (name === '__proto__') Object.defineProperty(rest, name, { value: 0, enumerable: true })
+    else rest[name] = values[name]
+  }
+  return rest
 }
 
 /** The version that the values name takes precedence over that of the options. */

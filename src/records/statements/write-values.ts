@@ -27,17 +27,21 @@ export function valuesToInsert(
   return { columns: columns.filter((column) => column !== key), values }
 }
 
-/** The given values, with the time of the change. Empty if no values are given. */
+/**
+ * The given values, with the time of the change. No columns if no values are given.
+ *
+ * @param values to which they are added
+ */
 export function valuesToUpdate(
   table: Table,
   codec: TableCodec,
   record: Readonly<Record<string, unknown>>,
   clock: Pick<RecordsContext, 'now'>,
+  values: unknown[] = [],
 ): WriteValues {
   const { updatedAt } = table
   refuseNoKeys(table, codec, record)
   const columns: Column[] = []
-  const values: unknown[] = []
   for (const { column, encode } of codec.columns) {
     const value = record[column.property]
     if (value === undefined) continue
