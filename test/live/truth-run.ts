@@ -1,0 +1,48 @@
+/**
+ * The long run of `truth.test.ts`: 200 live queries, 10,000 writes from three processes, on SQLite and PostgreSQL.
+ * `npm run live-truth [-- <queries> <writes> <seed>]` exits with 1 where one of them is not true.
+ */
+import { spawn } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { startPostgres } from '../records/postgres-server.js'
+import { findUntruths } from './truth.js'
+
+const [queries = 200, writes = 10_000, seed = 20261123] = process.argv.slice(2).map(Number)
+const folder = await mkdtemp(join(tmpdir(), 'live-truth-'))
+const server = await startPostgres()
+let isTrue = true
+for (const [name, url] of [
+  ['SQLite', `sqlite:${join(folder, 'truth.db')}`],
+  ['PostgreSQL', await server.createDatabase()],
+] as const) {
+  const began = performance.now()
+  const elsewhere = (share: number, own: number): Promise<number> => writeElsewhere(url, share, own)
+  const verdict = await findUntruths({ url, queries, writes, seed, patience: 60_000, elsewhere })
+  const seconds = Math.round((performance.now() - began) / 1000)
+  console.log(
+    `${name}: ${queries} live queries, ${verdict.stored} of ${writes} writes stored, ${verdict.messages} messages, ${verdict.faults.length} untrue, ${seconds} s`,
+  )
+  for (const fault of verdict.faults.slice(0, 10)) console.log(`  ${fault.slice(0, 2000)}`)
+  if (verdict.faults.length > 0) isTrue = false
+}
+await server.close()
+await rm(folder, { recursive: true })
+process.exitCode = isTrue ? 0 : 1
+
+function writeElsewhere(url: string, count: number, own: number): Promise<number> {
+  const program = join(import.meta.dirname, 'truth-writer.ts')
+  const args = ['--import', 'tsx', program, url, String(count), String(own)]
+  const env = { ...process.env, TSX_TSCONFIG_PATH: join(import.meta.dirname, '../tsconfig.json') }
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'], env })
+  return new Promise((resolve, reject) => {
+    let text = ''
+    child.stdout.setEncoding('utf8').on('data', (part: string) => (text += part))
+    child.on('error', reject)
+    child.on('close', (code) => {
+      if (code === 0) resolve(Number(text))
+      else reject(new Error(`A writer ended with ${code}.`))
+    })
+  })
+}

@@ -1,0 +1,205 @@
+/**
+ * A small world for live answers: tickets of organisations, whose members see them, and random writes to it, by every way to
+ * write. What a ticket says tells who must not see it at that moment: `not for 3` stands in tickets of an organisation only
+ * while user 3 is no member of it, and `private` only while a ticket is not open to everybody.
+ */
+import { sql } from 'kysely'
+import {
+  BelongsTo,
+  Controller,
+  Database,
+  Field,
+  Get,
+  HasMany,
+  Live,
+  Module,
+  Record as Table,
+  type Claims,
+  type Rel,
+} from '../../src/index.js'
+
+@Table()
+export class Org {
+  @Field('id') id!: number
+  @Field('text') name!: string
+  @HasMany(() => Member) members!: Rel<Member[]>
+}
+
+@Table()
+export class Member {
+  @Field('id') id!: number
+  @Field('integer') who!: number
+  @Field('integer') orgId!: number
+  @BelongsTo(() => Org) org!: Rel<Org>
+}
+
+@Table<Ticket>({
+  rows: (user) =>
+    user === null ? { isOpen: true } : { org: { members: { who: Number(user.sub) } } },
+})
+export class Ticket {
+  @Field('id') id!: number
+  @Field('text') title!: string
+  @Field('text', { default: 'new' }) status!: string
+  @Field('boolean', { default: false }) isOpen!: boolean
+  @Field('integer') orgId!: number
+  @BelongsTo(() => Org) org!: Rel<Org>
+  @HasMany(() => Comment) comments!: Rel<Comment[]>
+}
+
+@Table()
+export class Comment {
+  @Field('id') id!: number
+  @Field('text') text!: string
+  @Field('integer') ticketId!: number
+  @BelongsTo(() => Ticket, { onDelete: 'cascade' }) ticket!: Rel<Ticket>
+}
+
+export const truthRecords = [Org, Member, Ticket, Comment]
+export const orgs = [1, 2, 3]
+export const users = [1, 2, 3, 4]
+const statuses = ['new', 'open', 'done']
+
+@Controller('/tickets', { crud: () => Ticket, only: ['list', 'find'] })
+class TicketController {}
+
+@Controller('/figures')
+class FigureController {
+  static inject = [Database]
+  constructor(private readonly database: Database) {}
+
+  @Get('/<status>', { args: ['status'] })
+  @Live
+  async ofStatus(status: string) {
+    const tickets = this.database.records(Ticket)
+    const newest = await tickets.list({ where: { status }, orderBy: { id: 'desc' }, limit: 3 })
+    return { count: await tickets.count({ status }), newest: newest.map(({ id }) => id) }
+  }
+
+  @Get('/mine', { args: ['user'] })
+  @Live
+  async mine(user: Claims | null) {
+    const who = Number(user?.sub ?? 0)
+    return this.database.records(Member).list({ where: { who }, orderBy: { id: 'asc' } })
+  }
+}
+
+@Module({ records: truthRecords, controllers: [TicketController, FigureController] })
+export class TruthModule {}
+
+/** Random numbers that are the same for the same seed. Source: mulberry32. */
+export function randomOf(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
+
+export async function fillWorld(database: Database): Promise<void> {
+  for (const id of orgs) {
+    await database.records(Org).create({ name: `org ${id}` })
+    for (let count = 0; count < 5; count++)
+      await database.records(Ticket).create({ title: `ticket ${count}`, orgId: id } as never)
+  }
+  for (const who of users)
+    await database.records(Member).create({ who, orgId: who % 3 || 3 })
+}
+
+/** Writes as often as that. @returns how many of the writes were stored */
+export async function writeRandomly(
+  database: Database,
+  count: number,
+  random: () => number,
+): Promise<number> {
+  let done = 0
+  for (let index = 0; index < count; index++) {
+    try {
+      await writeOnce(database, random, index)
+      done++
+    } catch {
+      // Rolled back, in conflict with another writer, or of a row that is gone.
+    }
+  }
+  return done
+}
+
+async function writeOnce(database: Database, random: () => number, index: number): Promise<void> {
+  const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T
+  const tickets = database.records(Ticket)
+  const orgId = pick(orgs)
+  const anyId = async (): Promise<number> => {
+    const found = await tickets.list({ limit: 40, orderBy: { id: 'desc' } })
+    return pick(found).id
+  }
+  const kind = Math.floor(random() * 13)
+  if (kind <= 1)
+    await tickets.create({ title: `t${index}`, status: pick(statuses), orgId } as never)
+  else if (kind === 2) await tickets.update(await anyId(), { title: `u${index}` })
+  else if (kind === 3) await tickets.update(await anyId(), { status: pick(statuses) })
+  else if (kind === 4) await toggleOpen(database, await anyId())
+  else if (kind === 5) await tickets.delete(await anyId())
+  else if (kind === 6)
+    await tickets.updateWhere({ status: pick(statuses), orgId } as never, {
+      status: pick(statuses),
+    })
+  else if (kind === 7)
+    await database.kysely
+      .updateTable('ticket')
+      .set({ status: pick(statuses) })
+      .where('id', '=', await anyId())
+      .execute()
+  else if (kind === 8)
+    await sql`update ticket set title = ${`h${index}`} where id = ${await anyId()}`.execute(
+      database.kysely,
+    )
+  else if (kind === 9)
+    await database.records(Comment).create({ text: `c${index}`, ticketId: await anyId() })
+  else if (kind === 10)
+    await database.transaction(async (tx) => {
+      await tx.records(Ticket).create({ title: `never ${index}`, orgId } as never)
+      await tx.kysely
+        .updateTable('ticket')
+        .set({ title: `never ${index}` })
+        .execute()
+      throw new Error('taken back')
+    })
+  else await changeMember(database, pick(users), orgId)
+}
+
+/** It says that it is private only while it is not open. */
+async function toggleOpen(database: Database, id: number): Promise<void> {
+  await database.transaction(async (tx) => {
+    const found = await tx.records(Ticket).find(id, { lock: true })
+    if (found === null) return
+    const isOpen = !found.isOpen
+    await tx.records(Ticket).update(id, { isOpen, title: isOpen ? 'opened' : 'private' })
+  })
+}
+
+/**
+ * A member leaves, and then the tickets say what is not for it; or comes, and before that they say it no more. Two who
+ * change the same organisation go one after the other.
+ */
+async function changeMember(database: Database, who: number, orgId: number): Promise<void> {
+  const mark = ` not for ${who}.`
+  const where = { orgId } as never
+  await database.transaction(async (tx) => {
+    await tx.records(Org).find(orgId, { lock: true })
+    const members = tx.records(Member)
+    const [member] = await members.list({ where: { who, orgId } as never, limit: 1 })
+    const all = await tx.records(Ticket).list({ where, limit: 1000 })
+    if (member === undefined) {
+      for (const { id, title } of all)
+        if (title.includes(mark))
+          await tx.records(Ticket).update(id, { title: title.replaceAll(mark, '') })
+      await members.create({ who, orgId })
+      return
+    }
+    await members.delete(member.id)
+    for (const { id, title } of all.slice(-6))
+      await tx.records(Ticket).update(id, { title: title + mark })
+  })
+}

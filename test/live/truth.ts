@@ -1,0 +1,206 @@
+/**
+ * Whether live answers are true: listeners with rights by all doors, random writes by several writers, and at the end each
+ * listener holds exactly what a fresh question answers; and no message showed a row as its caller could not see it.
+ */
+import { Auth, bootstrap, connect, Database, type Application } from '../../src/index.js'
+import { applyRows, openLive, type LiveClient, type Message, type Row } from './live-client.js'
+import {
+  fillWorld,
+  orgs,
+  randomOf,
+  truthRecords,
+  TruthModule,
+  users,
+  writeRandomly,
+} from './truth-world.js'
+
+export interface TruthOptions {
+  readonly url: string
+  readonly queries: number
+  readonly writes: number
+  readonly seed: number
+  /** Writes in other processes, each its share; default: on connections of their own in this one. */
+  readonly elsewhere?: (share: number, seed: number) => Promise<number>
+  /** Milliseconds in which all have to be true after the last write. */
+  readonly patience: number
+}
+
+export interface Verdict {
+  readonly stored: number
+  readonly messages: number
+  /** What is wrong; empty. */
+  readonly faults: readonly string[]
+}
+
+interface Held {
+  readonly path: string
+  readonly query: string | undefined
+  readonly who: number | undefined
+  readonly token: string | undefined
+  readonly client: LiveClient
+}
+
+export async function findUntruths(options: TruthOptions): Promise<Verdict> {
+  const { url, queries, writes, seed, patience } = options
+  const app = await bootstrap(TruthModule, {
+    port: 0,
+    host: '127.0.0.1',
+    logger: false,
+    docs: false,
+    database: url,
+    limits: { streams: Infinity, streamsByAddress: Infinity },
+    live: { answers: Infinity, byCaller: Infinity },
+    env: { APP_API_KEY: 'k'.repeat(32) },
+  })
+  const others = [
+    await connect(url, { records: truthRecords }),
+    await connect(url, { records: truthRecords }),
+  ]
+  const random = randomOf(seed)
+  const held: Held[] = []
+  try {
+    const database = app.get(Database)
+    await database.sync()
+    await fillWorld(database)
+    const tokens = await Promise.all(
+      users.map((sub) => app.get(Auth).getToken({ sub: String(sub) })),
+    )
+    for (let index = 0; index < queries; index++) {
+      const who = random() < 0.25 ? undefined : users[Math.floor(random() * users.length)]
+      held.push(
+        await openOne(app, { who, token: who === undefined ? undefined : tokens[who - 1] }, random),
+      )
+    }
+    const share = Math.ceil(writes / 3)
+    const { elsewhere } = options
+    const stored = await Promise.all([
+      writeRandomly(database, share, random),
+      ...others.map((other, index) =>
+        elsewhere === undefined
+          ? writeRandomly(other, share, randomOf(seed + index + 1))
+          : elsewhere(share, seed + index + 1),
+      ),
+    ])
+    const faults = await settle(app, held, patience)
+    for (const one of held) faults.push(...momentsOf(one))
+    const messages = held.reduce((sum, { client }) => sum + client.events.length, 0)
+    return { stored: stored.reduce((sum, one) => sum + one, 0), messages, faults }
+  } finally {
+    for (const { client } of held) client.leave()
+    for (const other of others) await other.close()
+    await app.close()
+  }
+}
+
+type Random = () => number
+
+async function openOne(
+  app: Application,
+  caller: Pick<Held, 'who' | 'token'>,
+  random: Random,
+): Promise<Held> {
+  const pick = <T>(values: readonly T[]): T => values[Math.floor(random() * values.length)] as T
+  const status = pick(['new', 'open', 'done'])
+  const order = pick(['id', '-id', 'title', '-status', 'status,-id'])
+  const limit = pick([3, 7, 20, 100])
+  const org = pick(orgs)
+  const paths = [
+    `/tickets?status.eq=${status}&orderBy=${order}&limit=${limit}`,
+    `/tickets?orgId=${org}&orderBy=${order}&limit=${limit}`,
+    `/tickets?orderBy=${order}&limit=${limit}&fields=id,title,isOpen`,
+    `/tickets?with=comments&orderBy=-id&limit=5`,
+    `/figures/${status}`,
+    '/figures/mine',
+  ]
+  const documents = [
+    `query @live { tickets(where: { status: { eq: "${status}" } }, limit: ${limit}) { id title status comments(limit: 3) { id text } } }`,
+    `query @live { tickets(where: { orgId: { eq: ${org} } }, orderBy: { id: desc }, limit: ${limit}) { id title org { name } } }`,
+    `query @live(whole: true) { tickets(limit: ${limit}) { id title } comments(limit: 5, orderBy: { id: desc }) { id text } }`,
+    `query @live { a: tickets(limit: 4, orderBy: { id: desc }) { ...T } comments(limit: 4) { id ticket { id title } } } fragment T on Ticket { id title isOpen }`,
+  ]
+  const isGraphql = random() < 0.5
+  const query = isGraphql ? pick(documents) : undefined
+  const path = isGraphql ? '/graphql' : pick(paths)
+  const asked = query === undefined ? {} : { query }
+  const client = await openLive(`${app.url}${path}`, { token: caller.token, ...asked })
+  return { ...caller, path, query, client }
+}
+
+/** Waits until all hold what is true. @returns those who do not */
+async function settle(
+  app: Application,
+  held: readonly Held[],
+  patience: number,
+): Promise<string[]> {
+  const end = performance.now() + patience
+  let wrong = [...held]
+  for (;;) {
+    const still: Held[] = []
+    for (const one of wrong) if ((await fresh(app, one)) !== holdOf(one)) still.push(one)
+    wrong = still
+    if (wrong.length === 0 || performance.now() > end) break
+    await new Promise((resolve) => setTimeout(resolve, 150))
+  }
+  return Promise.all(
+    wrong.map(
+      async (one) => `${nameOf(one)} holds ${holdOf(one)} in place of ${await fresh(app, one)}`,
+    ),
+  )
+}
+
+async function fresh(app: Application, { path, query, token }: Held): Promise<string> {
+  const headers = new Headers({ accept: 'application/json' })
+  if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
+  if (query !== undefined) headers.set('content-type', 'application/json')
+  const asked = query === undefined ? {} : { method: 'POST', body: JSON.stringify({ query }) }
+  const response = await fetch(`${app.url}${path}`, { headers, ...asked })
+  const body = (await response.json()) as { data?: unknown }
+  return JSON.stringify(query === undefined ? body : body.data)
+}
+
+/** What a client holds that follows what it was told. */
+function holdOf({ client, query }: Held): string {
+  let data: unknown
+  let version = 0
+  for (const { event, data: text } of client.events) {
+    if (event !== 'live' && event !== 'next') return `${event} ${text}`
+    const message = JSON.parse(text) as Message & Payload
+    const live = query === undefined ? message : message.extensions?.live
+    if (live?.version !== version + 1 && message.data === undefined)
+      return `version ${live?.version} after ${version}`
+    version = live?.version ?? 0
+    if (message.data !== undefined) data = message.data
+    else if (query === undefined) data = applyRows(data as readonly Row[], message)
+    else data = applyFields(data as Record<string, readonly Row[]>, message)
+  }
+  return JSON.stringify(data)
+}
+
+interface Payload {
+  readonly extensions?: {
+    readonly live?: { readonly version: number; readonly changes?: Record<string, Message> }
+  }
+}
+
+function applyFields(
+  data: Readonly<Record<string, readonly Row[]>>,
+  { extensions }: Payload,
+): Record<string, readonly Row[]> {
+  const next = { ...data }
+  for (const [field, changes] of Object.entries(extensions?.live?.changes ?? {}))
+    next[field] = applyRows(next[field] ?? [], changes)
+  return next
+}
+
+/** What was shown that was not to be seen at that moment. */
+function momentsOf(one: Held): string[] {
+  const forbidden = one.who === undefined ? 'private' : `not for ${one.who}.`
+  // A comment and what counts rows show no ticket to be hidden.
+  return one.client.events
+    .filter(({ data }) => data.includes(forbidden) && !one.path.startsWith('/figures'))
+    .map(({ data }) => `${nameOf(one)} was shown ${data.slice(0, 400)}`)
+}
+
+function nameOf({ who, path, query }: Held): string {
+  return `${who === undefined ? 'nobody' : `user ${who}`} at ${query ?? path}`
+}
