@@ -7,7 +7,6 @@ import { HttpError } from '../errors/http-error.js'
 import { noteReads, ReadsByDatabase } from '../records/table-reads.js'
 import type { LiveAnswers, LiveQuestion } from './live-answers.js'
 import type { LiveListener, LiveMessage } from './live-listener.js'
-import type { RowWrite } from './watched-tables.js'
 
 /** Of this process: versions of an earlier one, or of another, do not follow. */
 const serverLife = randomBytes(6).toString('base64url')
@@ -72,15 +71,16 @@ export class LiveAnswer {
     if (this.#listeners.size + this.#newcomers.length === 0) this.#end()
   }
 
-  /** Something was written that it has read. @param write the rows, where they are known */
-  changed(write?: RowWrite): void {
-    if (this.#isOver || (write !== undefined && !this.#concerns(write))) return
-    this.#isDue = true
-    this.#plan(this.#failures > 0 ? this.#pause() : this.#gap())
+  /** It is not known yet what it reads this time. */
+  get isRunning(): boolean {
+    return this.#isRunning
   }
 
-  #concerns(_write: RowWrite): boolean {
-    return true
+  /** Something was written that it has read. */
+  changed(): void {
+    if (this.#isOver) return
+    this.#isDue = true
+    this.#plan(this.#failures > 0 ? this.#pause() : this.#gap())
   }
 
   #end(): void {

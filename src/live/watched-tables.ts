@@ -4,14 +4,16 @@
  */
 import type { Log } from '../core/log.js'
 import { anyTable } from '../engines/contract/statement.js'
-import type { RowChanges } from '../records/changes/changes.js'
+import type { PastRow, RowChanges } from '../records/changes/changes.js'
 import type { Database } from '../records/database.js'
 import type { Table } from '../records/model/table.js'
-import type { ReadsByDatabase } from '../records/table-reads.js'
+import {
+  comparable,
+  type ReadsByDatabase,
+  type RowValues,
+  type TableReads,
+} from '../records/table-reads.js'
 import type { LiveAnswer } from './live-answer.js'
-
-/** Rows of a table that were written. */
-export type RowWrite = RowChanges
 
 /** Milliseconds for which tables are followed that no answer reads any more: a client may come again. */
 const lingering = 5000
@@ -34,12 +36,12 @@ export class WatchedTables {
    */
   async follow(answer: LiveAnswer, reads: ReadsByDatabase, began: number): Promise<boolean> {
     let isNew = false
-    for (const [of, { tables }] of reads.all) {
+    for (const [of, read] of reads.all) {
       const database = of as Database
       let own = this.#databases.get(database)
       if (own === undefined)
         this.#databases.set(database, (own = new DatabaseTables(database, this.#log)))
-      if (await own.follow(answer, tables, began)) isNew = true
+      if (await own.follow(answer, read, began)) isNew = true
     }
     return isNew
   }
@@ -54,12 +56,14 @@ export class WatchedTables {
   }
 }
 
+const allMatter: TableReads['tests'] = new Map()
+
 class DatabaseTables {
   readonly #database: Database
   readonly #log: Log
   /** Answers by the names of the tables that they have read. */
   readonly #answers = new Map<string, Set<LiveAnswer>>()
-  readonly #read = new Map<LiveAnswer, ReadonlySet<string>>()
+  readonly #read = new Map<LiveAnswer, TableReads>()
   /** By the names of tables that are followed; promises of those that are about to be. */
   readonly #followed = new Map<string, Promise<readonly (() => void)[]>>()
   readonly #stopWritten: () => void
@@ -77,14 +81,16 @@ class DatabaseTables {
     })
   }
 
-  async follow(answer: LiveAnswer, reads: ReadonlySet<string>, began: number): Promise<boolean> {
+  async follow(answer: LiveAnswer, reads: TableReads, began: number): Promise<boolean> {
     clearTimeout(this.#lingers)
     this.#lingers = undefined
-    const tables = reads.has(anyTable) ? new Set([...this.#allNames(), anyTable]) : reads
-    const before = this.#read.get(answer)
+    const hasAll = reads.tables.has(anyTable)
+    const tables = hasAll ? new Set([...this.#allNames(), anyTable]) : reads.tables
+    const before = this.#read.get(answer)?.tables
     for (const table of before ?? [])
       if (!tables.has(table)) this.#answers.get(table)?.delete(answer)
-    this.#read.set(answer, new Set(tables))
+    this.#read.set(answer, { tables, tests: hasAll ? allMatter : reads.tests })
+    this.#followRows(reads)
     for (const table of tables) {
       const answers = this.#answers.get(table) ?? new Set()
       this.#answers.set(table, answers.add(answer))
@@ -107,7 +113,8 @@ class DatabaseTables {
   }
 
   unfollow(answer: LiveAnswer): void {
-    for (const table of this.#read.get(answer) ?? []) this.#answers.get(table)?.delete(answer)
+    for (const table of this.#read.get(answer)?.tables ?? [])
+      this.#answers.get(table)?.delete(answer)
     this.#read.delete(answer)
     if (this.#read.size > 0 || this.#lingers !== undefined) return
     this.#lingers = setTimeout(() => {
@@ -159,6 +166,29 @@ class DatabaseTables {
     return stops.filter((stop) => stop !== undefined)
   }
 
+  /** Asks writers for what rows held and hold, in the columns by which answers go; until they tell it, all rows matter. */
+  #followRows({ tests }: TableReads): void {
+    for (const [name, some] of tests) {
+      const wanted = new Set((some ?? []).flatMap((test) => [...test.keys()]))
+      const [table] = this.#tablesOf(name)
+      for (const column of table?.columns ?? []) {
+        const key = `${name} ${column.name}`
+        if (table === undefined || !wanted.has(column.name) || this.#followed.has(key)) continue
+        const watching = this.#database.feed.watch(table, {
+          columns: [column],
+          goesByRows: true,
+          tell: () => undefined,
+          end: () => undefined,
+        })
+        this.#followed.set(
+          key,
+          watching.then((stop) => [stop]),
+        )
+        watching.catch(() => this.#followed.delete(key))
+      }
+    }
+  }
+
   #tablesOf(name: string): Table[] {
     return [...this.#database.tables].filter(
       (table) =>
@@ -171,11 +201,14 @@ class DatabaseTables {
     return [...this.#database.tables].map(({ name }) => name.toLowerCase())
   }
 
-  #changed(name: string, table: Table, changes: RowWrite): void {
+  #changed(name: string, table: Table, changes: RowChanges): void {
     this.#movedAt.set(name, performance.now())
     const isWhole = changes.event === 'lost' || table.name.toLowerCase() !== name
-    for (const answer of this.#answers.get(name) ?? [])
-      answer.changed(isWhole ? undefined : changes)
+    for (const answer of this.#answers.get(name) ?? []) {
+      const tests = isWhole ? undefined : this.#read.get(answer)?.tests.get(name)
+      if (tests === undefined || tests === null || answer.isRunning || matters(changes, tests))
+        answer.changed()
+    }
   }
 
   #written(table: string): void {
@@ -206,4 +239,24 @@ class DatabaseTables {
       }
     }, lookEvery).unref()
   }
+}
+
+/** False where each row holds, before and after, what none of the tests lets count. */
+function matters({ event, ids, past, now }: RowChanges, tests: readonly RowValues[]): boolean {
+  return ids.some((_id, index) => {
+    const sides = [
+      ...(event === 'created' ? [] : [past?.[index]]),
+      ...(event === 'deleted' ? [] : [now?.[index]]),
+    ]
+    return sides.some((row) => row === undefined || tests.some((test) => mayPass(row, test)))
+  })
+}
+
+function mayPass(row: PastRow, test: RowValues): boolean {
+  for (const [column, wanted] of test) {
+    const value = row[column]
+    if (value === undefined) return true
+    if (value === null || comparable(value) !== wanted) return false
+  }
+  return true
 }

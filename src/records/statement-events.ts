@@ -61,7 +61,7 @@ class Teller {
     values: readonly unknown[],
     wanted: W,
   ): Later<Answers[W]> {
-    if (areReadsNoted()) noteRead(this.database, statement)
+    if (areReadsNoted()) noteRead(this.database, statement, values)
     if (!statementEvents.heard) return inner.run(statement, values, wanted)
     return this.around(statement, () => inner.run(statement, values, wanted))
   }

@@ -3,12 +3,27 @@
  * the work through its promises costs all of them, so it is done only while somebody notes.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Statement } from '../engines/contract/statement.js'
+import type { RowTest, Statement } from '../engines/contract/statement.js'
 
 /** What was read of one database. */
 export interface TableReads {
   /** Names as statements say them, in lower case; `*` where one did not say them all. */
   readonly tables: Set<string>
+  /** By table: what rows hold that matter, one for each statement; null where all of its rows may. */
+  readonly tests: Map<string, readonly RowValues[] | null>
+}
+
+/** Values that a row must hold, all of them, by the names of columns; in the form of `comparable`. */
+export type RowValues = ReadonlyMap<string, string>
+
+/** Tests of one table that are remembered: beyond it all rows matter. */
+const mostTests = 50
+
+/** The same text for the same value of an integer, a text or a boolean, as drivers and as records have it. */
+export function comparable(value: unknown): string | undefined {
+  if (typeof value === 'boolean') return value ? '1' : '0'
+  if (typeof value === 'string') return value
+  return typeof value === 'number' || typeof value === 'bigint' ? String(value) : undefined
 }
 
 /** What one piece of work reads. */
@@ -17,7 +32,8 @@ export class ReadsByDatabase {
 
   of(database: object): TableReads {
     let reads = this.all.get(database)
-    if (reads === undefined) this.all.set(database, (reads = { tables: new Set() }))
+    if (reads === undefined)
+      this.all.set(database, (reads = { tables: new Set(), tests: new Map() }))
     return reads
   }
 }
@@ -38,12 +54,32 @@ export function isNoted(): boolean {
 /** A statement is sent: the work that it belongs to, if any, reads its tables. */
 export function noteRead(
   database: object | undefined,
-  { tables }: Pick<Statement, 'tables'>,
+  statement: Pick<Statement, 'tables' | 'only'>,
+  values: readonly unknown[],
 ): void {
   const reads = storage.getStore()
   if (reads === undefined || database === undefined) return
-  const known = reads.of(database).tables
-  for (const table of tables) known.add(table.toLowerCase())
+  const { tables, tests } = reads.of(database)
+  const { only } = statement
+  for (const named of statement.tables) {
+    const table = named.toLowerCase()
+    const test = only?.table === named ? testOf(only, values) : undefined
+    const before = tables.has(table) ? tests.get(table) : []
+    tables.add(table)
+    const isKnown = test !== undefined && before !== null && before !== undefined
+    tests.set(table, isKnown && before.length < mostTests ? [...before, test] : null)
+  }
+}
+
+/** @returns undefined where a value is none that can be told by its text */
+function testOf({ columns }: RowTest, values: readonly unknown[]): RowValues | undefined {
+  const test = new Map<string, string>()
+  for (const { name, place } of columns) {
+    const value = comparable(values[place])
+    if (value === undefined) return undefined
+    test.set(name, value)
+  }
+  return test
 }
 
 /** Runs work, and notes what it reads until it is done, also where it fails. */

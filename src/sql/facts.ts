@@ -3,7 +3,7 @@
  * at at most, and with whom it may go together.
  */
 import type { Dialect } from '../engines/contract/engine.js'
-import type { Statement, StatementKind, Together } from '../engines/contract/statement.js'
+import type { RowTest, Statement, StatementKind, Together } from '../engines/contract/statement.js'
 import type { Column } from '../engines/contract/table.js'
 import { looksOf } from './bounds.js'
 import type { Condition } from './condition.js'
@@ -26,6 +26,41 @@ export function factsOf(
   const { rows: bound, by } = looksOf(tree, dialect, placeOf)
   const together = togetherOf(tree)
   return { table: tableOf(tree), kind: 'select', mayWait, together, bound, by }
+}
+
+/**
+ * What rows of the table that is asked for must hold to matter to the answer, as far as it says so by equality. Rows that do not,
+ * before and after they are written, change nothing of it.
+ *
+ * @param isNamedOnce no other part of the statement names the table
+ */
+export function rowTestOf(
+  tree: Question | Change,
+  placeOf: (slot: number) => number,
+  isNamedOnce: (table: string) => boolean,
+): RowTest | undefined {
+  if ('change' in tree || !('rows' in tree) || tree.ask === 'behind') return undefined
+  const { table, where } = tree.rows
+  if (where === undefined || !isNamedOnce(table.name)) return undefined
+  const columns = equalitiesIn(where).map(({ column, slot }) => ({
+    name: column.name,
+    place: placeOf(slot),
+  }))
+  return columns.length === 0 ? undefined : { table: table.name, columns }
+}
+
+type Equality = Extract<Condition, { kind: 'compare' }>
+
+/** Those that every row must pass, of values that are the same only where their texts are. */
+function equalitiesIn(condition: Condition): readonly Equality[] {
+  if (condition.kind === 'all') return condition.parts.flatMap(equalitiesIn)
+  const isEqual =
+    condition.kind === 'compare' &&
+    condition.operator === 'eq' &&
+    condition.at === undefined &&
+    condition.isText !== true &&
+    ['integer', 'text'].includes(condition.column.storage)
+  return isEqual ? [condition] : []
 }
 
 function tableOf(question: Question): string {

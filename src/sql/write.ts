@@ -5,7 +5,7 @@ import { join, name, raw, slot, sql, toText, type Sql } from '../engines/contrac
 import type { Statement } from '../engines/contract/statement.js'
 import { quote } from '../engines/contract/ddl.js'
 import { insertHead, insertTail, passOf, updateHead, writeChange } from './changes.js'
-import { areOwn, factsOf, keyPlaceOf } from './facts.js'
+import { areOwn, factsOf, keyPlaceOf, rowTestOf } from './facts.js'
 import { writeFigures } from './figures.js'
 import { ObjectWriter } from './objects.js'
 import { PageWriter } from './page.js'
@@ -36,6 +36,11 @@ export function write(tree: Question | Change, dialect: Dialect): Plan {
     tables: Object.freeze([...new Set([table, ...writer.writing.tables])]),
     for: 'client',
     ...facts,
+    only: rowTestOf(
+      tree,
+      (place) => order.indexOf(place),
+      (name) => writer.writing.namesOnce(name),
+    ),
     oneRow: 'change' in tree ? oneRowOf(tree, dialect, order) : undefined,
     newRow: 'change' in tree ? newRowOf(tree, dialect) : undefined,
   }

@@ -8,6 +8,7 @@ export class Writing {
   readonly dialect: Dialect
   /** The tables that it names, that of its rows first. */
   readonly tables = new Set<string>()
+  readonly #often = new Set<string>()
   #aliases = 0
 
   constructor(dialect: Dialect) {
@@ -26,8 +27,14 @@ export class Writing {
   }
 
   named(table: string): Sql {
+    if (this.tables.has(table)) this.#often.add(table)
     this.tables.add(table)
     return name(table)
+  }
+
+  /** True where one part alone names it. */
+  namesOnce(table: string): boolean {
+    return !this.#often.has(table)
   }
 
   /** A column as a statement answers it: some engines must return a value as text, or it loses digits. */

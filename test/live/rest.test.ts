@@ -149,6 +149,21 @@ function messages(client: LiveClient): Message[] {
     .map(({ data }) => JSON.parse(data) as Message)
 }
 
+/** Counts runs. */
+class LiveRuns {
+  constructor(private readonly state: ApplicationState) {}
+
+  /** Writes, and sees that nothing runs. */
+  async none<T>(write: () => Promise<T>): Promise<T> {
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    const before = this.state.live.runs
+    const written = await write()
+    await new Promise((resolve) => setTimeout(resolve, 150))
+    expect(this.state.live.runs).toBe(before)
+    return written
+  }
+}
+
 describe('a list of crud', () => {
   it('gives the rows, and then whole rows, keys that are gone and the order where it does not follow', async () => {
     const labels = database.records(Label)
@@ -206,6 +221,26 @@ describe('a list of crud', () => {
     for (let index = 0; index < 20; index++) await database.records(Other).create({ name: 'other' })
     await new Promise((resolve) => setTimeout(resolve, 150))
     expect(state.live.runs).toBe(before)
+  })
+
+  it('does not run for rows that are on neither side of its conditions, before and after', async () => {
+    const state = app.get(ApplicationState)
+    const labels = database.records(Label)
+    for (const one of open.splice(0)) one.leave()
+    const far = await labels.create({ name: 'far' })
+    const list = await live('/labels?name=near')
+    const one = await live(`/labels/${far.id}`)
+    await Promise.all([list.message(), one.message()])
+    const quiet = new LiveRuns(state)
+    const other = await quiet.none(() => labels.create({ name: 'elsewhere' }))
+    await quiet.none(() => labels.update(other.id, { name: 'elsewhere still' }))
+    await quiet.none(() => labels.updateWhere({ id: other.id }, { name: 'elsewhere again' }))
+    await quiet.none(() => labels.delete(other.id))
+    await labels.update(far.id, { name: 'near' })
+    expect(await list.message()).toMatchObject({ set: [{ id: far.id }] })
+    expect(await one.message()).toMatchObject({ data: { name: 'near' } })
+    await labels.update(far.id, { name: 'far' })
+    expect(await list.message()).toMatchObject({ gone: [far.id] })
   })
 
   it('shows a caller its own rows alone', async () => {

@@ -104,8 +104,7 @@ export async function fillWorld(database: Database): Promise<void> {
     for (let count = 0; count < 5; count++)
       await database.records(Ticket).create({ title: `ticket ${count}`, orgId: id } as never)
   }
-  for (const who of users)
-    await database.records(Member).create({ who, orgId: who % 3 || 3 })
+  for (const who of users) await database.records(Member).create({ who, orgId: who % 3 || 3 })
 }
 
 /** Writes as often as that. @returns how many of the writes were stored */

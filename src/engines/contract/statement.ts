@@ -34,6 +34,8 @@ export interface Statement {
   readonly together?: Together | undefined
   /** Its one value is rows, as `copy.write` makes them. */
   readonly takesRows?: boolean
+  /** Rows of its table matter to its answer only if they hold these values. */
+  readonly only?: RowTest | undefined
   /** It changes one row by its key. */
   readonly oneRow?: OneRowChange | undefined
   /** It writes one new row and answers it. */
@@ -42,6 +44,12 @@ export interface Statement {
 
 /** A number, or what tells it from the values of a run and the sizes of tables. */
 export type Bound = number | ((values: readonly unknown[], rowsOf: RowsOf) => number)
+
+/** Columns of a table by their names, and where the values stand that they must equal, among those of a run. */
+export interface RowTest {
+  readonly table: string
+  readonly columns: readonly { readonly name: string; readonly place: number }[]
+}
 
 /** How many rows a table has at most, by its name; `Infinity` where that is not known. */
 export type RowsOf = (table: string) => number

@@ -9,6 +9,7 @@ import {
   readSignal,
   toMessages,
   topicOf,
+  topicOfRows,
   topicOfSignal,
   toSignal,
   type Change,
@@ -30,6 +31,8 @@ export interface Watcher {
   end(): void
   /** The columns of deleted rows that it needs, to tell who was allowed to see them. */
   readonly columns: readonly Column[]
+  /** It needs them of created and updated rows too, as they were and as they are. Default false. */
+  readonly goesByRows?: boolean
 }
 
 export interface ChangeFeedOptions {
@@ -81,6 +84,7 @@ export class ChangeFeed {
     const watchers = this.#watchers.get(table) ?? new Set()
     this.#watchers.set(table, watchers.add(watcher))
     const topics = [undefined, ...watcher.columns].map((column) => topicOf(table, column))
+    if (watcher.goesByRows === true) topics.push(topicOfRows(table))
     this.#want(topics, 1)
     const stop = (): void => {
       if (!watchers.delete(watcher)) return
@@ -182,15 +186,27 @@ export class ChangeFeed {
     return this.announces(table, runner)
   }
 
+  /** True if somebody here is told of each row whatever their number: a listener of `onChange`, not a watcher. */
+  get hasListeners(): boolean {
+    return this.#listeners.size > 0
+  }
+
   /** True if other processes follow the table, so that a message must go with the write. */
   announces(table: Table, runner: Runner): Later<boolean> {
     if (this.#options.channel === undefined) return false
     return after(this.#look(runner), () => this.#topics.has(topicOf(table)))
   }
 
+  /** True if somebody goes by what its rows held and hold, as far as that is known now. */
+  goesByRows(table: Table): boolean {
+    if (this.#topics.has(topicOfRows(table))) return true
+    for (const watcher of this.#watchers.get(table) ?? []) if (watcher.goesByRows) return true
+    return false
+  }
+
   /** The columns that watchers need of a deleted row of this table. Call it after `follows`. */
   pastColumns(table: Table): readonly Column[] {
-    if (!policyOf(table).hasRows) return []
+    if (!policyOf(table).hasRows && !this.goesByRows(table)) return []
     const own = new Set([...(this.#watchers.get(table) ?? [])].flatMap(({ columns }) => columns))
     return table.columns.filter(
       (column) => own.has(column) || this.#topics.has(topicOf(table, column)),
@@ -294,20 +310,24 @@ function toWritten(table: string): string {
 function joinAlike(changes: readonly RowChanges[]): readonly RowChanges[] {
   const joined: RowChanges[] = []
   let [ids, past]: [RowChanges['ids'][number][], (PastRow | undefined)[]] = [[], []]
+  let now: PastRow[] = []
   for (const one of changes) {
     const last = joined.at(-1)
     const isAlike =
       last?.table === one.table &&
       last.event === one.event &&
-      (last.past === undefined) === (one.past === undefined)
+      (last.past === undefined) === (one.past === undefined) &&
+      (last.now === undefined) === (one.now === undefined)
     if (!isAlike) {
       ids = [...one.ids]
       past = [...(one.past ?? [])]
-      joined.push({ ...one, ids, ...(one.past && { past }) })
+      now = [...(one.now ?? [])]
+      joined.push({ ...one, ids, ...(one.past && { past }), ...(one.now && { now }) })
       continue
     }
     for (const id of one.ids) ids.push(id)
     for (const row of one.past ?? []) past.push(row)
+    for (const row of one.now ?? []) now.push(row)
   }
   return joined
 }

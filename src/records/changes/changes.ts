@@ -21,11 +21,13 @@ export interface RowChanges {
   readonly event: ChangeEvent | 'lost'
   readonly table: Table
   readonly ids: readonly Id[]
-  /** Past values of deleted rows, one for each id, if a watcher needs them to tell who was allowed to see the row. */
+  /** What the rows held before they were deleted or updated, one for each id, if a watcher needs it. */
   readonly past?: readonly (PastRow | undefined)[]
+  /** What rows hold that were created or updated, one for each id, if a watcher needs it. */
+  readonly now?: readonly PastRow[]
 }
 
-/** Values of a row's columns before it was deleted, as the driver returns them, by the column's name. */
+/** Values of some of a row's columns by their names: of deleted rows as the driver returns them, else as records have them. */
 export type PastRow = Readonly<Record<string, unknown>>
 
 /** The most bytes of one message. PostgreSQL accepts less than 8,000. */
@@ -36,28 +38,35 @@ const mostBytes = 7900
  *
  * @param origin identifies the sending process, so that it recognizes its own messages
  */
-export function toMessages(origin: string, { event, table, ids, past }: RowChanges): string[] {
+export function toMessages(origin: string, { event, table, ids, past, now }: RowChanges): string[] {
   const head = JSON.stringify([origin, table.name, event]).slice(0, -1)
   const messages: string[] = []
-  let [idTexts, pastTexts]: [string[], string[]] = [[], []]
+  let [idTexts, pastTexts, nowTexts]: [string[], string[], string[]] = [[], [], []]
   const room = mostBytes - Buffer.byteLength(head) - 8
   let left = room
   const flush = (): void => {
-    const rows = past === undefined ? '' : `,[${pastTexts.join(',')}]`
-    messages.push(`${head},[${idTexts.join(',')}]${rows}]`)
+    const hasRows = past !== undefined || now !== undefined
+    const rows = hasRows ? `,[${pastTexts.join(',')}]` : ''
+    const written = now === undefined ? '' : `,[${nowTexts.join(',')}]`
+    messages.push(`${head},[${idTexts.join(',')}]${rows}${written}]`)
     idTexts = []
     pastTexts = []
+    nowTexts = []
     left = room
   }
   for (const [index, id] of ids.entries()) {
     const idText = JSON.stringify(id)
-    let pastText = past === undefined ? '' : JSON.stringify(past[index] ?? null)
+    let pastText =
+      past !== undefined ? JSON.stringify(past[index] ?? null) : now === undefined ? '' : 'null'
     // Values that are too long are left out: a watcher that needs them is told that an event was lost.
-    if (idText.length + Buffer.byteLength(pastText) > room) pastText = 'null'
-    const size = idText.length + Buffer.byteLength(pastText) + 2
+    let nowText = now === undefined ? '' : JSON.stringify(now[index] ?? null)
+    if (idText.length + Buffer.byteLength(pastText) + Buffer.byteLength(nowText) > room)
+      pastText = nowText = 'null'
+    const size = idText.length + Buffer.byteLength(pastText) + Buffer.byteLength(nowText) + 3
     if (size > left && idTexts.length > 0) flush()
     idTexts.push(idText)
     pastTexts.push(pastText)
+    nowTexts.push(nowText)
     left -= size
   }
   if (idTexts.length > 0 || ids.length === 0) flush()
@@ -71,13 +80,19 @@ export function readMessage(
 ): { readonly origin: string; readonly changes: RowChanges } | undefined {
   const parts = parse(text)
   if (!Array.isArray(parts)) return undefined
-  const [origin, name, event, ids, past] = parts as unknown[]
+  const [origin, name, event, ids, past, now] = parts as unknown[]
   const table = [...tables].find((one) => one.name === name)
   if (typeof origin !== 'string' || table === undefined || !isEvent(event)) return undefined
   if (!Array.isArray(ids) || !ids.every(isId)) return undefined
   if (!Array.isArray(past)) return { origin, changes: { event, table, ids } }
   const rows = (past as unknown[]).map((row) => (row as PastRow | null) ?? undefined)
-  return { origin, changes: { event, table, ids, past: rows } }
+  const written = Array.isArray(now)
+    ? (now as (PastRow | null)[]).map((row) => row ?? {})
+    : undefined
+  return {
+    origin,
+    changes: { event, table, ids, past: rows, ...(written !== undefined && { now: written }) },
+  }
 }
 
 function parse(text: string): unknown {
@@ -104,6 +119,11 @@ function isId(id: unknown): id is Id {
  */
 export function topicOf(table: Table, column?: Column): number {
   return toTopic(column === undefined ? table.name : `${table.name}.${column.name}`)
+}
+
+/** The same of all rows of a table as they were and are: for watchers that go by what rows hold. */
+export function topicOfRows(table: Table): number {
+  return toTopic(`rows ${table.name}`)
 }
 
 /** The same of a signal; no table has such a name. */

@@ -41,6 +41,8 @@ export function isPlainChange(table: Table, source: Source, change: RowChange): 
   return (
     (expected === undefined || expected.length === 1) &&
     !hasWriteHooks(table) &&
+    // Whoever goes by what rows hold needs this one as it was.
+    !source.feed.goesByRows(table) &&
     source.context.checksOf(table).row === undefined &&
     !hasAddition(table, values)
   )
@@ -133,7 +135,10 @@ export async function changeHeld(
   const { columns, values } = valuesToUpdate(table, codec, record, context)
   if (within !== undefined && !staysWithin(within, columns)) return null
   if (columns.length === 0) return before
-  const stored = await updateRow(table, source, { columns, values, key, within: undefined, record })
+  const stored = await updateRow(table, source, {
+    ...{ columns, values, key, within: undefined, record },
+    before,
+  })
   if (stored !== null) runAfterCommit(written, stored)
   return stored
 }

@@ -37,12 +37,28 @@ export function updateWhere(
     const checks = here.context.checksOf(table)
     const isPlain =
       !hasWriteHooks(table) && checks.row === undefined && !hasAddition(table, changes)
-    if (isPlain && !(await here.feed.follows(table, here.runner())))
+    if (
+      isPlain &&
+      (!(await here.feed.follows(table, here.runner())) || (await areMany(table, here, where)))
+    )
       return updateAtOnce(table, here, where, await checks.update(changes))
     return eachRow(table, here, where, async (key, row) => {
       await changeHeld(table, here, { key, row, change: { values: changes } })
     })
   })
+}
+
+/** More rows than these are not told one by one, but as a table in which something has changed. */
+const mostTold = 1000
+
+async function areMany(table: Table, here: Source, where: unknown): Promise<boolean> {
+  if (here.feed.hasListeners) return false
+  const { selection, values } = selectAll(table, here, where)
+  const plan = here.context.plansOf(table).countUpTo(selection)
+  const [count] =
+    (await here.runner().run(plan.statement, arrange(plan, [...values, mostTold + 1]), 'first')) ??
+    []
+  return Number(count) > mostTold
 }
 
 function refuseOwn({ key, version, shard }: Table, changes: object): void {

@@ -1,6 +1,8 @@
 /** Writes one row whose values are checked, and converts the database's errors for clients. */
 import { type Later, after, attempt, promise } from '../../core/later.js'
+import type { PastRow } from '../changes/changes.js'
 import type { Row } from '../../engines/contract/engine.js'
+import type { Column } from '../../engines/contract/table.js'
 import type { Id } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
 import { arrange, type Plan } from '../../sql/write.js'
@@ -41,18 +43,20 @@ export interface RowUpdate extends WriteValues {
   readonly within: RowsWithin | undefined
   /** By property, for messages of errors. */
   readonly record: Instance
+  /** The row as it is, where it was read. */
+  readonly before?: Instance
 }
 
 /** @returns null if there is no such row */
 export function updateRow(
   table: Table,
   source: Source,
-  { columns, values, key, within, record }: RowUpdate,
+  { columns, values, key, within, record, before }: RowUpdate,
 ): Later<Instance | null> {
   const plan = source.context.plansOf(table).update(columns, within)
   const all = [...(within?.values ?? []), ...values, ...keyValues(table, source.context, key)]
   return after(runRows(table, source, { plan, values: all, doing: 'write', record }), ([row]) =>
-    row === undefined ? null : stored(table, source, 'updated', row),
+    row === undefined ? null : stored(table, source, 'updated', row, before),
   )
 }
 
@@ -89,8 +93,25 @@ export function toldToClients<R>(
 }
 
 /** Reads a written row, and records the change. */
-function stored(table: Table, source: Source, event: 'created' | 'updated', row: Row): Instance {
+function stored(
+  table: Table,
+  source: Source,
+  event: 'created' | 'updated',
+  row: Row,
+  before?: Instance,
+): Instance {
   const record = source.context.codecOf(table).readRow(row) as Instance
-  source.changed({ event, table, ids: [record[table.key.property] as Id] })
+  const ids = [record[table.key.property] as Id]
+  if (!source.feed.goesByRows(table)) source.changed({ event, table, ids })
+  else {
+    const columns = source.feed.pastColumns(table)
+    const past = before === undefined ? {} : { past: [valuesOf(before, columns)] }
+    source.changed({ event, table, ids, ...past, now: [valuesOf(record, columns)] })
+  }
   return record
+}
+
+/** By the names of columns. */
+function valuesOf(record: Instance, columns: readonly Column[]): PastRow {
+  return Object.fromEntries(columns.map(({ name, property }) => [name, record[property] ?? null]))
 }
