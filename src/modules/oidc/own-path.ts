@@ -1,7 +1,7 @@
 /** Where a sign-in may lead: a path of this application and nothing else. Source: RFC 9700 §4.11.2; WHATWG URL. */
 
-/** Longer ones would not fit into a cookie. */
-const mostLength = 1024
+/** Of longer ones few would fit into the head of a request beside each other, as cookies. */
+const mostLength = 512
 
 /** Not a real name, so that whatever leaves it shows. */
 const home = 'http://filigree.invalid'

@@ -76,6 +76,9 @@ export class Provider implements Lifecycle {
   async pageFor(state: string, { verifier, nonce }: Transaction): Promise<string> {
     const library = await load()
     const { configuration } = await this.#meet(library)
+    const page = configuration.serverMetadata().authorization_endpoint
+    if (page === undefined || !URL.canParse(page) || !this.#isPage(new URL(page)))
+      throw this.#unavailable('it names no page')
     const { scope = 'openid', parameters = {} } = this.#options
     const url = library.buildAuthorizationUrl(configuration, {
       ...parameters,
@@ -87,6 +90,13 @@ export class Provider implements Lifecycle {
       code_challenge_method: 'S256',
     })
     return url.href
+  }
+
+  /** A provider that lies leads nowhere but to pages: a script would go to `javascript:` as well. */
+  #isPage({ protocol }: URL): boolean {
+    return (
+      protocol === 'https:' || (protocol === 'http:' && this.#options.issuer.startsWith('http:'))
+    )
   }
 
   /**
@@ -116,9 +126,10 @@ export class Provider implements Lifecycle {
       )
       const claims = tokens.claims()
       if (claims === undefined) throw new TypeError('there is no ID token')
-      if (this.#options.userInfo !== true) return this.#toSignIn(claims)
+      if (this.#options.userInfo !== true) return this.#toSignIn(claims, claims)
       const more = await library.fetchUserInfo(configuration, tokens.access_token, claims.sub)
-      return this.#toSignIn({ ...more, ...claims })
+      // What verifies an e-mail stands beside it.
+      return this.#toSignIn({ ...more, ...claims }, claims.email === undefined ? more : claims)
     } catch (error) {
       if (talk.failure !== undefined) throw this.#unavailable(talk.failure)
       if (error instanceof library.AuthorizationResponseError) return this.#refusedThere(error)
@@ -133,7 +144,8 @@ export class Provider implements Lifecycle {
       const { configuration } = await this.#meet(library)
       if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined
       const back = { post_logout_redirect_uri: this.publicUrl.to('/') }
-      return library.buildEndSessionUrl(configuration, back).href
+      const url = library.buildEndSessionUrl(configuration, back)
+      return this.#isPage(url) ? url.href : undefined
     } catch {
       return undefined
     }
@@ -205,8 +217,9 @@ export class Provider implements Lifecycle {
     library.setJwksCache(configuration, { jwks, uat })
   }
 
-  #toSignIn(claims: Readonly<Record<string, unknown>>): SignIn {
-    const { iss, sub, email, email_verified: verified } = claims
+  #toSignIn(claims: SignIn['claims'], about: SignIn['claims']): SignIn {
+    const { iss, sub } = claims
+    const { email, email_verified: verified } = about
     const links = this.#options.link === 'verified-email' && verified === true
     return {
       provider: this.name,

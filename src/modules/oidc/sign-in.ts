@@ -77,16 +77,23 @@ export function signInController(
     @Doc({ ...documented, description: 'Takes what the provider sends, and signs in.' })
     finish(request: HttpRequest): Promise<Reply> {
       return this.answer(request, async () => {
-        const query = request.url.slice(request.url.indexOf('?'))
+        const mark = request.url.indexOf('?')
+        const query = mark === -1 ? '' : request.url.slice(mark)
         const transaction = await this.take(request, query)
         const signIn = await this.provider.identify(query, transaction.state, transaction)
         if (signIn === 'denied')
-          return redirect(withQuery(transaction.to, 'error', 'access_denied'))
+          return redirect(this.placeOf(withQuery(transaction.to, 'error', 'access_denied')))
         const claims = await this.claimsFor(signIn)
         const token = await this.auth.getToken({ ...claims, idp: name })
-        if (this.state.takesCookie) return redirect(transaction.to).freshToken(token)
+        if (this.state.takesCookie) return redirect(this.placeOf(transaction.to)).freshToken(token)
         return handOver({ token, key: tokenKey, to: this.provider.publicUrl.to(transaction.to) })
       })
+    }
+
+    /** Whole where a proxy takes a part of the path away, which `Location` would lack. */
+    private placeOf(to: string): string {
+      const { publicUrl } = this.provider
+      return publicUrl.href === publicUrl.origin ? to : publicUrl.to(to)
     }
 
     /** The transaction that this browser has begun, which is over with this. */

@@ -22,8 +22,8 @@ export interface Transaction {
 /** In milliseconds. */
 const life = 600_000
 
-/** The most that one browser has at a time. */
-const mostAtOnce = 10
+/** The most that one browser has at a time, and the bytes of their cookies: requests with a longer head are refused. */
+const [mostAtOnce, mostBytes] = [10, 6000]
 
 /** When it began, in milliseconds by base 36, then 128 random bits: names are in the order of time. */
 const stateForm = /^[0-9a-z]{9}[\w-]{22}$/
@@ -136,7 +136,17 @@ export class Transactions implements Lifecycle {
     const own = Object.keys(cookies).filter(
       (name) => name.startsWith(prefix) && stateForm.test(name.slice(prefix.length)),
     )
-    return own.sort().slice(0, Math.max(0, own.length - mostAtOnce + 1))
+    // The newest first; one more is to come.
+    let bytes = 0
+    let kept = 1
+    return own
+      .sort()
+      .reverse()
+      .filter((name) => {
+        bytes += name.length + (cookies[name]?.length ?? 0)
+        kept++
+        return kept > mostAtOnce || bytes > mostBytes
+      })
   }
 
   #now(): number {

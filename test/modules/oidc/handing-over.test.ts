@@ -145,6 +145,21 @@ describe('without cookies for tokens', () => {
   })
 })
 
+describe('behind a proxy that takes a path away', () => {
+  it('all addresses have it', async () => {
+    const path = { publicUrl: 'https://example.com/desk', auth: { cookie: true }, listen: false }
+    const app = await start(path)
+    const begun = await app.inject('/signin/google?to=/me')
+    const page = begun.headers.location ?? ''
+    expect(provider.read(page).redirect).toBe('https://example.com/desk/signin/google/callback')
+    const cookie = (begun.headers['set-cookie'] ?? '').split(';')[0] ?? ''
+    const url = `/signin/google/callback${provider.allow(page)}`
+    const back = await app.inject({ url, headers: { cookie } })
+    expect([back.status, back.headers.location]).toEqual([302, 'https://example.com/desk/me'])
+    await app.close()
+  })
+})
+
 describe('the transaction', () => {
   it('lies in a __Host- cookie where browsers come by https, whatever Host says', async () => {
     const app = await start({ listen: false, publicUrl: 'https://desk.example', trustProxy: 1 })

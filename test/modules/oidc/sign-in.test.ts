@@ -18,6 +18,7 @@ import { Visitor } from './visitor.js'
 
 let one: LyingProvider
 let two: LyingProvider
+let three: LyingProvider
 let app: Application
 const lines: string[] = []
 let answer: (signIn: SignIn) => unknown = () => ({ sub: '7' })
@@ -56,12 +57,20 @@ const logger = {
 }
 
 beforeAll(async () => {
-  ;[one, two] = await Promise.all([LyingProvider.start(), LyingProvider.start()])
+  ;[one, two, three] = await Promise.all([
+    LyingProvider.start(),
+    LyingProvider.start(),
+    LyingProvider.start(),
+  ])
   const common = { clientId: 'desk', clientSecret: 'secret', signIn: [Users, 'fromOne'] as const }
   @Module({
     imports: [
       oidc({ ...common, name: 'one', issuer: one.issuer, link: 'verified-email' }),
       oidc({ ...common, name: 'two', issuer: two.issuer, userInfo: true }),
+      oidc({
+        ...common,
+        ...{ name: 'three', issuer: three.issuer, userInfo: true, link: 'verified-email' as const },
+      }),
     ],
     providers: [Users],
     controllers: [MeController],
@@ -76,7 +85,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await app.close()
-  await Promise.all([one.close(), two.close()])
+  await Promise.all([one.close(), two.close(), three.close()])
 })
 
 beforeEach(async () => {
@@ -84,6 +93,7 @@ beforeEach(async () => {
   await app.get(ApplicationState).reset()
   one.reset()
   two.reset()
+  three.reset()
   answer = () => ({ sub: '7' })
   seen.length = 0
 })
@@ -343,6 +353,74 @@ describe('signing in by a provider', () => {
     expect(back.headers.get('content-security-policy')).toContain("default-src 'none'")
     for (const part of ['alert', 'onerror', 'evil', error]) expect(text).not.toContain(part)
     expect(lines.join('\n')).not.toContain('alert(1)')
+  })
+})
+
+describe('attacks', () => {
+  it('a page that begins sign-ins with long paths cannot fill the cookies of a browser', async () => {
+    const who = visitor()
+    for (let tab = 0; tab < 12; tab++) await who.goTo(`/signin/one?to=/${'a'.repeat(1020)}`)
+    const header = [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    expect(header.length).toBeLessThan(8192)
+    expect((await who.get('/me')).status).toBe(401)
+    const page = await who.goTo('/signin/one?to=/me')
+    expect((await who.get(`/signin/one/callback${one.allow(page)}`)).status).toBe(302)
+  })
+
+  it('a code of another sign-in is worth nothing, with whatever state', async () => {
+    const [victim, attacker] = [visitor(), visitor()]
+    const stolen = new URLSearchParams(one.allow(await victim.goTo('/signin/one'), 'victim'))
+    const own = new URLSearchParams(one.allow(await attacker.goTo('/signin/one'), 'attacker'))
+    own.set('code', stolen.get('code') ?? '')
+    expect((await attacker.get(`/signin/one/callback?${own.toString()}`)).status).toBe(401)
+    expect((await attacker.get(`/signin/one/callback?${stolen.toString()}`)).status).toBe(400)
+    expect(seen).toHaveLength(0)
+  })
+
+  it.each([
+    ['iss twice', 'iss', 'http://127.0.0.1:1'],
+    ['error twice', 'error', 'access_denied'],
+    ['a response of its own', 'response', 'x'],
+  ])('an answer with %s is refused', async (_what, name, value) => {
+    const who = visitor()
+    const query = new URLSearchParams(one.allow(await who.goTo('/signin/one')))
+    query.append(name, value)
+    if (name === 'error') query.append(name, value)
+    expect((await who.get(`/signin/one/callback?${query.toString()}`)).status).toBe(401)
+  })
+
+  it('a provider cannot lead to what is no page', async () => {
+    for (const endpoint of ['javascript:alert(1)//', 'data:text/html,x', 'http:']) {
+      await app.get(ApplicationState).reset()
+      one.lies = { metadata: { authorization_endpoint: endpoint } }
+      expect((await visitor().get('/signin/one')).status).toBe(503)
+    }
+    one.lies = { metadata: { end_session_endpoint: 'javascript:alert(1)//' } }
+    await app.get(ApplicationState).reset()
+    const who = visitor()
+    await signIn(who)
+    const out = await who.post('/signout', { origin: app.url, accept: 'application/json' })
+    expect(await out.json()).toEqual({ to: '/' })
+  })
+
+  it('an e-mail is linked only where the one who verified it named it', async () => {
+    const links: unknown[] = []
+    answer = ({ link }) => {
+      links.push(link)
+      return { sub: '7' }
+    }
+    // The UserInfo of the other address is verified; this one is not.
+    three.lies = { claims: { email: 'evil@example.com' } }
+    const who = visitor()
+    const back = async (sub: string): Promise<number> =>
+      (await who.get(`/signin/three/callback${three.allow(await who.goTo('/signin/three'), sub)}`))
+        .status
+    expect(await back('7')).toBe(302)
+    three.reset()
+    expect(await back('7')).toBe(302)
+    expect(links).toEqual([null, 'ada@example.com'])
+    // And that of somebody else is none.
+    expect(await back('8')).toBe(401)
   })
 })
 
