@@ -208,6 +208,8 @@ describe('metrics', () => {
     expect(after.get('process_resident_memory_bytes')).toBeGreaterThan(1e6)
     expect(after.has('nodejs_eventloop_delay_p99_seconds')).toBe(true)
     expect(after.get('graphql_subscribers')).toBe(0)
+    expect(after.get('live_listeners')).toBe(0)
+    expect(after.get('live_runs_total')).toBe(0)
   })
 
   it('heeds the requests of its own application alone', async () => {

@@ -46,6 +46,7 @@ export class Meter {
       processorTime(),
       ...this.#databaseCounters(),
       ...this.#graphqlCounters(),
+      ...this.#liveCounters(),
       ...this.#jobFamilies(),
     ],
   })
@@ -212,7 +213,18 @@ export class Meter {
       ...(pool === undefined ? [] : poolFamilies(pool)),
       ...this.#graphqlCounters(),
       gauge('graphql_subscribers', 'Open subscriptions.', this.#state.subscribers),
+      gauge('live_listeners', 'Open listeners of live answers.', this.#state.live.listeners),
+      gauge('live_answers', 'Different live answers that are kept true.', this.#state.live.answers),
+      ...this.#liveCounters(),
       ...this.#jobFamilies(),
+    ]
+  }
+
+  #liveCounters(): Family[] {
+    const { runs, messages } = this.#state.live
+    return [
+      counter('live_runs', 'Times that live answers were made.', runs),
+      counter('live_messages', 'Messages of live answers, to all listeners.', messages),
     ]
   }
 
