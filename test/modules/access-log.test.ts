@@ -54,7 +54,6 @@ class ItemController {
 let app: Application
 let lines: Line[] = []
 let waiting: (() => void) | undefined
-afterEach(() => app.close())
 
 async function start(options?: Parameters<typeof accessLog>[0]): Promise<void> {
   lines = []
@@ -87,6 +86,8 @@ async function get(path: string, headers: Record<string, string> = {}): Promise<
 }
 
 describe('accessLog', () => {
+  afterEach(() => app.close())
+
   it('writes one line a request', async () => {
     await start()
     const answer = await get('/items/7?token=hush', { 'x-request-id': 'r-1' })
@@ -178,6 +179,19 @@ describe('accessLog', () => {
     expect(JSON.stringify(line)).not.toContain('1234')
     expect(line!.query).toMatchObject({ 'q[]': 'lamp' })
     expect(line!.headers).toMatchObject({ 'idempotency-key': '[redacted]' })
+  })
+
+  it('hides names that end as those of secrets do', async () => {
+    await start({ query: true, headers: true })
+    await get(
+      '/items/7?reset_token=1234&newPassword=1234&client-secret=1234&login.otp=1234&jwt=1234',
+      {
+        'x-amz-security-token': '1234',
+        'x-hub-signature': '1234',
+      },
+    )
+    const [line] = await logged()
+    expect(JSON.stringify(line)).not.toContain('1234')
   })
 
   it('takes a sample, and every failure', async () => {

@@ -137,6 +137,9 @@ const inside: Readonly<Record<string, readonly string[]>> = {
     'test/openapi/document.test.ts',
     'test/openapi/interop.test.ts',
   ],
+  'it goes to standard output, which all suites of a process share': [
+    'test/modules/log-lines.test.ts',
+  ],
   'the executor beside the planner: the same schema by both': [
     'test/graphql/planned.test.ts',
     'test/graphql/records/generate.test.ts',

@@ -28,7 +28,7 @@ export class LineText {
       ...(aborted ? { aborted } : {}),
       ...details,
     }
-    return `${line},${JSON.stringify(more).slice(1, -1)}${this.#fromAddress(request.ip)}`
+    return `${line},${toShown(more).slice(1, -1)}${this.#fromAddress(request.ip)}`
   }
 
   #upToTime(): string {
@@ -60,6 +60,16 @@ export class LineText {
     return (byStatus[status] ??=
       `","method":${JSON.stringify(method)},"route":${JSON.stringify(route?.path ?? null)},"status":${status},"ms":`)
   }
+}
+
+/** What terminals and viewers take for commands or ends of lines, and JSON leaves as it is. */
+const controls = /[\u007f-\u009f\u2028\u2029]/g
+
+function toShown(fields: object): string {
+  return JSON.stringify(fields).replace(
+    controls,
+    (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }
 
 const mostMethods = 16

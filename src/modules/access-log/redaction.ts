@@ -16,6 +16,9 @@ const secretKeys = [
 
 type Names = readonly string[]
 
+/** Names that end so say themselves that what they name is secret: `reset_token`, `x-amz-security-token`, `newPassword`. */
+const secretEnd = /(?:token|secret|passw(?:or)?d|passphrase|pwd|jwt|otp|signature|api[-_]?key)$/i
+
 export class Redaction {
   readonly #headers: ReadonlySet<string>
   readonly #keys: ReadonlySet<string>
@@ -35,7 +38,7 @@ export class Redaction {
       const name = given.toLowerCase()
       const value = request.headers[name]
       if (value === undefined) continue
-      shown[name] = this.#headers.has(name) ? hidden : this.#withoutSecrets(name, value)
+      shown[name] = this.#isSecretHeader(name) ? hidden : this.#withoutSecrets(name, value)
     }
     return shown
   }
@@ -56,7 +59,14 @@ export class Redaction {
   /** `token`, and what is written of it: `token[]`, `user[token]`, `token.eq`. */
   #isSecret(key: string): boolean {
     const parts = key.toLowerCase().split(/[[\].\s]+/)
-    return this.#keys.has(key.toLowerCase()) || parts.some((part) => this.#keys.has(part))
+    return (
+      this.#keys.has(key.toLowerCase()) ||
+      parts.some((part) => this.#keys.has(part) || secretEnd.test(part))
+    )
+  }
+
+  #isSecretHeader(name: string): boolean {
+    return this.#headers.has(name) || secretEnd.test(name)
   }
 
   /** The address in `Referer` has a query, too. */
