@@ -1,6 +1,6 @@
 /**
  * Builds the client: `filigree.mjs` (ESM) and `filigree.min.js` (a script that sets `window.api`), and what adds to it:
- * `live.mjs`, which imports the first, and `live.min.js`, which needs the second. All are minified, with their source maps.
+ * `live.mjs` and `passkeys.mjs`, which import the first, and `live.min.js` and `passkeys.min.js`, which need the second. All are minified, with their source maps.
  * `node client/build.mjs [folder]`, default dist/client.
  *
  * esbuild bundles; SWC minifies, because it inlines across modules and so saves some 50 bytes.
@@ -83,7 +83,7 @@ await write(
   script,
   toScript(await buildModule(script, `import { api } from './index.ts'\nwindow.api = api`)),
 )
-for (const name of ['live']) {
+for (const name of ['live', 'passkeys']) {
   await write(
     `${name}.mjs`,
     await buildModule(`${name}.mjs`, `export * from './${name}.ts'`, besideIt),

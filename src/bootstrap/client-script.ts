@@ -1,4 +1,7 @@
-/** Serves the browser client to pages: `/filigree.js`, which sets `window.api`, and `/filigree-live.js`, which adds to it. Source: specification, "Browser fetch client". */
+/**
+ * Serves the browser client to pages: `/filigree.js`, which sets `window.api`, and `/filigree-live.js` and
+ * `/filigree-passkeys.js`, which add to it. Source: specification, "Browser fetch client".
+ */
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
@@ -20,6 +23,16 @@ const files = [
   { path: '/filigree.js', name: scriptName, type: 'text/javascript; charset=utf-8' },
   { path: '/filigree-live.js', name: 'live.min.js', type: 'text/javascript; charset=utf-8' },
   { path: '/live.min.js.map', name: 'live.min.js.map', type: 'application/json; charset=utf-8' },
+  {
+    path: '/filigree-passkeys.js',
+    name: 'passkeys.min.js',
+    type: 'text/javascript; charset=utf-8',
+  },
+  {
+    path: '/passkeys.min.js.map',
+    name: 'passkeys.min.js.map',
+    type: 'application/json; charset=utf-8',
+  },
   {
     path: '/filigree.min.js.map',
     name: 'filigree.min.js.map',

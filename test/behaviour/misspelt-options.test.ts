@@ -11,6 +11,7 @@ import * as compressModule from '../../src/modules/compress/compress.js'
 import * as healthModule from '../../src/modules/health/health.js'
 import * as idempotentModule from '../../src/modules/idempotent/idempotent.js'
 import * as jobsModule from '../../src/modules/jobs/jobs.js'
+import * as passkeysModule from '../../src/modules/passkeys/passkeys.js'
 import * as oidcModule from '../../src/modules/oidc/oidc.js'
 import * as mailModule from '../../src/modules/mail/mail.js'
 import * as metricsModule from '../../src/modules/metrics/metrics.js'
@@ -338,6 +339,18 @@ const jobs: Places<typeof jobsModule> = {
   ],
   jobs: [['', (odd) => start({ imports: [jobsModule.jobs(odd)] })]],
 }
+const passkeys: Places<typeof passkeysModule> = {
+  Passkey: [],
+  passkeys: [
+    [
+      '',
+      (odd) => {
+        const signIn = [Work, 'run'] as const
+        return start({ imports: [passkeysModule.passkeys(from({ name: 'Desk', signIn }, odd))] })
+      },
+    ],
+  ],
+}
 const oidc: Places<typeof oidcModule> = {
   oidc: [
     [
@@ -413,6 +426,7 @@ const all: readonly (readonly [string, object, Readonly<globalThis.Record<string
   ['filigree/jobs', jobsModule, jobs],
   ['filigree/mail', mailModule, mail],
   ['filigree/oidc', oidcModule, oidc],
+  ['filigree/passkeys', passkeysModule, passkeys],
   ['filigree/metrics', metricsModule, metrics],
   ['filigree/security-headers', securityHeadersModule, securityHeaders],
   ['filigree/testing', testingModule, testing],

@@ -10,8 +10,12 @@ const root = fileURLToPath(new URL('../..', import.meta.url))
 
 export const builtFiles = ['filigree.mjs', 'filigree.min.js'] as const
 export const addedFiles = ['live.mjs', 'live.min.js'] as const
+export const passkeyFiles = ['passkeys.mjs', 'passkeys.min.js'] as const
 export type BuiltFile =
-  (typeof builtFiles)[number] | (typeof addedFiles)[number] | `${(typeof builtFiles)[number]}.map`
+  | (typeof builtFiles)[number]
+  | (typeof addedFiles)[number]
+  | (typeof passkeyFiles)[number]
+  | `${(typeof builtFiles)[number]}.map`
 
 export interface BuiltClient {
   readonly folder: string

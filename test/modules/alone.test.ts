@@ -7,6 +7,7 @@ import { compress } from '../../src/modules/compress/compress.js'
 import { health } from '../../src/modules/health/health.js'
 import { idempotent } from '../../src/modules/idempotent/idempotent.js'
 import { jobs } from '../../src/modules/jobs/jobs.js'
+import { passkeys } from '../../src/modules/passkeys/passkeys.js'
 import { oidc } from '../../src/modules/oidc/oidc.js'
 import { metrics } from '../../src/modules/metrics/metrics.js'
 import { securityHeaders } from '../../src/modules/security-headers/security-headers.js'
@@ -28,6 +29,12 @@ class Users {
 }
 
 const inMemory = 'sqlite::memory:'
+
+function passkeysAlone(): Class {
+  @Module({ providers: [Users], imports: [passkeys({ name: 'Desk', signIn: [Users, 'signIn'] })] })
+  class PasskeysModule {}
+  return PasskeysModule
+}
 
 function oidcAlone(): Class {
   @Module({
@@ -54,6 +61,7 @@ it.each<[string, () => Class, string | undefined]>([
   ['jobs that work', () => jobs({ work: true }), inMemory],
   ['metrics', () => metrics(), undefined],
   ['oidc', () => oidcAlone(), undefined],
+  ['passkeys', () => passkeysAlone(), undefined],
   ['securityHeaders', () => securityHeaders(), undefined],
   ['throttle in memory', () => throttle({ limit: '100/m' }), undefined],
   ['throttle in memory, by user', () => throttle({ limit: '100/m', by: 'user' }), undefined],

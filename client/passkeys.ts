@@ -1,0 +1,94 @@
+/**
+ * Passkeys in the browser: `import 'filigree/client/passkeys'` adds `api.passkeys`. The server's side is `filigree/passkeys`.
+ * Source: decisions, "Third storey: signing in", passkeys; WebAuthn Level 3 §5.1.
+ *
+ * It must fit into 2,048 bytes, gzip -9, which a test checks.
+ */
+import { api } from './index.js'
+import type { PlainClient } from './routes.js'
+
+/** A passkey as its owner sees it. */
+export interface OwnPasskey {
+  readonly id: number
+  readonly credential: string
+  readonly name: string | null
+  readonly transports: readonly string[]
+  readonly createdAt: string
+  readonly lastUsed: string | null
+}
+
+export interface PasskeyCall {
+  /** Ends the browser's dialogue. */
+  readonly signal?: AbortSignal
+}
+
+export interface PasskeyRegistration extends PasskeyCall {
+  /** What its owner calls it. */
+  readonly name?: string
+}
+
+export interface PasskeySignInCall extends PasskeyCall {
+  /** Who signs in. Without it the browser offers the passkeys that it knows for this site. */
+  readonly name?: string
+  /** True offers them in a field with `autocomplete="username webauthn"`, without a dialogue. Default false. */
+  readonly autofill?: boolean
+}
+
+export interface Passkeys {
+  /** False where the browser has no passkeys. */
+  readonly supported: boolean
+  /** Adds a passkey to whoever is signed in. Rejects with the browser's `NotAllowedError` where the user says no. */
+  register(options?: PasskeyRegistration): Promise<OwnPasskey>
+  /** Signs in: with `auth: true` the client stores the token that comes. */
+  signIn(options?: PasskeySignInCall): Promise<{ readonly sub: string }>
+  /** One's own. */
+  list(): Promise<OwnPasskey[]>
+  /** @param id that of a passkey, or of its credential */
+  remove(id: number | string): Promise<void>
+}
+
+declare module './routes.js' {
+  interface ClientBase {
+    /** Needs `import 'filigree/client/passkeys'`. */
+    passkeys: Passkeys
+  }
+}
+
+// What `lib.dom` of older compilers lacks.
+interface JsonCredentials {
+  parseCreationOptionsFromJSON(json: unknown): unknown
+  parseRequestOptionsFromJSON(json: unknown): unknown
+}
+// Absent where there are no passkeys: `supported` says it.
+declare const PublicKeyCredential: JsonCredentials
+declare const navigator: {
+  readonly credentials: Record<'create' | 'get', (options: object) => Promise<{ toJSON(): object }>>
+}
+
+/** The same for a client of one's own: `const passkeys = passkeysOf(client)`. */
+export const passkeysOf = (client: PlainClient): Passkeys => {
+  const ceremony =
+    (path: string, call: 'create' | 'get', parse: keyof JsonCredentials) =>
+    async ({ signal, autofill, ...body }: PasskeySignInCall = {}) => {
+      const json: unknown = await client.post(`/passkeys/${path}/options`, body, {
+        ...(signal && { signal }),
+      })
+      const credential = await navigator.credentials[call]({
+        publicKey: PublicKeyCredential[parse](json),
+        ...(signal && { signal }),
+        ...(autofill && { mediation: 'conditional' }),
+      })
+      return client.post<never>(`/passkeys/${path}/verify`, credential.toJSON())
+    }
+  return {
+    supported: typeof PublicKeyCredential == 'function',
+    register: ceremony('register', 'create', 'parseCreationOptionsFromJSON'),
+    signIn: ceremony('signin', 'get', 'parseRequestOptionsFromJSON'),
+    list: () => client.get('/passkeys'),
+    remove: (id) => client.delete('/passkeys/<id>', { path: { id } }),
+  }
+}
+
+/** Those of the page's client. */
+export const passkeys: Passkeys = passkeysOf(api)
+api.passkeys = passkeys
