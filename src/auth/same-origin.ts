@@ -6,6 +6,7 @@ export function isSameOrigin(request: ServerRequest): boolean {
   const { origin, host = '', 'sec-fetch-site': site } = request.incoming.headers
   if (site !== undefined) return site === 'same-origin'
   if (origin === undefined) return false
+  if (origin === request.publicOrigin) return true
   const own = `${request.secure ? 'https' : 'http'}://${host}`
   return URL.canParse(own) && new URL(own).origin === origin
 }

@@ -151,7 +151,9 @@ async function start(
   const watch = auth.watch.bind(auth)
   const tokenCookie = plan.authOptions.cookie
   const now = (): number => plan.clock.now()
-  const requests = { ...settings, log, tokenCookie, ending, now }
+  const { publicUrl } = settings
+  const publicOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin
+  const requests = { ...settings, log, tokenCookie, ending, now, publicOrigin }
   const dispatcher: Dispatcher = new Dispatcher({
     ...fillTable(plan, context, (incoming, outgoing) => {
       dispatcher.serve(incoming, outgoing)

@@ -35,6 +35,8 @@ export interface RequestSettings {
   readonly basePath?: string
   /** Tokens that a handler hands out go into a cookie too. Default false. */
   readonly tokenCookie?: boolean
+  /** Scheme, name and port by which browsers come, where somebody has said it. Default: as the request looks. */
+  readonly publicOrigin?: string | undefined
   /** Milliseconds since 1970, for rules that go by the time. Default the system's clock. */
   readonly now?: () => number
   /** Aborts the signals of requests when the application closes. Default: nothing does. */
@@ -245,6 +247,15 @@ export class ServerRequest implements HttpRequest {
     return (
       this.incoming.socket.encrypted === true || this.#forwarded('x-forwarded-proto') === 'https'
     )
+  }
+
+  /** True where browsers come by https, so that our cookies are for it alone. */
+  get cookieSecure(): boolean {
+    return this.secure || this.#settings.publicOrigin?.startsWith('https:') === true
+  }
+
+  get publicOrigin(): string | undefined {
+    return this.#settings.publicOrigin
   }
 
   /** Names the request in logs: a sane incoming `X-Request-Id`, else a new UUID. Sent back once it was read. */

@@ -10,8 +10,8 @@ export const tokenCookie = 'app_token'
 export const secureTokenCookie = `__Host-${tokenCookie}`
 
 /** Over https no other host and no http page can set it: the browser holds the prefix to Secure, Path=/ and no Domain. */
-function nameFor({ secure }: ServerRequest): string {
-  return secure ? secureTokenCookie : tokenCookie
+function nameFor({ cookieSecure }: ServerRequest): string {
+  return cookieSecure ? secureTokenCookie : tokenCookie
 }
 
 /**
@@ -42,7 +42,7 @@ export function readTokenCookie(request: ServerRequest): string | undefined {
  * @param token `undefined` clears the cookie
  */
 export function toTokenCookie(request: ServerRequest, token: string | undefined): string {
-  const { secure } = request
+  const { cookieSecure: secure } = request
   const options = token === undefined ? { secure, maxAge: 0 } : { secure, ...lifeOf(token) }
   return toSetCookie(nameFor(request), token ?? '', options)
 }

@@ -152,7 +152,7 @@ function readId(request: ServerRequest): string | undefined {
 
 /** @param id undefined clears the cookie */
 function setCookie(request: ServerRequest, id: string | undefined): void {
-  const { secure } = request
+  const { cookieSecure: secure } = request
   const cookie = toSetCookie(
     sessionCookie,
     id ?? '',

@@ -292,3 +292,22 @@ describe('beside formToken', () => {
     expect((await ask({})).status).toBe(200)
   })
 })
+
+describe('cookie sign-in behind a proxy that nobody has named', () => {
+  it('goes by the public address: Secure, this host alone, and writes from its pages', async () => {
+    const more = { publicUrl: 'https://desk.example', listen: false, logger: false, env: {} }
+    await using own = await bootstrap(AppModule, { ...more, auth: { cookie: true } })
+    const login = await own.inject({ method: 'POST', url: '/login' })
+    const cookie = login.headers['set-cookie'] ?? ''
+    expect(cookie).toMatch(/^__Host-app_token=[\w.-]+; Max-Age=3\d{3}; Path=\/; HttpOnly; Secure;/)
+    const [pair = ''] = cookie.split(';')
+    const status = async (headers: object, method = 'GET', url = '/me'): Promise<number> =>
+      (await own.inject({ method, url, headers: { ...headers } })).status
+    expect(await status({ cookie: pair })).toBe(200)
+    // What another host below the same domain can set is none.
+    expect(await status({ cookie: pair.replace('__Host-', '') })).toBe(401)
+    const origins = ['https://desk.example', 'https://evil.example', 'null']
+    const statuses = origins.map((origin) => status({ cookie: pair, origin }, 'POST', '/logout'))
+    expect((await Promise.all(statuses)).sort()).toEqual([200, 403, 403])
+  })
+})
