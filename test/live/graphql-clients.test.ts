@@ -1,0 +1,147 @@
+/** Live queries as clients of GraphQL see them, over WebSockets. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { ApolloClient, ApolloLink, gql, InMemoryCache } from '@apollo/client'
+import { GraphQLWsLink } from '@apollo/client/link/subscriptions'
+import { Client as UrqlClient, subscriptionExchange } from '@urql/core'
+import { createClient, type Client } from 'graphql-ws'
+import { WebSocket } from 'ws'
+import { bootstrap, Database, Field, Module, Record as Table, type Application } from 'filigree'
+import { isLive, liveLink, liveSource, wholeResults } from '../../client/live-graphql.js'
+
+@Table()
+class Lamp {
+  @Field('id') id!: number
+  @Field('text') name!: string
+}
+
+@Module({ records: [Lamp] })
+class LampsModule {}
+
+let app: Application
+let database: Database
+let client: Client
+beforeAll(async () => {
+  app = await bootstrap(LampsModule, {
+    port: 0,
+    host: '127.0.0.1',
+    logger: false,
+    database: 'sqlite::memory:',
+    env: {},
+  })
+  database = app.get(Database)
+  client = createClient({
+    url: `${app.url.replace('http', 'ws')}/graphql`,
+    webSocketImpl: WebSocket,
+  })
+})
+afterAll(async () => {
+  await client.dispose()
+  await app.close()
+})
+
+const text = 'query Lamps @live { lamps(orderBy: { id: asc }) { id name } }'
+
+interface Lamps {
+  lamps: { id: string; name: string }[]
+}
+
+/** Results as they come, and a wait for one that names these. */
+class Seen {
+  #names = ''
+  #wake: () => void = () => undefined
+
+  take(data: unknown): void {
+    this.#names = (data as Lamps | undefined)?.lamps.map(({ name }) => name).join() ?? ''
+    this.#wake()
+  }
+
+  async names(wanted: string): Promise<void> {
+    while (this.#names !== wanted) {
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+  }
+}
+
+/** What every client has to show. */
+async function live(seen: Seen): Promise<void> {
+  const lamps = database.records(Lamp)
+  for (const { id } of await lamps.list()) await lamps.delete(id)
+  await seen.names('')
+  const { id } = await lamps.create({ name: 'a' })
+  await seen.names('a')
+  await lamps.create({ name: 'b' })
+  await seen.names('a,b')
+  await lamps.update(id, { name: 'c' })
+  await seen.names('c,b')
+  await lamps.delete(id)
+  await seen.names('b')
+}
+
+describe('query @live over WebSockets', () => {
+  it('sends differences, which wholeResults puts together', async () => {
+    const seen = new Seen()
+    const whole = wholeResults()
+    const versions: unknown[] = []
+    const stop = client.subscribe<Lamps>(
+      { query: text },
+      {
+        next: (result) => {
+          versions.push((result.extensions as { live: { version: number } }).live.version)
+          seen.take(whole(result).data)
+        },
+        error: () => undefined,
+        complete: () => undefined,
+      },
+    )
+    await live(seen)
+    stop()
+    expect(versions).toEqual(versions.map((_, place) => Number(versions[0]) + place))
+  })
+
+  it('is kept by Apollo Client', async () => {
+    const apollo = new ApolloClient({
+      cache: new InMemoryCache(),
+      link: liveLink(ApolloLink).concat(new GraphQLWsLink(client)),
+    })
+    const seen = new Seen()
+    const query = gql(text)
+    expect(isLive(query)).toBe(true)
+    const subscription = apollo.watchQuery<Lamps>({ query }).subscribe(({ data }) => {
+      seen.take(data)
+    })
+    await live(seen)
+    subscription.unsubscribe()
+    apollo.stop()
+  })
+
+  it('is kept by urql', async () => {
+    const urql = new UrqlClient({
+      url: `${app.url}/graphql`,
+      preferGetMethod: false,
+      exchanges: [
+        subscriptionExchange({
+          isSubscriptionOperation: ({ kind, query }) => kind === 'subscription' || isLive(query),
+          forwardSubscription: liveSource((request: { query?: string | undefined }) => ({
+            subscribe: (sink) => ({
+              unsubscribe: client.subscribe({ ...request, query: request.query ?? '' }, sink),
+            }),
+          })) as never,
+        }),
+      ],
+    })
+    const seen = new Seen()
+    const subscription = urql.query<Lamps>(text, {}).subscribe(({ data }) => {
+      seen.take(data)
+    })
+    await live(seen)
+    subscription.unsubscribe()
+  })
+
+  it('leaves results alone that are not live, and documents without it', () => {
+    const result = { data: { lamps: [] } }
+    expect(wholeResults()(result)).toBe(result)
+    expect(isLive(gql('query Other { lamps { id } }'))).toBe(false)
+  })
+})
