@@ -91,7 +91,16 @@ interface Note {
 }
 
 /** As pages have it; the types of Node ask for other bytes. */
-type TextDecoding = ReadableWritablePair<string, Uint8Array>
+type TextDecoding = { readable: ReadableStream<string>; writable: WritableStream<Uint8Array> }
+
+/** What the server's types do not know. */
+type BrowserGlobals = Partial<Pick<typeof globalThis, 'BroadcastChannel'>> & {
+  navigator?: {
+    locks?: {
+      request(name: string, options: object, lead: () => Promise<unknown>): Promise<unknown>
+    }
+  }
+}
 
 /** Milliseconds: a look at what has changed, and when a tab that says nothing is gone. */
 const [everySecond, longSilence] = [1000, 90_000]
@@ -103,7 +112,7 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
   const others = new Map<string, { wants: string[]; at: number }>()
   const self = `${Math.random()}`
   let name: string | undefined
-  let channel: BroadcastChannel | undefined
+  let channel: InstanceType<typeof BroadcastChannel> | undefined
   let leave: (() => void) | undefined
   let isLeader = false
   let running: AbortController | undefined
@@ -206,10 +215,16 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
           return new Response(null, response)
         },
       })
+      // Named first: the server's types know no `cache`.
+      const options = {
+        signal: mine.signal,
+        cache: 'no-store' as const,
+        headers: { Accept: 'text/event-stream' },
+      }
       await asker.post(
         '/filigree/live',
         { asks: wanted.map(([path, { id }]) => ({ path, last: id || undefined })) },
-        { signal: mine.signal, cache: 'no-store', headers: { Accept: 'text/event-stream' } },
+        options,
       )
       old?.abort()
       const reader = body.pipeThrough(new TextDecoderStream() as TextDecoding).getReader()
@@ -266,9 +281,7 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
     name = wanted
     asked = ''
     // Missing in older browsers, and locks on pages without https.
-    const { BroadcastChannel: Channel, navigator: { locks } = {} } = globalThis as Partial<
-      typeof globalThis
-    >
+    const { BroadcastChannel: Channel, navigator: { locks } = {} } = globalThis as BrowserGlobals
     isLeader = !Channel || !locks
     if (!name || !Channel || !locks) return
     const own = (channel = new Channel(name))

@@ -1,7 +1,8 @@
 /** Looks at what an application stands on: Node.js, the compiler and its options, tsx. */
+import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Finding } from './findings.js'
 import { readOwnPackage } from './own-package.js'
 
@@ -54,11 +55,29 @@ function examineCompiler(cwd: string, require: NodeJS.Require): Finding[] {
     read?.config === undefined
       ? undefined
       : compiler.parseJsonConfigFileContent?.(read.config, sys, cwd)
-  if (parsed === undefined) {
+  const options = parsed?.options ?? askCompiler(cwd, require)
+  if (options === undefined) {
     const what = 'tsconfig.json cannot be read by this compiler'
     return [...found, { about: 'compiler options', state: 'note', what }]
   }
-  return [...found, ...examineOptions(parsed.options)]
+  return [...found, ...examineOptions(options)]
+}
+
+/** Of a compiler without an interface, which TypeScript 7 is. */
+function askCompiler(
+  cwd: string,
+  require: NodeJS.Require,
+): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const file = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc')
+    const { stdout } = spawnSync(process.execPath, [file, '--showConfig'], {
+      ...{ cwd, encoding: 'utf8', timeout: 20_000 },
+    })
+    const { compilerOptions } = JSON.parse(stdout) as { compilerOptions?: object }
+    return compilerOptions as Readonly<Record<string, unknown>> | undefined
+  } catch {
+    return undefined
+  }
 }
 
 function examineOptions(options: Readonly<Record<string, unknown>>): Finding[] {

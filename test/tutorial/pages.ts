@@ -46,7 +46,10 @@ export function readSteps(markdown: string): Step[] {
 
 function readFile(text: string): Step[] {
   const [, inside, file] = /^(?:\/\/|#|--) (in )?([\w./-]+\.\w+|\.\w+)\n/.exec(text) ?? []
-  return file === undefined ? [] : [{ kind: 'file', file, text, isWhole: inside === undefined }]
+  if (file === undefined) return []
+  // JSON has no comments: the name of the file is not in it.
+  const own = /^package\.json$|\/package\.json$/.test(file) ? text.replace(/^.*\n/, '') : text
+  return [{ kind: 'file', file, text: own, isWhole: inside === undefined }]
 }
 
 /** A command goes on in the next line behind a backslash, or while a quote is open. */

@@ -23,7 +23,8 @@ import { mergeDeclarations, type Step } from './pages.js'
 const root = resolve(dirname(fileURLToPath(import.meta.url)), '../..')
 
 /** Commands that go on until they are ended, and the file that they run. */
-const serverCommand = /^(?:npm run dev|((?:[A-Z_]+=\S+ )*)(?:npx tsx|node) (main\.\w+))$/
+const serverCommand =
+  /^(?:npm run dev|((?:[A-Z_]+=\S+ )*)(npx tsx|node|bun|deno run -A) ([\w/]*\bmain\.\w+))$/
 
 export class Reader {
   readonly folder = mkdtempSync(join(tmpdir(), 'filigree-tutorial-'))
@@ -33,6 +34,8 @@ export class Reader {
   #serverLog = ''
   #isStale = false
   #main = ''
+  /** The command of another runtime. */
+  #runtime: readonly string[] = []
   #ended = 0
   #printed = ''
 
@@ -67,9 +70,11 @@ export class Reader {
   /** @returns what a command printed; empty for a file */
   async follow(step: Step): Promise<string> {
     if (step.kind === 'file') return this.#write(step)
-    const [isServer, settings = '', file = 'src/main.ts'] = serverCommand.exec(step.command) ?? []
+    const [isServer, settings = '', runtime = '', file = 'src/main.ts'] =
+      serverCommand.exec(step.command) ?? []
     if (isServer !== undefined) {
       this.#main = file
+      this.#runtime = /^(?:bun|deno)/.test(runtime) ? runtime.split(' ') : []
       for (const setting of settings.trim().split(' ')) {
         const [name = '', value] = setting.split('=')
         if (value !== undefined) this.#env[name] = value
@@ -117,8 +122,9 @@ export class Reader {
     this.#isStale = false
     this.#serverLog = ''
     const flags = existsSync(join(this.folder, '.env')) ? ['--env-file=.env'] : []
-    const args = ['--import', 'tsx', ...flags, this.#main]
-    const server = spawn(process.execPath, args, { cwd: this.folder, env: this.#env })
+    const [command = process.execPath, ...options] = this.#runtime
+    const args = this.#runtime.length > 0 ? options : ['--import', 'tsx', ...flags]
+    const server = spawn(command, [...args, this.#main], { cwd: this.folder, env: this.#env })
     this.#server = server
     for (const stream of [server.stdout, server.stderr])
       stream.on('data', (chunk) => {
@@ -141,7 +147,14 @@ const shims = {
   // A terminal shows no progress of a transfer.
   curl: 'PATH=${PATH#*:}\nexec curl -sS "$@"\n',
   // What would be installed is there.
-  npm: 'case "$1" in install) exit 0;; esac\nPATH=${PATH#*:}\nexec npm "$@"\n',
+  npm: `case "$1" in install) for each in packages/*/; do
+  test -f "$each/package.json" || continue
+  name=$(node -p "require('./$each/package.json').name")
+  mkdir -p "node_modules/$(dirname "$name")" && ln -sfn "$PWD/$each" "node_modules/$name"
+done; exit 0;; esac
+PATH=\${PATH#*:}
+exec npm "$@"
+`,
 }
 
 /** The repository's packages, and among them its own as it was built. */

@@ -8,7 +8,8 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
-import { checkTypes } from './check-types.js'
+import { checkTypes, type TypeCheck } from './check-types.js'
+import { endGroup, readLines } from './child-process.js'
 import { leashCode } from './leash.js'
 import type { BeginMessage, ChildMessage, DevEvent, LogText } from './messages.js'
 import { findPortUser } from './port-user.js'
@@ -38,7 +39,7 @@ const portPace = 1000
 export class Supervisor {
   readonly #options: SuperviseOptions
   readonly #watch: FileWatch
-  readonly #types: ChildProcess | undefined
+  readonly #types: TypeCheck | undefined
   #running: ChildProcess | undefined
   #standby: ChildProcess | undefined
   #portTimer: NodeJS.Timeout | undefined
@@ -51,6 +52,7 @@ export class Supervisor {
     const { cwd, show } = options
     this.#watch = new FileWatch(cwd, (files) => {
       show({ event: 'changed', files })
+      this.#types?.changed()
       // What waits has read the earlier ones.
       if (files.some((file) => file.startsWith('.env'))) this.#dropStandby()
       void this.#begin(performance.now())
@@ -67,7 +69,7 @@ export class Supervisor {
     this.#watch.close()
     clearInterval(this.#portTimer)
     this.#dropStandby()
-    if (this.#types !== undefined) endGroup(this.#types, 'SIGKILL')
+    this.#types?.close()
     await endChild(this.#running)
   }
 
@@ -209,28 +211,6 @@ async function endChild(child: ChildProcess | undefined): Promise<void> {
   }, patience)
   await ended
   clearTimeout(timer)
-}
-
-/** The process, and what it has started. */
-function endGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
-  if (pid === undefined) return
-  for (const target of process.platform === 'win32' ? [pid] : [-pid, pid]) {
-    try {
-      process.kill(target, signal)
-      return
-    } catch {
-      // It has ended already, or leads no group.
-    }
-  }
-}
-
-function readLines(stream: NodeJS.ReadableStream | null, take: (line: string) => void): void {
-  let rest = ''
-  stream?.on('data', (data: Buffer) => {
-    const lines = (rest + data.toString()).split('\n')
-    rest = lines.pop() ?? ''
-    for (const line of lines) take(line)
-  })
 }
 
 /** @returns undefined for what is no line of a log */
