@@ -25,6 +25,7 @@ import type {
 } from '../engines/contract/engine.js'
 import { defaultUrl, openEngine } from '../engines/engine-for-url.js'
 import { sourceOf, WritingSource } from './statements/client-source.js'
+import { QuietHandlers } from './statements/quiet-handlers.js'
 import { createContext } from './statements/create-context.js'
 import {
   checkDatabaseOptions,
@@ -115,6 +116,8 @@ export class Database implements Source {
   readonly #transactions: Transactions
   readonly #clock: DatabaseClock
   readonly #patience = new Map<number, Patience>()
+  /** Handlers of GETs, and what runs for no request that is followed. */
+  readonly quiet: QuietHandlers
   /** The request whose work begins in this turn. */
   served: ClientWriting | undefined = undefined
   /** Ends each of `changes`. */
@@ -133,7 +136,8 @@ export class Database implements Source {
     this.context = createContext({ engine, kysely, now, tables, searchLimit, home })
     this.sizes = new TableSizes({ engine, tables, searchLimit })
     this.feed = new ChangeFeed({ channel: engine.channel, engine, log })
-    this.#transactions = new Transactions(this.context, this.feed, log)
+    this.quiet = new QuietHandlers(engine, this)
+    this.#transactions = new Transactions(this.context, this.feed, log, this)
     this.line = new Line(engine, this.#transactions)
   }
 
@@ -395,7 +399,7 @@ export class Database implements Source {
   }
 
   runner(): Runner {
-    return this.ownRunner() ?? this.#transactions.requestRunner() ?? this.context.engine
+    return this.ownRunner() ?? this.#transactions.requestRunner() ?? this.quiet
   }
 
   /** Of the open transaction, or of the line of statements that are sent at this moment. */
@@ -403,9 +407,13 @@ export class Database implements Source {
     return this.#transactions.current()?.runner() ?? this.line.runner
   }
 
-  /** Runs a client's work: none of its changes is done once the request's time is over, whichever repository it uses. */
-  within<R>(request: ClientWriting, work: () => R): R {
-    return this.#transactions.within(request, work)
+  /**
+   * Runs a client's work: none of its changes is done once the request's time is over, whichever repository it uses.
+   *
+   * @param onChange called for each of them
+   */
+  within<R>(request: ClientWriting, work: () => R, onChange?: () => void): R {
+    return this.#transactions.within(request, work, onChange)
   }
 
   /** The same for work that asks for its source in the turn in which it begins, which costs nothing. */

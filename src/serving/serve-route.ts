@@ -158,15 +158,20 @@ interface Ending {
 }
 
 /**
- * What a handler writes is not done any more once its time is over and it was answered 503, whichever repository it uses. A
- * GET promises to change nothing, and following its promises would cost a tenth of a small route.
+ * What a handler writes is not done any more once its time is over and it was answered 503, whichever repository it uses.
+ * GETs, which promise to change nothing, are followed once they have done so.
  */
 function endingInTime(
   invoke: InvokeWith,
   { route, isGenerated }: Ending,
   { database }: ServeContext,
 ): InvokeWith {
-  if (database === undefined || route.method === 'GET') return invoke
+  if (database === undefined) return invoke
+  if (route.method === 'GET') {
+    if (isGenerated) return invoke
+    const run = database.quiet.add()
+    return (request, own) => run(request, () => invoke(request, own))
+  }
   const within = isGenerated ? 'serve' : 'within'
   return (request, own) => database[within](request, () => invoke(request, own))
 }

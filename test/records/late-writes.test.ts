@@ -12,6 +12,7 @@ import {
   Controller,
   Database,
   Field,
+  Get,
   GraphQL,
   HasMany,
   Module,
@@ -71,6 +72,10 @@ const ways: Readonly<globalThis.Record<string, (database: Database) => unknown>>
     }),
   transaction: (database) =>
     database.transaction(async (tx) => tx.records(Desk).update(1, { name: 'late' })),
+  'a change behind a read': async (database) => {
+    await database.records(Desk).find(1)
+    return database.records(Desk).update(1, { name: 'one' })
+  },
   'a stubborn one': (database) => database.records(Note).create({ text: 'late', deskId: 1 }),
   'what is left running': (database) =>
     Promise.all([
@@ -93,6 +98,16 @@ class Ways {
 
   @Post('/', { body: Wish }) async run(body: Wish) {
     await ways[body.way]?.(this.database)
+    return { done: true }
+  }
+
+  @Get('/', { query: Wish }) async get(query: Wish) {
+    await ways[query.way]?.(this.database)
+    return { done: true }
+  }
+
+  @Get('/learned', { query: Wish }) async learned(query: Wish) {
+    await ways[query.way]?.(this.database)
     return { done: true }
   }
 
@@ -151,7 +166,7 @@ const engines: readonly (readonly [string, () => Promise<EngineSource>])[] = [
 ]
 
 interface Ask {
-  readonly method: 'POST' | 'PATCH' | 'PUT' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
   readonly url: string
   readonly body?: unknown
 }
@@ -162,12 +177,24 @@ const mutation = (text: string): Ask => ({
   body: { query: `mutation { ${text} }` },
 })
 
+const isLate = (way: string): boolean =>
+  way !== 'a stubborn one' && way !== 'a change behind a read'
+
 const doors: readonly (readonly [string, Ask])[] = [
   ...Object.keys(ways)
-    .filter((way) => way !== 'a stubborn one')
+    .filter(isLate)
     .map((way): [string, Ask] => [
       `a handler's ${way}`,
       { method: 'POST', url: '/ways', body: { way } },
+    ]),
+  ...Object.keys(ways)
+    .filter(isLate)
+    .map((way): [string, Ask] => [`a GET's ${way}`, { method: 'GET', url: `/ways?way=${way}` }]),
+  ...Object.keys(ways)
+    .filter(isLate)
+    .map((way): [string, Ask] => [
+      `a GET's ${way}, behind many that changed nothing and one that did`,
+      { method: 'GET', url: `/ways/learned?way=${way}` },
     ]),
   ["a route's transaction", { method: 'POST', url: '/ways/transaction', body: { way: 'update' } }],
   ['a created row', { method: 'POST', url: '/desks', body: { name: 'late' } }],
@@ -215,6 +242,10 @@ describe.each(engines)('%s: what is late', (name, open) => {
     database = app.get(Database)
     await database.sync()
     await database.records(Desk).insertMany([{ name: 'one' }, { name: 'two' }])
+    const learn = (way: string): Promise<number> =>
+      ask(app, { method: 'GET', url: `/ways/learned?way=${way}` })
+    for (let count = 0; count < 20; count++) await learn('nothing')
+    expect(await learn('a change behind a read')).toBe(200)
   })
   afterAll(() => app.close())
 

@@ -5,18 +5,26 @@
 import type { BeginOptions, Isolation } from '../../engines/contract/begin-options.js'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { OpenTransaction } from '../../core/open-transaction.js'
-import { isThenable } from '../../core/later.js'
+import { isThenable, type Later } from '../../core/later.js'
 import { writesOn, lateFault } from '../../engines/client-writes.js'
 import type { ClientWriting, UnderWay } from '../../engines/contract/client-writing.js'
-import { EngineFault, type Runner, type Statement } from '../../engines/contract/engine.js'
+import {
+  EngineFault,
+  type Answers,
+  type Runner,
+  type Statement,
+  type Values,
+  type Wanted,
+} from '../../engines/contract/engine.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { Log } from '../../core/log.js'
 import { GuardedRunner } from './guarded-runner.js'
+import type { QuietHandlers } from './quiet-handlers.js'
 import { refuseUnknownOptions } from '../../errors/refuse-options.js'
 import { Retries } from './retries.js'
 import type { RecordsContext, Source } from './source.js'
-import { ownScript } from '../../engines/contract/statement.js'
+import { changes, ownScript } from '../../engines/contract/statement.js'
 
 export interface TransactionOptions {
   /**
@@ -171,10 +179,35 @@ interface RequestPlace {
   writing: ClientWriting | undefined
   /** Runs its changes outside transactions. */
   runner: Runner | undefined
+  /** Called for each change. */
+  readonly onChange: (() => void) | undefined
+}
+
+/** Tells of each change that it runs. */
+class HeardRunner implements Runner {
+  readonly #inner: Runner
+  readonly #onChange: () => void
+
+  constructor(inner: Runner, onChange: () => void) {
+    this.#inner = inner
+    this.#onChange = onChange
+  }
+
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
+    if (changes(statement)) this.#onChange()
+    return this.#inner.run(statement, values, wanted)
+  }
 }
 
 /** Milliseconds in which what a handler has left running writes nothing after its request was answered for its time. */
 const leftOverTime = 60_000
+
+/** What is known of code that belongs to no request that is followed. */
+interface Beginning {
+  /** The request whose work begins in this turn. */
+  readonly served: ClientWriting | undefined
+  readonly quiet: QuietHandlers
+}
 
 /** A transaction that calls begin and end. */
 export interface BegunTransaction {
@@ -189,12 +222,14 @@ export class Transactions {
   /** Receives committed changes. */
   readonly feed: ChangeFeed
   readonly #log: Log
+  readonly #beginning: Beginning
   #open = 0
 
-  constructor(context: RecordsContext, feed: ChangeFeed, log: Log) {
+  constructor(context: RecordsContext, feed: ChangeFeed, log: Log, beginning: Beginning) {
     this.#context = context
     this.feed = feed
     this.#log = log
+    this.#beginning = beginning
   }
 
   /** The transaction of the running code. Costs nothing while none is open. */
@@ -208,7 +243,12 @@ export class Transactions {
   requestRunner(): Runner | undefined {
     const request = this.#request()
     if (request?.writing === undefined) return undefined
-    return (request.runner ??= writesOn(this.#context.engine, request.writing))
+    if (request.runner === undefined) {
+      const writes = writesOn(this.#context.engine, request.writing)
+      request.runner =
+        request.onChange === undefined ? writes : new HeardRunner(writes, request.onChange)
+    }
+    return request.runner
   }
 
   #request(): RequestPlace | undefined {
@@ -216,8 +256,8 @@ export class Transactions {
   }
 
   /** Runs a request's work: none of its changes is done once the request's time is over, whichever repository it uses. */
-  within<T>(writing: ClientWriting, work: () => T): T {
-    const request: RequestPlace = { writing, runner: undefined }
+  within<T>(writing: ClientWriting, work: () => T, onChange?: () => void): T {
+    const request: RequestPlace = { writing, runner: undefined, onChange }
     this.#open++
     let isOpen = true
     const leave = (): void => {
@@ -357,7 +397,8 @@ export class Transactions {
 
   async #runOnce<T>(work: (scope: Scope) => Promise<T>, options: BeginOptions): Promise<T> {
     const context = this.#context
-    const { isolation, patience, writing = this.#request()?.writing } = options
+    const { served, quiet } = this.#beginning
+    const { isolation, patience, writing = this.#request()?.writing ?? served } = options
     const runner = await context.engine.begin({ isolation, patience, writing })
     const guarded = new GuardedRunner(runner)
     const scope = new Scope({ context, runner: guarded, transactions: this, isolation })
@@ -370,6 +411,10 @@ export class Transactions {
       await runner.commit()
       scope.isOver = true
       scope.end(true)
+      if (scope.changes.length > 0) {
+        if (writing === undefined) quiet.changed()
+        else this.#request()?.onChange?.()
+      }
       this.feed.tell(scope.changes)
       if (scope.later.length > 0) await this.runCommitted(scope.later)
       return result
