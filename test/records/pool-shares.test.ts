@@ -4,7 +4,9 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { bootstrap, Controller, Field, Module, NoAuth, Record, type Application } from 'filigree'
 import { sql } from 'kysely'
 import { connect, Database } from '../../src/index.js'
+import { setTimeout } from 'node:timers/promises'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
+import { startStallingProxy } from './stalling-proxy.js'
 
 @Record({ table: 'share_rock', plural: 'rocks' })
 class Rock {
@@ -51,13 +53,13 @@ describe('connections to PostgreSQL', () => {
     await server.close()
   })
 
-  const open = (connections: number): Promise<Application> =>
+  const open = (connections: number, address = url): Promise<Application> =>
     bootstrap(Ground, {
       port: 0,
       host: '127.0.0.1',
       logger: false,
       env: {},
-      database: `${url}?connections=${connections}&lock_timeout=20000`,
+      database: `${address}?connections=${connections}&lock_timeout=20000`,
     })
 
   /** Statements that wait for somebody. */
@@ -122,6 +124,28 @@ describe('connections to PostgreSQL', () => {
     })
     for (const read of reads) expect((await read).status).toBe(200)
     await app.close()
+  })
+
+  it('what was quick shares connections as before where the whole server is slow', async () => {
+    const proxy = await startStallingProxy(url)
+    const app = await open(10, proxy.through(url))
+    const lists = async (from: number, count: number): Promise<void> => {
+      const asked = Array.from({ length: count }, (_, n) => ask(app, long(from + n)))
+      for (const list of asked) expect((await list).status).toBe(200)
+    }
+    for (let n = 0; n < 40; n++) await lists(400 + n, 1)
+    const before = app.get(Database).pool?.open ?? 0
+    proxy.stall()
+    const slow = lists(500, 20)
+    // So long that somebody looks at them more than once.
+    await setTimeout(400)
+    proxy.resume()
+    await slow
+    await lists(600, 60)
+    // Three that are shared, and one by which others are asked.
+    expect(app.get(Database).pool?.open).toBeLessThanOrEqual(Math.max(before, 4))
+    await app.close()
+    await proxy.close()
   })
 
   it('who leaves lets the next one have the turn, and nothing is asked for those who left before', async () => {

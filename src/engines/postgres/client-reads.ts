@@ -38,6 +38,10 @@ export interface ReadParts {
 /** What looks at so many rows at most surely ends soon. */
 const fewRows = 20_000
 
+function endsSoon({ statement, values }: Call): boolean {
+  return boundOf(statement, values) <= fewRows
+}
+
 /** The most reads of one turn of the loop that share a connection; the others use another one. */
 const mostTogether = 8
 
@@ -99,10 +103,11 @@ export class ClientReads implements Runner, CallOwner, TurnTaker {
     else call.refuse(fault)
   }
 
-  /** It goes on beside others of its kind. */
+  /** It was behind a long one, perhaps of its own table: unless it surely ends soon, it goes on in turns, as that one does. */
   moved(call: Call): void {
     if (this.isOver) call.refuse(overFault())
-    else this.#read(call)
+    else if (call.statement.together === 'calls' || endsSoon(call)) this.#read(call)
+    else this.#send(call)
   }
 
   isAlone(_call: Call, connection: PooledConnection): void {
@@ -122,7 +127,7 @@ export class ClientReads implements Runner, CallOwner, TurnTaker {
   /** Runs it on a connection that no other request shares. */
   #send(call: Call): void {
     const group = this.#group
-    const isQuick = boundOf(call.statement, call.values) <= fewRows
+    const isQuick = endsSoon(call)
     const isOfTurn = group?.turn === currentTurn() && group.isQuick === isQuick
     const fits = isOfTurn && group.size < mostTogether
     if (group === undefined || !fits || group.connection?.isBroken === true) {

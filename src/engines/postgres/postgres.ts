@@ -50,6 +50,7 @@ import { changePostgresSchema } from './schema-change.js'
 import { readServerTraits, type ServerTraits } from './server-traits.js'
 import { SharedReads } from './shared-reads.js'
 import { StatementNames } from './statement-names.js'
+import { LongReads } from './long-reads.js'
 import { readPostgresSizes } from './table-sizes.js'
 import { beginStatement, PostgresTransaction } from './transaction.js'
 
@@ -155,9 +156,10 @@ class PostgresEngine implements Engine, CallOwner {
     this.isReadOnly = parts.traits.isReadOnly
     this.channel = parts.channel
     const { pool, names } = parts
-    this.#brief = new SharedReads(pool)
+    const long = new LongReads(pool)
+    this.#brief = new SharedReads(pool, long)
     const turns = new ReadTurns(Math.floor(pool.most / 2), Math.floor(pool.most / 3))
-    const lists = new QuickReads(pool, turns)
+    const lists = new QuickReads(pool, long, turns)
     this.#readParts = { engine: this, pool, names, turns, brief: this.#brief, lists }
     this.#writeParts = { engine: this, pool, fail: this.#fail }
   }

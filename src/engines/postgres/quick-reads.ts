@@ -5,6 +5,7 @@
  */
 import type { Statement } from '../contract/engine.js'
 import type { PooledConnection } from './pooled-connection.js'
+import type { LongReads } from './long-reads.js'
 import type { ConnectionPool } from './pool.js'
 import type { ReadTurns, TurnTaker } from './read-turns.js'
 import { SharedReads } from './shared-reads.js'
@@ -15,7 +16,7 @@ const leastPool = 6
 const enoughRuns = 32
 /** Milliseconds for which a slow one is remembered. */
 const slowLasts = 10_000
-/** Milliseconds between two looks. A statement that runs at two of them is slow. */
+/** Milliseconds between two looks. Of a statement that runs at two of them it is asked whether it is long. */
 const lookTime = 50
 
 interface Experience {
@@ -24,6 +25,7 @@ interface Experience {
 }
 
 export class QuickReads extends SharedReads {
+  readonly #long: LongReads
   readonly #mayShare: boolean
   readonly #known = new WeakMap<Statement, Experience>()
   /** With reads of one request each. */
@@ -31,9 +33,9 @@ export class QuickReads extends SharedReads {
   #watching: NodeJS.Timeout | undefined
 
   /** @param turns their connections count among those of long reads, which get fewer meanwhile; they wait for none */
-  constructor(pool: ConnectionPool, turns: ReadTurns) {
+  constructor(pool: ConnectionPool, long: LongReads, turns: ReadTurns) {
     const taker: TurnTaker = { inUse: 0, isOver: false }
-    super(pool, {
+    super(pool, long, {
       shared: () => {
         turns.count(taker, 1)
       },
@@ -45,6 +47,7 @@ export class QuickReads extends SharedReads {
         this.#noteSlow(statement)
       },
     })
+    this.#long = long
     this.#mayShare = pool.most >= leastPool
   }
 
@@ -83,8 +86,12 @@ export class QuickReads extends SharedReads {
     }
     for (const connection of this.#watched) {
       const [first] = connection.calls
-      if (first !== undefined && first === connection.seen) this.#noteSlow(first.statement)
+      const takesItsTime = first !== undefined && first === connection.seen
       connection.seen = first
+      if (!takesItsTime) continue
+      this.#long.doubt(connection, first, () => {
+        this.#noteSlow(first.statement)
+      })
     }
   }
 

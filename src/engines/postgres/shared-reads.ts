@@ -6,6 +6,7 @@
  */
 import type { Statement } from '../contract/engine.js'
 import type { Call } from './call.js'
+import type { LongReads } from './long-reads.js'
 import type { PooledConnection } from './pooled-connection.js'
 import type { ConnectionPool } from './pool.js'
 
@@ -13,7 +14,7 @@ import type { ConnectionPool } from './pool.js'
 const enough = 8
 /** Slow calls of one statement that have a connection each. */
 const mostSlow = 2
-/** Milliseconds between two looks. A statement that is first at two of them is slow. */
+/** Milliseconds between two looks. Of a statement that is first at two of them it is asked whether it is long. */
 const lookTime = 50
 
 /** Is told what becomes of the connections that are shared. */
@@ -26,6 +27,7 @@ export interface SharingWatcher {
 
 export class SharedReads {
   readonly #pool: ConnectionPool
+  readonly #long: LongReads
   readonly #most: number
   readonly #watcher: SharingWatcher | undefined
   readonly #shared: PooledConnection[] = []
@@ -40,8 +42,9 @@ export class SharedReads {
     this.#watcher?.idle()
   }
 
-  constructor(pool: ConnectionPool, watcher?: SharingWatcher) {
+  constructor(pool: ConnectionPool, long: LongReads, watcher?: SharingWatcher) {
     this.#pool = pool
+    this.#long = long
     this.#watcher = watcher
     this.#most = Math.max(1, Math.floor(pool.most / 3))
   }
@@ -135,24 +138,33 @@ export class SharedReads {
 
   #lookAt(connection: PooledConnection): void {
     const [first] = connection.calls
-    const isLong = first !== undefined && first === connection.seen
+    const takesItsTime = first !== undefined && first === connection.seen
     connection.seen = first
-    if (!isLong) return
+    if (!takesItsTime) return
+    this.#long.doubt(connection, first, () => {
+      this.#leaveAlone(connection, first)
+    })
+  }
+
+  /** The long one keeps the connection; those behind it move on. */
+  #leaveAlone(connection: PooledConnection, long: Call): void {
+    if (!this.#shared.includes(connection)) return
     this.#forget(connection)
+    const { statement } = long
+    const slow = this.#slow.get(statement) ?? { running: 0, waiting: [] }
+    this.#slow.set(statement, slow)
+    slow.running++
+    this.#watcher?.slow(statement)
     connection.onIdle = (free) => {
       this.#pool.release(free)
     }
-    const slow = this.#slow.get(first.statement) ?? { running: 0, waiting: [] }
-    this.#slow.set(first.statement, slow)
-    slow.running++
-    this.#watcher?.slow(first.statement)
-    first.stay(connection)
+    long.stay(connection)
     const onIdle = connection.onIdle
     connection.onIdle = (free) => {
-      this.#endSlow(first.statement)
+      this.#endSlow(statement)
       onIdle(free)
     }
-    for (const call of connection.calls) if (call !== first) call.moveOn()
+    for (const call of connection.calls) if (call !== long) call.moveOn()
   }
 
   /** One that waited goes, and all of them once no slow one is left. */
