@@ -20,10 +20,12 @@ import { TestClock } from 'filigree/testing'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { startBothEngines } from '../../records/both-engines.js'
 import { LyingProvider } from './lying-provider.js'
 import { Visitor } from './visitor.js'
 
 let provider: LyingProvider
+const engines = await startBothEngines()
 
 @RecordOf
 class Account {
@@ -198,24 +200,36 @@ describe('the transaction', () => {
     await app.close()
   })
 
-  it('counts once over all processes that share the database', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'filigree-oidc-'))
-    const shared = { database: `sqlite:${join(folder, 'a.db')}`, publicUrl: 'http://localhost:1' }
-    const apps = [await start(shared), await start(shared)]
-    const who = new Visitor(apps[0]?.url ?? '')
-    const page = await who.goTo('/signin/google')
-    const cookie = [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
-    const path = `/signin/google/callback${provider.allow(page)}`
-    const race = await Promise.all(
-      Array.from({ length: 20 }, (_, index) =>
-        new Visitor(apps[index % 2]?.url ?? '').get(path, { cookie }),
-      ),
-    )
-    expect(race.filter(({ status }) => status === 200)).toHaveLength(1)
-    expect(race.filter(({ status }) => status === 400)).toHaveLength(19)
-    await Promise.all(apps.map((app) => app.close()))
-    rmSync(folder, { recursive: true })
-  })
+  it.each(engines)(
+    'counts once over all processes that share the database, on %s',
+    async (_name, open) => {
+      // Two processes share a file, and none in memory.
+      const folder = mkdtempSync(join(tmpdir(), 'filigree-oidc-'))
+      const url = (await open()).replace(':memory:', join(folder, 'a.db'))
+      const shared = { database: url, publicUrl: 'http://localhost:1' }
+      const apps = [await start(shared), await start(shared)]
+      const who = new Visitor(apps[0]?.url ?? '')
+      const page = await who.goTo('/signin/google')
+      const cookie = [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+      const path = `/signin/google/callback${provider.allow(page)}`
+      const race = await Promise.all(
+        Array.from({ length: 50 }, (_, index) =>
+          new Visitor(apps[index % 2]?.url ?? '').get(path, { cookie }),
+        ),
+      )
+      expect(race.filter(({ status }) => status === 200)).toHaveLength(1)
+      expect(race.filter(({ status }) => status === 400)).toHaveLength(49)
+      const accounts = await apps[0]?.get(Database).records(Account).list({})
+      expect(accounts).toHaveLength(1)
+      // What an application wrote for a sign-in that it then threw is not there.
+      const next = await who.goTo('/signin/google')
+      const thrown = `/signin/google/callback${provider.allow(next, 'rolls-back')}`
+      expect((await who.get(thrown)).status).toBe(500)
+      expect(await apps[1]?.get(Database).records(Account).count({})).toBe(1)
+      await Promise.all(apps.map((app) => app.close()))
+      rmSync(folder, { recursive: true })
+    },
+  )
 
   it('counts once without a database too', async () => {
     class Plain {
