@@ -1,5 +1,5 @@
 /** What `oidc` takes, checked at the start, and what the application's method gets. */
-import { unknownOptions, type ModuleOptions, type Problem } from '../../index.js'
+import { readSeconds, unknownOptions, type ModuleOptions, type Problem } from '../../index.js'
 
 /** A class of a provider, or a thunk of one. */
 type ClassReference = NonNullable<ModuleOptions['records']>[number]
@@ -22,6 +22,11 @@ export interface OidcOptions {
   link?: 'verified-email'
   /** Whether to ask for more claims at the provider's UserInfo endpoint. Default false: those of the ID token. */
   userInfo?: boolean
+  /**
+   * How long ago the provider may have asked the user, `'5m'` or seconds: it asks again after that, and what it says of it is
+   * checked. Default: as long ago as it likes.
+   */
+  maxAge?: number | string
   /** More for the provider's page: `{ prompt: 'select_account' }`. */
   parameters?: Readonly<Record<string, string>>
   /** Where the browser's client stores its token. Default `'app_token'`, as in `filigree/client`. */
@@ -50,6 +55,7 @@ const names: Readonly<Record<keyof OidcOptions, true>> = {
   clientSecret: true,
   issuer: true,
   link: true,
+  maxAge: true,
   name: true,
   parameters: true,
   scope: true,
@@ -61,7 +67,7 @@ const names: Readonly<Record<keyof OidcOptions, true>> = {
 /** Ours to say: the checks of the answer depend on them. */
 const protocol = [
   ...['client_id', 'redirect_uri', 'response_type', 'response_mode', 'scope', 'state', 'nonce'],
-  ...['code_challenge', 'code_challenge_method', 'request', 'request_uri'],
+  ...['code_challenge', 'code_challenge_method', 'max_age', 'request', 'request_uri'],
 ]
 
 export function findProblems(given: OidcOptions): Problem[] {
@@ -91,6 +97,8 @@ export function findProblems(given: OidcOptions): Problem[] {
   if (![undefined, 'basic', 'post'].includes(clientAuth as never))
     refuse('clientAuth', "Write 'basic' or 'post'.")
   if (userInfo !== undefined && typeof userInfo !== 'boolean') refuse('userInfo', 'Write true.')
+  if (options.maxAge !== undefined && readSeconds(options.maxAge) === undefined)
+    refuse('maxAge', "Write a time: '5m', or seconds.")
   if (!isParameters(parameters))
     refuse('parameters', "Write texts, and none that we say ourselves: { prompt: 'login' }.")
   if (!Array.isArray(signIn) || signIn.length !== 2 || typeof signIn[1] !== 'string')

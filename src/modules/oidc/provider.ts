@@ -7,6 +7,7 @@ import type * as Library from 'openid-client'
 import {
   DeclarationError,
   HttpError,
+  readSeconds,
   type ApplicationState,
   type Auth,
   type Clock,
@@ -40,6 +41,8 @@ export class Provider implements Lifecycle {
   readonly #options: OidcOptions
   readonly #around: Surroundings
   readonly #kept: KeptAnswers
+  /** Seconds. */
+  readonly #maxAge: number | undefined
   #nextWarning = 0
 
   constructor(options: OidcOptions, around: Surroundings) {
@@ -47,6 +50,7 @@ export class Provider implements Lifecycle {
     this.publicUrl = around.publicUrl
     this.#options = options
     this.#around = around
+    this.#maxAge = readSeconds(options.maxAge)
     this.#kept = new KeptAnswers(() => around.clock.now())
   }
 
@@ -88,6 +92,7 @@ export class Provider implements Lifecycle {
       redirect_uri: this.callback,
       code_challenge: await library.calculatePKCECodeChallenge(verifier),
       code_challenge_method: 'S256',
+      ...(this.#maxAge === undefined ? {} : { max_age: String(this.#maxAge) }),
     })
     return url.href
   }
@@ -122,6 +127,7 @@ export class Provider implements Lifecycle {
           expectedState: state,
           expectedNonce: nonce,
           idTokenExpected: true,
+          ...(this.#maxAge === undefined ? {} : { maxAge: this.#maxAge }),
         },
       )
       const claims = tokens.claims()

@@ -66,7 +66,7 @@ beforeAll(async () => {
   @Module({
     imports: [
       oidc({ ...common, name: 'one', issuer: one.issuer, link: 'verified-email' }),
-      oidc({ ...common, name: 'two', issuer: two.issuer, userInfo: true }),
+      oidc({ ...common, name: 'two', issuer: two.issuer, userInfo: true, maxAge: '5m' }),
       oidc({
         ...common,
         ...{ name: 'three', issuer: three.issuer, userInfo: true, link: 'verified-email' as const },
@@ -356,6 +356,25 @@ describe('signing in by a provider', () => {
   })
 })
 
+describe('maxAge', () => {
+  it('has the provider ask again, and believes it only if it says when', async () => {
+    const who = visitor()
+    const page = await who.goTo('/signin/two')
+    expect(new URL(page).searchParams.get('max_age')).toBe('300')
+    const now = Math.floor(Date.now() / 1000)
+    for (const [auth_time, status] of [
+      [now - 290, 302],
+      [now - 340, 401],
+      [undefined, 401],
+      ['now', 401],
+    ]) {
+      two.lies = { claims: { auth_time } }
+      const next = await who.goTo('/signin/two')
+      expect((await who.get(`/signin/two/callback${two.allow(next)}`)).status).toBe(status)
+    }
+  })
+})
+
 describe('attacks', () => {
   it('a page that begins sign-ins with long paths cannot fill the cookies of a browser', async () => {
     const who = visitor()
@@ -461,6 +480,7 @@ describe('what the application says', () => {
     }
     expect(links).toEqual(['ada@example.com', null, null, null, null])
     const who = visitor()
+    two.lies = { claims: { auth_time: Math.floor(Date.now() / 1000) } }
     await who.get(`/signin/two/callback${two.allow(await who.goTo('/signin/two'))}`)
     expect(seen.at(-1)).toMatchObject({ link: null, claims: { email, email_verified: true } })
   })
