@@ -13,8 +13,8 @@ interface Asking {
   readonly request: Pick<HttpRequest, 'headers' | 'ip' | 'secure'> | undefined
 }
 
-/** Claims that describe the token and not the user. */
-const ofToken: ReadonlySet<string> = new Set(['exp', 'iat', 'nbf', 'jti', 'auth_time'])
+/** Claims that each token has of its own: when it counts is asked of each listener. What else it says, rules may go by. */
+const ofToken: ReadonlySet<string> = new Set(['exp', 'iat', 'nbf'])
 
 /** Headers of the journey, which say nothing of the caller. */
 const ofJourney: ReadonlySet<string> = new Set([

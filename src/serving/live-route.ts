@@ -34,6 +34,8 @@ export interface LiveRoute {
   readonly rule: ResultRule
 }
 
+let routes = 0
+
 /** @returns the same where the route has no live answers */
 export function answeringLive(route: LiveRoute, live: LiveAnswers): Invoker {
   const { plan, handler, invoke } = route
@@ -41,7 +43,8 @@ export function answeringLive(route: LiveRoute, live: LiveAnswers): Invoker {
   const generated = shownRights(handler)
   const isLive = generated !== undefined || plan.info.notes.get(Live) !== undefined
   if (method !== 'GET' || !isLive) return invoke
-  const where = `${method} ${pattern.text} ${name}`
+  // Versions of a route may have all else in common.
+  const where = `${++routes} ${method} ${pattern.text} ${name}`
   const rights = rightsOf(route, generated)
   return (request) => (asksForEvents(request) ? open(request) : invoke(request))
 

@@ -1,5 +1,7 @@
 /** GraphQL's `query @live` over server-sent events. Source: decisions, "Third storey: live answers". */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { createClient } from 'graphql-ws'
+import { WebSocket } from 'ws'
 import {
   Auth,
   bootstrap,
@@ -38,6 +40,7 @@ beforeAll(async () => {
     port: 0,
     host: '127.0.0.1',
     logger: false,
+    graphql: { sockets: true },
     database: 'sqlite::memory:',
     env: { APP_API_KEY: 'k'.repeat(32) },
   })
@@ -176,6 +179,55 @@ describe('query @live', () => {
     const { extensions } = await payload(same)
     expect(extensions?.live.version).toBe(Number(id.split(':')[1]) + 1)
     expect(same.events).toHaveLength(1)
+  })
+
+  it('is told over graphql-transport-ws too, to its end', async () => {
+    const auth = app.get(Auth)
+    const held = await auth.getToken({ sub: 'sam', jti: 'sam-1' })
+    const client = createClient({
+      url: url.replace('http', 'ws'),
+      webSocketImpl: WebSocket,
+      connectionParams: { authorization: `Bearer ${held}` },
+      retryAttempts: 0,
+    })
+    const results = client.iterate({ query: 'query @live { mine: notes { id title } }' })
+    expect((await results.next()).value).toMatchObject({ data: { mine: [] } })
+    await database.records(Note).create({ title: 'over sockets', owner: 'sam', isOpen: false })
+    expect((await results.next()).value).toMatchObject({
+      extensions: { live: { version: 2, changes: { mine: { set: [{ title: 'over sockets' }] } } } },
+    })
+    await auth.revoke('sam-1')
+    await expect(results.next()).rejects.toBeDefined()
+    await client.dispose()
+  })
+
+  it('comes whole where something else has changed than rows with keys', async () => {
+    const text = `query ($name: String!) @live {
+      all: labels { ...L }
+      some: labels(where: { name: { eq: $name } }) { name }
+    }
+    fragment L on Label { id label: name }`
+    const client = await live(text, { variables: { name: 'odd' } })
+    await payload(client)
+    const labels = database.records(Label)
+    const even = await labels.create({ name: 'even' })
+    const changes = { all: { set: [{ id: String(even.id), label: 'even' }], gone: [] } }
+    expect(await payload(client)).toEqual({ extensions: { live: { version: 2, changes } } })
+    await labels.create({ name: 'odd' })
+    expect(await payload(client)).toMatchObject({ data: { some: [{ name: 'odd' }] } })
+  })
+
+  it('takes nothing over from the version of another caller', async () => {
+    const notes = 'query @live { notes { id title } }'
+    const ann = await live(notes, { token: await token('ann2') })
+    const id = (await ann.next())?.id ?? ''
+    const bob = await live(notes, { token: await token('bob2'), lastId: id })
+    expect(await payload(bob)).toMatchObject({
+      data: { notes: [] },
+      extensions: { live: { lost: true } },
+    })
+    const odd = await live(notes, { lastId: 'x'.repeat(2000) })
+    expect((await payload(odd)).data).toBeDefined()
   })
 
   it('refuses before the first message with the status', async () => {
