@@ -8,12 +8,14 @@ import { resultForm, wholeResultForm } from '../live/live-form.js'
 import type { LiveAnswers, LiveCaller } from '../live/live-answers.js'
 import type { LiveListener } from '../live/live-listener.js'
 import { rightsKey, type RightsDepth } from '../live/rights-key.js'
+import { policyOf } from '../records/rights/record-policy.js'
 import { callerOf } from './caller.js'
 import type { DefaultAccess } from './executor.js'
 import type { GraphQL } from './graphql.js'
 import type { AskedLive } from './live-directive.js'
 import type { Operation } from './operation.js'
 import { findOutage } from './outage.js'
+import { generatedOf } from './records/model.js'
 import type { Outcome, Variables } from './outcome.js'
 import { hasRun, toResultText } from './result.js'
 
@@ -56,10 +58,7 @@ export function openLive(
   const executor = graphql.executor()
   const byKey = caller.auth?.by === 'key'
   const claims = caller.user
-  const depth: RightsDepth =
-    executor.isPlanned(operation, variables) && !graphql.asksGuards && !asksGuards(asking, graphql)
-      ? 'claims'
-      : 'all'
+  const depth = depthOf(graphql, asking)
   const rights = caller.trusted
     ? [numberOf(asking.context ?? graphql)]
     : rightsKey({ claims, byKey, request: caller.request }, depth)
@@ -84,11 +83,20 @@ export function openLive(
   )
 }
 
-function asksGuards({ operation, access }: LiveOperation, graphql: GraphQL): boolean {
-  return graphql
-    .executor()
-    .guardedRoots(operation, access)
-    .some(({ rule }) => asksGuard(rule))
+/** What its run may read of the caller: resolvers and guards all of a request, records' rules what a token says. */
+function depthOf(graphql: GraphQL, { operation, variables, access }: LiveOperation): RightsDepth {
+  const executor = graphql.executor()
+  const guarded = executor.guardedRoots(operation, access)
+  if (!executor.isPlanned(operation, variables) || graphql.asksGuards) return 'all'
+  if (guarded.some(({ rule }) => asksGuard(rule))) return 'all'
+  const isForAll = [...operation.everyRoot().values()].every(([node]) => {
+    const field = operation.definition(node)
+    const generated = field && generatedOf(field)
+    return (
+      generated !== undefined && 'model' in generated && !policyOf(generated.model.table).isPersonal
+    )
+  })
+  return guarded.length === 0 && isForAll ? 'nothing' : 'claims'
 }
 
 /** The same for the same object. */

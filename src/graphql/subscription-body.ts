@@ -1,4 +1,4 @@
-/** Whether a request asks for a subscription, told by its body alone. */
+/** Whether a request asks for a stream, a subscription or a live query, told by its body alone. */
 import type { GraphQL } from './graphql.js'
 import { graphqlLibrary } from './library.js'
 import { Refusal } from './operations.js'
@@ -10,7 +10,8 @@ export function isSubscription(graphql: GraphQL, body: unknown): boolean {
     const { query, operationName } = readRequestParts(body, graphql.documents())
     const operation = graphql.executor().find(query, operationName)
     if (operation instanceof Refusal) return false
-    return operation.node.operation === graphqlLibrary().OperationTypeNode.SUBSCRIPTION
+    const isLive = operation.node.directives?.some(({ name }) => name.value === 'live') === true
+    return isLive || operation.node.operation === graphqlLibrary().OperationTypeNode.SUBSCRIPTION
   } catch {
     return false
   }

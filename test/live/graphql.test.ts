@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
 import {
+  ApplicationState,
   Auth,
   bootstrap,
   Database,
@@ -179,6 +180,22 @@ describe('query @live', () => {
     const { extensions } = await payload(same)
     expect(extensions?.live.version).toBe(Number(id.split(':')[1]) + 1)
     expect(same.events).toHaveLength(1)
+  })
+
+  it('is asked once for all callers where nobody’s rights matter, and once for each where they do', async () => {
+    const state = app.get(ApplicationState)
+    const [ann, bob] = await Promise.all(['ann3', 'bob3'].map((sub) => token(sub)))
+    const before = state.live.answers
+    for (const held of [ann, bob]) {
+      const labels = await live('query @live { labels(limit: 2) { id } }', { token: held ?? '' })
+      await payload(labels)
+    }
+    expect(state.live.answers).toBe(before + 1)
+    for (const held of [ann, bob]) {
+      const notes = await live('query @live { notes(limit: 2) { id } }', { token: held ?? '' })
+      await payload(notes)
+    }
+    expect(state.live.answers).toBe(before + 3)
   })
 
   it('is told over graphql-transport-ws too, to its end', async () => {
