@@ -5,6 +5,7 @@ import {
   Field,
   Get,
   HttpError,
+  Live,
   Page,
   partial,
   Patch,
@@ -71,7 +72,9 @@ export class CityController {
     this.#world = world
   }
 
+  /** Live: the page's list shows what others add and change. */
   @Get('/', { query: CityQuery, returns: Page.of(CityView) })
+  @Live
   @Doc({
     description: 'Cities whose name contains a text; case and accents do not count.',
     exampleResponse: { items: [reykjavik], total: 1, limit: 20, offset: 0 },

@@ -1,5 +1,5 @@
 /** The countries over REST. */
-import { Controller, Doc, Field, Get, HttpError, omit, Page } from 'filigree'
+import { Controller, Doc, Field, Get, HttpError, Live, omit, Page } from 'filigree'
 import { CityView, reykjavik } from './cities.js'
 import { PageQuery } from './paging.js'
 import { Country } from './records.js'
@@ -61,7 +61,9 @@ export class CountryController {
     return this.#world.country(code)
   }
 
+  /** Live, as the search of cities is. */
   @Get('/<code:slug>/cities', { query: PageQuery, returns: Page.of(CityView) })
+  @Live
   @Doc({
     description: 'The cities of a country.',
     exampleResponse: { items: [reykjavik], total: 66, limit: 20, offset: 0 },

@@ -1,4 +1,4 @@
-/** Live search: it waits until the typing pauses, ignores late answers, and turns pages. */
+/** Live search: it waits until the typing pauses, ignores late answers, turns pages, and shows what others change. */
 import { messageOf } from './faults.js'
 import { markPlace, showCities, showOthers } from './map.js'
 import { api } from './server.js'
@@ -22,6 +22,9 @@ let timer = 0
 let running = new AbortController()
 /** The search whose other cities are on the map. */
 let mapped
+/** What is in the list, as text; and what ends its changes. */
+let shown = ''
+let stopFollowing = () => undefined
 let names = new Map()
 let choose = () => undefined
 
@@ -57,6 +60,7 @@ async function turnTo(start) {
 /** @param {number} start the number of cities before the page */
 async function searchFrom(start) {
   clearTimeout(timer)
+  stopFollowing()
   running.abort()
   running = new AbortController()
   const { signal } = running
@@ -68,6 +72,7 @@ async function searchFrom(start) {
     const page = await read(wish, { limit, offset }, signal)
     if (signal.aborted) return
     show(page, Math.round(performance.now() - began))
+    follow(wish)
     await mapOthers(wish, page, signal)
   } catch (error) {
     if (signal.aborted) return
@@ -84,6 +89,18 @@ async function read({ q, country }, part, signal) {
   }
   if (q !== '' || country === '') return undefined
   return api.get('/countries/<code:slug>/cities', { path: { code: country }, params: part, signal })
+}
+
+/** Shows the same page again when it changes: by another window, another visitor, another process. */
+function follow({ q, country }) {
+  const isByName = q.length > 1
+  if (!isByName && (q !== '' || country === '')) return
+  const params = new URLSearchParams({ ...(isByName ? { q } : {}), limit, offset })
+  if (isByName && country !== '') params.set('country', country)
+  const path = isByName ? '/cities' : `/countries/${country}/cities`
+  stopFollowing = api.live(`${path}?${params}`, (page) => {
+    if (JSON.stringify(page) !== shown) show(page)
+  })
 }
 
 /** The first part of the whole result, the same for all its pages. */
@@ -108,6 +125,7 @@ function wanted() {
 function show(page, took) {
   const { items, total } = page ?? { items: [], total: 0 }
   fault.textContent = ''
+  shown = JSON.stringify(page)
   list.replaceChildren(...items.map(toRow))
   markPlace(undefined)
   showCities(items)
@@ -116,7 +134,9 @@ function show(page, took) {
   } else {
     const count = total === 1 ? '1 city' : `${total.toLocaleString('en')} cities`
     summary.textContent =
-      total === 0 ? 'No city has such a name.' : `${count}, found in ${took} ms.`
+      total === 0
+        ? 'No city has such a name.'
+        : `${count}, ${took === undefined ? 'changed just now' : `found in ${took} ms`}.`
   }
   pages.hidden = total <= limit
   previous.disabled = offset === 0
