@@ -30,7 +30,9 @@ function linesOf(
   options: BootstrapOptions,
   variables: Readonly<Record<string, string | undefined>>,
 ): Line[] {
-  const has = (name: string): boolean => plan.modules.some((module) => module.name === name)
+  // The bundler numbers the functions of modules, whose names occur twice in their files: `health2`.
+  const has = (name: string): boolean =>
+    plan.modules.some((module) => module.name.replace(/\d+$/, '') === name)
   const unless = (isMet: boolean, missing: string): string | undefined =>
     isMet ? undefined : missing
   const { workers, docs, static: folders } = plan.settings
