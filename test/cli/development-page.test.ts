@@ -1,7 +1,9 @@
 /** The development page `/__filigree`: what it records, whom it answers, and how it is in a real browser. */
 import { readFileSync } from 'node:fs'
+import { once } from 'node:events'
 import { request as send } from 'node:http'
 import { createRequire } from 'node:module'
+import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -149,6 +151,15 @@ function raw(
   })
 }
 
+/** The beginning of what is answered to these bytes. */
+async function bytes(text: string): Promise<string> {
+  const socket = connect(portOf(app), '127.0.0.1')
+  socket.write(text)
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  socket.destroy()
+  return answer.toString()
+}
+
 function portOf({ url }: Application): number {
   return Number(new URL(url).port)
 }
@@ -211,6 +222,15 @@ describe('who is answered', () => {
       expect((await tell(type, '{"claims":{}}')).status).toBe(415)
     expect((await tell('application/json', '{')).status).toBe(400)
     expect((await tell('application/json', `"${'x'.repeat(70_000)}"`)).status).toBe(413)
+    expect((await tell('application/json', '{"claims":[1]}')).status).toBe(400)
+    const announced = {
+      ...own,
+      'content-type': 'application/json',
+      'content-length': '9'.repeat(9),
+    }
+    expect((await raw('/__filigree/token', announced, undefined, undefined, '{')).status).toBe(413)
+    const twice = `GET /__filigree/log HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n`
+    expect(await bytes(twice)).toMatch(/^HTTP\/1.1 403 /)
     for (const path of ['/constructor', '/__proto__', '/../page.ts', '/%2e%2e/page.ts', '/page.ts'])
       expect((await raw(`/__filigree${path}`)).status).toBe(404)
   })
@@ -407,6 +427,21 @@ describe('in a browser', () => {
     await fetch(`${app.url}/api/shelves/broken`)
     const { body: known } = await raw('/__filigree/requests')
     const numbers = known.map(({ number }: { number: number }) => number)
+    // Nothing that comes with a request is markup there.
+    const markup = '<img src=x onerror="document.title=1">'
+    await fetch(`${app.url}/api/${encodeURIComponent(markup)}`, { headers: { 'x-a': markup } })
+    await examined('/api/graphql', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({
+        query: `{ shelves(where: { name: { eq: ${JSON.stringify(markup)} } }) { name } }`,
+      }),
+    })
+    await fetch(`${app.url}/api/shelves/login`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ name: markup, password: 'x' }),
+    })
     const origin = `http://127.0.0.1:${portOf(app)}`
     await withPage(origin, async ({ page, errors, strangers }) => {
       const views = ['requests', ...numbers.map((one: number) => `requests/${one}`)]
@@ -423,6 +458,7 @@ describe('in a browser', () => {
             return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html ?? ''}`)
           })
           expect({ view, colorScheme, faults }).toEqual({ view, colorScheme, faults: [] })
+          expect(await page.locator('main img, main script').count()).toBe(0)
         }
       }
       await page.goto(`${origin}/__filigree#requests/${String(numbers[0])}`)

@@ -285,6 +285,7 @@ const base64url = bytes.map((given) => given.toString('base64url'))
 const tokens = fc.oneof(
   base64url,
   bytes.map((given) => given.toString('hex')),
+  bytes.map((given) => given.toString('base64').replaceAll('/', '%2F')),
   base64url.map((given) => `eyJhbGciOiJIUzI1NiJ9.${given}.${given.slice(4)}`),
   base64url.map((given) => `sk_live_${given.replaceAll(/\W/g, '')}`),
 )
@@ -350,12 +351,14 @@ describe('what is shown', () => {
     expect(shown.text(line)).toBe(line)
   })
 
-  it.each(['/tickets?status.eq=open&orderBy=-id', '/auth/login', '/files/report-2026.pdf'])(
-    'is the address %s',
-    (url) => {
-      expect(shown.url(url)).toBe(url)
-    },
-  )
+  it.each([
+    '/caf%C3%A9/%3Cscript%3Ealert(1)%3C%2Fscript%3E?q=a%20b+c',
+    '/tickets?status.eq=open&orderBy=-id',
+    '/auth/login',
+    '/files/report-2026.pdf',
+  ])('is the address %s', (url) => {
+    expect(shown.url(url)).toBe(url)
+  })
 
   it('is the same when it is read once more', () => {
     const texts = fc.oneof(

@@ -49,10 +49,13 @@ interface Refused {
 const strange: Refused = { status: 403, error: 'Not for this caller.' }
 
 /** @returns what whoever may not see the page gets; undefined for those who may */
-function refuse({ socket, headers }: Incoming): Refused | undefined {
+function refuse({ socket, headers, rawHeaders }: Incoming): Refused | undefined {
   // The peer itself: forwarded headers are what a client says.
   if (!isLoopback(socket.remoteAddress)) return { ...strange, status: 404 }
   const { host = '', origin } = headers
+  // Node shows the first of several.
+  const hosts = rawHeaders.filter((name, place) => place % 2 === 0 && /^host$/i.test(name))
+  if (hosts.length > 1) return strange
   if (!/^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i.test(host)) return strange
   // A tunnel ends on this machine, and may say that it was asked for `localhost`.
   const passed = Object.keys(headers).find((name) => ofProxies.test(name))
@@ -168,7 +171,8 @@ async function serve({ incoming, outgoing, path, answers, show }: Served): Promi
     if (value === null) send(outgoing, 404, { error: 'It is not kept any more.' })
     else send(outgoing, 200, value)
   } catch (error) {
-    const status = error instanceof Unreadable ? error.status : 500
+    // What is posted is wrong, where it cannot be done.
+    const status = error instanceof Unreadable ? error.status : method === 'POST' ? 400 : 500
     send(outgoing, status, { error: show(error instanceof Error ? error.message : String(error)) })
   }
 }
@@ -196,6 +200,8 @@ class Unreadable extends Error {
 async function readBody(incoming: Incoming): Promise<unknown> {
   if (!/^application\/json\b/i.test(incoming.headers['content-type'] ?? ''))
     throw new Unreadable(415, 'Send application/json.')
+  if (Number(incoming.headers['content-length'] ?? 0) > mostBytes)
+    throw new Unreadable(413, 'That is too large.')
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {

@@ -127,7 +127,7 @@ export class Redactor {
     return path
       .split('/')
       .map((segment, place) => {
-        const text = decoded(segment)
+        const text = decoded(segment, false)
         const [, name, kind] = /^<(\w+)(?::(\w+))?>$/.exec(kinds?.[place] ?? '') ?? []
         // Behind `/reset/` nobody would type anything but a token; numbers and words are none.
         const isSecret =
@@ -137,7 +137,7 @@ export class Redactor {
         isSecretPlace = tokenPlaces.test(text)
         if (isSecret) return hide(text, seen)
         const shown = this.text(text, seen)
-        return shown === text ? hideShapes(segment) : shown
+        return shown === text ? segment : shown
       })
       .join('/')
   }
@@ -150,7 +150,10 @@ export class Redactor {
     const shownName = this.text(name, seen)
     if (this.isSecret(name)) return [shownName, hide(value, seen)]
     const shown = this.#text(value, seen, secret, name === 'query')
-    return [shownName, shown === value ? hideShapes(pair.slice(at + 1)) : shown]
+    if (shown !== value) return [shownName, shown]
+    // In base64 `+` is no space.
+    const plain = decoded(pair.slice(at + 1), false)
+    return [shownName, hideShapes(plain) === plain ? pair.slice(at + 1) : hide(plain, seen)]
   }
 
   #variables(value: string | undefined, secret: ReadonlySet<string>, seen: Seen): string {
@@ -362,11 +365,11 @@ function entriesOf(value: object): [string, unknown][] {
 }
 
 /** Twice, since what is passed on is encoded again. */
-function decoded(text: string): string {
+function decoded(text: string, hasSpaces = true): string {
   let shown = text
   for (let turn = 0; turn < 2 && /[%+]/.test(shown); turn++) {
     try {
-      shown = decodeURIComponent(turn === 0 ? shown.replaceAll('+', ' ') : shown)
+      shown = decodeURIComponent(turn === 0 && hasSpaces ? shown.replaceAll('+', ' ') : shown)
     } catch {
       return shown
     }
