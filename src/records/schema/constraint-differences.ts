@@ -5,20 +5,7 @@ import type { Dialect } from '../../engines/contract/engine.js'
 import { toBareType } from './column-types.js'
 import { quote, writeAddCheck } from '../../engines/contract/ddl.js'
 import type { CheckSchema, ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'
-
-/** A `Difference` (see difference.ts). */
-export interface ConstraintDifference {
-  readonly kind: 'missing check' | 'other check' | 'other default' | 'other key'
-  readonly table: string
-  readonly message: string
-  readonly blocks: boolean
-  readonly upgrades?: boolean
-  readonly remedy: 'safe' | 'may fail' | 'by hand'
-  readonly sql: readonly string[]
-  readonly undo?: readonly string[]
-  readonly rebuilds?: boolean
-  readonly later?: readonly string[]
-}
+import type { Difference } from './difference-kinds.js'
 
 /** Checks are compared by their names, which contain a hash of their text. */
 export function compareConstraints(
@@ -26,7 +13,7 @@ export function compareConstraints(
   column: ColumnSchema,
   actual: ActualTable,
   dialect: Dialect,
-): ConstraintDifference[] {
+): Difference[] {
   const known = actual.columns.get(column.name)
   const stale = [...(actual.checks ?? [])].filter(
     (name) => name !== column.check?.name && isCheckOf(name, schema.name, column.name),
@@ -45,7 +32,7 @@ export function compareKey(
   { name: table, primaryKey, isSharded, ...schema }: TableSchema,
   actual: ActualTable,
   dialect: Dialect,
-): ConstraintDifference[] {
+): Difference[] {
   const known = actual.primaryKey ?? []
   const isOther = isSharded === true && known.join() !== primaryKey.join()
   if (!isOther || primaryKey.length === 1) return []
@@ -77,7 +64,7 @@ function missingCheck(
   check: CheckSchema,
   actual: ActualTable,
   dialect: Dialect,
-): ConstraintDifference {
+): Difference {
   const alter = `alter table ${quote(schema.name)}`
   return {
     kind: 'missing check',
@@ -102,7 +89,7 @@ function otherCheck(
   name: string,
   actual: ActualTable,
   dialect: Dialect,
-): ConstraintDifference {
+): Difference {
   return {
     kind: 'other check',
     table: schema.name,
@@ -127,7 +114,7 @@ function otherDefault(
   known: ActualColumn,
   actual: ActualTable,
   dialect: Dialect,
-): ConstraintDifference {
+): Difference {
   const alter = `alter table ${quote(schema.name)} alter column ${quote(name)}`
   const before = typeof known.preset === 'string' ? `set default ${known.preset}` : 'drop default'
   return {

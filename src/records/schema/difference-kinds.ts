@@ -1,6 +1,4 @@
 /** The ways in which a database can differ from the records. */
-import type { ConstraintDifference } from './constraint-differences.js'
-import type { RenameDifference } from './renames.js'
 import type { ColumnSchema, ForeignKeySchema } from '../../engines/contract/table-schema.js'
 
 export interface Difference {
@@ -18,8 +16,11 @@ export interface Difference {
     | 'unknown column'
     /** A search index that no record declares. */
     | 'unknown search'
-    | ConstraintDifference['kind']
-    | RenameDifference['kind']
+    | 'missing check'
+    | 'other check'
+    | 'other default'
+    | 'renamed table'
+    | 'renamed column'
   readonly table: string
   /** A sentence: `product.price is missing (Product.price).` */
   readonly message: string

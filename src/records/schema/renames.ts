@@ -9,26 +9,16 @@ import { toConstraintName } from '../statements/write-faults.js'
 import type { ActualIndex, ActualTable, Catalogue } from '../../engines/contract/catalogue.js'
 import { quote, writeCreateIndex } from '../../engines/contract/ddl.js'
 import type { ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'
-
-/** A `Difference` (see difference.ts). */
-export interface RenameDifference {
-  readonly kind: 'renamed table' | 'renamed column'
-  readonly table: string
-  readonly message: string
-  readonly blocks: true
-  readonly remedy: 'safe'
-  readonly sql: readonly string[]
-  readonly undo: readonly string[]
-}
+import type { Difference } from './difference-kinds.js'
 
 /** @returns the differences that rename, and the catalogue as it will be afterwards */
 export function findRenames(
   wanted: readonly TableSchema[],
   actual: Catalogue,
   dialect: Dialect,
-): { readonly renames: readonly RenameDifference[]; readonly actual: Catalogue } {
+): { readonly renames: readonly Difference[]; readonly actual: Catalogue } {
   const tables = new Map(actual)
-  const renames: RenameDifference[] = []
+  const renames: Difference[] = []
   const names = new Set(wanted.map(({ name }) => name))
   for (const schema of wanted) {
     const old = schema.was?.find((name) => tables.has(name) && !names.has(name))
@@ -54,7 +44,7 @@ function renameTable(
   old: string,
   tables: Map<string, ActualTable>,
   dialect: Dialect,
-): RenameDifference {
+): Difference {
   const known = tables.get(old) as ActualTable
   const [from, to] = [quote(old), quote(schema.name)]
   const parts = renameParts(schema, { ...known, name: old }, (column) => column, dialect)
@@ -91,7 +81,7 @@ function renameColumn(
   old: string,
   tables: Map<string, ActualTable>,
   dialect: Dialect,
-): RenameDifference {
+): Difference {
   const known = tables.get(schema.name) as ActualTable
   const parts = renameParts(schema, known, (name) => (name === old ? column.name : name), dialect)
   tables.set(schema.name, parts.table)
