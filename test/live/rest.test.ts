@@ -19,6 +19,7 @@ import {
   type Application,
   type Claims,
 } from 'filigree'
+import { CacheFor } from 'filigree/cache'
 import {
   holdRows,
   openLive,
@@ -53,6 +54,9 @@ let runs = 0
 
 @Controller('/labels', { crud: Label })
 class LabelController {}
+
+@Controller('/others', { crud: Other })
+class OtherController {}
 
 @Controller('/tickets', { crud: Ticket })
 class TicketController {}
@@ -105,6 +109,13 @@ class BoardController {
     return { n: Number(rows[0]?.n) }
   }
 
+  @Get('/kept')
+  @CacheFor('60s')
+  @Live
+  kept() {
+    return this.database.records(Other).list({ limit: 1 })
+  }
+
   @Get('/plain')
   plain() {
     return { live: false }
@@ -113,7 +124,7 @@ class BoardController {
 
 @Module({
   records: [Label, Ticket, Other],
-  controllers: [LabelController, TicketController, BoardController],
+  controllers: [LabelController, OtherController, TicketController, BoardController],
 })
 class BoardModule {}
 
@@ -241,6 +252,28 @@ describe('a list of crud', () => {
     expect(await one.message()).toMatchObject({ data: { name: 'near' } })
     await labels.update(far.id, { name: 'far' })
     expect(await list.message()).toMatchObject({ gone: [far.id] })
+  })
+
+  it('is told of a table where an updateWhere changes more than 1,000 rows', async () => {
+    const others = database.records(Other)
+    await others.insertMany(Array.from({ length: 1100 }, (_, index) => ({ name: `o${index}` })))
+    const list = await live('/others?limit=2&orderBy=id&name.like=o%25')
+    await list.message()
+    const events: string[] = []
+    const stop = await database.onChange(({ event }) => events.push(event), { everywhere: true })
+    expect(await others.updateWhere({ name: { like: 'o%' } }, { name: 'all' })).toBeGreaterThan(
+      1000,
+    )
+    expect(await list.message()).toMatchObject({ gone: [expect.anything(), expect.anything()] })
+    stop()
+    expect(events).toEqual(['lost'])
+  })
+
+  it('is not answered from what @CacheFor has kept', async () => {
+    const plain = await fetch(`${app.url}/board/kept`)
+    expect(await plain.json()).toHaveLength(1)
+    const list = await live('/board/kept')
+    expect(list.response.headers.get('content-type')).toBe('text/event-stream')
   })
 
   it('shows a caller its own rows alone', async () => {

@@ -199,7 +199,7 @@ export class ChangeFeed {
 
   /** True if somebody goes by what its rows held and hold, as far as that is known now. */
   goesByRows(table: Table): boolean {
-    if (this.#topics.has(topicOfRows(table))) return true
+    if (this.#topics.size > 0 && this.#topics.has(topicOfRows(table))) return true
     for (const watcher of this.#watchers.get(table) ?? []) if (watcher.goesByRows) return true
     return false
   }
