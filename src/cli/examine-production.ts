@@ -1,6 +1,7 @@
 /** Holds an application's settings against the list of docs/production.md. It opens no port and asks no database. */
 import { accessNotes } from '../auth/decorators.js'
 import type { BootstrapOptions } from '../bootstrap/options.js'
+import { PublicUrl } from '../bootstrap/public-url.js'
 import type { ApplicationPlan } from '../bootstrap/plan-application.js'
 import { isLocalAddress } from '../engines/engine-for-url.js'
 import type { Finding } from './findings.js'
@@ -69,6 +70,19 @@ function linesOf(
                   ),
             remedy:
               'Set DATABASE_URL to a server that all processes reach, or for one process to a file on a disk that stays.',
+          },
+        ]
+      : []),
+    ...(plan.container.needs(PublicUrl)
+      ? [
+          {
+            about: 'PUBLIC_URL',
+            met: plan.settings.publicUrl ?? '',
+            missing: unless(
+              plan.settings.publicUrl !== undefined,
+              'is not set: links would lead to loopback, and production does not start',
+            ),
+            remedy: 'Set PUBLIC_URL, or publicUrl of bootstrap, to the address that people type.',
           },
         ]
       : []),

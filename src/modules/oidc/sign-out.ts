@@ -11,6 +11,7 @@ import {
   type Claims,
   type Reply,
 } from '../../index.js'
+import { goOn } from './pages.js'
 import { Provider } from './provider.js'
 
 @Controller('/signout')
@@ -39,10 +40,10 @@ export class SignOutController {
       (one): one is Provider => one instanceof Provider && one.name === user?.idp,
     )
     const to = (await provider?.farewell()) ?? '/'
-    // A script of a page could not follow: other origins do not let it read their pages.
-    const { accept, 'sec-fetch-mode': mode, 'sec-fetch-site': site } = headers
-    const isScript = site !== undefined && mode !== 'navigate'
-    if (isScript || accept?.includes('application/json') === true) return reply({ to })
+    // A script could not follow: other origins do not let it read their pages.
+    const { accept, 'sec-fetch-dest': place } = headers
+    if (place === 'empty' || accept?.includes('application/json') === true) return reply({ to })
+    if (place === 'document' && to !== '/') return goOn(to).header('Referrer-Policy', 'no-referrer')
     return redirect(to, 303)
   }
 }

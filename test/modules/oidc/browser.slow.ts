@@ -15,6 +15,7 @@ import {
   type Reply,
 } from 'filigree'
 import { oidc, type SignIn } from 'filigree/oidc'
+import { securityHeaders } from 'filigree/security-headers'
 import { TestClock } from 'filigree/testing'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
@@ -75,6 +76,7 @@ function start(cookie: boolean): Promise<Application> {
   const more = { userInfo: true, link: 'verified-email' } as const
   @Module({
     imports: [
+      securityHeaders(),
       oidc({ ...common, ...more, name: 'one', issuer: one.issuer }),
       oidc({ ...common, ...more, name: 'two', issuer: two.issuer }),
     ],

@@ -363,6 +363,16 @@ describe('signing out', () => {
     ])
     expect(out.headers.get('freshtoken')).toBeNull()
     expect((await who.get('/me', { authorization })).status).toBe(401)
+    const next = await who.goTo('/signin/google')
+    const again = await who.get(`/signin/google/callback${provider.allow(next)}`)
+    const own = { authorization: `Bearer ${again.headers.get('freshtoken') ?? ''}` }
+    // A form of a page with `form-action 'self'` could not be redirected there.
+    const form = await who.post('/signout', { ...own, 'sec-fetch-dest': 'document' })
+    expect([form.status, await form.text()]).toEqual([
+      200,
+      expect.stringContaining(`data-to="${provider.issuer}/end?post_logout_redirect_uri=`),
+    ])
+    expect((await who.get('/me', { authorization })).status).toBe(401)
     await app.close()
   })
 })
