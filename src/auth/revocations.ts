@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import type { Later } from '../core/later.js'
 import type { OpenTransaction } from '../core/open-transaction.js'
+import { isStorable } from '../core/storable-text.js'
 import type { Claims } from '../http/request.js'
 import { firstSignIn } from './rotation.js'
 
@@ -48,15 +49,12 @@ export function toTrace(claims: Claims): TokenTrace {
   }
 }
 
-/** NUL, and halves of characters. */
-const unstorable = /[\0\ud800-\udfff]/u
-
 /**
  * A `jti` or `sub` in a form that every store can keep: very long texts, and those that a database refuses, become
  * their digest.
  */
 export function toStoredName(name: string): string {
-  return name.length <= 255 && !unstorable.test(name) ? name : toDigest(name)
+  return name.length <= 255 && isStorable(name) ? name : toDigest(name)
 }
 
 /** Revocations of this process alone. */

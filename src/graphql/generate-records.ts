@@ -62,7 +62,7 @@ export const generateRecords: GenerateRecords = (classes, context) => {
       model,
     )
     mutations.addAll(declareMutations(model, services), model)
-    if (!context.subscriptions) continue
+    if (!context.subscriptions || model.table.options.subscriptions === false) continue
     types.addAll([declareChange(model)], model)
     subscriptions.addAll([declareSubscription(model, services)], model)
   }

@@ -10,6 +10,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { Clock } from '../core/clock.js'
 import { readSeconds } from '../core/duration.js'
 import type { Class } from '../metadata/note.js'
+import { DeclarationError } from '../errors/declaration-error.js'
 import { refuseUnknownOptions } from '../errors/refuse-options.js'
 import { Database } from './database.js'
 import type { OwnSql } from './own-sql.js'
@@ -164,13 +165,17 @@ export function oneTime<T>(name: string, options: OneTimeOptions): OneTimeProvid
   const provider = class extends OneTimeTokens<T> {
     constructor(database: Database, clock: Clock) {
       super(database, clock, name, lifetime)
+      this.#database = database
     }
+    readonly #database: Database
     async onStart(): Promise<void> {
+      claimName(this.#database, name, running)
       await this.start()
       running.add(this)
     }
     onStop(): void {
       running.delete(this)
+      if (running.size === 0) known.get(this.#database)?.delete(name)
     }
     static make(value: T, options?: OneTimeMakeOptions): Promise<string> {
       return only().make(value, options)
@@ -181,6 +186,25 @@ export function oneTime<T>(name: string, options: OneTimeOptions): OneTimeProvid
   }
   Object.defineProperty(provider, 'name', { value: `oneTime(${name})` })
   return provider
+}
+
+/** By database and name: the provider whose tokens have it. */
+const known = new WeakMap<Database, Map<string, object>>()
+
+/** @throws {DeclarationError} another provider has the name: each would take the tokens of the other */
+function claimName(database: Database, name: string, provider: object): void {
+  const names = known.get(database) ?? new Map<string, object>()
+  known.set(database, names)
+  const other = names.get(name)
+  if (other !== undefined && other !== provider)
+    throw new DeclarationError([
+      {
+        code: 'DUPLICATE_ONE_TIME',
+        message: `Two providers are oneTime('${name}'): a token of one would be good for the other.`,
+        remedy: "Give one of them another name: oneTime('reset', { for: '1h' }).",
+      },
+    ])
+  names.set(name, provider)
 }
 
 /** Halves of characters differ in UTF-16 alone. */

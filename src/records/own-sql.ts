@@ -19,6 +19,11 @@ export interface SqlWords {
   readonly millis: (moment: string) => string
   /** A query for the texts of a value that is a JSON list of texts. */
   readonly texts: (name: string) => string
+  /**
+   * A query for the entries of a value that is a JSON list of objects or lists; its column is `value`, of which
+   * `value ->> 'name'` and `value ->> 0` are texts.
+   */
+  readonly items: (name: string) => string
   /** Behind a select in a transaction: holds its rows until the end. */
   readonly lock: string
   /** Behind a select: holds its rows and passes over those that others hold. */
@@ -58,6 +63,7 @@ export class OwnSql {
       now: (ms = '0') => moments.now(ms),
       millis: (moment) => moments.millis(moment),
       texts: (name) => dialect.textsOf(names.push(name)),
+      items: (name) => dialect.itemsOf(names.push(name)),
       lock,
       lockFree,
     })

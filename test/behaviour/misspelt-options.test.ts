@@ -286,6 +286,7 @@ const index: Places<typeof face> = {
   hashPassword: [],
   html: [],
   inMemory: [],
+  isStorable: [],
   isKnownTag: [],
   omit: [],
   partial: [],

@@ -24,6 +24,7 @@ import {
   Use,
   type AnyDecorator,
   type BootstrapOptions,
+  oneTime,
 } from '../../src/index.js'
 import type { Class } from '../../src/metadata/note.js'
 import { Job, jobs } from '../../src/modules/jobs/jobs.js'
@@ -672,6 +673,7 @@ const faults: readonly (readonly [
     () => enumerated(['One', ['a b', 'a-b']]),
     () => record({ id, a: Field('string', { oneOf: ['a b', 'a-b'] }) }),
   ],
+  ['DUPLICATE_ONE_TIME', /another name/, () => tokensNamed('a', 'a'), () => tokensNamed('a', 'b')],
   ['DUPLICATE_JOB', /name: 'other'/, () => jobsNamed('a', 'a'), () => jobsNamed('a', 'other')],
   [
     'NOT_AN_INTERCEPTOR',
@@ -760,6 +762,8 @@ const enumerated = (...of: [name: string, oneOf: string[]][]): Attempt =>
       of.map(([name, oneOf], place) => [`f${place}`, Field('string', { enum: name, oneOf })]),
     ),
   })
+const tokensNamed = (...names: string[]): Attempt =>
+  app({ providers: names.map((name) => oneTime(name, { for: '1h' })) })
 const jobsNamed = (...names: string[]): Attempt =>
   app({
     imports: [jobs()],

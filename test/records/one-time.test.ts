@@ -159,3 +159,10 @@ describe('oneTime', () => {
     await expect(async () => unused.make('x')).rejects.toThrow('no application runs that has it')
   })
 })
+
+it('two providers of one name are a fault at the start', async () => {
+  const again = oneTime<string>('invitation', { for: '1h' })
+  @Module({ providers: [invitations, again] })
+  class Twice {}
+  await expect(testApplication(Twice)).rejects.toThrow("Two providers are oneTime('invitation')")
+})

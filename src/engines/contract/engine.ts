@@ -218,6 +218,8 @@ export interface Dialect {
   readonly placeholder: (place: number) => string
   /** A query for the texts of a JSON list, the value at this place. */
   readonly textsOf: (place: number) => string
+  /** A query for the entries of a JSON list as JSON, the value at this place; its column is `value`. */
+  readonly itemsOf: (place: number) => string
   /** SQL behind a value that stands alone, to give it the column's type. */
   typed(column: Column): string
   /** SQL around the placeholder of a limit, and what stands in its place before an offset. */

@@ -39,6 +39,7 @@ export function createPostgresDialect(
     toDriver: (value) => value,
     placeholder: (place) => `$${place}`,
     textsOf: (place) => `select json_array_elements_text($${place})`,
+    itemsOf: (place) => `select value from json_array_elements($${place})`,
     // A value without a type would be text.
     typed: (column) => `::${columnType(column)}`,
     limit: { behind: '', none: '' },

@@ -21,6 +21,7 @@ export const sqliteDialect: Dialect = {
   toDriver,
   placeholder: () => '?',
   textsOf: () => 'select value from json_each(?)',
+  itemsOf: () => 'select value from json_each(?)',
   // Values carry their own types.
   typed: () => '',
   // SQLite plans by the value of a bare placeholder, and so plans again at every run. It requires a limit before an

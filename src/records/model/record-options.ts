@@ -20,6 +20,7 @@ const tests: Readonly<Record<keyof RecordOptions, Test>> = {
   plural: text,
   rows: ['a function: (user) => …', (value) => typeof value === 'function'],
   shardBy: text,
+  subscriptions: flag,
   search: ["a list of fields: ['name']", Array.isArray],
   searchLimit: ['a positive integer', (value) => Number.isSafeInteger(value) && Number(value) > 0],
   softDelete: flag,

@@ -10,9 +10,12 @@ import {
 import { createClassNote, type Class } from '../../metadata/note.js'
 import type { OrderTerms, Where } from './filter-types.js'
 
-/** How the caller of `rows` was authenticated: by the static key, by a token, or not at all. */
+/** Who asks for rows, and in which application. */
 export interface RowsCaller {
+  /** How the caller was authenticated: by the static key, by a token, or not at all. */
   readonly by?: 'key' | 'token'
+  /** A provider of the application, by its class or token. */
+  readonly get: <P>(token: Class<P> | string | symbol) => P
 }
 
 /** The filter of a record whose type is not given: any plain object, but no promises, maps or class instances. */
@@ -41,6 +44,11 @@ export interface RecordOptions<T = unknown> {
    * `@Secured` or `@NoAuth` on the class, otherwise every caller with a token.
    */
   mutations?: false | string | readonly string[]
+  /**
+   * `false`: GraphQL gives the record no subscription. For records whose rows are written by SQL alone, which tells of no
+   * changes. Default true.
+   */
+  subscriptions?: boolean
   /**
    * Indexes in addition to those of fields: `[{ fields: ['status', '-createdAt'], where: { active: true } }]`. They are
    * created at the start outside production, and by `migrate make`.
@@ -77,7 +85,7 @@ export interface RecordOptions<T = unknown> {
    * program's own reads.
    *
    * @param user the claims of the token; null for visitors and for the operator's key
-   * @param caller `{ by: 'key' }`, `{ by: 'token' }` or `{}`
+   * @param caller `by` is `'key'`, `'token'` or undefined; `get` gives a provider of the application
    */
   rows?: (user: Claims | null, caller: RowsCaller) => RowsAnswer<T>
 }

@@ -12,13 +12,17 @@ import type { Column } from '../../engines/contract/table.js'
 import { both, nothing } from '../../sql/condition.js'
 import type { Relation, Table } from '../model/table.js'
 import { knownShard } from '../statements/shard.js'
+import type { RecordsContext } from '../statements/source.js'
 import type { RowsView, Slots } from '../filters/rows-view.js'
 import { demand, type Caller } from '../rights/caller.js'
 import { policyOf } from '../rights/record-policy.js'
 import { logFault, visibleRows } from './visible-rows.js'
 
+/** The reader's context, and the application whose records are asked for. */
+type ViewContext = FilterContext & Pick<RecordsContext, 'home'>
+
 export interface ClientViewOptions {
-  readonly context: FilterContext
+  readonly context: ViewContext
   readonly caller: Caller
   /** Receives errors of `rows`. */
   readonly log: Log
@@ -28,7 +32,7 @@ export class ClientView implements RowsView {
   readonly caller: Caller
   /** True if the result depends on the caller: others would see other rows, or an error. */
   isPersonal = false
-  readonly #context: FilterContext
+  readonly #context: ViewContext
   readonly #log: Log
   /** `rows` is called once for each record and request. */
   readonly #answers = new Map<Table, object | boolean>()
@@ -147,7 +151,7 @@ export class ClientView implements RowsView {
   #ask(table: Table): object | boolean {
     let answer = this.#answers.get(table)
     if (answer === undefined) {
-      answer = visibleRows(table, this.caller, this.#log)
+      answer = visibleRows(table, this.caller, { log: this.#log, home: this.#context.home })
       this.#answers.set(table, answer)
     }
     return answer

@@ -6,17 +6,30 @@
 import { silentLog, type Log } from '../../core/log.js'
 import { isThenable } from '../../core/later.js'
 import type { Claims } from '../../http/request.js'
+import type { Class } from '../../metadata/note.js'
 import type { RowsCaller } from '../model/record.js'
 import { skip } from '../model/skip.js'
 import type { Table } from '../model/table.js'
 import type { Caller } from '../rights/caller.js'
+import { providerOf, type Home } from '../statements/source.js'
+
+export interface RowsParts {
+  /** Receives errors of `rows`. */
+  readonly log: Log
+  /** Undefined where there is no application. */
+  readonly home: Pick<Home, 'get'> | undefined
+}
 
 /** @returns a filter; true for all rows, if `rows` answers `true` or is not given; false for none */
-export function visibleRows(table: Table, caller: Caller, log: Log): object | boolean {
+export function visibleRows(
+  table: Table,
+  caller: Caller,
+  { log, home }: RowsParts,
+): object | boolean {
   const { rows } = table.options
   if (rows === undefined || caller.trusted) return true
   try {
-    const answer: unknown = rows(caller.user, rowsCaller(caller))
+    const answer: unknown = rows(caller.user, new Asking(caller, home))
     if (typeof answer === 'boolean') return answer
     const fault = findFault(answer, caller.user)
     if (fault === undefined) return answer as object
@@ -34,7 +47,7 @@ export function describeRows(table: Table, claims: Claims | undefined): string {
   const log = { ...silentLog, error: (_details: object, text: string) => void faults.push(text) }
   const auth = claims === undefined ? undefined : ({ by: 'token', claims } as const)
   const caller = { trusted: false, auth, user: claims ?? null, request: undefined }
-  const answer = visibleRows(table, caller, log)
+  const answer = visibleRows(table, caller, { log, home: undefined })
   if (typeof answer === 'object') return `where ${JSON.stringify(answer)}`
   if (answer) return 'all'
   return ['none', ...faults].join(': ')
@@ -49,13 +62,18 @@ export function logFault({ type }: Table, log: Log, what: string, error?: unknow
   )
 }
 
-const byKey: RowsCaller = Object.freeze({ by: 'key' })
-const byToken: RowsCaller = Object.freeze({ by: 'token' })
-const byNobody: RowsCaller = Object.freeze({})
+class Asking implements RowsCaller {
+  readonly by?: 'key' | 'token'
+  readonly #home: Pick<Home, 'get'> | undefined
 
-function rowsCaller({ auth }: Caller): RowsCaller {
-  if (auth === undefined) return byNobody
-  return auth.by === 'key' ? byKey : byToken
+  constructor({ auth }: Caller, home: Pick<Home, 'get'> | undefined) {
+    if (auth !== undefined) this.by = auth.by === 'key' ? 'key' : 'token'
+    this.#home = home
+  }
+
+  get get(): RowsCaller['get'] {
+    return <P>(token: Class<P> | string | symbol) => providerOf(this.#home, token as Class) as P
+  }
 }
 
 /** Nothing awaits the promise: without a handler its rejection would end the process. */

@@ -11,7 +11,7 @@ import type { Table } from '../model/table.js'
 import type { RecordHook, RecordHooks } from '../model/write-hooks.js'
 import { copyOf, isSameValue } from './row-copies.js'
 import { outsideShards } from './shard.js'
-import type { Source } from './source.js'
+import { providerOf, type Source } from './source.js'
 import { insertRow, type Instance } from './write-row.js'
 
 /** Who writes; the current request's caller where it is undefined. */
@@ -167,13 +167,7 @@ class RowContext {
 
   get get(): (token: Class | string | symbol) => unknown {
     const { home } = this.#row.source.context
-    return (token) => {
-      if (home.get !== undefined) return home.get(token)
-      const name = typeof token === 'function' ? token.name : String(token)
-      throw new TypeError(
-        `get: ${name} is a provider of an application, but this database was opened without one. Pass it to bootstrap: bootstrap(App, { database }).`,
-      )
-    }
+    return (token) => providerOf(home, token)
   }
 
   get #writer(): Writer {

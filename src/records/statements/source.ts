@@ -46,3 +46,15 @@ export interface Source {
   /** All or nothing; inside a transaction a part of it that can fail alone. */
   atomically<T>(work: (source: Source) => Promise<T>): Promise<T>
 }
+
+/** @throws {TypeError} the database was opened without an application */
+export function providerOf(
+  home: Pick<Home, 'get'> | undefined,
+  token: Class | string | symbol,
+): unknown {
+  if (home?.get !== undefined) return home.get(token)
+  const name = typeof token === 'function' ? token.name : String(token)
+  throw new TypeError(
+    `get: ${name} is a provider of an application, but this database was opened without one. Pass it to bootstrap: bootstrap(App, { database }).`,
+  )
+}
