@@ -1,5 +1,6 @@
 /** `filigree jobs`: what waits, runs and failed, without starting the application. */
 import { planApplication } from '../bootstrap/plan-application.js'
+import { HttpError } from '../errors/http-error.js'
 import type { Database } from '../records/database.js'
 import type { Repository } from '../records/repository.js'
 import type { Command } from './command.js'
@@ -63,7 +64,9 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     const counts = await countStates(records)
     const jobs = await list()
     await terminal.out(
-      values.json ? `${JSON.stringify({ counts, jobs }, null, 2)}\n` : toLines(counts, jobs),
+      values.json
+        ? `${JSON.stringify({ counts, jobs: jobs.map(shown) }, null, 2)}\n`
+        : toLines(counts, jobs),
     )
     return exitCodes.done
   } finally {
@@ -77,6 +80,11 @@ interface Changing {
   readonly terminal: Terminal
 }
 
+/** Bodies of secret jobs are shown nowhere. */
+function shown(entry: Entry): object {
+  return Object.fromEntries(Object.entries(entry).filter(([name]) => name !== 'secretBody'))
+}
+
 async function idsOf(text: string, list: () => Promise<Entry[]>): Promise<number[]> {
   if (text !== 'all') return [readId('--retry', text)]
   return (await list()).map(({ id }) => id)
@@ -88,15 +96,21 @@ async function retry(
 ): Promise<number> {
   let done = 0
   for (const id of ids) {
-    const where = { id, state: { in: ['failed', 'cancelled'] } }
+    const where = { id, state: { in: ['failed', 'cancelled'] }, emptiedAt: { isNull: true } }
     const now = new Date(database.now()).toISOString()
     const none = { laterAt: null, cancelAt: null, startedAt: null, endedAt: null, keepUntil: null }
     const change = { state: 'waiting', attempt: 0, runAt: now, progress: null, ...none }
-    done += await records.updateWhere(where as never, change)
+    done += await records.updateWhere(where as never, change).catch(noneIfUnique)
   }
   if (done > 0) await database.signal('jobs')
   await terminal.out(`${done === 1 ? '1 job waits' : `${done} jobs wait`} to run again.\n`)
   return done === ids.length ? exitCodes.done : exitCodes.failed
+}
+
+/** Another one with its `unique` waits or runs. */
+function noneIfUnique(error: unknown): number {
+  if (error instanceof HttpError && error.status === 409) return 0
+  throw error
 }
 
 async function cancel(id: number, { records, database, terminal }: Changing): Promise<number> {
@@ -104,6 +118,9 @@ async function cancel(id: number, { records, database, terminal }: Changing): Pr
   const waiting = { id, state: 'waiting' }
   const over = { state: 'cancelled', cancelAt: now, laterAt: null, endedAt: now }
   const wasWaiting = await records.updateWhere(waiting as never, over)
+  const secret = { id, state: 'cancelled', secretBody: { isNull: false } }
+  const gone = { secretBody: null, emptiedAt: now }
+  await records.updateWhere(secret as never, gone as never)
   const running = { id, state: 'running' }
   const wasRunning =
     wasWaiting > 0 ? 0 : await records.updateWhere(running as never, { cancelAt: now } as never)

@@ -1,8 +1,8 @@
 /** Checks what is added: its options, its body, its group. */
-import { readSeconds, unknownOptions, type HttpError } from '../../index.js'
+import { isStorable, readSeconds, unknownOptions, type HttpError } from '../../index.js'
 import { currentTrace } from './job-events.js'
 import type { KnownJob } from './registry.js'
-import type { NewJob, When } from './store.js'
+import type { NewJob, When } from './stored-job.js'
 
 export interface AddOptions {
   /** How long it waits at least: `'10m'`, or seconds. */
@@ -52,7 +52,7 @@ export async function toNewJob(
     throw new TypeError(`${where}: priority is ${String(priority)}. Write 0 to 100.`)
   if (unique !== undefined && (typeof unique !== 'string' || unique === '' || unique.length > 500))
     throw new TypeError(`${where}: unique is no text of 1 to 500 characters.`)
-  if (unique !== undefined && unstorable.test(unique))
+  if (unique !== undefined && !isStorable(unique))
     throw new TypeError(`${where}: unique has the character NUL, or half of a character.`)
   if (unique?.startsWith(schedulePrefix) === true)
     throw new TypeError(
@@ -62,7 +62,9 @@ export async function toNewJob(
   const checked = await checkBody(where, job, text)
   return {
     name: job.name,
-    body: text,
+    // One that says null has nothing to hide.
+    body: job.isSecret && text === 'null' ? null : text,
+    isSecret: job.isSecret,
     priority,
     retries: job.retries,
     backoff: job.backoff,
@@ -73,10 +75,8 @@ export async function toNewJob(
   }
 }
 
-/** The character NUL in JSON, not a backslash and `u0000` that somebody wrote. */
-const escapedNul = /(?<!\\)(?:\\\\)*\\u0000/
-/** What databases refuse, or keep as something else. */
-const unstorable = /[\0\ud800-\udfff]/u
+/** NUL and halves of characters in JSON, not a backslash and `u0000` that somebody wrote. */
+const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/
 
 /** Before the unique keys of schedules. */
 export const schedulePrefix = 'schedule:'
@@ -95,8 +95,10 @@ function toText(where: string, body: unknown): string | null {
     throw new TypeError(
       `${where}: the body has ${bytes} bytes of JSON, at most ${mostBytes} are stored. Store it elsewhere and give its key.`,
     )
-  if (escapedNul.test(text))
-    throw new TypeError(`${where}: the body contains the character NUL, which databases refuse.`)
+  if (unstorable.test(text))
+    throw new TypeError(
+      `${where}: the body has the character NUL, or half of a character, which databases refuse.`,
+    )
   return text
 }
 
@@ -126,5 +128,10 @@ function groupOf(where: string, { group }: KnownJob, body: unknown): string | nu
   if (key === undefined || key === null) return null
   if (typeof key !== 'string' && typeof key !== 'number')
     throw new TypeError(`${where}: group gives ${typeof key}. Give a text or a number.`)
-  return String(key)
+  const text = String(key)
+  if (text.length > 500 || !isStorable(text))
+    throw new TypeError(
+      `${where}: group gives more than 500 characters, the character NUL, or half of a character.`,
+    )
+  return text
 }

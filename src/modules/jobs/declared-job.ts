@@ -40,6 +40,11 @@ export interface JobOptions<Body = unknown> extends CommonOptions {
   perGroup?: number
   /** How many begin in a time, over all processes: `'100/m'`; others wait. */
   rate?: string
+  /**
+   * No client reads the body, whatever its role, and it is emptied when the job is done or cancelled; a failed one keeps it
+   * for `keep`, to be run again. For links that sign in, passwords, addresses. Default false.
+   */
+  secret?: boolean
 }
 
 export interface CronOptions extends CommonOptions {
@@ -97,6 +102,7 @@ export interface DeclaredJob {
   readonly group: ((body: never) => string | number | undefined) | undefined
   readonly perGroup: number
   readonly rate: Rate | undefined
+  readonly isSecret: boolean
   readonly schedule: Schedule | undefined
 }
 
@@ -150,8 +156,8 @@ interface Noted {
 function readJob(noted: Noted, problems: Problem[]): DeclaredJob {
   const options = noted.options as JobOptions
   const where = whereOf(noted)
-  const { body, group, perGroup, rate } = options
-  checkNames(noted, ['body', 'group', 'perGroup', 'rate'], problems)
+  const { body, group, perGroup, rate, secret = false } = options
+  checkNames(noted, ['body', 'group', 'perGroup', 'rate', 'secret'], problems)
   let check: InputCheck<object> | undefined
   try {
     if (body !== undefined) check = checkOf(body, { whole: 'the body' })
@@ -166,6 +172,8 @@ function readJob(noted: Noted, problems: Problem[]): DeclaredJob {
     problems.push(invalid(where, 'group', 'is no function', 'Write (body) => body.orgId.'))
   if (perGroup !== undefined && group === undefined)
     problems.push(invalid(where, 'perGroup', 'has no group', 'Add group: (body) => body.orgId.'))
+  if (typeof secret !== 'boolean')
+    problems.push(invalid(where, 'secret', 'is no boolean', 'Write true or false.'))
   const read = rate === undefined ? undefined : readRate(rate)
   if (rate !== undefined && read === undefined)
     problems.push(
@@ -177,6 +185,7 @@ function readJob(noted: Noted, problems: Problem[]): DeclaredJob {
     group: group,
     perGroup: readCount({ where, option: 'perGroup', value: perGroup }, 1, problems),
     rate: read,
+    isSecret: secret,
     schedule: undefined,
   }
 }
@@ -193,6 +202,7 @@ function readScheduled(
     group: undefined,
     perGroup: 1,
     rate: undefined,
+    isSecret: false,
     schedule: read(whereOf(noted)),
   }
 }

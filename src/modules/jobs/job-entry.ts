@@ -1,6 +1,6 @@
 /** The record of a job: a row of the table `jobs`, for those who read records. */
 import { Field, Record } from '../../index.js'
-import { mayRead } from './readers.js'
+import { Readers } from './readers.js'
 
 /** Where a job stands. */
 export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled'
@@ -21,7 +21,8 @@ const due = { state: 'waiting', laterAt: { isNull: true } }
   name: 'jobEntry',
   plural: 'jobEntries',
   mutations: false,
-  rows: mayRead,
+  subscriptions: false,
+  rows: (user, caller) => caller.get(Readers).admits(user, caller.by),
   indexes: [
     { fields: ['uniqueKey'], where: open, unique: true },
     { fields: ['name', '-priority', 'runAt', 'id'], where: due },
@@ -35,8 +36,12 @@ export class JobEntry {
   /** `Mail.welcome` */
   @Field('string') name!: string
   @Field('string', { oneOf: [...jobStates] }) state!: JobState
-  /** As it was added; null without one. */
+  /** As it was added; null without one, and of `@Job({ secret: true })`. */
   @Field('json', { nullable: true }) body!: unknown
+  /** The body of `@Job({ secret: true })`, for the program alone, until the job ends. */
+  @Field('json', { nullable: true, hidden: true }) secretBody!: unknown
+  /** Since when the body is gone. */
+  @Field('datetime', { nullable: true, hidden: true }) emptiedAt!: string | null
   /** 0 to 100; higher ones are first. */
   @Field('integer') priority!: number
   /** When it was or is to be run, at the earliest. */

@@ -1,10 +1,13 @@
 /** `Jobs`: what applications add jobs with, and look at them. */
 import { unknownOptions, type Repository } from '../../index.js'
+import { addRow, addRows, standingRow } from './add-rows.js'
 import { readWhen, toNewJob, type AddOptions } from './adding.js'
 import type { Class } from './declared-job.js'
 import { JobEntry, jobStates, type JobState } from './job-entry.js'
+import type { JobTable } from './job-table.js'
+import { cancelRow, countStates, runAgain } from './kept-rows.js'
 import type { KnownJob, Registry } from './registry.js'
-import type { JobStore, NewJob, When } from './store.js'
+import type { NewJob, When } from './stored-job.js'
 import type { Wakes } from './wakes.js'
 import type { Worker } from './worker.js'
 
@@ -44,7 +47,7 @@ type Given<Body> = Body extends object
 type Fn = (...args: never[]) => unknown
 
 interface JobsParts {
-  readonly store: JobStore
+  readonly table: JobTable
   readonly registry: Registry
   readonly wakes: Wakes
   readonly worker: Worker
@@ -86,22 +89,21 @@ export class Jobs {
   ): Promise<AddedJob[]> {
     const where = `jobs.addMany of ${type.name}.${method}`
     const when = readWhen(where, options)
-    const { registry, store, wakes } = this.#parts
+    const { registry, table, wakes } = this.#parts
     const known = registry.find(type, method)
-    const all = await Promise.all([...bodies].map((body) => toNewJob(where, known, body, options)))
+    const all: NewJob[] = []
+    for (const body of bodies) all.push(await toNewJob(where, known, body, options))
     if (all.length === 0) return []
     if (options.unique !== undefined)
-      return store.database.transaction(() => this.#addEach(known, all, when), readCommitted)
-    const insert = (): Promise<number[]> => store.insert(all, when)
-    const isOne = Number.isInteger(Math.log2(all.length)) && all.length <= 256
-    const ids = isOne ? await insert() : await store.database.transaction(insert, readCommitted)
+      return table.database.transaction(() => this.#addEach(known, all, when), readCommitted)
+    const ids = await addRows(table, all, when)
     await wakes.added(known.name, when)
     return ids.map((id) => ({ id, added: true }))
   }
 
   /** @returns undefined if there is none, or no more */
   async find(id: number): Promise<JobEntry | undefined> {
-    return (await this.#records.find(id)) ?? undefined
+    return isId(id) ? ((await this.#records.find(id)) ?? undefined) : undefined
   }
 
   /** The newest first. */
@@ -114,6 +116,7 @@ export class Jobs {
       )
     if (!Number.isSafeInteger(limit) || limit < 1 || limit > 1000)
       throw new TypeError('jobs.list: limit must be a number from 1 to 1,000.')
+    if (after !== undefined && !isId(after)) return Promise.resolve([])
     const where = {
       ...(name === undefined ? {} : { name }),
       ...(state === undefined ? {} : { state }),
@@ -124,8 +127,8 @@ export class Jobs {
 
   /** Lets a failed or cancelled job run again, with all its attempts. @returns false if there is none to run */
   async retry(id: number): Promise<boolean> {
-    const { store, wakes } = this.#parts
-    const isWaiting = await store.again(id)
+    const { table, wakes } = this.#parts
+    const isWaiting = isId(id) && (await runAgain(table, id))
     if (isWaiting) await wakes.added(undefined, { kind: 'now' })
     return isWaiting
   }
@@ -136,15 +139,15 @@ export class Jobs {
    * @returns false if there is none that waits or runs
    */
   async cancel(id: number): Promise<boolean> {
-    const { store, worker } = this.#parts
-    const was = await store.cancel(id)
+    const { table, worker } = this.#parts
+    const was = isId(id) ? await cancelRow(table, id) : undefined
     if (was === 'running') worker.cancel(id)
     return was !== undefined
   }
 
   /** How many there are of each state. */
   async counts(): Promise<Record<JobState, number>> {
-    const counts = await this.#parts.store.counts()
+    const counts = await countStates(this.#parts.table)
     return Object.fromEntries(jobStates.map((state) => [state, counts.get(state) ?? 0])) as Record<
       JobState,
       number
@@ -175,25 +178,30 @@ export class Jobs {
   }
 
   async #addOne(known: KnownJob, job: NewJob, when: When): Promise<AddedJob> {
-    const { store, wakes } = this.#parts
+    const { table, wakes } = this.#parts
     for (;;) {
-      const [id] = await store.insert([job], when)
+      const id = await addRow(table, job, when)
       if (id !== undefined) {
         await wakes.added(known.name, when)
         return { id, added: true }
       }
-      const standing = await store.standing(job.unique ?? '')
+      const standing = await standingRow(table, job.unique ?? '')
       // Else it has ended between the two statements.
       if (standing !== undefined) return { id: standing, added: false }
     }
   }
 
   get #records(): Repository<JobEntry> {
-    return this.#parts.store.database.records(JobEntry)
+    return this.#parts.table.database.records(JobEntry)
   }
 }
 
 const readCommitted = { isolation: 'read committed' } as const
+
+/** Ids come from addresses and command lines, whatever the types say: what is none finds nothing. */
+function isId(id: unknown): id is number {
+  return Number.isSafeInteger(id) && Number(id) > 0
+}
 
 function refuse(where: string, options: object, names: readonly string[]): void {
   for (const { message, remedy } of unknownOptions(options, names, where))

@@ -18,11 +18,13 @@ import {
 import { readJobs, type Class } from './declared-job.js'
 import { JobEntry } from './job-entry.js'
 import { Jobs } from './jobs-face.js'
-import { admitReaders } from './readers.js'
+import { figures } from './kept-rows.js'
+import { JobTable } from './job-table.js'
+import { Readers } from './readers.js'
 import { Registry } from './registry.js'
-import { JobStore } from './store.js'
 import { Wakes } from './wakes.js'
-import { Worker, type WorkOptions } from './worker.js'
+import type { WorkOptions } from './workplace.js'
+import { Worker } from './worker.js'
 
 export { Cron, Every, Job } from './declared-job.js'
 export type { CommonOptions, CronOptions, EveryOptions, JobOptions } from './declared-job.js'
@@ -76,13 +78,13 @@ export const jobs = createModule(function jobs(options: JobsOptions = {}) {
   }
   const make = (
     state: ApplicationState,
-    store: JobStore,
+    table: JobTable,
     registry: Registry,
     clock: Clock,
     asked: AskedWork,
   ): JobsHome =>
     new JobsHome({
-      ...{ state, store, registry, clock, roles: [roles].flat() },
+      ...{ state, table, registry, clock },
       work: asked.work ?? work,
       settings: { ...settings, ...asked },
     })
@@ -96,13 +98,14 @@ export const jobs = createModule(function jobs(options: JobsOptions = {}) {
     },
     examine: findLacking,
     providers: [
-      JobStore,
+      JobTable,
+      { provide: Readers, make: () => new Readers([roles].flat()) },
       Registry,
       { provide: askedToken, use: {} },
       {
         provide: jobsToken,
         make,
-        inject: [ApplicationState, JobStore, Registry, Clock, askedToken],
+        inject: [ApplicationState, JobTable, Registry, Clock, askedToken],
       },
       { provide: Jobs, make: (home: JobsHome) => home.jobs, inject: [jobsToken] },
     ],
@@ -127,12 +130,11 @@ async function findLacking(database: Database, providers: readonly Class[]): Pro
 
 interface HomeParts {
   readonly state: ApplicationState
-  readonly store: JobStore
+  readonly table: JobTable
   readonly registry: Registry
   readonly clock: Clock
   readonly settings: WorkOptions
   readonly work: boolean
-  readonly roles: readonly string[]
 }
 
 /** Where figures are asked for. */
@@ -143,7 +145,7 @@ class JobsHome implements Lifecycle {
   readonly jobs: Jobs
   readonly worker: Worker
   readonly registry: Registry
-  readonly store: JobStore
+  readonly table: JobTable
   readonly wakes: Wakes
   readonly #parts: HomeParts
   readonly #scraped = (event: unknown): void => {
@@ -154,15 +156,14 @@ class JobsHome implements Lifecycle {
   #last: number
 
   constructor(parts: HomeParts) {
-    const { state, store, registry, clock, settings, roles } = parts
+    const { state, table, registry, clock, settings } = parts
     this.#parts = parts
     this.registry = registry
-    this.store = store
-    admitReaders(roles)
-    this.wakes = new Wakes({ store, log: state.log })
+    this.table = table
+    this.wakes = new Wakes({ table, log: state.log })
     const { wakes } = this
-    this.worker = new Worker({ store, registry, wakes, clock, state, options: settings })
-    this.jobs = new Jobs({ store, registry, wakes, worker: this.worker })
+    this.worker = new Worker({ table, registry, wakes, state, options: settings })
+    this.jobs = new Jobs({ table, registry, wakes, worker: this.worker })
     this.#last = clock.now()
   }
 
@@ -193,7 +194,7 @@ class JobsHome implements Lifecycle {
   }
 
   async #gauges(): Promise<Gauge[]> {
-    const { waiting, running, oldest } = await this.store.figures()
+    const { waiting, running, oldest } = await figures(this.table)
     return [
       { name: 'jobs_waiting', help: 'Jobs that wait, for their time too.', value: waiting },
       { name: 'jobs_running', help: 'Jobs that run, in all processes.', value: running },

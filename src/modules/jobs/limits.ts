@@ -4,10 +4,11 @@
  * behind; of a rate the window is counted in the row of the lock.
  */
 import type { KnownJob } from './registry.js'
-import { lease, grace, takenColumns, toTaken, type JobStore, type Taken } from './store.js'
+import type { JobTable } from './job-table.js'
+import { grace, lease, takenColumns, toTaken, type Taken } from './stored-job.js'
 
-const table = 'filigree_job_limits'
-const createTable = `create table if not exists ${table} (
+const limits = 'filigree_job_limits'
+const createTable = `create table if not exists ${limits} (
   name varchar(200) primary key not null,
   taken integer not null,
   ends_at bigint not null
@@ -24,10 +25,10 @@ export interface LimitedTake {
 }
 
 export class Limits {
-  readonly #store: JobStore
+  readonly #table: JobTable
 
-  constructor(store: JobStore) {
-    this.#store = store
+  constructor(table: JobTable) {
+    this.#table = table
   }
 
   static isLimited({ group, rate }: Pick<KnownJob, 'group' | 'rate'>): boolean {
@@ -36,23 +37,23 @@ export class Limits {
 
   /** Creates the rows of the locks. */
   async start(jobs: readonly KnownJob[]): Promise<void> {
-    await this.#store.database.ensureTable(table, createTable)
+    await this.#table.database.ensureTable(limits, createTable)
     for (const { name } of jobs) await this.#makeRow(name)
   }
 
   #makeRow(name: string): Promise<number> {
-    return this.#store
+    return this.#table
       .prepare(
         'limit row',
         'insert',
         ({ value }) =>
-          `insert into ${table} (name, taken, ends_at) values (${value('name')}, 0, 0) on conflict do nothing`,
+          `insert into ${limits} (name, taken, ends_at) values (${value('name')}, 0, 0) on conflict do nothing`,
       )
       .change({ name })
   }
 
   take(job: KnownJob, most: number, worker: string): Promise<LimitedTake> {
-    return this.#store.database.transaction(() => this.#takeLocked(job, most, worker), {
+    return this.#table.database.transaction(() => this.#takeLocked(job, most, worker), {
       isolation: 'read committed',
     })
   }
@@ -81,14 +82,14 @@ export class Limits {
   }
 
   async #lock(name: string): Promise<{ taken: number; endsAt: number; now: number }> {
-    const store = this.#store
-    const statement = store.prepare(
+    const table = this.#table
+    const statement = table.prepare(
       'limit lock',
       'select',
       ({ value, now, millis, lock }) =>
-        `select taken, ends_at, ${millis(now(value('shift')))} from ${table} where name = ${value('name')}${lock}`,
+        `select taken, ends_at, ${millis(now(value('shift')))} from ${limits} where name = ${value('name')}${lock}`,
     )
-    const [row] = await statement.rows({ name, shift: store.shift })
+    const [row] = await statement.rows({ name, shift: table.shift })
     if (row === undefined) {
       // Emptied between two tests.
       await this.#makeRow(name)
@@ -125,7 +126,7 @@ export class Limits {
   }
 
   async #running(name: string): Promise<Map<string, number>> {
-    const statement = this.#store.prepare(
+    const statement = this.#table.prepare(
       'limit running',
       'select',
       ({ value }) =>
@@ -140,21 +141,21 @@ export class Limits {
     full: ReadonlySet<string>,
     many: number,
   ): Promise<[number, string | null][]> {
-    const statement = this.#store.prepare(
+    const statement = this.#table.prepare(
       'limit heads',
       'select',
       ({ value, texts }) =>
         `select id, group_key from jobs where name = ${value('name')} and state = 'waiting' and later_at is null
   and (group_key is null or group_key not in (${texts('full')}))
-  order by priority desc, run_at, id limit ${value('many')}`,
+  order by priority desc, run_at, id limit cast(${value('many')} as bigint)`,
     )
     const rows = await statement.rows({ name, full: JSON.stringify([...full]), many })
     return rows.map(([id, key]) => [Number(id), key as string | null])
   }
 
   async #takeOne(id: number, job: KnownJob, worker: string): Promise<Taken | undefined> {
-    const store = this.#store
-    const statement = store.prepare(
+    const table = this.#table
+    const statement = table.prepare(
       'take one',
       'update',
       ({ value, now, millis }) =>
@@ -163,19 +164,19 @@ export class Limits {
 where id = ${value('id')} and state = 'waiting' and later_at is null
 returning ${takenColumns(millis, now(value('shift')))}`,
     )
-    const { shift } = store
+    const { shift } = table
     const lasts = shift + job.timeout + grace + 1000
     const [row] = await statement.rows({ id, worker, shift, lease: shift + lease, lasts })
     return row && toTaken(row)
   }
 
   #count(name: string, taken: number, endsAt: number): Promise<number> {
-    return this.#store
+    return this.#table
       .prepare(
         'limit count',
         'update',
         ({ value }) =>
-          `update ${table} set taken = ${value('taken')}, ends_at = ${value('endsAt')} where name = ${value('name')}`,
+          `update ${limits} set taken = ${value('taken')}, ends_at = ${value('endsAt')} where name = ${value('name')}`,
       )
       .change({ name, taken, endsAt })
   }

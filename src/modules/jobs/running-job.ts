@@ -1,6 +1,6 @@
 /** What a job is given beside its body, while it runs. */
 import type { ChildLog, Log } from '../../index.js'
-import type { Taken } from './store.js'
+import type { Taken } from './stored-job.js'
 
 /** A run of a job. */
 export interface RunningJob {

@@ -4,7 +4,8 @@
  */
 import type { KnownJob } from './registry.js'
 import { schedulePrefix } from './adding.js'
-import { scheduleLasts, type JobStore, type Taken } from './store.js'
+import type { JobTable } from './job-table.js'
+import { scheduleLasts, type Taken } from './stored-job.js'
 
 interface Standing {
   readonly id: number
@@ -14,11 +15,11 @@ interface Standing {
 }
 
 export class Schedules {
-  readonly #store: JobStore
+  readonly #table: JobTable
   readonly #jobs: readonly KnownJob[]
 
-  constructor(store: JobStore, jobs: Iterable<KnownJob>) {
-    this.#store = store
+  constructor(table: JobTable, jobs: Iterable<KnownJob>) {
+    this.#table = table
     this.#jobs = [...jobs].filter(({ schedule }) => schedule !== undefined)
   }
 
@@ -33,7 +34,7 @@ export class Schedules {
    */
   async keep(anew = false): Promise<void> {
     if (this.isEmpty) return
-    const { now } = this.#store
+    const { now } = this.#table
     const standing = await this.#standing()
     for (const job of this.#jobs) {
       const found = standing.get(keyOf(job))
@@ -51,7 +52,7 @@ export class Schedules {
 
   /** What a stop has missed is made up for once. */
   async #afterLast(job: KnownJob, now: number): Promise<number> {
-    const statement = this.#store.prepare(
+    const statement = this.#table.prepare(
       'schedule last',
       'select',
       ({ value, millis }) =>
@@ -64,7 +65,7 @@ export class Schedules {
   }
 
   async #add(job: KnownJob, at: number): Promise<void> {
-    const statement = this.#store.prepare(
+    const statement = this.#table.prepare(
       'schedule add',
       'insert',
       ({ value, now }) =>
@@ -72,7 +73,7 @@ export class Schedules {
 values (${value('name')}, 'waiting', 0, ${value('at')}, ${value('at')}, 0, ${value('retries')}, ${value('backoff')}, ${value('keep')}, 0, ${value('unique')}, ${value('schedule')}, ${now(value('shift'))}, ${now(value('lasts'))})
 on conflict do nothing`,
     )
-    const { shift } = this.#store
+    const { shift } = this.#table
     const { name, retries, backoff, keep } = job
     await statement.change({
       ...{ name, retries, backoff, keep, shift },
@@ -84,7 +85,7 @@ on conflict do nothing`,
   }
 
   async #move(id: number, job: KnownJob, now: number): Promise<void> {
-    const statement = this.#store.prepare(
+    const statement = this.#table.prepare(
       'schedule move',
       'update',
       ({ value }) =>
@@ -96,7 +97,7 @@ where id = ${value('id')} and state = 'waiting' and attempt = 0`,
   }
 
   async #standing(): Promise<Map<string, Standing>> {
-    const statement = this.#store.prepare(
+    const statement = this.#table.prepare(
       'schedule standing',
       'select',
       ({ texts, millis }) =>
@@ -118,14 +119,14 @@ where state in ('waiting', 'running') and unique_key in (${texts('keys')})`,
   }
 
   async #sign(): Promise<void> {
-    const statement = this.#store.prepare(
+    const statement = this.#table.prepare(
       'schedule sign',
       'update',
       ({ texts, value, now }) =>
         `update jobs set keep_until = ${now(value('lasts'))}
 where state in ('waiting', 'running') and unique_key in (${texts('keys')})`,
     )
-    await statement.change({ keys: this.#keys, lasts: this.#store.shift + scheduleLasts })
+    await statement.change({ keys: this.#keys, lasts: this.#table.shift + scheduleLasts })
   }
 
   get #keys(): string {

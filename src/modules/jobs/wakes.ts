@@ -5,7 +5,8 @@
  */
 import { AsyncResource } from 'node:async_hooks'
 import type { Log } from '../../index.js'
-import type { JobStore, When } from './store.js'
+import type { JobTable } from './job-table.js'
+import type { When } from './stored-job.js'
 
 /** The name of the signal. */
 export const jobsSignal = 'jobs'
@@ -14,7 +15,7 @@ export const jobsSignal = 'jobs'
 const pause = 10
 
 export interface WakesParts {
-  readonly store: JobStore
+  readonly table: JobTable
   readonly log: Log
 }
 
@@ -46,7 +47,7 @@ export class Wakes {
 
   /** A job was added, or waits again: once the open transaction is committed it is told. */
   added(name: string | undefined, when: When): Promise<unknown> | undefined {
-    const open = this.#parts.store.database.openTransaction()
+    const open = this.#parts.table.database.openTransaction()
     const { inline } = this
     if (inline !== undefined) {
       if (open === undefined) return inline()
@@ -72,7 +73,7 @@ export class Wakes {
         ? 0
         : when.kind === 'in'
           ? when.ms
-          : when.at.getTime() - this.#parts.store.now
+          : when.at.getTime() - this.#parts.table.now
     if (wait <= 0) this.#names.add(name)
     else if (wait < (this.#soonest ?? Infinity)) this.#soonest = wait
     if (this.#isSet) return
@@ -107,8 +108,8 @@ export class Wakes {
       return
     }
     this.#signalled = performance.now()
-    const { store, log } = this.#parts
-    store.database.signal(jobsSignal).catch((err: unknown) => {
+    const { table, log } = this.#parts
+    table.database.signal(jobsSignal).catch((err: unknown) => {
       // Those who poll find the job within a second.
       log.debug({ err }, 'other processes could not be told of a job')
     })

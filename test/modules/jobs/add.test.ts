@@ -292,6 +292,7 @@ describe.each(grounds)('on %s', (_name, open) => {
       'is no JSON',
     ],
     ['NUL', () => queue.add(Mail, 'farewell', { name: 'a\0b' }), 'NUL'],
+    ['half of a character', () => queue.add(Mail, 'farewell', { name: 'a\ud800' }), 'half of'],
     ['NUL in unique', () => queue.add(Mail, 'farewell', { name: '' }, { unique: 'a\0b' }), 'NUL'],
     [
       'half a character',
@@ -338,6 +339,41 @@ describe.each(grounds)('on %s', (_name, open) => {
   ])('%s is refused, and nothing is added', async (_what, add, message) => {
     await expect(add()).rejects.toThrow(message)
     expect(await waiting()).toBe(0)
+  })
+
+  it.each<unknown>(["1' or 1", '1', NaN, -1, 0, 1.5, 2 ** 53, Infinity, null, {}])(
+    'the id %j finds nothing',
+    async (given) => {
+      await queue.add(Mail, 'farewell', { name: '' })
+      const id = given as number
+      expect(await queue.find(id)).toBeUndefined()
+      expect(await queue.retry(id)).toBe(false)
+      expect(await queue.cancel(id)).toBe(false)
+      expect(await queue.list({ after: id })).toEqual([])
+      expect((await queue.counts()).waiting).toBe(1)
+    },
+  )
+
+  it('keeps every body as it was given, one by one and together', async () => {
+    const bodies = ['text', 'null', 7, true, false, null, [1, [2]], {}, { b: 1, g: 'x' }, '{"a":1}']
+    const [one = { id: 0 }] = await queue.addMany(Mail, 'farewell', bodies as never[])
+    for (const [index, body] of bodies.entries()) {
+      const { id } = await queue.add(Mail, 'farewell', body as never)
+      expect(await queue.find(id)).toMatchObject({ body })
+      expect((await queue.find(one.id + index))?.body).toEqual(body)
+    }
+    await queue.drain()
+    const seen = ran.map(([, body]) => body)
+    expect(seen).toEqual([...bodies, ...bodies])
+  })
+
+  it('a property __proto__ of a body stays a property', async () => {
+    await queue.add(Mail, 'farewell', JSON.parse('{"__proto__":{"admin":true}}') as never)
+    await queue.drain()
+    const [, body] = ran[0] ?? []
+    expect(Object.keys(body as object)).toEqual(['__proto__'])
+    expect((body as { admin?: boolean }).admin).toBeUndefined()
+    expect(({} as { admin?: boolean }).admin).toBeUndefined()
   })
 
   it('takes a backslash and u0000 that somebody wrote', async () => {

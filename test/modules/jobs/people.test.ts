@@ -15,7 +15,14 @@ import { testApplication, type TestApplication } from 'filigree/testing'
 import { tracing } from 'filigree/tracing'
 import { closeGrounds, grounds } from './grounds.js'
 
+const seen: string[] = []
+
 class Work {
+  @Job({ secret: true, retries: 0, keep: '1h' }) invite({ link }: { readonly link: string }): void {
+    seen.push(link)
+    if (link === 'fails') throw new Error('no')
+  }
+
   @Job({ retries: 1 }) run({ fail }: { readonly fail: boolean }): void {
     if (fail) throw new Error('no')
   }
@@ -129,6 +136,70 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect((await desk.anonymous.get('/jobs')).body).toEqual([])
     expect((await ops.delete(`/jobs/${id}`)).status).toBe(405)
     expect((await ops.patch(`/jobs/${id}`, { state: 'done' })).status).toBe(405)
+  })
+
+  it('GraphQL has no subscription of jobs: nobody tells of their changes', async () => {
+    const { data } = await desk.operator.graphql('{ __schema { subscriptionType { name } } }')
+    expect(data).toEqual({ __schema: { subscriptionType: null } })
+  })
+
+  describe('the body of a secret job', () => {
+    const rowOf = async (id: number) => {
+      const { body, secretBody } = (await queue.find(id))!
+      return { body, secretBody }
+    }
+    const empty = { body: null, secretBody: null }
+
+    it('is read by no client, and gone when the job is done', async () => {
+      const { id } = await queue.add(Work, 'invite', { link: 'once' })
+      const ops = desk.as({ sub: '1', roles: ['ops'] })
+      expect((await ops.get(`/jobs/${id}`)).body).toMatchObject({ name: 'Work.invite', body: null })
+      expect(JSON.stringify((await ops.get('/jobs')).body)).not.toContain('once')
+      const { errors } = await ops.graphql(`{ jobEntry(id: ${id}) { secretBody } }`)
+      expect(errors?.[0]?.message).toContain('secretBody')
+      expect((await ops.get('/jobs?secretBody.isNull=false')).status).toBe(400)
+      await queue.drain()
+      expect(seen.splice(0)).toEqual(['once'])
+      expect(await rowOf(id)).toEqual(empty)
+    })
+
+    it('is gone when it is cancelled, which cannot be taken back', async () => {
+      const { id } = await queue.add(Work, 'invite', { link: 'once' }, { in: '1h' })
+      expect(await queue.cancel(id)).toBe(true)
+      expect(await rowOf(id)).toEqual(empty)
+      expect(await queue.retry(id)).toBe(false)
+    })
+
+    it('of a failed one can be run again for the time of keep', async () => {
+      const [{ id }, { id: other }] = (await queue.addMany(Work, 'invite', [
+        { link: 'fails' },
+        { link: 'fails' },
+      ])) as [{ id: number }, { id: number }]
+      await queue.drain()
+      expect(await rowOf(id)).toEqual({ body: null, secretBody: { link: 'fails' } })
+      expect(await queue.retry(other)).toBe(true)
+      await desk.clock.advance('2h')
+      await queue.drain()
+      expect(seen.splice(0)).toEqual(['fails', 'fails', 'fails'])
+      expect(await rowOf(id)).toEqual(empty)
+      expect(await queue.retry(id)).toBe(false)
+      expect(await queue.find(id)).toMatchObject({ state: 'failed' })
+    })
+  })
+
+  it('two applications of a process have their own readers', async () => {
+    const other = await start(await open(), 'support')
+    const { id } = await queue.add(Work, 'run', { fail: false })
+    await other.get(Jobs).addMany(
+      Work,
+      'run',
+      Array.from({ length: 30 }, () => ({ fail: false })),
+    )
+    const status = async (app: TestApplication, role: string): Promise<number> =>
+      (await app.as({ sub: '1', roles: [role] }).get(`/jobs/${app === desk ? id : 1}`)).status
+    expect([await status(desk, 'ops'), await status(desk, 'support')]).toEqual([200, 404])
+    expect([await status(other, 'ops'), await status(other, 'support')]).toEqual([404, 200])
+    await other.close()
   })
 
   it('without roles no client reads any', async () => {

@@ -1,0 +1,276 @@
+/**
+ * Runs what was taken: begins it, calls the method, tells it to stop, and decides how it ended. What succeeded goes to the
+ * next round; all other ends are stored here, each by itself.
+ */
+import { jobEvents } from './job-events.js'
+import { checkBody } from './adding.js'
+import { endRun, giveBack, tellProgress, type Ending } from './end-rows.js'
+import { Places, type Running } from './places.js'
+import type { KnownJob } from './registry.js'
+import { fieldsOf, GiveUp, JobRun, type JobStopped } from './running-job.js'
+import { grace, type Taken } from './stored-job.js'
+import type { JobEvent, JobOutcome } from '../../index.js'
+import type { Workplace } from './workplace.js'
+import { turn } from './take-rows.js'
+
+const longestPause = 3_600_000
+/** Characters of a fault that are stored. */
+const mostError = 8_000
+
+export interface RunsParts {
+  readonly workplace: Workplace
+  /** The worker's id, which its rows have. */
+  readonly worker: string
+  /** A run has succeeded: it is to be stored. */
+  readonly succeeded: (running: Running) => void
+  /** A place is free that no round has freed. */
+  readonly freed: () => void
+  /** A job is to be run in so many milliseconds. */
+  readonly wakeIn: (ms: number) => void
+}
+
+export class Runs {
+  readonly places: Places
+  readonly #parts: RunsParts
+
+  constructor(parts: RunsParts) {
+    this.#parts = parts
+    this.places = new Places((running) => {
+      const { stopped } = running.run
+      if (stopped === undefined) this.stop(running, 'timeout')
+      else this.#failed(running, stopped)
+    })
+  }
+
+  begin(taken: Taken, job: KnownJob): void {
+    const { workplace, worker } = this.#parts
+    const run = new JobRun({
+      taken,
+      log: workplace.log,
+      tell: async (progress) => {
+        if (!(await tellProgress(workplace.table, worker, taken, progress))) this.lose(running)
+      },
+    })
+    const began = performance.now()
+    const event = jobEvents.heard ? this.#eventOf(taken) : undefined
+    const endsAt = began + job.timeout
+    const running: Running = { taken, job, run, began, endsAt, isOver: false, event }
+    this.places.enter(running)
+    if (event === undefined) this.#perform(running)
+    else
+      jobEvents.begin(event, () => {
+        this.#perform(running)
+      })
+  }
+
+  #eventOf({ id, name, attempt, trace }: Taken): JobEvent {
+    const application = this.#parts.workplace.state
+    return {
+      ...{ application, job: name, id, attempt, trace: trace ?? undefined },
+      ...{ ms: 0, error: undefined, outcome: undefined },
+    }
+  }
+
+  #perform(running: Running): void {
+    const { taken, job, run } = running
+    if (job.check !== undefined) {
+      this.#follow(running, this.#performChecked(running))
+      return
+    }
+    let given: unknown
+    try {
+      if (job.schedule !== undefined) given = job.call(run)
+      else given = job.call(taken.body === null ? undefined : readBody(taken.body), run)
+    } catch (error) {
+      this.#failed(running, error)
+      return
+    }
+    this.#follow(running, given)
+  }
+
+  async #performChecked({ taken, job, run }: Running): Promise<unknown> {
+    let body: unknown
+    try {
+      body = await checkBody(taken.name, job, taken.body)
+    } catch (error) {
+      throw new GiveUp((error as Error).message, { cause: error })
+    }
+    return job.call(body, run)
+  }
+
+  #follow(running: Running, given: unknown): void {
+    if (typeof (given as Partial<PromiseLike<unknown>> | null | undefined)?.then !== 'function') {
+      this.#succeeded(running)
+      return
+    }
+    Promise.resolve(given).then(
+      () => {
+        this.#succeeded(running)
+      },
+      (error: unknown) => {
+        this.#failed(running, error)
+      },
+    )
+  }
+
+  #succeeded(running: Running): void {
+    if (running.isOver) return
+    running.isOver = true
+    if (running.job.schedule === undefined) this.#parts.succeeded(running)
+    else void this.#storeScheduled(running)
+  }
+
+  async #storeScheduled(running: Running): Promise<void> {
+    const { workplace, worker } = this.#parts
+    const { taken } = running
+    const isMine = await workplace.untilStored(() =>
+      this.#withNext(running, async () => {
+        const { done } = await turn(workplace.table, worker, [taken], [noRoom], 0)
+        return done.has(taken.id)
+      }),
+    )
+    this.leave(running, isMine ? 'done' : 'lost')
+    this.#parts.freed()
+  }
+
+  /** The end of a scheduled run and the next one are stored together. */
+  #withNext({ job, taken }: Running, end: () => Promise<boolean>): Promise<boolean> {
+    const { table, schedules } = this.#parts.workplace
+    return table.database.transaction(
+      async () => {
+        const isMine = await end()
+        if (isMine) await schedules.next(job, taken)
+        return isMine
+      },
+      { isolation: 'read committed' },
+    )
+  }
+
+  #failed(running: Running, error: unknown): void {
+    if (running.isOver) return
+    running.isOver = true
+    void this.#storeFault(running, error)
+  }
+
+  async #storeFault(running: Running, error: unknown): Promise<void> {
+    const { workplace, worker, wakeIn } = this.#parts
+    const { taken, run, job } = running
+    const { table } = workplace
+    const why = run.stopped?.why
+    if (why === 'closing') {
+      const isMine = await workplace.untilStored(() => giveBack(table, worker, taken))
+      this.leave(running, isMine ? 'given back' : 'lost')
+      return
+    }
+    const isFinal = error instanceof GiveUp || taken.attempt > taken.retries
+    const state = why === 'cancelled' ? 'cancelled' : isFinal ? 'failed' : 'waiting'
+    const ending = { state, pause: pauseBehind(taken), ...describe(taken, error) } as const
+    const end = (): Promise<boolean> => endRun(table, worker, taken, ending)
+    const isMine = await workplace.untilStored(() =>
+      job.schedule !== undefined && state !== 'waiting' ? this.#withNext(running, end) : end(),
+    )
+    if (!isMine) {
+      this.leave(running, 'lost')
+      return
+    }
+    if (state === 'waiting') wakeIn(ending.pause)
+    this.#logFault(taken, error, state)
+    if (running.event !== undefined) running.event.error = error
+    this.leave(running, state === 'waiting' ? 'again' : state)
+  }
+
+  #logFault(taken: Taken, error: unknown, state: Ending['state']): void {
+    const { log } = this.#parts.workplace
+    const details = { ...fieldsOf(taken), err: error }
+    if (state === 'failed') log.error(details, 'a job failed')
+    else if (state === 'waiting') log.warn(details, 'a job failed and will run again')
+    else log.info(fieldsOf(taken), 'a job was cancelled')
+  }
+
+  /** The job's places are free again. */
+  leave(running: Running, outcome: JobOutcome): void {
+    if (!this.places.leave(running)) return
+    if (outcome === 'lost')
+      this.#parts.workplace.log.warn(
+        fieldsOf(running.taken),
+        'a job was taken from this process while it ran: what it did is done again',
+      )
+    const { event } = running
+    if (event !== undefined) {
+      event.outcome = outcome
+      jobEvents.finish(event, running.began)
+    }
+    if (outcome !== 'done') this.#parts.freed()
+  }
+
+  /** Its signal aborts; what does not stop within a while is over all the same. */
+  stop(running: Running, why: JobStopped['why']): void {
+    const { run } = running
+    if (running.isOver || run.stopped !== undefined) return
+    run.stop(why)
+    // The end of the process, which gives it back, or another process decides.
+    running.endsAt = why === 'closing' ? Infinity : performance.now() + grace
+    this.places.watch(running)
+  }
+
+  /** Another process has it. */
+  lose(running: Running): void {
+    if (running.isOver) return
+    running.run.stop('lost')
+    running.isOver = true
+    this.leave(running, 'lost')
+  }
+
+  /** What did not stop at the end of the process waits again. */
+  async giveAllBack(): Promise<void> {
+    const { workplace, worker } = this.#parts
+    for (const running of [...this.places.all]) {
+      if (running.isOver) continue
+      running.isOver = true
+      await giveBack(workplace.table, worker, running.taken).catch((err: unknown) => {
+        const details = { ...fieldsOf(running.taken), err }
+        workplace.log.warn(details, 'a job could not be given back: its lease will end')
+      })
+      this.leave(running, 'given back')
+    }
+  }
+}
+
+/** For a round that takes nothing. */
+const noRoom = { name: '', most: 0, timeout: 0 }
+
+/** @throws {GiveUp} no JSON: somebody else has written it */
+function readBody(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch (cause) {
+    throw new GiveUp('The body is no JSON.', { cause })
+  }
+}
+
+/** Doubled for each repetition, and up to a sixth shorter by chance. */
+function pauseBehind({ backoff, attempt }: Taken): number {
+  const pause = Math.min(longestPause, backoff * 2 ** (attempt - 1))
+  return Math.round(pause * (0.85 + 0.15 * Math.random()))
+}
+
+function describe({ attempt }: Taken, thrown: unknown): Pick<Ending, 'error' | 'line'> {
+  const isError = thrown instanceof Error
+  const message = clean(isError ? thrown.message : textOf(thrown)).slice(0, 2000)
+  const stack = isError ? clean(thrown.stack ?? message).slice(0, mostError) : message
+  return { error: stack, line: `${JSON.stringify({ attempt, message, stack })}\n` }
+}
+
+/** Jobs throw whatever they like. */
+function textOf(thrown: unknown): string {
+  try {
+    return String(thrown)
+  } catch {
+    return 'something that is no text'
+  }
+}
+
+/** Databases refuse the character NUL and lone surrogates. */
+function clean(text: string): string {
+  return Buffer.from(String(text).replaceAll('\0', '')).toString()
+}
