@@ -13,7 +13,8 @@ import {
   type Problem,
 } from '../../index.js'
 import { Job, Jobs, type AddedJob, type AddOptions, type RunningJob } from '../jobs/jobs.js'
-import { KeptMail, mailNames, toKeptMail, type Mail } from './message.js'
+import { readAddress, type ReadAddress } from './address.js'
+import { KeptMail, toKeptMail, type Mail } from './message.js'
 import { openTransport, type MailTransport } from './transport.js'
 
 export type { Address, Attachment, Mail } from './message.js'
@@ -51,12 +52,9 @@ export class Mailer {
    * Adds the job that sends the mail: it is sent once the open transaction is committed, and again until it is taken; a
    * mail may come twice, with the same `Message-ID`.
    *
-   * @throws {TypeError} no sender, no receiver, no content, a line break in an address or in the subject
+   * @throws {TypeError} no sender, no receiver, no content; an address, header or attachment that is malformed or too much
    */
-
   async send(mail: Mail, options: AddOptions = {}): Promise<AddedJob> {
-    for (const { message, remedy } of unknownOptions(mail, mailNames, 'mailer.send'))
-      throw new TypeError(`${message} ${remedy}`)
     return this.#jobs.add(MailJobs, 'send', toKeptMail(mail, this.#from), options)
   }
 }
@@ -70,15 +68,26 @@ export class MailJobs implements Lifecycle {
   readonly #state: ApplicationState
   readonly #options: MailOptions
   readonly #catches: boolean
+  readonly #isProduction: boolean
   #transport: Promise<MailTransport> | undefined
 
   constructor(state: ApplicationState, clock: Clock, options: MailOptions) {
     this.#state = state
     this.#options = options
-    this.#catches = options.catch ?? (clock.isMoved || !state.production)
+    // In a test nothing is sent, whatever its environment says.
+    this.#isProduction = state.production && !clock.isMoved
+    this.#catches = options.catch ?? !this.#isProduction
   }
 
   onStart(): void {
+    if (this.#options.catch === true && this.#isProduction)
+      throw new DeclarationError([
+        {
+          code: 'INVALID_OPTION',
+          message: 'mail: with catch: true no mail is sent, in production neither.',
+          remedy: 'Leave catch out: outside production mail is caught anyway.',
+        },
+      ])
     if (this.#catches || this.#options.transport !== undefined) return
     throw new DeclarationError([
       {
@@ -89,7 +98,14 @@ export class MailJobs implements Lifecycle {
     ])
   }
 
-  @Job({ name: 'mail.send', body: KeptMail, retries: 10, backoff: '30s', timeout: '2m' })
+  @Job({
+    name: 'mail.send',
+    body: KeptMail,
+    secret: true,
+    retries: 10,
+    backoff: '30s',
+    timeout: '2m',
+  })
   async send(mail: KeptMail, job: RunningJob): Promise<void> {
     if (this.#catches) {
       this.#keep(mail)
@@ -99,9 +115,14 @@ export class MailJobs implements Lifecycle {
     this.#transport ??=
       typeof transport === 'object' ? Promise.resolve(transport) : openTransport(transport ?? '')
     const sending = await this.#transport
-    // The same at each attempt, so that receivers can tell a repetition.
-    const content: object = mail
-    await sending.sendMail({ ...content, messageId: messageIdOf(mail, job.id) })
+    await sending.sendMail({
+      ...mail,
+      ...{ from: readAddress(mail.from), replyTo: readAddress(mail.replyTo) },
+      ...{ to: readAll(mail.to), cc: readAll(mail.cc), bcc: readAll(mail.bcc) },
+      // The same at each attempt, so that receivers can tell a repetition.
+      messageId: messageIdOf(mail, job.id),
+      ...{ disableFileAccess: true, disableUrlAccess: true },
+    })
   }
 
   onReset(): void {
@@ -124,7 +145,8 @@ export class MailJobs implements Lifecycle {
     }
     this.caught.push({ from, to, cc, bcc, subject, ...more })
     if (this.caught.length > mostCaught) this.caught.shift()
-    const details = { to, subject, text: text ?? html, attachments: attachments.length }
+    // Its text may have a link that signs in.
+    const details = { to, subject, attachments: attachments.length }
     this.#state.log.info(details, 'a mail was caught: outside production none is sent')
   }
 }
@@ -152,6 +174,10 @@ export const mail = createModule(function mail(options: MailOptions = {}) {
   }
 })
 
+function readAll(list: readonly string[]): (ReadAddress | undefined)[] {
+  return list.map(readAddress)
+}
+
 function messageIdOf({ from, subject, to }: KeptMail, id: number): string {
   const domain = /@([^\s>@]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
   const hash = createHash('sha256')
@@ -171,7 +197,7 @@ function findProblems(options: MailOptions): Problem[] {
     typeof (transport as Partial<MailTransport> | null | undefined)?.sendMail === 'function'
   if (transport !== undefined && !isAddress && !isObject)
     refuse('transport', "Write 'smtp://user:password@host:587', or an object with sendMail.")
-  if (from !== undefined && (typeof from !== 'string' || !/^[^\r\n]*@[^\r\n]+$/.test(from)))
+  if (from !== undefined && readAddress(from) === undefined)
     refuse('from', "Write 'desk@example.com' or 'Help desk <desk@example.com>'.")
   if (catches !== undefined && typeof catches !== 'boolean') refuse('catch', 'Write true or false.')
   return problems

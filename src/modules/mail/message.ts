@@ -1,5 +1,6 @@
 /** A mail: as programs give it, and as it is kept until it is sent. */
-import { Field } from '../../index.js'
+import { Field, unknownOptions } from '../../index.js'
+import { readAddress } from './address.js'
 
 /** An address: `ann@example.com`, `Ann <ann@example.com>`. */
 export type Address = string
@@ -37,7 +38,18 @@ export interface KeptAttachment {
 }
 
 /** A line break would begin another header. */
-const oneLine = { pattern: /^[^\r\n]*$/ }
+const oneLine = { pattern: /^[^\p{Cc}]*$/u }
+
+/** How many receivers, headers and attachments a mail has at most. */
+const most = { receivers: 100, headers: 50, attachments: 50 }
+/** Characters of a subject and of a header. */
+const longest = 1000
+/** A header's name. Source: RFC 5322, 2.2. */
+const headerName = /^[!-9;-~]{1,76}$/
+/** What the mail has properties for, and what says how the rest is to be read. */
+const ownHeaders =
+  /^(?:from|sender|to|cc|bcc|reply-to|subject|date|message-id|mime-version|content-.*)$/i
+const mediaType = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(?:; ?[\w-]+=[\w.+-]+)*$/
 
 /** What the job of a mail keeps. */
 export class KeptMail {
@@ -53,7 +65,7 @@ export class KeptMail {
   @Field('json', { optional: true }) attachments?: KeptAttachment[]
 }
 
-export const mailNames: readonly (keyof Mail)[] = [
+const mailNames: readonly (keyof Mail)[] = [
   ...(['to', 'subject', 'text', 'html', 'from', 'cc', 'bcc', 'replyTo'] as const),
   ...(['headers', 'attachments'] as const),
 ]
@@ -61,34 +73,85 @@ export const mailNames: readonly (keyof Mail)[] = [
 /** What `KeptMail` has, as a plain object. */
 type KeptContent = { readonly [Name in keyof KeptMail]: KeptMail[Name] }
 
-/** @throws {TypeError} nobody it is from, nobody it is to, or no content */
+/** @throws {TypeError} what is missing, malformed or too much; the message names it */
 export function toKeptMail(mail: Mail, from: string | undefined): KeptContent {
-  const { to, cc = [], bcc = [], text, html, attachments, ...rest } = mail
+  refuseUnknown('mailer.send', mail, mailNames)
+  const { to, cc = [], bcc = [], text, html, attachments, headers, subject, replyTo } = mail
   const sender = mail.from ?? from
   if (sender === undefined)
-    throw new TypeError(
-      "mailer.send: there is no sender. Give from, here or to mail({ from: 'desk@example.com' }).",
-    )
-  if (text === undefined && html === undefined)
-    throw new TypeError('mailer.send: the mail has neither text nor html.')
-  return {
-    ...rest,
-    from: sender,
-    to: listOf(to),
-    cc: listOf(cc),
-    bcc: listOf(bcc),
+    throw fault("there is no sender. Give from, here or to mail({ from: 'desk@example.com' })")
+  if (text === undefined && html === undefined) throw fault('the mail has neither text nor html')
+  if (typeof subject !== 'string' || subject.length > longest || /\p{Cc}/u.test(subject))
+    throw fault(`subject is no line of at most ${longest} characters`)
+  const kept = {
+    ...{ subject, from: addressOf('from', sender) },
+    ...{ to: listOf('to', to), cc: listOf('cc', cc), bcc: listOf('bcc', bcc) },
     ...(text === undefined ? {} : { text }),
     ...(html === undefined ? {} : { html }),
-    ...(attachments === undefined ? {} : { attachments: attachments.map(keep) }),
+    ...(replyTo === undefined ? {} : { replyTo: addressOf('replyTo', replyTo) }),
+    ...(headers === undefined ? {} : { headers: checkHeaders(headers) }),
+    ...(attachments === undefined ? {} : { attachments: keepAll(attachments) }),
   }
+  if (kept.to.length === 0) throw fault('to names nobody')
+  const receivers = kept.to.length + kept.cc.length + kept.bcc.length
+  if (receivers > most.receivers)
+    throw fault(`${receivers} receivers, at most ${most.receivers}. Send several mails`)
+  return kept
 }
 
-function listOf(given: Address | readonly Address[]): string[] {
-  return typeof given === 'string' ? [given] : [...given]
+function fault(what: string): TypeError {
+  return new TypeError(`mailer.send: ${what}.`)
 }
 
-function keep({ content, ...rest }: Attachment): KeptAttachment {
-  return typeof content === 'string'
-    ? { ...rest, content, encoding: 'utf8' }
-    : { ...rest, content: Buffer.from(content).toString('base64'), encoding: 'base64' }
+function refuseUnknown(where: string, given: object, names: readonly string[]): void {
+  for (const { message, remedy } of unknownOptions(given, names, where))
+    throw new TypeError(`${message} ${remedy}`)
+}
+
+function listOf(where: string, given: Address | readonly Address[]): string[] {
+  const list: readonly unknown[] = Array.isArray(given) ? given : [given]
+  return list.map((one) => addressOf(where, one))
+}
+
+/** The text itself is not repeated: it may come from a stranger. */
+function addressOf(where: string, given: unknown): string {
+  if (readAddress(given) !== undefined) return given as string
+  throw fault(
+    `${where} is not one address such as 'ann@example.com' or 'Ann <ann@example.com>'. Give several as a list`,
+  )
+}
+
+function checkHeaders(headers: unknown): Record<string, string> {
+  if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
+    throw fault("headers is no object: { 'X-Desk': '7' }")
+  const entries = Object.entries(headers)
+  if (entries.length > most.headers) throw fault(`more than ${most.headers} headers`)
+  for (const [name, value] of entries as [string, unknown][]) {
+    if (!headerName.test(name)) throw fault('headers has a name that no header can have')
+    if (ownHeaders.test(name)) throw fault(`headers has "${name}", which the mail sets itself`)
+    if (typeof value !== 'string' || value.length > longest || /\p{Cc}/u.test(value))
+      throw fault(`headers: "${name}" is no line of at most ${longest} characters`)
+  }
+  return Object.fromEntries(entries) as Record<string, string>
+}
+
+function keepAll(attachments: readonly Attachment[]): KeptAttachment[] {
+  if (!Array.isArray(attachments) || attachments.length > most.attachments)
+    throw fault(`attachments is no list of at most ${most.attachments}`)
+  return attachments.map(keep)
+}
+
+/** Only what is named here: a transport would read a `path` from the disk and an `href` from the network. */
+function keep(attachment: Attachment): KeptAttachment {
+  refuseUnknown('mailer.send: attachments', attachment, ['filename', 'content', 'contentType'])
+  const { filename, content, contentType } = attachment
+  if (typeof filename !== 'string' || !/^[^\p{Cc}/\\]{1,255}$/u.test(filename))
+    throw fault('attachments: filename is no name of a file')
+  if (contentType !== undefined && !mediaType.test(contentType))
+    throw fault(`attachments: contentType of "${filename}" is none such as 'text/plain'`)
+  const named = { filename, ...(contentType === undefined ? {} : { contentType }) }
+  if (typeof content === 'string') return { ...named, content, encoding: 'utf8' }
+  if ((content as unknown) instanceof Uint8Array)
+    return { ...named, content: Buffer.from(content).toString('base64'), encoding: 'base64' }
+  throw fault(`attachments: content of "${filename}" is neither text nor bytes`)
 }

@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { once } from 'node:events'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { bootstrap, connect, Database, Module, type Application } from 'filigree'
-import { JobEntry, jobs } from 'filigree/jobs'
-import { mail, Mailer, type MailOptions } from 'filigree/mail'
+import { JobEntry, Jobs, jobs } from 'filigree/jobs'
+import { mail, Mailer, MailJobs, type MailOptions } from 'filigree/mail'
 import { testApplication, type TestApplication } from 'filigree/testing'
 import { closeGrounds, grounds } from '../jobs/grounds.js'
 
@@ -49,6 +49,17 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(desk.mail).toEqual([])
   })
 
+  it('what it says is in no log, and gone from its row once it is sent', async () => {
+    const text = 'Sign in: https://desk.example/once/4711'
+    const { id } = await mailer.send({ to: '"Ann, Dr." <ann@example.com>', subject: 'Link', text })
+    const [added] = await desk.jobs.added(MailJobs, 'send')
+    expect(added?.body).toMatchObject({ text })
+    await desk.jobs.run()
+    expect(desk.mail).toMatchObject([{ to: ['"Ann, Dr." <ann@example.com>'], text }])
+    expect(await desk.get(Jobs).find(id)).toMatchObject({ body: null, secretBody: null })
+    expect(JSON.stringify(desk.log)).not.toContain('4711')
+  })
+
   it('a mail of a transaction that is rolled back is never sent', async () => {
     const work = desk.get(Database).transaction(async () => {
       await mailer.send({ to: 'ann@example.com', subject: 'Welcome', text: 'Hello' })
@@ -67,6 +78,59 @@ describe.each(grounds)('on %s', (_name, open) => {
       'subject',
     ],
     ['a second header in an address', { to: 'a@b.c\nBcc: z@b.c', subject: 'x', text: 'x' }, 'to'],
+    ['two receivers in one', { to: 'a@b.c, z@b.c', subject: 'x', text: 'x' }, 'to is not one'],
+    ['a group of receivers', { to: 'all: a@b.c, z@b.c;', subject: 'x', text: 'x' }, 'to is not'],
+    [
+      'a second address in cc',
+      { to: 'a@b.c', cc: 'A <a@b.c> z@b.c', subject: 'x', text: 'x' },
+      'cc',
+    ],
+    ['a sender of two', { from: 'a@b.c;z@b.c', to: 'a@b.c', subject: 'x', text: 'x' }, 'from is'],
+    ['NUL in a name', { to: 'A\0 <a@b.c>', subject: 'x', text: 'x' }, 'to is not'],
+    ['a long subject', { to: 'a@b.c', subject: 'x'.repeat(1001), text: 'x' }, 'subject'],
+    [
+      'a header that adds receivers',
+      { to: 'a@b.c', subject: 'x', text: 'x', headers: { bCC: 'z@b.c' } },
+      'which the mail sets itself',
+    ],
+    [
+      'a second header in a name of a header',
+      { to: 'a@b.c', subject: 'x', text: 'x', headers: { 'X-A: 1\r\nBcc': 'z@b.c' } },
+      'no header can have',
+    ],
+    [
+      'a second header in a header',
+      { to: 'a@b.c', subject: 'x', text: 'x', headers: { 'X-A': '1\r\nBcc: z@b.c' } },
+      'is no line',
+    ],
+    [
+      'an attachment from the disk',
+      {
+        to: 'a@b.c',
+        subject: 'x',
+        text: 'x',
+        attachments: [{ filename: 'a', path: '/etc/passwd' }],
+      },
+      'unknown option "path"',
+    ],
+    [
+      'a second header in a file name',
+      { to: 'a@b.c', subject: 'x', text: 'x', attachments: [{ filename: 'a\r\nb', content: '' }] },
+      'filename is no name',
+    ],
+    [
+      'a second header in a content type',
+      {
+        ...{ to: 'a@b.c', subject: 'x', text: 'x' },
+        attachments: [{ filename: 'a', content: '', contentType: 'text/plain\r\nX: y' }],
+      },
+      'contentType of "a"',
+    ],
+    [
+      'a thousand receivers',
+      { to: Array.from({ length: 1000 }, () => 'a@b.c'), subject: 'x', text: 'x' },
+      'at most 100',
+    ],
     [
       'an unknown key',
       { too: 'a@b.c', to: 'a@b.c', subject: 'x', text: 'x' },
@@ -101,6 +165,8 @@ it('in production it needs a transport', async () => {
     return bootstrap(applicationOf(options), given)
   }
   await expect(start({})).rejects.toThrow('in production it needs a transport')
+  const caught = start({ catch: true, transport: 'smtp://127.0.0.1:1' })
+  await expect(caught).rejects.toThrow('with catch: true no mail is sent')
   await (await start({ transport: 'smtp://127.0.0.1:1' })).close()
 })
 
