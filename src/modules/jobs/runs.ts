@@ -256,8 +256,8 @@ function pauseBehind({ backoff, attempt }: Taken): number {
 
 function describe({ attempt }: Taken, thrown: unknown): Pick<Ending, 'error' | 'line'> {
   const isError = thrown instanceof Error
-  const message = clean(isError ? thrown.message : textOf(thrown)).slice(0, 2000)
-  const stack = isError ? clean(thrown.stack ?? message).slice(0, mostError) : message
+  const message = clean(textOf(isError ? thrown.message : thrown)).slice(0, 2000)
+  const stack = isError ? clean(textOf(thrown.stack ?? message)).slice(0, mostError) : message
   return { error: stack, line: `${JSON.stringify({ attempt, message, stack })}\n` }
 }
 
@@ -272,5 +272,5 @@ function textOf(thrown: unknown): string {
 
 /** Databases refuse the character NUL and lone surrogates. */
 function clean(text: string): string {
-  return Buffer.from(String(text).replaceAll('\0', '')).toString()
+  return Buffer.from(text.replaceAll('\0', '')).toString()
 }

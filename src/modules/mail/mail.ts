@@ -115,8 +115,9 @@ export class MailJobs implements Lifecycle {
     this.#transport ??=
       typeof transport === 'object' ? Promise.resolve(transport) : openTransport(transport ?? '')
     const sending = await this.#transport
+    const content: object = mail
     await sending.sendMail({
-      ...mail,
+      ...content,
       ...{ from: readAddress(mail.from), replyTo: readAddress(mail.replyTo) },
       ...{ to: readAll(mail.to), cc: readAll(mail.cc), bcc: readAll(mail.bcc) },
       // The same at each attempt, so that receivers can tell a repetition.

@@ -132,7 +132,7 @@ function checkHeaders(headers: unknown): Record<string, string> {
     if (typeof value !== 'string' || value.length > longest || /\p{Cc}/u.test(value))
       throw fault(`headers: "${name}" is no line of at most ${longest} characters`)
   }
-  return Object.fromEntries(entries) as Record<string, string>
+  return Object.fromEntries(entries)
 }
 
 function keepAll(attachments: readonly Attachment[]): KeptAttachment[] {

@@ -63,7 +63,7 @@ export class TestJobs {
       const after = last === undefined ? {} : { after: last.id }
       const some = await jobs.list({ name, limit: page, ...after })
       // Those of secret jobs are there for the program.
-      all.push(...some.map((one) => ({ ...one, body: one.body ?? one.secretBody })))
+      all.push(...some.map((one) => ({ ...one, body: (one.body ?? one.secretBody) as unknown })))
       if (some.length < page) return all.reverse()
     }
   }
