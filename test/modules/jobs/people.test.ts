@@ -171,10 +171,8 @@ describe.each(grounds)('on %s', (_name, open) => {
     })
 
     it('of a failed one can be run again for the time of keep', async () => {
-      const [{ id }, { id: other }] = (await queue.addMany(Work, 'invite', [
-        { link: 'fails' },
-        { link: 'fails' },
-      ])) as [{ id: number }, { id: number }]
+      const [one, two] = await queue.addMany(Work, 'invite', [{ link: 'fails' }, { link: 'fails' }])
+      const [id, other] = [one?.id ?? 0, two?.id ?? 0]
       await queue.drain()
       expect(await rowOf(id)).toEqual({ body: null, secretBody: { link: 'fails' } })
       expect(await queue.retry(other)).toBe(true)
