@@ -2,20 +2,30 @@
 import { assertSameAnswers } from './same-answer.mjs'
 import { startServer } from './servers.mjs'
 
-/** A contender that runs Filigree, and the same with the build of another checkout. */
-function withOther(contender) {
-  if (!/(^|\/)filigree[^/]*$/.test(contender.file ?? '')) return [contender]
-  const rest = contender.name.replace(/^Filigree/, '')
-  return [contender, { ...contender, name: `Filigree beside${rest}`, isBeside: true }]
+const runsFiligree = ({ file = '' }) => /(^|\/)filigree[^/]*$/.test(file)
+
+/** What the names of those begin with that run the build of another checkout. */
+const besideName = 'Filigree beside'
+export const isBesideName = (name) => name.startsWith(besideName)
+
+/** A contender that runs Filigree, and the same with the build of another checkout. @param contender also `of`, its name */
+export function withOther(contender) {
+  if (!runsFiligree(contender)) return [contender]
+  const { name } = contender
+  const rest = name.startsWith('Filigree') ? name.slice('Filigree'.length) : `, ${name}`
+  return [contender, { ...contender, name: besideName + rest, of: name, isBeside: true }]
 }
 
-/** The row's contenders whose name begins as one of those wanted, whatever its case; all without any. */
+/** The row's contenders whose name begins as one of those wanted, whatever its case; all without any. Those of a row about Filigree alone have names of their own. */
 export function selectContenders(all, { contenders: beginnings, beside }) {
   const contenders = beside === undefined ? all : all.flatMap(withOther)
   if (!beginnings) return contenders
   const wanted = beginnings.map((beginning) => beginning.toLowerCase())
-  return contenders.filter(({ name }) =>
-    wanted.some((beginning) => name.toLowerCase().startsWith(beginning)),
+  const namesOf = (contender) => [contender.name, runsFiligree(contender) ? 'Filigree' : '']
+  return contenders.filter((contender) =>
+    namesOf(contender).some((name) =>
+      wanted.some((beginning) => name.toLowerCase().startsWith(beginning)),
+    ),
   )
 }
 
@@ -30,7 +40,8 @@ export async function startContenders(contenders, { env, probes = [], failures }
     let server
     try {
       server = await startServer(contender, env)
-      await assertSameAnswers(contender.name, server.url, contender.probes ?? probes)
+      const { name, of = name } = contender
+      await assertSameAnswers(of, server.url, contender.probes ?? probes)
       started.push({ contender, server })
     } catch (error) {
       await server?.stop()

@@ -1,5 +1,7 @@
 /** Prints a row's figures as a table: medians, spread, and the ratio to Filigree. */
 
+import { isBesideName } from './contenders.mjs'
+
 /** Three significant digits, with separators: `81,200`, `3.42`. */
 export function formatNumber(value) {
   const digits =
@@ -40,6 +42,8 @@ export function formatRow({ name, title, figures, targets, failures }) {
     lines.push(`  ${holds ? 'holds ' : 'MISSED'}  ${text}: ${value.toFixed(3)}`)
   }
   if (failures.length > 0) lines.push('')
-  for (const { contender, reason } of failures) lines.push(`  FAILED  ${contender}: ${reason}`)
+  for (const { contender, reason } of failures) {
+    lines.push(`  ${isBesideName(contender) ? 'ABSENT' : 'FAILED'}  ${contender}: ${reason}`)
+  }
   return lines.join('\n')
 }

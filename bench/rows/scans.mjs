@@ -1,6 +1,7 @@
 /** One record by its key, alone and beside four clients whose questions look at every row, on SQLite and on PostgreSQL. */
 import os from 'node:os'
 import { withPostgresShop, withSqliteShop } from '../harness/databases.mjs'
+import { withOther } from '../harness/contenders.mjs'
 import { pick, toFigure } from '../harness/figures.mjs'
 import { loadServer } from '../harness/load.mjs'
 import { startServer } from '../harness/servers.mjs'
@@ -31,10 +32,25 @@ function keepScanning(url) {
   }
 }
 
-async function measureOn(name, contender, options, failures) {
+/** By the name of each database, and with the Filigree of another checkout. */
+function contendersOn(name, parts, { beside }) {
+  const contender = { name, file: 'scans/filigree.ts', ...parts }
+  return beside === undefined ? [contender] : withOther(contender)
+}
+
+/** One after the other: the questions of one would be felt by the next. */
+async function measureAll(contenders, options, failures) {
+  const results = {}
+  for (const contender of contenders) {
+    Object.assign(results, await measureOne(contender, options, failures))
+  }
+  return results
+}
+
+async function measureOne({ name, ...contender }, options, failures) {
   let server
   try {
-    server = await startServer({ file: 'scans/filigree.ts', ...contender })
+    server = await startServer(contender)
     // One client at a time: what is measured is how long it waits, not how many there are.
     const load = { ...options, connections: 1 }
     const results = { [`${name}, alone`]: [], [`${name}, beside four scans`]: [] }
@@ -75,10 +91,18 @@ export const row = {
     const failures = []
     const results = {
       ...(await withSqliteShop((url) =>
-        measureOn('SQLite', { env: { DATABASE_URL: url }, cores }, options, failures),
+        measureAll(
+          contendersOn('SQLite', { env: { DATABASE_URL: url }, cores }, options),
+          options,
+          failures,
+        ),
       )),
       ...(await withPostgresShop((url) =>
-        measureOn('PostgreSQL', { env: { DATABASE_URL: url } }, options, failures),
+        measureAll(
+          contendersOn('PostgreSQL', { env: { DATABASE_URL: url } }, options),
+          options,
+          failures,
+        ),
       )),
     }
     return {
