@@ -804,6 +804,8 @@ const elsewhere: Readonly<globalThis.Record<string, string>> = {
   DATABASE_POOLED: 'of the machine: pooler.slow.ts',
   MAIL_DRIVER_MISSING: 'of the machine',
   OIDC_CLIENT_MISSING: 'of the machine',
+  PASSKEYS_PACKAGE_MISSING: 'of the machine',
+  SOCKETS_DRIVER_MISSING: 'of the machine',
   PUBLIC_URL_MISSING: 'of the environment: public-url.test.ts',
   DATABASE_UNREACHABLE: 'of the machine',
   DATABASE_UNREADABLE: 'of the machine',
