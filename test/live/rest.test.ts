@@ -246,6 +246,7 @@ describe('a list of crud', () => {
     const other = await quiet.none(() => labels.create({ name: 'elsewhere' }))
     await quiet.none(() => labels.update(other.id, { name: 'elsewhere still' }))
     await quiet.none(() => labels.updateWhere({ id: other.id }, { name: 'elsewhere again' }))
+    await quiet.none(() => labels.update(other.id, { secret: 'x' }))
     await quiet.none(() => labels.delete(other.id))
     await labels.update(far.id, { name: 'near' })
     expect(await list.message()).toMatchObject({ set: [{ id: far.id }] })

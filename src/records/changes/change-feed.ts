@@ -204,6 +204,11 @@ export class ChangeFeed {
     return false
   }
 
+  /** The same of some of its columns alone: what is not written stays what it was. */
+  goesBy(table: Table, isWritten: (column: Column) => boolean): boolean {
+    return this.goesByRows(table) && this.pastColumns(table).some(isWritten)
+  }
+
   /** The columns that watchers need of a deleted row of this table. Call it after `follows`. */
   pastColumns(table: Table): readonly Column[] {
     if (!policyOf(table).hasRows && !this.goesByRows(table)) return []

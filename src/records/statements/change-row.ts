@@ -41,8 +41,8 @@ export function isPlainChange(table: Table, source: Source, change: RowChange): 
   return (
     (expected === undefined || expected.length === 1) &&
     !hasWriteHooks(table) &&
-    // Whoever goes by what rows hold needs this one as it was.
-    !source.feed.goesByRows(table) &&
+    // Whoever goes by what rows held needs this one as it was, where that is written.
+    !source.feed.goesBy(table, ({ property }) => property in values) &&
     source.context.checksOf(table).row === undefined &&
     !hasAddition(table, values)
   )

@@ -44,7 +44,7 @@ export interface RowUpdate extends WriteValues {
   /** By property, for messages of errors. */
   readonly record: Instance
   /** The row as it is, where it was read. */
-  readonly before?: Instance
+  readonly before?: Instance | undefined
 }
 
 /** @returns null if there is no such row */
@@ -56,7 +56,7 @@ export function updateRow(
   const plan = source.context.plansOf(table).update(columns, within)
   const all = [...(within?.values ?? []), ...values, ...keyValues(table, source.context, key)]
   return after(runRows(table, source, { plan, values: all, doing: 'write', record }), ([row]) =>
-    row === undefined ? null : stored(table, source, 'updated', row, before),
+    row === undefined ? null : stored(table, source, 'updated', row, { before, columns }),
   )
 }
 
@@ -98,17 +98,30 @@ function stored(
   source: Source,
   event: 'created' | 'updated',
   row: Row,
-  before?: Instance,
+  update?: Pick<RowUpdate, 'before' | 'columns'>,
 ): Instance {
   const record = source.context.codecOf(table).readRow(row) as Instance
   const ids = [record[table.key.property] as Id]
   if (!source.feed.goesByRows(table)) source.changed({ event, table, ids })
   else {
     const columns = source.feed.pastColumns(table)
-    const past = before === undefined ? {} : { past: [valuesOf(before, columns)] }
-    source.changed({ event, table, ids, ...past, now: [valuesOf(record, columns)] })
+    const now = valuesOf(record, columns)
+    const past = update && pastOf(table, update, columns, now)
+    source.changed({ event, table, ids, ...(past !== undefined && { past: [past] }), now: [now] })
   }
   return record
+}
+
+/** What the row held, as far as it is known: what was not written is what it was. */
+function pastOf(
+  { version }: Table,
+  { before, columns: written }: Pick<RowUpdate, 'before' | 'columns'>,
+  columns: readonly Column[],
+  now: PastRow,
+): PastRow | undefined {
+  if (before !== undefined) return valuesOf(before, columns)
+  const isSame = columns.every((column) => column !== version && !written.includes(column))
+  return isSame ? now : undefined
 }
 
 /** By the names of columns. */
