@@ -1,0 +1,220 @@
+/** Passkeys in a real Chromium with its virtual authenticator (CDP, WebAuthn domain). Functions given to `evaluate` run in the page. */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import type { Browser, CDPSession, Page } from 'playwright-core'
+import {
+  Auth,
+  bootstrap,
+  Controller,
+  Database,
+  Get,
+  html,
+  Module,
+  Secured,
+  type Application,
+  type Claims,
+} from 'filigree'
+import type { PlainClient } from '../../../client/index.js'
+import { Passkey, passkeys, type PasskeySignIn } from 'filigree/passkeys'
+import { launchBrowser } from '../../client/browser.js'
+
+declare const api: PlainClient
+declare const localStorage: { setItem(key: string, value: string): void; clear(): void }
+
+const users = new Map([
+  ['ada', '1'],
+  ['bob', '2'],
+])
+class Users {
+  byName(name: string): string | null {
+    return users.get(name) ?? null
+  }
+  fromPasskey({ sub }: PasskeySignIn): Claims {
+    return { sub }
+  }
+}
+
+@Controller('/')
+class Site {
+  @Get('/') page() {
+    return html(
+      '<!doctype html><title>Desk</title><script src="/filigree.js"></script><script src="/filigree-passkeys.js"></script><script>api.configure({ auth: true })</script>',
+    )
+  }
+  @Get('/me') @Secured me(user: Claims): Claims {
+    return user
+  }
+}
+
+@Module({
+  controllers: [Site],
+  providers: [Users],
+  imports: [
+    passkeys({ name: 'Help desk', signIn: [Users, 'fromPasskey'], find: [Users, 'byName'] }),
+  ],
+})
+class DeskModule {}
+
+let app: Application
+let browser: Browser
+let page: Page
+let cdp: CDPSession
+let device: string
+let home: string
+let seen: string[]
+
+const addDevice = async (transport: 'internal' | 'usb'): Promise<string> => {
+  const options = {
+    ...{ protocol: 'ctap2', transport, hasResidentKey: true, hasUserVerification: true },
+    ...{ isUserVerified: true, automaticPresenceSimulation: true },
+  } as const
+  return (await cdp.send('WebAuthn.addVirtualAuthenticator', { options })).authenticatorId
+}
+
+beforeAll(async () => {
+  app = await bootstrap(DeskModule, {
+    ...{ database: 'sqlite::memory:', client: true, logger: false, port: 0 },
+    env: {},
+  })
+  home = `http://localhost:${new URL(app.url).port}`
+  browser = await launchBrowser()
+})
+afterAll(async () => {
+  await browser.close()
+  await app.close()
+})
+beforeEach(async () => {
+  await app.get(Database).records(Passkey).deleteWhere({})
+  page = await (await browser.newContext()).newPage()
+  seen = []
+  page.on('response', (answer) => {
+    const { pathname } = new URL(answer.url())
+    if (pathname.startsWith('/passkeys')) seen.push(`${pathname} ${answer.status()}`)
+  })
+  cdp = await page.context().newCDPSession(page)
+  await cdp.send('WebAuthn.enable')
+  device = await addDevice('internal')
+  await page.goto(home)
+})
+afterEach(() => page.context().close())
+
+const signInAs = async (sub: string): Promise<void> => {
+  const token = await app.get(Auth).getToken({ sub })
+  await page.evaluate((text) => {
+    localStorage.setItem('app_token', text)
+  }, token)
+}
+const signOut = (): Promise<void> =>
+  page.evaluate(() => {
+    localStorage.clear()
+  })
+const register = (name: string) =>
+  page.evaluate((text) => api.passkeys.register({ name: text }), name)
+/** @returns who is signed in afterwards, or what went wrong */
+const signIn = async (name?: string): Promise<unknown> => {
+  await signOut()
+  return page.evaluate(async (given) => {
+    try {
+      await api.passkeys.signIn(given === undefined ? {} : { name: given })
+      return (await api.get<{ sub: string }>('/me')).sub
+    } catch (error) {
+      const { name: kind, status } = error as { name: string; status?: number }
+      return status ?? kind
+    }
+  }, name)
+}
+const credentials = async (of = device) =>
+  (await cdp.send('WebAuthn.getCredentials', { authenticatorId: of })).credentials
+
+describe('passkeys in Chromium', () => {
+  it('register, and sign in without a name and with one', async () => {
+    await signInAs('1')
+    expect(await register('laptop')).toMatchObject({ id: 1, name: 'laptop' })
+    const [held] = await credentials()
+    expect(held).toMatchObject({ isResidentCredential: true, rpId: 'localhost' })
+    expect(await signIn()).toBe('1')
+    expect(await signIn('ada')).toBe('1')
+    expect(await page.evaluate(() => api.get('/me'))).toMatchObject({
+      amr: ['hwk', 'user', 'mfa'],
+    })
+  })
+
+  it('register a device once, and several devices', async () => {
+    await signInAs('1')
+    await register('laptop')
+    const again = await page.evaluate(() =>
+      api.passkeys.register().catch((error: Error) => error.name),
+    )
+    expect(again).toBe('InvalidStateError')
+    await cdp.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId: device })
+    device = await addDevice('usb')
+    await register('key')
+    const names = await page.evaluate(async () =>
+      (await api.passkeys.list()).map(({ name }) => name),
+    )
+    expect(names).toEqual(['laptop', 'key'])
+    expect(await signIn('ada')).toBe('1')
+  })
+
+  it('that were removed sign nobody in', async () => {
+    await signInAs('1')
+    const { id } = await register('laptop')
+    await page.evaluate((own) => api.passkeys.remove(own), id)
+    expect(await signIn()).toBe(401)
+    expect(seen.at(-1)).toBe('/passkeys/signin/verify 401')
+  })
+
+  it('of somebody else are not those of who was named', async () => {
+    await signInAs('2')
+    await register('his')
+    expect(await signIn('bob')).toBe('2')
+    expect(await signIn('ada')).toBe('NotAllowedError')
+    expect(await signIn('nobody')).toBe('NotAllowedError')
+  })
+
+  it('that were copied are refused once their counter goes back', async () => {
+    await signInAs('1')
+    await register('laptop')
+    expect(await signIn()).toBe('1')
+    expect(await signIn()).toBe('1')
+    const [copy] = await credentials()
+    await cdp.send('WebAuthn.clearCredentials', { authenticatorId: device })
+    const credential = { ...copy, signCount: 1 } as NonNullable<typeof copy>
+    await cdp.send('WebAuthn.addCredential', { authenticatorId: device, credential })
+    expect(await signIn()).toBe(401)
+  })
+
+  it('are not for users whom the device has not verified', async () => {
+    await signInAs('1')
+    await register('laptop')
+    await cdp.send('WebAuthn.setUserVerified', { authenticatorId: device, isUserVerified: false })
+    expect(await signIn()).toBe('NotAllowedError')
+  })
+
+  it('are refused to pages of another origin, and an answer that is sent twice counts once', async () => {
+    await signInAs('1')
+    await register('laptop')
+    const twice = await page.evaluate(async () => {
+      const json = async (path: string, body: unknown) => {
+        const answer = await fetch(path, {
+          method: 'POST',
+          headers: { 'Content-Type': 'application/json' },
+          body: JSON.stringify(body),
+        })
+        return { status: answer.status, body: (await answer.json()) as never }
+      }
+      const options = (await json('/passkeys/signin/options', {})).body
+      const page = globalThis as never as {
+        PublicKeyCredential: { parseRequestOptionsFromJSON(json: unknown): never }
+        navigator: { credentials: { get(options: object): Promise<unknown> } }
+      }
+      const publicKey = page.PublicKeyCredential.parseRequestOptionsFromJSON(options)
+      const credential = await page.navigator.credentials.get({ publicKey })
+      const answers = [1, 2, 3].map(() => json('/passkeys/signin/verify', credential))
+      return (await Promise.all(answers)).map(({ status }) => status)
+    })
+    expect(twice.sort()).toEqual([200, 401, 401])
+    // The same server by another name: its page asks for options across origins, and gets none.
+    await page.goto(home.replace('localhost', '127.0.0.1'))
+    expect(await signIn()).toBe(403)
+  })
+})
