@@ -3,13 +3,14 @@ import { Controller, Doc, Get, Module, reply } from 'filigree'
 import { accessLog } from 'filigree/access-log'
 import { health } from 'filigree/health'
 import { metrics } from 'filigree/metrics'
+import { passkeys } from 'filigree/passkeys'
 import { CityController } from './cities.js'
 import { CitySearch } from './city-search.js'
 import { CountryController } from './countries.js'
 import { FirstStart } from './first-start.js'
 import { Gazetteer } from './gazetteer.js'
 import { LoadingReport } from './loading-report.js'
-import { LoginController } from './login.js'
+import { LoginController, PasskeyUsers } from './login.js'
 import { startPage, wantsPage } from './page.js'
 import { PictureController, PictureFolder, Pictures } from './pictures.js'
 import { City, Country, Picture, User } from './records.js'
@@ -43,7 +44,12 @@ export class IndexController {
 }
 
 @Module({
-  imports: [health(), metrics(), accessLog()],
+  imports: [
+    health(),
+    metrics(),
+    accessLog(),
+    passkeys({ name: 'Atlas', signIn: [PasskeyUsers, 'fromPasskey'] }),
+  ],
   controllers: [
     IndexController,
     CountryController,
@@ -53,7 +59,10 @@ export class IndexController {
     CountryTable,
     CityTable,
   ],
-  providers: [Gazetteer, LoadingReport, FirstStart, CitySearch, World, PictureFolder, Pictures],
+  providers: [
+    ...[Gazetteer, LoadingReport, FirstStart, CitySearch, World, PictureFolder, Pictures],
+    PasskeyUsers,
+  ],
   records: [Country, City, User, Picture],
 })
 export class AtlasModule {}

@@ -14,9 +14,25 @@ import {
   verifyPassword,
   type Claims,
 } from 'filigree'
+import type { PasskeySignIn } from 'filigree/passkeys'
 import { Throttle } from 'filigree/throttle'
 import { User } from './records.js'
 import { World } from './world.js'
+
+/** Who logs in with a passkey: whoever had it registered, while they are a user. */
+export class PasskeyUsers {
+  static inject = [Database]
+  readonly #database: Database
+
+  constructor(database: Database) {
+    this.#database = database
+  }
+
+  async fromPasskey({ sub }: PasskeySignIn): Promise<Claims | null> {
+    const [user] = await this.#database.records(User).list({ where: { name: sub }, limit: 1 })
+    return user === undefined ? null : { sub, roles: user.roles }
+  }
+}
 
 class Credentials {
   @Field('string', { maxLength: 80, pattern: /^\P{Cc}*$/u, example: 'ada' }) name!: string

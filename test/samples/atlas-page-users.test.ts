@@ -2,6 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Page } from 'playwright-core'
+import { withPage } from '../browser/open-page.js'
 import {
   button,
   enter,
@@ -78,6 +79,31 @@ describe('the login', () => {
       await page.locator('#login .fault', { hasText: 'Your login has ended.' }).waitFor()
       expect(await readToken(page)).toBeNull()
     }))
+
+  it('goes by a passkey, once the device keeps one', () => {
+    const home = `http://localhost:${new URL(atlas.app.url).port}`
+    return withPage(home, async ({ page, errors, strangers }) => {
+      const cdp = await page.context().newCDPSession(page)
+      await cdp.send('WebAuthn.enable')
+      await cdp.send('WebAuthn.addVirtualAuthenticator', {
+        options: {
+          ...{ protocol: 'ctap2', transport: 'internal', automaticPresenceSimulation: true },
+          ...{ hasResidentKey: true, hasUserVerification: true, isUserVerified: true },
+        },
+      })
+      await page.goto(home)
+      await enter(page)
+      await button(page, 'Add a passkey').click()
+      await page.getByText('This device keeps a passkey. You have 1.').waitFor()
+      await button(page, 'Add a passkey').click()
+      await page.getByText('This device has a passkey already.').waitFor()
+      await button(page, 'Log out').click()
+      await button(page, 'Log in with a passkey').click()
+      await page.getByRole('heading', { name: 'Logged in as ada' }).waitFor()
+      await page.getByText('250 countries, 171,0').waitFor()
+      expect({ errors, strangers }).toEqual({ errors: [], strangers: [] })
+    })
+  })
 
   it('and the logout hold in other tabs too', () =>
     visit(async (page) => {

@@ -1,4 +1,4 @@
-/** The login: the form, the token's line, and logging out, in this tab or another. */
+/** The login: the form, passkeys, the token's line, and logging out, in this tab or another. */
 import { clearFaults, showFaults } from './faults.js'
 import { api } from './server.js'
 
@@ -7,6 +7,8 @@ const form = document.getElementById('login')
 const session = document.getElementById('session')
 const title = document.getElementById('session-title')
 const line = document.getElementById('token')
+const said = document.getElementById('passkey-said')
+const passkeyButtons = ['passkey-login', 'passkey-add'].map((id) => document.getElementById(id))
 const statistics = document.getElementById('statistics')
 const writers = document.querySelectorAll('[data-writers]')
 
@@ -20,6 +22,10 @@ export function startSession() {
     logout()
     title.focus()
   })
+  const [loginByPasskey, addPasskey] = passkeyButtons
+  for (const button of passkeyButtons) button.hidden = !api.passkeys.supported
+  loginByPasskey.addEventListener('click', enterByPasskey)
+  addPasskey.addEventListener('click', keepPasskey)
   // Events of other tabs, which share the storage.
   window.addEventListener('storage', (event) => {
     if (event.key === key || event.key === null) void resume()
@@ -62,6 +68,36 @@ async function login(event) {
   }
 }
 
+/** The browser offers the passkeys that it has for this page; nobody types a name. */
+async function enterByPasskey() {
+  clearFaults(form)
+  try {
+    await api.passkeys.signIn()
+    renewals = 0
+    enter(await api.get('/me'))
+    title.focus()
+  } catch (error) {
+    // The browser's own errors have no status: there is no passkey, or somebody thought better of it.
+    if (error.status !== undefined) showFaults(form, error)
+    else form.querySelector('.fault').textContent = 'No passkey was used.'
+  }
+}
+
+/** From now on this device logs in without the password. */
+async function keepPasskey() {
+  said.hidden = false
+  said.textContent = ''
+  try {
+    await api.passkeys.register({ name: navigator.platform })
+    const { length } = await api.passkeys.list()
+    said.textContent = `This device keeps a passkey. You have ${length}.`
+  } catch (error) {
+    // Its name says that this device has one already.
+    const has = error.name === 'InvalidStateError'
+    said.textContent = has ? 'This device has a passkey already.' : 'No passkey was added.'
+  }
+}
+
 async function resume() {
   if (readToken() === null) {
     if (!session.hidden) logout()
@@ -100,6 +136,7 @@ function show(inside) {
   form.hidden = inside
   session.hidden = !inside
   for (const part of writers) part.hidden = !inside
+  said.hidden = true
   if (!inside) statistics.hidden = true
 }
 
