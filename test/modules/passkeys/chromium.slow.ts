@@ -142,7 +142,7 @@ describe('passkeys in Chromium', () => {
     await signInAs('1')
     await register('laptop')
     const again = await page.evaluate(() =>
-      api.passkeys.register().catch((error: Error) => error.name),
+      api.passkeys.register().catch((error: unknown) => (error as Error).name),
     )
     expect(again).toBe('InvalidStateError')
     await cdp.send('WebAuthn.removeVirtualAuthenticator', { authenticatorId: device })
