@@ -2,6 +2,7 @@
  * Checks what authenticators say, by @simplewebauthn/server, which an application installs; only this file imports it. The
  * relying party and its origin are those of the public address.
  */
+import { generateKeyPairSync } from 'node:crypto'
 import { isIP } from 'node:net'
 import type * as Library from '@simplewebauthn/server'
 import { DeclarationError, PublicUrl, type Lifecycle } from '../../index.js'
@@ -30,6 +31,7 @@ export class Ceremony implements Lifecycle {
   static readonly inject = [PublicUrl]
   readonly #publicUrl: PublicUrl
   #library: typeof Library | undefined
+  #nobody: KnownCredential | undefined
 
   constructor(publicUrl: PublicUrl) {
     this.#publicUrl = publicUrl
@@ -55,6 +57,11 @@ export class Ceremony implements Lifecycle {
 
   get origin(): string {
     return this.#publicUrl.origin
+  }
+
+  /** A passkey whose key nobody has: an answer for none is checked as long as one for somebody's. */
+  get nobody(): KnownCredential {
+    return (this.#nobody ??= { credential: '', publicKey: makeKey(), counter: 0 })
   }
 
   /** @throws what is wrong with the answer */
@@ -106,6 +113,16 @@ export class Ceremony implements Lifecycle {
     if (this.#library === undefined) throw new Error('The application has not started yet.')
     return this.#library
   }
+}
+
+/** A public key as authenticators write it: COSE of ES256 (RFC 9053 §7.1). */
+function makeKey(): string {
+  const { x = '', y = '' } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({
+    format: 'jwk',
+  })
+  const hex = (text: string): string => Buffer.from(text, 'base64url').toString('hex')
+  const cose = `a5010203262001215820${hex(x)}225820${hex(y)}`
+  return Buffer.from(cose, 'hex').toString('base64url')
 }
 
 async function load(): Promise<typeof Library> {

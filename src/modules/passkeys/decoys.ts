@@ -13,10 +13,10 @@ export interface AllowedCredential {
   readonly transports: readonly string[]
 }
 
-/** What is common: an iCloud or Google passkey, a security key, Windows Hello. Bytes of the id, transports, weight. */
+/** Transports stand in the order in which those of real ones are kept. What is common: an iCloud or Google passkey, a security key, Windows Hello. Bytes of the id, transports, weight. */
 const kinds = [
-  { bytes: 20, transports: ['internal', 'hybrid'], weight: 120 },
-  { bytes: 16, transports: ['internal', 'hybrid'], weight: 80 },
+  { bytes: 20, transports: ['hybrid', 'internal'], weight: 120 },
+  { bytes: 16, transports: ['hybrid', 'internal'], weight: 80 },
   { bytes: 32, transports: ['internal'], weight: 56 },
 ] as const
 

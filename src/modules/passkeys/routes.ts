@@ -165,6 +165,10 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
       this.refuseForeign(request)
       const { given, challenge } = await this.take(request, body, 'signin')
       const [passkey] = await this.records.list({ where: { credential: body.id }, limit: 1 })
+      // First, so that the time does not tell whether somebody has this passkey.
+      const counter = await this.ceremony
+        .readUse(toResponse(body), given, passkey ?? this.ceremony.nobody)
+        .catch(refuse)
       if (passkey === undefined) throw refused('nobody has this passkey')
       const { sub, credential } = passkey
       if (challenge.sub !== null && challenge.sub !== sub)
@@ -172,7 +176,6 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
       const handle = (body.response as { userHandle?: unknown } | null)?.userHandle
       if (typeof handle === 'string' && handle !== '' && handle !== toHandle(sub))
         throw refused('the authenticator knows another user by this passkey')
-      const counter = await this.ceremony.readUse(toResponse(body), given, passkey).catch(refuse)
       const claims = await this.database.transaction(async () => {
         // Of two answers that were made with one counter, only one counts.
         const used = await this.records.updateWhere(

@@ -399,6 +399,8 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
       for (const one of options.allowCredentials) {
         expect(Object.keys(one)).toEqual(['type', 'id', 'transports'])
         expect(one.id).toMatch(/^[\w-]{22,43}$/)
+        // In one order, which real ones are kept in too.
+        expect(one.transports).toEqual([...one.transports].sort())
       }
     }
     // A decoy is nobody's, and is refused like a passkey that was removed.
