@@ -87,8 +87,12 @@ describe('the login', () => {
       await cdp.send('WebAuthn.enable')
       await cdp.send('WebAuthn.addVirtualAuthenticator', {
         options: {
-          ...{ protocol: 'ctap2', transport: 'internal', automaticPresenceSimulation: true },
-          ...{ hasResidentKey: true, hasUserVerification: true, isUserVerified: true },
+          protocol: 'ctap2',
+          transport: 'internal',
+          hasResidentKey: true,
+          hasUserVerification: true,
+          isUserVerified: true,
+          automaticPresenceSimulation: true,
         },
       })
       await page.goto(home)

@@ -64,8 +64,12 @@ let seen: string[]
 
 const addDevice = async (transport: 'internal' | 'usb'): Promise<string> => {
   const options = {
-    ...{ protocol: 'ctap2', transport, hasResidentKey: true, hasUserVerification: true },
-    ...{ isUserVerified: true, automaticPresenceSimulation: true },
+    protocol: 'ctap2',
+    transport,
+    hasResidentKey: true,
+    hasUserVerification: true,
+    isUserVerified: true,
+    automaticPresenceSimulation: true,
   } as const
   return (await cdp.send('WebAuthn.addVirtualAuthenticator', { options })).authenticatorId
 }
