@@ -157,6 +157,8 @@ async function add(
     ...{
       errors: null,
       trace: null,
+      secretBody: null,
+      emptiedAt: null,
       addedAt: now,
       startedAt: null,
       endedAt: null,

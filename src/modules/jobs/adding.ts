@@ -75,6 +75,9 @@ export async function toNewJob(
   }
 }
 
+/** How deep lists and objects of a body may be: SQLite reads JSON of 1,000 at most. */
+const deepest = 500
+
 /** NUL and halves of characters in JSON, not a backslash and `u0000` that somebody wrote. */
 const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/
 
@@ -99,7 +102,23 @@ function toText(where: string, body: unknown): string | null {
     throw new TypeError(
       `${where}: the body has the character NUL, or half of a character, which databases refuse.`,
     )
+  if (isTooDeep(text))
+    throw new TypeError(
+      `${where}: the body has lists or objects that are more than ${deepest} deep.`,
+    )
   return text
+}
+
+/** What stands in texts counts for nothing. */
+function isTooDeep(text: string): boolean {
+  if (text.length < 2 * deepest) return false
+  let depth = 0
+  for (const [sign] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/g)) {
+    if (sign === '[' || sign === '{') depth++
+    else if (sign === ']' || sign === '}') depth--
+    if (depth > deepest) return true
+  }
+  return false
 }
 
 /**

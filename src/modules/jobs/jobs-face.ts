@@ -110,6 +110,8 @@ export class Jobs {
   list(options: ListJobsOptions = {}): Promise<JobEntry[]> {
     refuse('jobs.list', options, ['name', 'state', 'limit', 'after'])
     const { name, state, limit = 50, after } = options
+    if (name !== undefined && typeof (name as unknown) !== 'string')
+      throw new TypeError('jobs.list: name must be a text, such as Mail.welcome.')
     if (state !== undefined && !jobStates.includes(state))
       throw new TypeError(
         `jobs.list: there is no state "${state as string}". States: ${jobStates.join(', ')}.`,

@@ -332,6 +332,16 @@ describe.each(grounds)('on %s', (_name, open) => {
       'unknown option "prio"',
     ],
     [
+      'a body of a thousand lists in one another',
+      () => queue.addMany(Mail, 'farewell', [JSON.parse('['.repeat(1001) + ']'.repeat(1001))]),
+      'more than 500 deep',
+    ],
+    [
+      'a name that is no text',
+      () => Promise.resolve().then(() => queue.list({ name: {} as never })),
+      'name must be a text',
+    ],
+    [
       'an unknown state',
       () => Promise.resolve().then(() => queue.list({ state: 'old' as never })),
       'no state "old"',
