@@ -51,6 +51,7 @@ const inside: Readonly<Record<string, readonly string[]>> = {
     'test/modules/throttle.test.ts',
     'test/openapi/schemas.test.ts',
     'test/records/operators.test.ts',
+    'test/records/sqlite-plans.test.ts',
     'test/records/undefined-filters.test.ts',
     'test/routing/argument-names.test.ts',
     'test/routing/pattern.test.ts',

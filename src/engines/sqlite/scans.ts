@@ -11,7 +11,21 @@ export const sqliteScans: ScanSql = {
   },
   read: (rows) => {
     const details = rows.map((row) => String(row[3]))
+    // What a part of the statement has found is read as a whole, too, and may have the name of its table.
+    const parts = new Set(
+      details.flatMap((detail) => /^(?:CO-ROUTINE|MATERIALIZE) (\w+)$/.exec(detail)?.[1] ?? []),
+    )
     // A scan in the order of an index or of the key is not listed: it stops when enough rows are found.
-    return details.flatMap((detail) => /^SCAN (\w+)$/.exec(detail)?.[1] ?? [])
+    const scanned = details.flatMap((detail) => /^SCAN (\w+)$/.exec(detail)?.[1] ?? [])
+    return withoutParts(scanned, parts)
   },
+}
+
+/** A part is read once outside of itself; within it, the table of that name may be. */
+function withoutParts(scanned: readonly string[], parts: ReadonlySet<string>): string[] {
+  const left = new Set(parts)
+  return scanned
+    .toReversed()
+    .filter((name) => !left.delete(name))
+    .toReversed()
 }
