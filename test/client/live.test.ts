@@ -21,16 +21,25 @@ interface Row {
 
 /** One who listens, as the server sees it. */
 interface Listening {
+  /** Which test it is of. */
+  readonly of: string | undefined
   readonly last: string | undefined
   send(event: string, data: object, id?: string): void
   end(): void
   readonly isOpen: boolean
 }
 
-const listening: Listening[] = []
+const everybody: Listening[] = []
+/** Answers are kept for a moment after their test: each test asks for its own. */
+let test = 0
+const at = (more = ''): string => `/rows?of=${test}${more}`
+const heard = (): Listening[] => everybody.filter(({ of }) => of === String(test))
 let refusal: HttpError | undefined
 
-function listen(last: string | undefined): AsyncIterableIterator<EventItem> {
+function listen(
+  of: string | undefined,
+  last: string | undefined,
+): AsyncIterableIterator<EventItem> {
   const items: EventItem[] = []
   let wake: () => void = () => undefined
   let isOpen = true
@@ -38,7 +47,8 @@ function listen(last: string | undefined): AsyncIterableIterator<EventItem> {
     isOpen = false
     wake()
   }
-  listening.push({
+  everybody.push({
+    of,
     last,
     send: (event, data, id) => {
       items.push({ event, data, ...(id === undefined ? {} : { id }) })
@@ -71,9 +81,9 @@ function listen(last: string | undefined): AsyncIterableIterator<EventItem> {
 
 @Controller('/rows')
 class Rows {
-  @Get('/') list(headers: Record<string, string>) {
+  @Get('/') list(headers: Record<string, string>, query: Record<string, string>) {
     if (refusal !== undefined) throw refusal
-    return events(listen(headers['last-event-id']))
+    return events(listen(query.of, headers['last-event-id']))
   }
   @Get('/plain') plain() {
     return [{ id: 1 }]
@@ -93,7 +103,8 @@ beforeAll(async () => {
 afterEach(() => {
   refusal = undefined
   for (const stop of stops.splice(0)) stop()
-  for (const one of listening.splice(0)) one.end()
+  for (const one of everybody) one.end()
+  test++
 })
 afterAll(() => app.close())
 
@@ -134,9 +145,9 @@ function watch(path: string, options = {}, by = live): Drawn {
 
 describe('api.live', () => {
   it('draws the whole answer, then what becomes of it', async () => {
-    const drawn = watch('/rows')
-    await until(() => listening.length === 1)
-    const [one] = listening
+    const drawn = watch(at())
+    await until(() => heard().length === 1)
+    const [one] = heard()
     one!.send('live', { version: 1, data: [{ id: 1 }, { id: 2 }, { id: 3 }] }, 'a:1')
     expect(await drawn.after(1)).toEqual({
       rows: [{ id: 1 }, { id: 2 }, { id: 3 }],
@@ -153,10 +164,12 @@ describe('api.live', () => {
   })
 
   it('asks for all of a page over one connection', async () => {
-    const paths = ['/rows', '/rows?limit=1', '/rows?limit=2']
+    const paths = [at(), at('&limit=1'), at('&limit=2')]
     const drawn = paths.map((path) => watch(path))
-    await until(() => listening.filter(({ isOpen }) => isOpen).length === 3)
-    for (const [place, one] of listening.filter(({ isOpen }) => isOpen).entries()) {
+    await until(() => heard().filter(({ isOpen }) => isOpen).length === 3)
+    for (const [place, one] of heard()
+      .filter(({ isOpen }) => isOpen)
+      .entries()) {
       one.send('live', { version: 1, data: [{ id: place }] }, 'a:1')
     }
     const seen = await Promise.all(drawn.map((one) => one.after(1)))
@@ -164,60 +177,60 @@ describe('api.live', () => {
   })
 
   it('asks once for a path that is drawn twice, and tells the second at once', async () => {
-    const first = watch('/rows')
-    await until(() => listening.length === 1)
-    listening[0]!.send('live', { version: 7, data: [{ id: 1 }] }, 'a:7')
+    const first = watch(at())
+    await until(() => heard().length === 1)
+    heard()[0]!.send('live', { version: 7, data: [{ id: 1 }] }, 'a:7')
     await first.after(1)
-    const second = watch('/rows')
+    const second = watch(at())
     expect(await second.after(1)).toMatchObject({ rows: [{ id: 1 }], details: { version: 7 } })
     await new Promise((resolve) => setTimeout(resolve, 60))
-    expect(listening).toHaveLength(1)
+    expect(heard()).toHaveLength(1)
   })
 
   it('goes on by its version after the connection was lost, and takes a whole answer where it is given one', async () => {
-    const drawn = watch('/rows')
-    await until(() => listening.length === 1)
-    listening[0]!.send('live', { version: 1, data: [{ id: 1 }] }, 'a:1')
+    const drawn = watch(at())
+    await until(() => heard().length === 1)
+    heard()[0]!.send('live', { version: 1, data: [{ id: 1 }] }, 'a:1')
     await drawn.after(1)
-    listening[0]!.end()
-    await until(() => listening.length === 2)
-    expect(listening[1]!.last).toBe('a:1')
-    listening[1]!.send('live', { version: 2, set: [{ id: 2 }], gone: [] }, 'a:2')
+    heard()[0]!.end()
+    await until(() => heard().length === 2)
+    expect(heard()[1]!.last).toBe('a:1')
+    heard()[1]!.send('live', { version: 2, set: [{ id: 2 }], gone: [] }, 'a:2')
     expect((await drawn.after(2)).rows).toEqual([{ id: 1 }, { id: 2 }])
-    listening[1]!.end()
-    await until(() => listening.length === 3)
-    listening[2]!.send('live', { version: 1, data: [{ id: 9 }], lost: true }, 'b:1')
+    heard()[1]!.end()
+    await until(() => heard().length === 3)
+    heard()[2]!.send('live', { version: 1, data: [{ id: 9 }], lost: true }, 'b:1')
     expect(await drawn.after(3)).toMatchObject({ rows: [{ id: 9 }], details: { lost: true } })
   })
 
   it('asks for the whole where a version does not follow', async () => {
-    const drawn = watch('/rows')
-    await until(() => listening.length === 1)
-    listening[0]!.send('live', { version: 1, data: [{ id: 1 }] }, 'a:1')
+    const drawn = watch(at())
+    await until(() => heard().length === 1)
+    heard()[0]!.send('live', { version: 1, data: [{ id: 1 }] }, 'a:1')
     await drawn.after(1)
-    listening[0]!.send('live', { version: 3, set: [], gone: [1] }, 'a:3')
-    await until(() => listening.length === 2)
-    expect(listening[1]!.last).toBeUndefined()
-    listening[1]!.send('live', { version: 3, data: [] }, 'a:3')
+    heard()[0]!.send('live', { version: 3, set: [], gone: [1] }, 'a:3')
+    await until(() => heard().length === 2)
+    expect(heard()[1]!.last).toBeUndefined()
+    heard()[1]!.send('live', { version: 3, data: [] }, 'a:3')
     expect((await drawn.after(2)).rows).toEqual([])
   })
 
   it('says why it was closed, and tries a refusal that passes again', async () => {
     const statuses: number[] = []
-    watch('/rows', { onClosed: (status: number) => statuses.push(status) })
-    await until(() => listening.length === 1)
-    listening[0]!.send('closed', { status: 403 })
+    watch(at(), { onClosed: (status: number) => statuses.push(status) })
+    await until(() => heard().length === 1)
+    heard()[0]!.send('closed', { status: 403 })
     await until(() => statuses.length === 1)
     watch('/rows/plain', { onClosed: (status: number) => statuses.push(status) })
     watch('/rows/nowhere', { onClosed: (status: number) => statuses.push(status) })
     await until(() => statuses.length === 3)
     expect(statuses).toEqual([403, 406, 404])
     refusal = new HttpError(503, 'later')
-    const drawn = watch('/rows?again', { onClosed: (status: number) => statuses.push(status) })
+    const drawn = watch(at('&again'), { onClosed: (status: number) => statuses.push(status) })
     await new Promise((resolve) => setTimeout(resolve, 200))
     refusal = undefined
-    await until(() => listening.length === 2)
-    listening[1]!.send('live', { version: 1, data: [] }, 'a:1')
+    await until(() => heard().length === 2)
+    heard()[1]!.send('live', { version: 1, data: [] }, 'a:1')
     await drawn.after(1)
     expect(statuses).toHaveLength(3)
   })
@@ -230,21 +243,21 @@ describe('api.live', () => {
     }
     const statuses: number[] = []
     const mine = createLive(createClient({ baseUrl: `${app.url}/api`, auth: true, storage }))
-    watch('/rows', { onClosed: (status: number) => statuses.push(status) }, mine)
+    watch(at(), { onClosed: (status: number) => statuses.push(status) }, mine)
     await until(() => statuses.length === 1)
     expect(statuses).toEqual([401])
     await new Promise((resolve) => setTimeout(resolve, 1500))
     expect(statuses).toEqual([401])
     store.delete('app_token')
-    await until(() => listening.length === 1)
+    await until(() => heard().length === 1)
   })
 
   it('lets the server go when nobody draws any more', async () => {
     const drawn = new Drawn()
-    const stop = live('/rows', drawn.draw)
-    await until(() => listening.length === 1)
+    const stop = live(at(), drawn.draw)
+    await until(() => heard().length === 1)
     stop()
-    await until(() => !listening[0]!.isOpen)
+    await until(() => !heard()[0]!.isOpen)
   })
 })
 
