@@ -187,14 +187,17 @@ describe('filigree dev', () => {
 
   beforeAll(async () => {
     project = await make('desk-dev')
-    for (const name of ['main.ts', 'tickets.ts'])
+    for (const name of ['main.ts', 'records.ts', 'tickets.ts'])
       original.set(name, await readFile(source(name), 'utf8'))
   })
 
   /** Writes a file with other texts in place of some that stand there; without any it is as it was. */
   async function change(name: string, ...replaced: (readonly [string, string])[]): Promise<void> {
     let text = original.get(name) ?? ''
-    for (const [before, after] of replaced) text = text.replace(before, after)
+    for (const [before, after] of replaced) {
+      expect(text).toContain(before)
+      text = text.replace(before, after)
+    }
     await writeFile(source(name), text)
   }
 
