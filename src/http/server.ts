@@ -16,7 +16,7 @@ import { headBytes, mostHeaders } from './limits.js'
 import { noSniff } from './response-head.js'
 import { Pressure } from './pressure.js'
 import { overloadRefusal } from './refusals.js'
-import { readAgain, type TakeUpgrade } from './upgrade.js'
+import { letGo, readAgain, type TakeUpgrade } from './upgrade.js'
 import { WaitingAnswers } from './waiting-answers.js'
 
 /** All in milliseconds. */
@@ -133,6 +133,17 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   if (upgrade !== undefined) {
     server.on('upgrade', (incoming, _socket, head) => {
       const { socket } = incoming
+      if (isAnswering(socket)) {
+        // Of which the server does not know any more.
+        socket.destroy()
+        return
+      }
+      if (incoming.rawHeaders.length >= 2 * mostHeaders) {
+        // Node has dropped some, and the one that tells where the body ends could be among them.
+        letGo(socket)
+        answerClientError({ code: 'HPE_HEADER_OVERFLOW' }, socket, options.faultHeaders)
+        return
+      }
       const isRefused = pressure.isOver || connections.refusalFor(socket) !== undefined
       const upgraded = isRefused ? undefined : upgrade(incoming, socket, head)
       if (upgraded === undefined) readAgain(server, incoming, socket, head)
@@ -176,7 +187,7 @@ function toUrl({ address, family, port }: AddressInfo): string {
 
 /** Answers bytes that are no HTTP request: too large a head, too slow a client, or nonsense. */
 function answerClientError(
-  error: NodeJS.ErrnoException,
+  error: Pick<NodeJS.ErrnoException, 'code'>,
   socket: Duplex,
   headers: readonly string[],
 ): void {
@@ -196,6 +207,11 @@ function answerClientError(
     head.push(`${headers[index] ?? ''}: ${headers[index + 1] ?? ''}`)
   }
   socket.end(`HTTP/1.1 ${line}\r\n${head.join('\r\n')}\r\n\r\n${body}`)
+}
+
+/** True while an earlier request on this connection is being answered. */
+function isAnswering(socket: Duplex): boolean {
+  return Boolean((socket as { _httpMessage?: unknown })._httpMessage)
 }
 
 /** True when an answer is already on its way on this connection: a second one would be read as part of it. */

@@ -27,7 +27,9 @@ export function createIncoming(request: StandInRequest): Incoming {
   for (const [name, value] of request.headers) {
     const key = name.toLowerCase()
     const before = headers[key]
-    headers[key] = typeof before === 'string' ? `${before}, ${value}` : value
+    // As proxies split it (RFC 9113 §8.2.3), and Node puts it together.
+    const between = key === 'cookie' ? '; ' : ', '
+    headers[key] = typeof before === 'string' ? before + between + value : value
     rawHeaders.push(name, value)
   }
   return Object.assign(stream, {

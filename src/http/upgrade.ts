@@ -28,11 +28,6 @@ export function readAgain(
   socket: Socket,
   head: Buffer,
 ): void {
-  // An answer to an earlier request on this connection is still under way, which the server does not know any more.
-  if ((socket as { _httpMessage?: unknown })._httpMessage) {
-    socket.destroy()
-    return
-  }
   const { method = 'GET', url = '/', httpVersion, rawHeaders } = incoming
   let text = `${method} ${url} HTTP/${httpVersion}\r\n`
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
@@ -43,6 +38,15 @@ export function readAgain(
   }
   socket.unshift(Buffer.concat([Buffer.from(`${text}\r\n`, 'latin1'), head]))
   server.emit('connection', socket)
+}
+
+/** Node listens no more to a connection that it has handed over: neither to its errors nor for its end. */
+export function letGo(socket: Socket): void {
+  const destroy = (): void => {
+    socket.destroy()
+  }
+  socket.once('error', destroy)
+  socket.once('finish', destroy)
 }
 
 function withoutWishes(value: string): string {

@@ -180,6 +180,17 @@ describe('the protocol, message by message', () => {
     raw.close()
   })
 
+  it('closes for an id that is taken, however it is written', async () => {
+    for (const letter of ['a', 'ÿ', '€', '\ud800', '😀']) {
+      const raw = await Raw.ready()
+      const id = letter.repeat(100)
+      raw.subscribe(id, 'subscription { ticks }')
+      await raw.next()
+      raw.subscribe(id, 'subscription { ticks }')
+      expect(await raw.closed).toMatchObject({ code: 4409 })
+    }
+  })
+
   it('answers a ping, and a ping of the transport', async () => {
     const raw = new Raw(url)
     await raw.open()
@@ -554,6 +565,44 @@ describe('requests that ask for another protocol', () => {
     const next = `GET /graphql?query=%7Bnow%7D HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
     const text = await exchange([head + body + next], 'nothing of this kind')
     expect(text.match(/\{"data":\{"now":1\}\}/g)).toHaveLength(2)
+  })
+
+  it('are refused where there are so many headers that the length of the body may be lost', async () => {
+    const hidden = 'GET /graphql?query=%7Bnow%7D HTTP/1.1\r\nHost: localhost\r\n\r\n'
+    const many = [
+      'POST /graphql HTTP/1.1',
+      'Host: localhost',
+      'Connection: Upgrade',
+      ...Array.from({ length: 60 }, () => 'Upgrade: h2c'),
+      ...Array.from({ length: 1960 }, () => 'a:'),
+      `Content-Length: ${hidden.length}`,
+      '\r\n',
+    ].join('\r\n')
+    const text = await exchange([many + hidden], 'nothing of this kind')
+    expect(text).toMatch(/^HTTP\/1\.1 431 /)
+    expect(text.match(/HTTP\/1\.1/g)).toHaveLength(1)
+  })
+
+  it('end a connection on which an answer is still under way', async () => {
+    const slow = JSON.stringify({ query: 'mutation { slow }' })
+    const token = await app.get(Auth).getToken({ sub: '9' })
+    const first = `POST /graphql HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${token}\r\nContent-Type: application/json\r\nContent-Length: ${slow.length}\r\n\r\n${slow}`
+    const handshake = `GET /graphql HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Protocol: graphql-transport-ws\r\n\r\n`
+    expect(await exchange([first, handshake], '101')).toBe('')
+    release()
+  })
+
+  it('from elsewhere do no harm by breaking off', async () => {
+    const handshake = `GET /graphql HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`
+    const port = Number(new URL(app.url).port)
+    for (let count = 0; count < 20; count++) {
+      const socket = connectTcp(port, '127.0.0.1')
+      await once(socket, 'connect')
+      socket.write(handshake)
+      await new Promise((resolve) => setTimeout(resolve, count % 3))
+      socket.resetAndDestroy()
+    }
+    expect((await app.inject('/graphql?query=%7Bnow%7D')).status).toBe(200)
   })
 
   it('are answered by the routes where no endpoint has this path', async () => {

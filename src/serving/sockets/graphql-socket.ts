@@ -199,7 +199,8 @@ export class GraphqlSocket {
       return
     }
     if (this.#operations.has(id)) {
-      this.#close(codes.taken, `Subscriber for ${id.slice(0, 32)} already exists`)
+      // A reason has at most 123 bytes, and a letter up to three.
+      this.#close(codes.taken, `Subscriber for ${id.slice(0, 31)} already exists`)
       return
     }
     if (this.#operations.size >= this.#host.mostOperations) {

@@ -11,7 +11,7 @@ import type { Ending } from '../../http/ending.js'
 import type { Incoming } from '../../http/node-messages.js'
 import { ServerRequest, type RequestSettings } from '../../http/server-request.js'
 import { StandInResponse } from '../../http/stand-in.js'
-import type { TakeUpgrade } from '../../http/upgrade.js'
+import { letGo, type TakeUpgrade } from '../../http/upgrade.js'
 import type { Log } from '../../core/log.js'
 import { carrierOf } from '../carried-request.js'
 import { GraphqlSocket, subprotocol, type SocketHost } from './graphql-socket.js'
@@ -118,6 +118,7 @@ function isAllowed(cors: Cors, request: ServerRequest): boolean {
 }
 
 function refuse(socket: Socket): void {
+  letGo(socket)
   const body = '{"error":"Forbidden"}'
   socket.end(
     `HTTP/1.1 403 Forbidden\r\nContent-Type: application/json; charset=utf-8\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`,
