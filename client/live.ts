@@ -145,7 +145,9 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
     const [, version] = versionOf(id)
     for (const { draw } of listeners) {
       const rows = Array.isArray(answer) && [...(answer as unknown[])]
-      draw(rows || answer, { set: rows || [], gone: [], lost: false, ...change, version })
+      safely(() => {
+        draw(rows || answer, { set: rows || [], gone: [], lost: false, ...change, version })
+      })
     }
   }
 
@@ -176,7 +178,7 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
     } else if (event == 'ended' || status == 429 || status > 499) again(retryAfter)
     else {
       ask.shut = token()
-      for (const { closed } of ask.listeners) closed?.(status)
+      for (const { closed } of ask.listeners) safely(() => closed?.(status))
       if (status != 401) asks.delete(path)
     }
   }
@@ -205,13 +207,13 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
     try {
       const settings = client.configure({})
       const { fetch: run = fetch } = settings
-      let body = new ReadableStream<Uint8Array>()
+      let body = null as ReadableStream<Uint8Array> | null
       const asker = createClient({
         ...settings,
         // The client reads the head alone: the body goes on.
         fetch: async (url, init) => {
           const response = await run(url, init)
-          if (response.ok && response.body) ({ body } = response)
+          if (response.ok) ({ body } = response)
           return new Response(null, response)
         },
       })
@@ -227,7 +229,10 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
         options,
       )
       old?.abort()
-      const reader = body.pipeThrough(new TextDecoderStream() as TextDecoding).getReader()
+      // Where there is none it is asked again.
+      const reader = (body as ReadableStream<Uint8Array>)
+        .pipeThrough(new TextDecoderStream() as TextDecoding)
+        .getReader()
       for (let rest = ''; ;) {
         const { value, done } = await reader.read()
         if (done) break
@@ -280,6 +285,8 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
     others.clear()
     name = wanted
     asked = ''
+    // What one was told is not for the next.
+    for (const ask of asks.values()) ask.id = ''
     // Missing in older browsers, and locks on pages without https.
     const { BroadcastChannel: Channel, navigator: { locks } = {} } = globalThis as BrowserGlobals
     isLeader = !Channel || !locks
@@ -328,9 +335,10 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
     const listener = { draw, closed }
     const ask = askFor(path)
     ask.listeners.add(listener)
-    if (ask.id) tell(ask, [listener])
     ticking ??= setInterval(tick, everySecond)
+    // First who asks: what is known may be another's.
     tick()
+    if (ask.id) tell(ask, [listener])
     return () => {
       ask.listeners.delete(listener)
     }
@@ -342,11 +350,21 @@ const versionOf = (id = ''): [life: string | undefined, version: number] => {
   return [life, Number(version)]
 }
 
+/** One who fails does not keep it from the others. */
+const safely = (run: () => void) => {
+  try {
+    run()
+  } catch (error) {
+    console.error(error)
+  }
+}
+
 /** The same for all tokens of one sign-in. */
 const whose = (token: string | false | undefined) => {
   try {
     const [, claims = ''] = (token as string).split('.')
-    return (JSON.parse(atob(claims.replace(/-/g, '+').replace(/_/g, '/'))) as { jti?: string }).jti
+    const text = atob(claims.replace(/-/g, '+').replace(/_/g, '/'))
+    return (JSON.parse(text) as { jti?: string }).jti ?? token
   } catch {
     return token
   }

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals'
 import {
   bootstrap,
   Controller,
@@ -250,6 +250,67 @@ describe('api.live', () => {
     expect(statuses).toEqual([401])
     store.delete('app_token')
     await until(() => heard().length === 1)
+  })
+
+  it('draws for the others where one of them fails', async () => {
+    const said = jest.spyOn(console, 'error').mockImplementation(() => undefined)
+    const fault = new Error('cannot draw')
+    stops.push(
+      live(at(), () => {
+        throw fault
+      }),
+    )
+    const drawn = watch(at())
+    await until(() => heard().length === 1)
+    heard()[0]!.send('live', { version: 1, data: [{ id: 1 }] }, 'a:1')
+    await drawn.after(1)
+    heard()[0]!.send('live', { version: 2, set: [{ id: 2 }], gone: [] }, 'a:2')
+    expect((await drawn.after(2)).rows).toEqual([{ id: 1 }, { id: 2 }])
+    expect(heard()).toHaveLength(1)
+    expect(said.mock.calls).toEqual([[fault], [fault]])
+    said.mockRestore()
+  })
+
+  it.each([
+    ['of the application', (sub: string) => `x.${btoa(JSON.stringify({ sub, jti: sub }))}.x`],
+    ["of another's that name no sign-in", (sub: string) => `x.${btoa(JSON.stringify({ sub }))}.x`],
+  ])('keeps nothing of one for the next who signs in, by tokens %s', async (_of, tokenOf) => {
+    const store = new Map([['app_token', tokenOf('ada')]])
+    const storage = {
+      getItem: (key: string) => store.get(key) ?? null,
+      setItem: (key: string, value: string) => void store.set(key, value),
+    }
+    const fetchAsAnybody: typeof fetch = (url, init) => {
+      const headers = new Headers(init?.headers)
+      headers.delete('authorization')
+      return fetch(url, { ...init, headers })
+    }
+    const baseUrl = `${app.url}/api`
+    const mine = createLive(createClient({ baseUrl, auth: true, storage, fetch: fetchAsAnybody }))
+    const ada = watch(at(), {}, mine)
+    await until(() => heard().length === 1)
+    heard()[0]!.send('live', { version: 1, data: [{ id: 1 }] }, 'a:1')
+    await ada.after(1)
+    store.set('app_token', tokenOf('bob'))
+    watch(at('&other'), {}, mine)
+    const bob = watch(at(), {}, mine)
+    expect(bob.calls).toEqual([])
+    await until(() => heard().filter(({ isOpen }) => isOpen).length === 2)
+    const asked = heard().filter(({ isOpen }) => isOpen)
+    expect(asked.map(({ last }) => last)).toEqual([undefined, undefined])
+    for (const one of asked) one.send('live', { version: 1, data: [{ id: 2 }] }, 'b:1')
+    expect((await bob.after(1)).rows).toEqual([{ id: 2 }])
+  })
+
+  it('asks again after an answer without a body', async () => {
+    let asked = 0
+    const fetchLater: typeof fetch = (url, init) =>
+      asked++ === 0 ? Promise.resolve(new Response(null, { status: 204 })) : fetch(url, init)
+    const baseUrl = `${app.url}/api`
+    const drawn = watch(at(), {}, createLive(createClient({ baseUrl, fetch: fetchLater })))
+    await until(() => heard().length === 1)
+    heard()[0]!.send('live', { version: 1, data: [] }, 'a:1')
+    await drawn.after(1)
   })
 
   it('lets the server go when nobody draws any more', async () => {
