@@ -130,6 +130,9 @@ export function signInController(
     private async answer(request: HttpRequest, work: () => Promise<Reply>): Promise<Reply> {
       request.setHeader('Cache-Control', 'no-store')
       request.setHeader('Referrer-Policy', 'no-referrer')
+      // A GET route answers HEAD as well, which must change nothing (RFC 9110 §9.2.1).
+      if (request.method === 'HEAD')
+        throw new HttpError(405, undefined, { headers: { Allow: 'GET' } })
       try {
         return await work()
       } catch (error) {

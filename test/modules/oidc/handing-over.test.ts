@@ -315,6 +315,23 @@ describe('what the provider says of itself', () => {
   })
 })
 
+describe('HEAD', () => {
+  it('neither begins nor finishes a sign-in, and leaves the one under way as it is', async () => {
+    const app = await start({ auth: { cookie: true } })
+    const who = new Visitor(app.url)
+    const begun = await who.head('/signin/google')
+    expect([begun.status, begun.headers.get('allow'), who.cookies.size]).toEqual([405, 'GET', 0])
+    const page = await who.goTo('/signin/google')
+    const back = `/signin/google/callback${provider.allow(page)}`
+    const looked = await who.head(back)
+    expect([looked.status, looked.headers.get('allow')]).toEqual([405, 'GET'])
+    expect(who.cookies.has('app_token')).toBe(false)
+    expect((await who.get(back)).status).toBe(302)
+    expect(who.cookies.has('app_token')).toBe(true)
+    await app.close()
+  })
+})
+
 describe('signing out', () => {
   it('ends the token, by cookie only from our own pages, and leads to the provider', async () => {
     const app = await start({ auth: { cookie: true } })

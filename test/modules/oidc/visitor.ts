@@ -15,6 +15,10 @@ export class Visitor {
     return this.#ask(path, { method: 'POST', headers })
   }
 
+  async head(path: string): Promise<Response> {
+    return this.#ask(path, { method: 'HEAD', headers: {} })
+  }
+
   /** @returns where it was sent */
   async goTo(path: string): Promise<string> {
     const answer = await this.get(path)
