@@ -62,7 +62,7 @@ export function blamesClients(route: object): void {
 }
 
 /** A write failed by a value that no client has sent. */
-export class ProgramFault extends Error {
+class ProgramFault extends Error {
   readonly record: string
   readonly paths: readonly string[]
   readonly handler: string

@@ -21,7 +21,7 @@ export interface Automaton {
 }
 
 /** How much of a pattern is examined; larger ones stay unknown. */
-export const mostPlaces = 400
+const mostPlaces = 400
 
 /** What a repetition with an upper end stands for: so many copies, or from `most` on what `asLoops` says. */
 const most = 10

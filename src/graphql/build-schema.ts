@@ -52,7 +52,7 @@ export interface BuiltSchema {
 }
 
 /** Where the rule of a root field stands among its `extensions`. */
-export const accessExtension = 'filigreeAccess'
+const accessExtension = 'filigreeAccess'
 
 /**
  * @param generated what record classes gave; `undefined` where there are none

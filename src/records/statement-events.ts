@@ -37,7 +37,7 @@ export interface StatementEvent extends WatchedWork {
   readonly tables: readonly string[]
 }
 
-export const statementEvents = new Watched<StatementEvent>('filigree:statement')
+const statementEvents = new Watched<StatementEvent>('filigree:statement')
 
 /** What is said of a statement, or of a step of a transaction. */
 interface Told {

@@ -128,7 +128,7 @@ function isNullTest(condition: Condition, column: Column): boolean {
 }
 
 /** Simplifies a condition for rows in which a column is null, or is not null. */
-export function assume(condition: Condition, column: Column, isNull: boolean): Condition | boolean {
+function assume(condition: Condition, column: Column, isNull: boolean): Condition | boolean {
   switch (condition.kind) {
     case 'all':
     case 'any':

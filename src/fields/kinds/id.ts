@@ -11,7 +11,7 @@ export const id: Kind = {
 }
 
 /** What `@Field('id', { key: 'uuid' })` is. */
-export const uuidKey: Kind = {
+const uuidKey: Kind = {
   storage: 'text',
   compares: 'order',
   graphql: { type: 'ID', filter: 'ID' },

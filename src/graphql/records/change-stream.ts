@@ -46,7 +46,7 @@ export async function openChanges(
   return stream
 }
 
-export class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Watcher {
+class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Watcher {
   readonly columns: readonly Column[]
   readonly #model: RecordModel
   readonly #services: RecordServices

@@ -53,7 +53,7 @@ const clean = new Map<string, string>()
 const mostClean = 1000
 
 /** Values are sent apart from the text; literals that a program has written into the text are removed. */
-export function withoutValues(sql: string): string {
+function withoutValues(sql: string): string {
   let text = clean.get(sql)
   if (text === undefined) {
     text = sql.replace(

@@ -42,7 +42,7 @@ export function readZone(name: string): string | undefined {
 }
 
 /** All changes of a zone, in order; the first holds from the beginning of time. */
-export function zoneOffsets(zone: string): readonly OffsetChange[] {
+function zoneOffsets(zone: string): readonly OffsetChange[] {
   return known.get(zone, () => findChanges(zone))
 }
 

@@ -50,7 +50,7 @@ function rowsBehind(relations: AskedRelations, rows: number, sizes: TableSizes):
 }
 
 /** The error for a query that costs more than allowed. */
-export function tooCostly(most: number): HttpError {
+function tooCostly(most: number): HttpError {
   const message =
     `This query costs more than ${most}: a row is 1, filters, orders and offsets count by the rows that the database ` +
     'looks at for them. Ask for fewer rows, or by fields that have an index.'

@@ -10,7 +10,7 @@ import type { Operator } from '../../sql/operators.js'
 import type { Order, OrderTerm } from '../../sql/order.js'
 
 /** The first item of a cursor, which says for which order it was made. */
-export function cursorSignature(order: Order): string {
+function cursorSignature(order: Order): string {
   return order.key
 }
 

@@ -8,7 +8,7 @@ export function hideFaultsOfValues(table: Table, error: unknown): unknown {
 }
 
 /** The same for a query, whose message may name them too: `Did you mean "passwordHash"?` */
-export function hideFaultsOfQuestion(table: Table, error: unknown): unknown {
+function hideFaultsOfQuestion(table: Table, error: unknown): unknown {
   const names = hiddenNames(table)
   return markUntold(error, ({ path, message }) => {
     if (namesHidden(table, path)) return true

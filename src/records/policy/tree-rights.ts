@@ -12,7 +12,7 @@ import { policyOf } from '../rights/record-policy.js'
 import { countNested, type ToMany, type ToOne, type WriteTree } from '../statements/write-tree.js'
 
 /** The most rows and keys that a client may nest in one write. */
-export const mostNested = 1000
+const mostNested = 1000
 
 /**
  * Checks the fields of the row itself, and its links.

@@ -8,7 +8,7 @@ import type { CrudQuery } from './crud-query.js'
 import type { RowShape } from './crud-shape.js'
 
 /** Up to this many rows the total is exact by default; above, it is an estimate. */
-export const countedRows = 10_000
+const countedRows = 10_000
 
 /** @param cost how many related rows may come along */
 export async function listRows(

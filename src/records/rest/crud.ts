@@ -45,7 +45,7 @@ import type { Table } from '../model/table.js'
 
 export type CrudOperation = 'list' | 'aggregate' | 'find' | 'create' | 'update' | 'delete'
 
-export const crudOperations: readonly CrudOperation[] = [
+const crudOperations: readonly CrudOperation[] = [
   'list',
   'aggregate',
   'find',

@@ -41,7 +41,7 @@ export class GuardedRunner implements Runner {
 }
 
 /** The application caught an error of a statement and continued the transaction. */
-export class TransactionFailed extends Error {
+class TransactionFailed extends Error {
   readonly code = 'TRANSACTION_FAILED'
 
   constructor(failure: unknown) {

@@ -78,7 +78,7 @@ export function keyValues(table: Table, context: Codecs, key: unknown, given?: o
 }
 
 /** True where a condition holds for rows of one shard at most, since it compares the column with one value. */
-export function namesShard(condition: Condition | undefined, shard: Column): boolean {
+function namesShard(condition: Condition | undefined, shard: Column): boolean {
   switch (condition?.kind) {
     case 'all':
       return condition.parts.some((part) => namesShard(part, shard))

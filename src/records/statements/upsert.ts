@@ -97,7 +97,7 @@ async function upsertOnce<T extends object>(
 }
 
 /** @throws {HttpError} 400 */
-export function readBy(table: Table, options: unknown, isClient: boolean): Column {
+function readBy(table: Table, options: unknown, isClient: boolean): Column {
   const by =
     typeof options === 'object' && options !== null && 'by' in options ? options.by : undefined
   // For a client the message only names fields that it may use.

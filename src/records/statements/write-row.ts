@@ -78,7 +78,7 @@ export function runRows(
 }
 
 /** Runs the work, and converts the database's errors for clients. */
-export function toldToClients<R>(
+function toldToClients<R>(
   table: Table,
   source: Source,
   { doing, record }: { readonly doing: Doing; readonly record?: Instance | undefined },
