@@ -48,6 +48,7 @@ const inside: Readonly<Record<string, readonly string[]>> = {
     'test/http/proxies.test.ts',
     'test/http/upload.test.ts',
     'test/modules/compress.test.ts',
+    'test/modules/mcp/protocol.test.ts',
     'test/modules/throttle.test.ts',
     'test/openapi/schemas.test.ts',
     'test/records/operators.test.ts',

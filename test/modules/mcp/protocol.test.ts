@@ -1,0 +1,87 @@
+/** The protocol without a transport, as `filigree mcp` speaks it over standard input too. */
+import { expect, test } from '@jest/globals'
+import { methodsOf } from '../../../src/modules/mcp/methods.js'
+import {
+  answer,
+  openExchange,
+  readMessage,
+  refusal,
+  wrongParams,
+  type Offer,
+} from '../../../src/modules/mcp/protocol.js'
+
+const modern = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
+
+const { capabilities, methods } = methodsOf<string>({
+  tools: {
+    list: () => ({ tools: [{ name: 'greet' }], ttlMs: 0, cacheScope: 'private' }),
+    call: (name, { who }, { context }) => {
+      if (name === 'fall') throw new Error('secret')
+      if (name !== 'greet') throw wrongParams(`Unknown tool: ${name}`)
+      return { content: [{ type: 'text', text: `${context}, ${String(who)}` }] }
+    },
+  },
+})
+const failures: unknown[] = []
+const offer: Offer<string> = {
+  info: { name: 'desk', version: '1.0.0' },
+  capabilities,
+  methods,
+  failed: (error) => failures.push(error),
+}
+
+async function ask(message: object): Promise<unknown> {
+  try {
+    const read = readMessage({ jsonrpc: '2.0', ...message })
+    const answered = await answer(offer, read, openExchange(read, { context: 'Hello' }))
+    return answered === undefined ? undefined : { ...answered, text: JSON.parse(answered.text) }
+  } catch (error) {
+    const { status, text } = refusal(error)
+    return { status, text: JSON.parse(text) as unknown }
+  }
+}
+
+test('answers the methods of both eras, and each those of its own alone', async () => {
+  const call = { method: 'tools/call', params: { name: 'greet', arguments: { who: 'Ann' } } }
+  const content = [{ type: 'text', text: 'Hello, Ann' }]
+  expect(await ask({ id: 1, ...call })).toMatchObject({ text: { id: 1, result: { content } } })
+  const inMeta = { ...call.params, _meta: modern }
+  expect(await ask({ id: 'a', ...call, params: inMeta })).toMatchObject({
+    status: 200,
+    text: { id: 'a', result: { resultType: 'complete', content } },
+  })
+  const hello = { protocolVersion: '2025-06-18', capabilities: {} }
+  expect(await ask({ id: 0, method: 'initialize', params: hello })).toMatchObject({
+    text: { result: { protocolVersion: '2025-06-18', capabilities: { tools: {} } } },
+  })
+  const late = await ask({ id: 0, method: 'initialize', params: { ...hello, _meta: modern } })
+  expect(late).toMatchObject({ status: 404, text: { id: 0, error: { code: -32601 } } })
+  expect(await ask({ id: 2, method: 'server/discover', params: { _meta: modern } })).toMatchObject({
+    text: {
+      result: {
+        supportedVersions: ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'],
+      },
+    },
+  })
+})
+
+test('refuses what is no message, and tells nothing of failures', async () => {
+  expect(await ask({ id: null, method: 'ping' })).toMatchObject({
+    status: 400,
+    text: { error: { code: -32600 } },
+  })
+  expect(() => readMessage([])).toThrow('Batches')
+  expect(await ask({ method: 'notifications/initialized' })).toBeUndefined()
+  const falling = await ask({ id: 3, method: 'tools/call', params: { name: 'fall' } })
+  expect(falling).toMatchObject({ text: { error: { code: -32603 } } })
+  expect(JSON.stringify(falling)).not.toContain('secret')
+  expect(failures).toHaveLength(1)
+  const proto = await ask({ id: 4, method: 'tools/call', params: { name: '__proto__' } })
+  expect(proto).toMatchObject({ text: { error: { code: -32602 } } })
+  expect(await ask({ id: 5, method: 'constructor' })).toMatchObject({
+    text: { error: { code: -32601 } },
+  })
+})
