@@ -7,8 +7,8 @@ export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled'
 
 export const jobStates: readonly JobState[] = ['waiting', 'running', 'done', 'failed', 'cancelled']
 
-/** Of these there is at most one with the same `unique`. */
-const open = { state: { in: ['waiting', 'running'] } }
+/** Of these there is at most one with the same `unique`; those without one cost the index nothing. */
+const open = { state: { in: ['waiting', 'running'] }, uniqueKey: { isNull: false } }
 
 const due = { state: 'waiting', laterAt: { isNull: true } }
 

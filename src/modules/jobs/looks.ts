@@ -2,7 +2,7 @@
 import { sweep, swept, waitingNames } from './kept-rows.js'
 import type { Leases } from './leases.js'
 import type { Rounds } from './rounds.js'
-import { look, promote, promoted } from './take-rows.js'
+import { look, nextTime, promote, promoted } from './take-rows.js'
 import type { Workplace } from './workplace.js'
 
 export interface LooksParts {
@@ -16,6 +16,8 @@ export interface LooksParts {
 /** Milliseconds between two removals of old rows, and between two signs for schedules. */
 const sweepEvery = 60_000
 const signEvery = 30_000
+/** Milliseconds between two times that are awaited, at least: those between them begin together. */
+const leastPause = 10
 /** Timers take 2^31 ms at most; times further away are found by looks. */
 const longest = 3_600_000
 
@@ -75,7 +77,7 @@ export class Looks {
     const { isReady, hasLost, nextIn } = await look(workplace.table, [...workplace.known.keys()])
     if (hasLost) await leases.recover()
     if (nextIn === 0) await this.promote()
-    else if (nextIn !== undefined && nextIn < 10 * workplace.options.poll) this.wakeIn(nextIn)
+    else this.#wakeSoon(nextIn)
     if (isReady) await rounds.next()
   }
 
@@ -95,11 +97,19 @@ export class Looks {
     this.#next.unref()
   }
 
-  /** In pieces, so that the first ones begin while the others follow. */
+  /** In pieces, so that the first ones begin while the others follow; then the next one's time is awaited. */
   async promote(): Promise<void> {
     const { workplace, rounds } = this.#parts
     while ((await promote(workplace.table)) === promoted) void rounds.next()
     await rounds.next()
+    const nextIn = await nextTime(workplace.table)
+    if (nextIn !== undefined) this.#wakeSoon(Math.max(leastPause, nextIn))
+  }
+
+  /** Times that are further away are found by a later look. */
+  #wakeSoon(nextIn: number | undefined): void {
+    const { poll } = this.#parts.workplace.options
+    if (nextIn !== undefined && nextIn < 10 * poll) this.wakeIn(nextIn)
   }
 
   /** In pieces, so that nobody waits long for them. */

@@ -43,7 +43,7 @@ export async function look(table: JobTable, names: readonly string[]): Promise<L
   return {
     isReady: isReady !== null && isReady !== undefined,
     hasLost: hasLost !== null && hasLost !== undefined,
-    nextIn: nextIn === null || nextIn === undefined ? undefined : Math.max(0, Number(nextIn)),
+    nextIn: toWait(nextIn),
   }
 }
 
@@ -79,6 +79,22 @@ export function promote(table: JobTable): Promise<number> {
         `update jobs set later_at = null where id in (select id from jobs where later_at <= ${now(value('shift'))} order by later_at limit ${promoted}${lockFree})`,
     )
     .change({ shift })
+}
+
+/** @returns milliseconds until the next job that waits for its time; undefined if none does */
+export async function nextTime(table: JobTable): Promise<number | undefined> {
+  const statement = table.prepare(
+    'next time',
+    'select',
+    ({ value, now, millis }) =>
+      `select ${millis('(select min(later_at) from jobs where later_at is not null)')} - ${millis(now(value('shift')))}`,
+  )
+  const [row = []] = await statement.rows({ shift: table.shift })
+  return toWait(row[0])
+}
+
+function toWait(ms: unknown): number | undefined {
+  return ms === null || ms === undefined ? undefined : Math.max(0, Number(ms))
 }
 
 /**

@@ -1,34 +1,72 @@
-/** Processes that work: waking, time-outs, cancelling, the end. On both engines, on files and a server. */
+/**
+ * Processes that work: waking, time-outs, cancelling, the end. On both engines, on files and a server. The cases mostly wait, so
+ * they run beside one another, each with a database of its own.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { bootstrap, Controller, Database, Module, NoAuth, Post, type Application } from 'filigree'
 import { Job, Jobs, jobs, JobStopped, type JobsOptions, type RunningJob } from 'filigree/jobs'
 import { startPostgres, type PostgresServer } from '../../records/postgres-server.js'
 
 const context = new AsyncLocalStorage<string>()
-const seen: unknown[] = []
-/** What the running job waits for, unless it heeds its signal. */
-let gate: Promise<void>
-let open: () => void
+
+/** A case: its database, its applications, and what its jobs have seen. */
+class Scene {
+  readonly seen: unknown[] = []
+  /** Opens the gate that running jobs wait for, unless they heed their signal. */
+  open!: () => void
+  readonly gate = new Promise<void>((resolve) => {
+    this.open = resolve
+  })
+  readonly #database: string
+  readonly #apps: Application[] = []
+
+  constructor(database: string) {
+    this.#database = database
+  }
+
+  async start(options: JobsOptions): Promise<[Application, Jobs]> {
+    @Module({
+      controllers: [Asks],
+      providers: [Work, { provide: Scene, use: this }],
+      imports: [jobs(options)],
+    })
+    class App {}
+    const database = this.#database
+    const app = await bootstrap(App, { listen: false, logger: false, env: {}, database })
+    this.#apps.push(app)
+    return [app, app.get(Jobs)]
+  }
+
+  async end(): Promise<void> {
+    this.open()
+    for (const app of this.#apps) await app.close()
+  }
+}
 
 class Work {
-  static inject = [Database]
-  constructor(private readonly database: Database) {}
+  static inject = [Database, Scene]
+  constructor(
+    private readonly database: Database,
+    private readonly scene: Scene,
+  ) {}
 
   @Job() look({ name }: { readonly name: string }): void {
-    seen.push([name, context.getStore(), this.database.openTransaction()])
+    this.scene.seen.push([name, context.getStore(), this.database.openTransaction()])
   }
 
   @Job({ timeout: '1s', retries: 0 }) async deaf(_body: unknown, job: RunningJob): Promise<void> {
+    const { seen, gate } = this.scene
     seen.push('deaf')
     job.signal.addEventListener('abort', () => seen.push((job.signal.reason as JobStopped).why))
     await gate
   }
 
   @Job() async heeds(_body: unknown, job: RunningJob): Promise<void> {
+    const { seen } = this.scene
     seen.push(`heeds ${job.attempt}`)
     await new Promise((_resolve, reject) => {
       job.signal.addEventListener('abort', () => {
@@ -40,20 +78,23 @@ class Work {
   }
 
   @Job() async held(_body: unknown, job: RunningJob): Promise<void> {
-    seen.push(`held ${job.attempt}`)
-    await gate
+    this.scene.seen.push(`held ${job.attempt}`)
+    await this.scene.gate
   }
 }
 
 @NoAuth
 @Controller('/')
 class Asks {
-  static inject = [Jobs]
-  constructor(private readonly jobs: Jobs) {}
+  static inject = [Jobs, Scene]
+  constructor(
+    private readonly jobs: Jobs,
+    private readonly scene: Scene,
+  ) {}
 
   @Post('/', { transaction: true }) async ask() {
     await context.run('of the request', () => this.jobs.add(Work, 'look', { name: 'asked' }))
-    return seen.length
+    return this.scene.seen.length
   }
 }
 
@@ -61,118 +102,121 @@ const until = async (isSo: () => unknown): Promise<void> => {
   while (!(await isSo())) await new Promise((resolve) => setTimeout(resolve, 10))
 }
 
-let server: PostgresServer | undefined
+let server: PostgresServer
 let folder: string
-
-const addresses: readonly (readonly [string, () => Promise<string>])[] = [
-  ['SQLite', () => Promise.resolve(`sqlite:${join(folder, `${Math.random()}.db`)}`)],
-  ['PostgreSQL', async () => (server ??= await startPostgres()).createDatabase()],
-]
+/** All of them are played beside one another, before the first one says how it went. */
+const cases: (() => Promise<unknown>)[] = []
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'filigree-jobs-'))
+  server = await startPostgres()
+  await Promise.all(cases.map((play) => play()))
 })
 afterAll(async () => {
-  await server?.close()
+  await server.close()
   await rm(folder, { recursive: true })
 })
 
-describe.each(addresses)('on %s', (_name, address) => {
-  const apps: Application[] = []
-  let database: string
+const addresses: readonly (readonly [string, () => Promise<string>])[] = [
+  ['SQLite', () => Promise.resolve(`sqlite:${join(folder, `${Math.random()}.db`)}`)],
+  ['PostgreSQL', () => server.createDatabase()],
+]
 
-  const start = async (options: JobsOptions): Promise<[Application, Jobs]> => {
-    @Module({ controllers: [Asks], providers: [Work], imports: [jobs(options)] })
-    class App {}
-    const app = await bootstrap(App, { listen: false, logger: false, env: {}, database })
-    apps.push(app)
-    return [app, app.get(Jobs)]
+describe.each(addresses)('on %s', (_name, address) => {
+  const scene = (title: string, play: (scene: Scene) => Promise<void>): void => {
+    let fault: unknown
+    cases.push(async () => {
+      const one = new Scene(await address())
+      await play(one)
+        .finally(() => one.end())
+        .catch((error: unknown) => {
+          fault = error
+        })
+    })
+    it(title, () => {
+      if (fault !== undefined) throw fault as Error
+    })
   }
 
-  beforeEach(async () => {
-    database = await address()
-    seen.length = 0
-    gate = new Promise((resolve) => {
-      open = resolve
-    })
-  })
-  afterEach(async () => {
-    open()
-    for (const app of apps.splice(0)) await app.close()
-  })
+  scene(
+    'a job runs soon after its commit, outside of the request and the transaction that added it',
+    async (scene) => {
+      const [app] = await scene.start({ work: true })
+      const { body } = await app.inject({ method: 'POST', url: '/' })
+      expect(body).toBe('0')
+      await until(() => scene.seen.length === 1)
+      expect(scene.seen).toEqual([['asked', undefined, undefined]])
+    },
+  )
 
-  it('a job runs soon after its commit, outside of the request and the transaction that added it', async () => {
-    const [app] = await start({ work: true })
-    const { body } = await app.inject({ method: 'POST', url: '/' })
-    expect(body).toBe('0')
-    await until(() => seen.length === 1)
-    expect(seen).toEqual([['asked', undefined, undefined]])
-  })
-
-  it('a job runs when its time comes', async () => {
-    const [, queue] = await start({ work: true })
+  scene('jobs run when their times come, however seldom the table is looked at', async (scene) => {
+    const [, queue] = await scene.start({ work: true, poll: '1h' })
+    await queue.add(Work, 'look', { name: 'last' }, { in: '2s' })
     await queue.add(Work, 'look', { name: 'later' }, { in: '1s' })
     await queue.add(Work, 'look', { name: 'now' })
-    await until(() => seen.length === 2)
-    expect(seen.map((one) => (one as string[])[0])).toEqual(['now', 'later'])
+    await until(() => scene.seen.length === 3)
+    expect(scene.seen.map((one) => (one as string[])[0])).toEqual(['now', 'later', 'last'])
   })
 
-  it('a process that only adds leaves the work to others', async () => {
-    const [, adding] = await start({})
+  scene('a process that only adds leaves the work to others', async (scene) => {
+    const [, adding] = await scene.start({})
     await adding.add(Work, 'look', { name: 'a' })
-    await start({ work: true })
+    await scene.start({ work: true })
     await adding.add(Work, 'look', { name: 'b' })
-    await until(() => seen.length === 2)
+    await until(() => scene.seen.length === 2)
     await until(async () => (await adding.counts()).done === 2)
   })
 
-  it('a run that exceeds its time is told, and failed where it does not stop', async () => {
-    const [, queue] = await start({ work: true, concurrency: 1 })
+  scene('a run that exceeds its time is told, and failed where it does not stop', async (scene) => {
+    const [, queue] = await scene.start({ work: true, concurrency: 1 })
     const { id } = await queue.add(Work, 'deaf')
     await queue.add(Work, 'look', { name: 'next' })
     await until(async () => (await queue.find(id))?.state === 'failed')
     expect((await queue.find(id))?.error).toContain('The run exceeded its time.')
-    await until(() => seen.length === 3)
-    open()
+    await until(() => scene.seen.length === 3)
+    scene.open()
     await until(async () => (await queue.counts()).done === 1)
     expect((await queue.find(id))?.state).toBe('failed')
-    expect(seen.slice(0, 2)).toEqual(['deaf', 'timeout'])
+    expect(scene.seen.slice(0, 2)).toEqual(['deaf', 'timeout'])
   })
 
-  it('cancelling aborts the signal, in another process too', async () => {
-    await start({ work: true })
-    const [, queue] = await start({})
+  scene('cancelling aborts the signal, in another process too', async (scene) => {
+    await scene.start({ work: true })
+    const [, queue] = await scene.start({})
     const { id } = await queue.add(Work, 'heeds')
-    await until(() => seen.length === 1)
+    await until(() => scene.seen.length === 1)
     expect(await queue.cancel(id)).toBe(true)
     await until(async () => (await queue.find(id))?.state === 'cancelled')
-    expect(seen).toEqual(['heeds 1', 'cancelled'])
+    expect(scene.seen).toEqual(['heeds 1', 'cancelled'])
   })
 
-  it('at the end running ones may finish, and no new one begins', async () => {
-    const [app, queue] = await start({ work: true, concurrency: 1 })
+  scene('at the end running ones may finish, and no new one begins', async (scene) => {
+    const [app, queue] = await scene.start({ work: true, concurrency: 1 })
     await queue.add(Work, 'held')
-    await until(() => seen.length === 1)
+    await until(() => scene.seen.length === 1)
     await queue.add(Work, 'look', { name: 'never here' })
     const closing = app.close()
-    open()
+    scene.open()
     await closing
-    const [, other] = await start({})
+    const [, other] = await scene.start({})
     expect(await other.counts()).toMatchObject({ done: 1, waiting: 1, running: 0 })
   })
 
-  it('at the end what heeds its signal, and what does not, is given back without counting', async () => {
-    const [app, queue] = await start({ work: true, drain: 0 })
-    await queue.add(Work, 'held')
-    await queue.add(Work, 'heeds')
-    await until(() => seen.length === 2)
-    await app.close()
-    const [, other] = await start({})
-    const entries = await other.list()
-    expect(entries.map(({ state, attempt, error }) => [state, attempt, error])).toEqual([
-      ['waiting', 0, null],
-      ['waiting', 0, null],
-    ])
-    expect(seen).toContain('closing')
-  })
+  scene(
+    'at the end what heeds its signal, and what does not, is given back without counting',
+    async (scene) => {
+      const [app, queue] = await scene.start({ work: true, drain: 0 })
+      await queue.add(Work, 'held')
+      await queue.add(Work, 'heeds')
+      await until(() => scene.seen.length === 2)
+      await app.close()
+      const [, other] = await scene.start({})
+      const entries = await other.list()
+      expect(entries.map(({ state, attempt, error }) => [state, attempt, error])).toEqual([
+        ['waiting', 0, null],
+        ['waiting', 0, null],
+      ])
+      expect(scene.seen).toContain('closing')
+    },
+  )
 })
