@@ -1,6 +1,8 @@
 /** Decides whether a route needs a token, and whose. Source: specification, Authentication 1, 2 and 5; decisions, Gate. */
 import type { Claims, HttpRequest } from '../http/request.js'
 import { momentOf } from '../http/server-request.js'
+import { clockTolerance } from './jose.js'
+import { knownSignIn } from './rotation.js'
 
 /**
  * Decides by itself who may come in: `@Secured((claims, request) => …)`. It runs after a token was accepted.
@@ -207,13 +209,35 @@ function hasAmr({ amr }: AccessRule, claims: Claims): boolean {
   return Array.isArray(held) && amr.some((way) => held.includes(way))
 }
 
-/** A token without `auth_time` was made elsewhere, by who knows what: its `iat` is no sign-in. */
 function isFresh(
-  { fresh }: AccessRule,
+  rule: AccessRule,
   claims: Claims | null,
   request: HttpRequest | undefined,
 ): boolean {
-  if (fresh === undefined || claims === null) return true
-  const { auth_time: signedIn } = claims
-  return typeof signedIn === 'number' && Math.floor(momentOf(request) / 1000) - signedIn <= fresh
+  const end = endOfFreshness(rule, claims)
+  return end === Infinity || momentOf(request) < end
+}
+
+/** @returns milliseconds since 1970 from which a sign-in is too old for this rule alone */
+function endOfFreshness({ fresh }: AccessRule, claims: Claims | null): number {
+  if (fresh === undefined || claims === null) return Infinity
+  const signedIn = knownSignIn(claims)
+  return signedIn === undefined ? -Infinity : (signedIn + fresh + 1) * 1000
+}
+
+/**
+ * Until when a rule that admits these claims goes on admitting them: for streams, which outlive the moment in which it was
+ * asked.
+ *
+ * @returns milliseconds since 1970; `Infinity` for the static key
+ */
+export function endOfAdmission(rule: AccessRule, claims: Claims | null): number {
+  if (claims === null) return Infinity
+  const { also } = rule
+  const own = also === undefined ? endOfToken(claims) : endOfAdmission(also, claims)
+  return Math.min(own, endOfFreshness(rule, claims))
+}
+
+function endOfToken({ exp }: Claims): number {
+  return typeof exp === 'number' ? (exp + clockTolerance) * 1000 : Infinity
 }

@@ -11,7 +11,14 @@ import type { Claims, RequestAuth } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { readTokenCookie, toTokenCookie } from '../http/token-cookie.js'
 import { isThenable, type Later } from '../core/later.js'
-import { lacks, noAuthAccess, suffices, tokenAccess, type AccessRule } from './access.js'
+import {
+  endOfAdmission,
+  lacks,
+  noAuthAccess,
+  suffices,
+  tokenAccess,
+  type AccessRule,
+} from './access.js'
 import type { Auth } from './auth.js'
 import { isSameOrigin } from './same-origin.js'
 
@@ -186,6 +193,7 @@ async function followWrite(
 function enter(request: ServerRequest, rule: AccessRule, auth: RequestAuth): void | Promise<void> {
   const { claims } = auth
   request.admitted = auth
+  request.admittedUntil = endOfAdmission(rule, claims)
   if (!suffices(rule, claims, request)) throw forbidden(lacks(rule, claims, request))
   return askGuards(rule, claims, request)
 }

@@ -48,3 +48,12 @@ const mostBehind = 24 * 3600
 export function firstSignIn({ auth_time: signedIn, iat = 0 }: Claims): number {
   return typeof signedIn === 'number' && signedIn <= iat + mostBehind ? signedIn : iat
 }
+
+/**
+ * The claim `auth_time`, in seconds since 1970; undefined where there is none, or one of the future, such as milliseconds:
+ * with it a sign-in would never get old. A token without was made elsewhere, by who knows what: its `iat` is no sign-in.
+ */
+export function knownSignIn({ auth_time: signedIn, iat, exp }: Claims): number | undefined {
+  const latest = (iat ?? exp ?? Infinity) + mostBehind
+  return typeof signedIn === 'number' && signedIn <= latest ? signedIn : undefined
+}

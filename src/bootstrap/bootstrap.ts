@@ -8,6 +8,7 @@ import { createGate } from '../auth/gate.js'
 import { createKeys } from '../auth/keys.js'
 import { createCors } from '../http/cors.js'
 import { Clock } from '../core/clock.js'
+import { Expiries } from '../core/expiries.js'
 import { LiveAnswers } from '../live/live-answers.js'
 import type { Log } from '../core/log.js'
 import { localAddress, PublicUrl } from './public-url.js'
@@ -161,7 +162,12 @@ async function start(
     responder: createResponder({
       cors,
       log,
-      streams: new StreamRegister({ ...settings.bounds, ending, watch }),
+      streams: new StreamRegister({
+        ...settings.bounds,
+        ending,
+        watch,
+        expiries: new Expiries(plan.clock),
+      }),
     }),
     cors,
     application: state,

@@ -3,11 +3,12 @@
  * available at once are answered at once.
  */
 import type { ExecutionResult, GraphQLError } from 'graphql'
-import { bothOf, openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
+import { bothOf, endOfAdmission, openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
 import { isThenable, type Later, after } from '../core/later.js'
 import { accessOf, type BuiltSchema } from './build-schema.js'
 import { admission, type Admission } from '../records/rights/caller.js'
 import { callerOf, writingOf } from './caller.js'
+import { ServerRequest } from '../http/server-request.js'
 import type { Database } from '../records/database.js'
 import { graphqlCodes } from './error-codes.js'
 import { clipMessage, faultsToTell } from './faulty-variables.js'
@@ -161,6 +162,7 @@ export class Executor {
     this.#onRun?.(operation.node.operation, context)
     const refusal = await this.admit(operation, context, access)
     if (refusal !== undefined) return refusal
+    this.boundStream(operation, context, access)
     const coerced = this.#coerce(operation, variables)
     if (!isVariables(coerced)) return coerced
     const results = await graphqlLibrary().subscribe({
@@ -192,6 +194,14 @@ export class Executor {
       )
     }
     return ask(0)
+  }
+
+  /** What stays open for a request ends when its caller's sign-in is too old for one of the root fields. */
+  boundStream(operation: Operation, context: unknown, access: DefaultAccess): void {
+    const { request, user } = callerOf(context)
+    if (!(request instanceof ServerRequest)) return
+    for (const { rule } of this.guardedRoots(operation, access))
+      request.admittedUntil = Math.min(request.admittedUntil, endOfAdmission(rule, user))
   }
 
   /** The root fields that need a token, with their rules; skipped ones too. */

@@ -56,6 +56,7 @@ export function openLive(
   const { operation, text, variables, access, asked } = asking
   const caller = callerOf(asking.context)
   const executor = graphql.executor()
+  executor.boundStream(operation, asking.context, access)
   const byKey = caller.auth?.by === 'key'
   const claims = caller.user
   const depth = depthOf(graphql, asking)

@@ -92,6 +92,8 @@ export class ServerRequest implements HttpRequest {
   formToken: string | undefined = undefined
   /** How the caller was let in, for the framework: nobody notes that it is read. */
   admitted: RequestAuth | undefined = undefined
+  /** Until when its caller is let in: the token runs out, or the route wants a sign-in of late. Milliseconds since 1970. */
+  admittedUntil = Infinity
   /** What was read of the caller: bits of `caller-reads.ts`. */
   callerReads = 0
   /** Somebody wants to know it: reading of the headers is noted too. */

@@ -1,12 +1,14 @@
 /**
  * The event streams and other answers without an end that are open: limits their number, and ends them when the
- * application closes or their token is revoked.
+ * application closes, or their token is revoked or runs out.
  */
 import { AddressCounts, addressKey } from '../core/address-counts.js'
+import type { Expiries } from '../core/expiries.js'
 import type { ChunkReader } from './chunk-reader.js'
 import type { Ending } from './ending.js'
 import { streamRefusal } from './refusals.js'
-import type { Claims, HttpRequest } from './request.js'
+import type { Claims } from './request.js'
+import type { ServerRequest } from './server-request.js'
 
 export interface StreamRegisterOptions {
   /** Most streams at a time. */
@@ -20,12 +22,14 @@ export interface StreamRegisterOptions {
    * @returns ends the watch
    */
   readonly watch?: (claims: Claims, end: () => void) => () => void
+  /** Ends those without an end when their caller is not admitted any more. Default: never. */
+  readonly expiries?: Expiries
 }
 
 export interface StreamKind {
-  /** The application's end ends it; of others only new ones are refused. */
+  /** The application's end ends it, and that of its token; of others only new ones are refused. */
   readonly isEndless: boolean
-  /** Nobody else ends it where its caller's token is revoked. */
+  /** Nobody else ends it where its caller's token is revoked, or runs out. */
   readonly endsItself: boolean
 }
 
@@ -44,11 +48,11 @@ export class StreamRegister {
    * @throws {HttpError} 429 where its address has too many, 503 where there are too many; the reader is let go
    */
   admit(
-    { ip, auth }: Pick<HttpRequest, 'ip' | 'auth'>,
+    { ip, auth, admittedUntil }: Pick<ServerRequest, 'ip' | 'auth' | 'admittedUntil'>,
     reader: ChunkReader,
     { isEndless, endsItself }: StreamKind,
   ): ChunkReader {
-    const { streams, streamsByAddress, ending, watch } = this.#options
+    const { streams, streamsByAddress, ending, watch, expiries } = this.#options
     const key = addressKey(ip)
     const isOver = this.#byAddress.of(key) >= streamsByAddress
     if (isOver || this.#open >= streams) {
@@ -62,9 +66,13 @@ export class StreamRegister {
       this.#byAddress.remove(key)
       ending.delete(counted.end)
       unwatch?.()
+      forget?.()
     })
-    const claims = auth?.claims
-    const unwatch = claims && !endsItself ? watch?.(claims, counted.end) : undefined
+    const claims = endsItself ? undefined : auth?.claims
+    const unwatch = claims ? watch?.(claims, counted.end) : undefined
+    // What ends by itself, such as a file, goes on: it was asked for in time.
+    const ends = isEndless && !endsItself
+    const forget = ends ? expiries?.add(admittedUntil, counted.end) : undefined
     if (isEndless) ending.add(counted.end)
     return counted
   }

@@ -170,8 +170,7 @@ export class LiveAnswer {
     const now = this.#home.parts.clock.now()
     for (const listener of [...this.#listeners, ...this.#newcomers.map((one) => one.listener)]) {
       if (listener.isOver) continue
-      if (!listener.hasExpired(now)) return listener
-      listener.close(401)
+      if (!listener.closeIfOver(now)) return listener
     }
     return undefined
   }
@@ -217,8 +216,7 @@ export class LiveAnswer {
     let told = 0
     for (const listener of [...this.#listeners]) {
       if (told > 0 && told % slice === 0) await new Promise((resolve) => setImmediate(resolve))
-      if (listener.hasExpired(now)) listener.close(401)
-      else listener.tell(message)
+      if (!listener.closeIfOver(now)) listener.tell(message)
       told++
     }
     this.#home.counts.messages += told

@@ -207,7 +207,7 @@ export class LiveAnswers {
 
   #endExpired(): void {
     const now = this.parts.clock.now()
-    for (const listener of [...this.#listeners]) if (listener.hasExpired(now)) listener.close(401)
+    for (const listener of [...this.#listeners]) listener.closeIfOver(now)
   }
 }
 

@@ -47,9 +47,19 @@ export class LiveListener implements AsyncIterableIterator<LiveMessage> {
     else this.#ends.push(work)
   }
 
-  hasExpired(now: number): boolean {
-    const exp = this.caller.claims?.exp
-    return typeof exp === 'number' && exp * 1000 <= now
+  /**
+   * Closes it where its token has run out, 401, or its sign-in is too old for its route, 403.
+   *
+   * @param now milliseconds since 1970
+   * @returns true then
+   */
+  closeIfOver(now: number): boolean {
+    const { claims, request } = this.caller
+    const exp = claims?.exp
+    if (typeof exp === 'number' && exp * 1000 <= now) this.close(401)
+    else if (request !== undefined && request.admittedUntil <= now) this.close(403)
+    else return false
+    return true
   }
 
   tell(message: LiveMessage): void {

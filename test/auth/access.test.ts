@@ -102,6 +102,9 @@ describe('fresh and amr', () => {
     // Made elsewhere: when it was issued is not when somebody signed in.
     { rule: fresh, claims: { iat: now }, passes: false },
     { rule: fresh, claims: { auth_time: NaN }, passes: false },
+    // Milliseconds, by which nobody's sign-in would get old.
+    { rule: fresh, claims: { iat: now, auth_time: now * 1000 }, passes: false },
+    { rule: fresh, claims: { exp: now + 60, auth_time: now * 1000 }, passes: false },
     { rule: fresh, claims: null, passes: true },
     { rule: amr, claims: { amr: ['pwd', 'mfa'] }, passes: true },
     { rule: amr, claims: { amr: ['hwk'] }, passes: true },

@@ -1,0 +1,214 @@
+/** Streams of tokens that run out, or whose sign-in gets too old. Source: decisions, "Third storey: signing in", `fresh`. */
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
+import {
+  Auth,
+  bootstrap,
+  Clock,
+  Controller,
+  Database,
+  events,
+  Field,
+  Get,
+  GraphQL,
+  Live,
+  Module,
+  NoAuth,
+  Record,
+  reply,
+  Secured,
+  type Application,
+} from 'filigree'
+import { TestClock } from 'filigree/testing'
+
+@Record
+@NoAuth
+class Letter {
+  @Field('id') id!: number
+  @Field('string') text!: string
+}
+
+@Record
+@Secured({ fresh: '10m' })
+class Secret {
+  @Field('id') id!: number
+  @Field('string') word!: string
+}
+
+/** Says one thing, then nothing until it is told to. */
+let sayMore: (() => void)[] = []
+async function* silence(): AsyncGenerator<string> {
+  yield 'begun'
+  await new Promise<void>((resolve) => sayMore.push(resolve))
+  yield 'more'
+}
+
+const graphql = new GraphQL()
+graphql.schema.addQuery('ok', { type: 'Boolean', resolve: () => true })
+graphql.schema.addSubscription('silence', {
+  type: 'String',
+  async *subscribe() {
+    for await (const said of silence()) yield { silence: said }
+  },
+})
+graphql.registerRoute('/hand-made')
+
+@Controller('/')
+class Streams {
+  @Get('/events') @Secured events() {
+    return events(silence())
+  }
+  @Get('/recent') @Secured({ fresh: '10m' }) recent() {
+    return events(silence())
+  }
+  @Get('/file') @Secured({ fresh: '10m' }) file() {
+    return reply(silence())
+  }
+  /** The same for all who may ask, so that they share it. */
+  @Get('/live') @Live @Secured({ fresh: '10m' }) live() {
+    return { say: 'the same' }
+  }
+  @Get('/open') open() {
+    return events(silence())
+  }
+}
+
+@Controller('/secrets', { crud: Secret })
+class SecretController {}
+
+@Module({ controllers: [Streams, SecretController], records: [Letter, Secret], graphql: [graphql] })
+class AppModule {}
+
+const clock = new TestClock()
+const apiKey = 'operator-0123456789abcdef'
+let app: Application
+const leaving: (() => void)[] = []
+let isLeaving = false
+
+beforeAll(async () => {
+  app = await bootstrap(AppModule, {
+    ...{ port: 0, host: '127.0.0.1', logger: false, database: 'sqlite::memory:' },
+    env: { APP_API_KEY: apiKey },
+    override: [[Clock, clock]],
+  })
+})
+beforeEach(() => {
+  isLeaving = false
+})
+afterEach(() => {
+  isLeaving = true
+  for (const leave of leaving.splice(0)) leave()
+  for (const say of sayMore.splice(0)) say()
+  sayMore = []
+})
+afterAll(() => app.close())
+
+/** An open answer: all that comes of it, and whether it has ended. */
+class Followed {
+  text = ''
+  isOver = false
+  constructor(response: Response) {
+    void this.#read(response)
+  }
+  async #read(response: Response): Promise<void> {
+    const decoder = new TextDecoder()
+    try {
+      for await (const chunk of response.body ?? [])
+        this.text += decoder.decode(chunk, { stream: true })
+    } catch {
+      // Left.
+    }
+    this.isOver = true
+  }
+  async until(isSo: (text: string) => boolean): Promise<void> {
+    while (!isSo(this.text)) {
+      if (this.isOver || isLeaving) throw new Error(`It was not told. It ended with: ${this.text}`)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+  }
+  async end(): Promise<void> {
+    while (!this.isOver && !isLeaving) await new Promise((resolve) => setTimeout(resolve, 5))
+  }
+}
+
+async function follow(path: string, token: string): Promise<Followed> {
+  const abort = new AbortController()
+  leaving.push(() => {
+    abort.abort()
+  })
+  const headers = { accept: 'text/event-stream', authorization: `Bearer ${token}` }
+  const response = await fetch(`${app.url}${path}`, { headers, signal: abort.signal })
+  expect(response.status).toBe(200)
+  return new Followed(response)
+}
+const subscription = (path: string, query: string): string =>
+  `${path}?query=${encodeURIComponent(query)}`
+const tokenFor = (expiresIn: string): Promise<string> =>
+  app.get(Auth).getToken({ sub: '7' }, { expiresIn })
+const begun = (text: string): boolean => text.includes('begun')
+
+it('end when their token runs out, without waiting for an event; files go on', async () => {
+  const token = await tokenFor('5m')
+  const paths = [
+    '/events',
+    '/recent',
+    '/open',
+    subscription('/hand-made', 'subscription { silence }'),
+  ]
+  const ending = await Promise.all(paths.map((path) => follow(path, token)))
+  const [whole, operators, longer] = await Promise.all([
+    follow('/file', token),
+    follow('/recent', apiKey),
+    tokenFor('1h').then((other) => follow('/events', other)),
+  ])
+  await Promise.all([...ending, whole, operators, longer].map((one) => one.until(begun)))
+  await clock.advance('306s')
+  // An open route that did not look at the token is open still.
+  for (const place of [0, 1, 3]) await ending[place]?.end()
+  expect(ending[2]?.isOver).toBe(false)
+  for (const one of [whole, operators, longer]) expect(one.isOver).toBe(false)
+  for (const say of sayMore.splice(0)) say()
+  await Promise.all(
+    [whole, operators, longer].map((one) => one.until((text) => text.includes('more'))),
+  )
+  const again = await fetch(`${app.url}/events`, { headers: { authorization: `Bearer ${token}` } })
+  expect(again.status).toBe(401)
+})
+
+it('of routes that want a sign-in of late end when it is too old, and 403 says so', async () => {
+  const token = await tokenFor('1h')
+  const [recent, plain, live] = await Promise.all(
+    ['/recent', '/events', '/live'].map((path) => follow(path, token)),
+  )
+  await recent?.until(begun)
+  await plain?.until(begun)
+  await live?.until((text) => text.includes('the same'))
+  await clock.advance('5m')
+  // Somebody who shares the live answer, and has signed in later.
+  const other = await follow('/live', await tokenFor('1h'))
+  await other.until((text) => text.includes('the same'))
+  await clock.advance('6m')
+  await recent?.end()
+  await live?.end()
+  expect(live?.text).toContain('event: closed\ndata: {"status":403}')
+  expect([plain?.isOver, other.isOver]).toEqual([false, false])
+  const again = await fetch(`${app.url}/recent`, { headers: { authorization: `Bearer ${token}` } })
+  expect(again.status).toBe(403)
+})
+
+it('of records that want a sign-in of late end too, and tell nothing more', async () => {
+  const token = await tokenFor('1h')
+  const secrets = app.get(Database).records(Secret)
+  const asked = subscription('/graphql', 'subscription { secretChanged { event secret { word } } }')
+  const [changes, rows, query] = await Promise.all([
+    follow(asked, token),
+    follow('/secrets', token),
+    follow(subscription('/graphql', 'query @live { secrets { word } }'), token),
+  ])
+  await rows.until((text) => text.includes('event: live'))
+  await secrets.create({ word: 'early' })
+  for (const one of [changes, rows, query]) await one.until((text) => text.includes('early'))
+  await clock.advance('11m')
+  await secrets.create({ word: 'late' })
+  for (const one of [changes, rows, query]) await one.end()
+  for (const one of [changes, rows, query]) expect(one.text).not.toContain('late')
+})
