@@ -88,6 +88,7 @@ const { metafile } = await build({
     index: path('./index.ts'),
     cli: path('./cli/main.ts'),
     'dev-child': path('./cli/dev/child.ts'),
+    'mcp-child': path('./cli/mcp/child.ts'),
   },
   outdir: target,
   bundle: true,

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Command } from './command.js'
+import { NoticeBoard } from './dev/notice.js'
 import { Redactor } from './dev/redact.js'
 import { createReport } from './dev/report.js'
 import { Supervisor } from './dev/supervise.js'
@@ -37,10 +38,15 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   const file = resolve(cwd, named)
   if (!existsSync(file)) throw new UsageError(`the file ${named} does not exist.`)
   const redactor = new Redactor(process.env)
+  const board = new NoticeBoard(cwd, redactor)
+  const report = createReport(terminal, values.json ? redactor : undefined)
   const supervisor = new Supervisor({
     ...{ cwd, file, named, tells: values.json, redactor },
     loader: isSource(file) ? loaderOf(file, named) : undefined,
-    show: createReport(terminal, values.json ? redactor : undefined),
+    show: (event) => {
+      report(event)
+      board.note(event)
+    },
   })
   await new Promise<void>((end) => {
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
@@ -49,6 +55,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
       })
   })
   await supervisor.close()
+  board.takeDown()
   return exitCodes.done
 }
 

@@ -1,9 +1,7 @@
 /** `filigree docs`: prints the pages of the documentation, which the package brings along. */
-import { readdir, readFile } from 'node:fs/promises'
-import { join, sep } from 'node:path'
 import { didYouMean } from '../errors/did-you-mean.js'
 import type { Command } from './command.js'
-import { packageFolder } from './own-package.js'
+import { findPages, pageCalled, readPage, titleOf } from './documentation.js'
 import { readArguments } from './read-arguments.js'
 import { toTable } from './table-text.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
@@ -26,7 +24,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     await terminal.out(values.json ? `${JSON.stringify(list, null, 2)}\n` : toTable(rows))
     return exitCodes.done
   }
-  const page = asked.replace(/^docs\//, '').replace(/\.md$/, '')
+  const page = pageCalled(asked)
   if (!pages.includes(page)) {
     const near = didYouMean(page, pages)
     const hint = near === '' ? 'filigree docs lists all.' : near
@@ -36,22 +34,4 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   const value = { page, title: titleOf(text), text }
   await terminal.out(values.json ? `${JSON.stringify(value, null, 2)}\n` : text)
   return exitCodes.done
-}
-
-/** What is for those who maintain the framework is not for those who use it, and is not in the package. */
-async function findPages(): Promise<string[]> {
-  const names = await readdir(join(packageFolder, 'docs'), { recursive: true })
-  return names
-    .map((name) => name.split(sep).join('/'))
-    .filter((name) => name.endsWith('.md') && !/^(?:maintainers|deploy)\//.test(name))
-    .map((name) => name.replace(/\.md$/, ''))
-    .sort()
-}
-
-function readPage(page: string): Promise<string> {
-  return readFile(join(packageFolder, 'docs', `${page}.md`), 'utf8')
-}
-
-function titleOf(text: string): string {
-  return /^# (.+)$/m.exec(text)?.[1] ?? ''
 }

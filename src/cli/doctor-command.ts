@@ -20,7 +20,7 @@ import {
   type Finding,
 } from './findings.js'
 import { loadApplication, type LoadedApplication } from './load-application.js'
-import { openDatabase } from './open-database.js'
+import { openForReading } from './open-database.js'
 import { readArguments } from './read-arguments.js'
 import { exitCodes, type Terminal } from './terminal.js'
 
@@ -45,11 +45,17 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   )
   const application = await loadApplication(given.module, terminal)
   if (given.database && !given.production) return await tellScans(application, terminal)
-  const findings = given.production
-    ? await examineProduction(application)
-    : await examineAll(application, terminal)
+  const findings = await diagnose(application, given.production, terminal)
   await terminal.out(given.json ? findingsToJson(findings) : findingsToText(findings))
   return hasFaults(findings) ? exitCodes.failed : exitCodes.done
+}
+
+export function diagnose(
+  application: LoadedApplication,
+  production: boolean,
+  terminal: Terminal,
+): Promise<Finding[]> {
+  return production ? examineProduction(application) : examineAll(application, terminal)
 }
 
 async function examineAll(
@@ -101,7 +107,7 @@ async function tellScans(
   terminal: Terminal,
 ): Promise<number> {
   const plan = await planApplication(module, { ...options, logger: false })
-  const database = await openDatabase(plan, options.database, terminal)
+  const { database } = await openForReading(plan, options.database, terminal)
   try {
     const found = await findScans(database)
     const lines =

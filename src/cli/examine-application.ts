@@ -12,7 +12,7 @@ import { checkMigrations } from '../records/migrations/check-migrations.js'
 import { readTables } from '../records/model/read-table.js'
 import { findScans } from '../records/scans/find-scans.js'
 import type { Finding } from './findings.js'
-import { openDatabase } from './open-database.js'
+import { openForReading, type ReadDatabase } from './open-database.js'
 import { readEngines } from './package-settings.js'
 import type { Terminal } from './terminal.js'
 
@@ -109,13 +109,18 @@ export async function examineDatabase(
   const about = 'database'
   if (!plan.needsDatabase && plan.records.length === 0 && options.database === undefined)
     return [{ about, state: 'ok', what: 'none is needed' }]
-  let database: Database
+  let opened: ReadDatabase
   try {
-    database = await openDatabase(plan, options.database, terminal)
+    opened = await openForReading(plan, options.database, terminal)
   } catch (error) {
     return toFaults(about, error)
   }
+  const { database, isMissing } = opened
   try {
+    if (isMissing) {
+      const what = 'its file is not there yet'
+      return [{ about, state: 'note', what, remedy: 'The first start makes it.' }]
+    }
     return [
       { about, state: 'ok', what: database.driverName },
       ...(await examineScans(database)),

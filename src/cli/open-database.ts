@@ -39,6 +39,8 @@ export interface ReadDatabase {
   readonly database: Database
   /** Nothing can be written to it. */
   readonly isReadOnly: boolean
+  /** Its file is not there yet: an empty one in memory stands for it. */
+  readonly isMissing: boolean
 }
 
 /** To be read alone, where it is a file; one that is not there is not made. */
@@ -50,10 +52,14 @@ export async function openForReading(
   const choice = given ?? plan.environment.databaseUrl ?? defaultUrl
   const file = typeof choice === 'string' ? fileOf(choice, terminal.cwd) : undefined
   if (typeof choice !== 'string' || file === undefined)
-    return { database: await openDatabase(plan, choice, terminal), isReadOnly: false }
+    return {
+      ...{ database: await openDatabase(plan, choice, terminal), isReadOnly: false },
+      isMissing: false,
+    }
   const isThere = existsSync(file)
   const address = isThere ? readOnlyAddress(choice) : emptyAddress
-  return { database: await openDatabase(plan, address, terminal), isReadOnly: isThere }
+  const database = await openDatabase(plan, address, terminal)
+  return { database, isReadOnly: isThere, isMissing: !isThere }
 }
 
 /** @returns undefined for a server's database, and one in memory */

@@ -9,6 +9,7 @@ import { doctorCommand } from './doctor-command.js'
 import { explainCommand } from './explain-command.js'
 import { jobsCommand } from './jobs-command.js'
 import { keysCommand } from './keys-command.js'
+import { mcpCommand } from './mcp-command.js'
 import { migrateCommand } from './migrate-command.js'
 import { newCommand } from './new-command.js'
 import { openapiCommand } from './openapi-command.js'
@@ -35,6 +36,7 @@ const commands: ReadonlyMap<string, Command> = new Map([
   ['work', workCommand],
   ['jobs', jobsCommand],
   ['docs', docsCommand],
+  ['mcp', mcpCommand],
 ])
 
 /** @returns the exit code: 0 done, 1 failed, 2 wrong usage */

@@ -1,4 +1,5 @@
 import { channel } from 'node:diagnostics_channel'
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -93,7 +94,8 @@ describe('filigree doctor', () => {
     found.filter((one) => one.about === name)
 
   it('says what is in order, and what is open', async () => {
-    process.env.SHOP_DATABASE = `sqlite:${join(folder, 'whole.db')}`
+    // Made by what stands above.
+    process.env.SHOP_DATABASE = `sqlite:${join(folder, 'shop.db')}`
     const { code, err, found } = await findings()
     expect({ code, err }).toEqual({ code: 0, err: '' })
     expect(about(found, 'Node.js')).toEqual([
@@ -106,6 +108,18 @@ describe('filigree doctor', () => {
     expect(about(found, 'open to everybody').length).toBeGreaterThan(1)
     const { out } = await doctor(...shop)
     expect(out).toMatch(/^ok +Node\.js/)
+  })
+
+  it('makes no database that is not there', async () => {
+    const file = join(folder, 'unmade.db')
+    process.env.SHOP_DATABASE = `sqlite:${file}`
+    const { code, found } = await findings()
+    expect(code).toBe(0)
+    expect(about(found, 'database')).toMatchObject([
+      { state: 'note', what: 'its file is not there yet' },
+    ])
+    await doctor('--database', ...shop)
+    expect(existsSync(file)).toBe(false)
   })
 
   it('looks at the compiler and its options', async () => {

@@ -40,7 +40,15 @@ describe('filigree new', () => {
     const names = await readdir(join(folder, 'My Desk'))
     expect(names).toEqual(
       expect.arrayContaining(
-        ['.dockerignore', '.github', '.gitignore', 'AGENTS.md', 'Dockerfile', 'README.md'].concat(
+        [
+          '.dockerignore',
+          '.github',
+          '.gitignore',
+          '.mcp.json',
+          'AGENTS.md',
+          'Dockerfile',
+          'README.md',
+        ].concat(
           ...['migrations', 'package.json', 'src', 'test', 'tsconfig.json'],
           page ? ['public'] : [],
         ),

@@ -132,6 +132,7 @@ const inside: Readonly<Record<string, readonly string[]>> = {
   'what the command and the development page make, without a process': [
     'test/cli/development-page.test.ts',
     'test/cli/development-secrets.test.ts',
+    'test/cli/mcp-command.test.ts',
     'test/cli/new-command.test.ts',
     'test/modules/config.test.ts',
     'test/openapi/breaking-changes.test.ts',

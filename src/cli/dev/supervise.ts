@@ -191,7 +191,7 @@ function childFile(): string {
 }
 
 /** Variables of `.env` count where the environment has none. */
-function environment(cwd: string): NodeJS.ProcessEnv {
+export function environment(cwd: string): NodeJS.ProcessEnv {
   const file = join(cwd, '.env')
   const own = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {}
   return { NODE_ENV: 'development', ...own, ...process.env }

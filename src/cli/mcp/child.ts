@@ -1,0 +1,38 @@
+/**
+ * The process of `filigree mcp` that loads the application for one question: what it writes, starts or leaves open is gone
+ * with the answer, and the next one reads its sources anew.
+ */
+import { describeFailure } from '../describe-failure.js'
+import { Redactor } from '../dev/redact.js'
+import { loadSources } from '../load-sources.js'
+import { UsageError } from '../terminal.js'
+import { withoutPasswords } from '../without-passwords.js'
+import { answerQuestion } from './answer-question.js'
+import type { Question } from './tool.js'
+
+export interface QuestionMessage {
+  readonly question: Question
+  readonly module: string | undefined
+}
+
+export type AnswerMessage = { readonly value: unknown } | { readonly fault: string }
+
+process.once('message', (message) => {
+  const { question, module } = message as QuestionMessage
+  const nothing = (): Promise<void> => Promise.resolve()
+  const terminal = { out: nothing, err: nothing, cwd: process.cwd(), loadSources }
+  void answerQuestion(question, module, terminal).then((value) => {
+    tell({ value })
+  }, fail)
+})
+process.once('uncaughtException', fail)
+
+function fail(error: unknown): void {
+  const text =
+    error instanceof UsageError ? error.message : describeFailure('The application', error)
+  tell({ fault: withoutPasswords(new Redactor(process.env).text(text)) })
+}
+
+function tell(message: AnswerMessage): void {
+  process.send?.(message, undefined, undefined, () => process.exit())
+}

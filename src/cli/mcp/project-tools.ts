@@ -1,0 +1,127 @@
+/** The application as tools: its routes, records, answers and set-up, read anew at each call. */
+import { Field } from '../../fields/field.js'
+import type { DescribedRecord } from '../describe-records.js'
+import type { ListedRoute } from '../routes-command.js'
+import { tool, ToolFault, type Tool } from './tool.js'
+
+class RoutesInput {
+  @Field('string', {
+    ...{ maxLength: 200, optional: true },
+    description: 'Only those whose method, path or handler contains this.',
+  })
+  contains?: string
+}
+
+class RecordsInput {
+  @Field('string', { maxLength: 200, optional: true, description: 'Only the record of this name.' })
+  name?: string
+}
+
+const claims = 'Claims of the caller, {"sub":"7","roles":["admin"]}. Default: nobody is signed in.'
+
+class RouteInput {
+  @Field('string', {
+    ...{ default: 'GET', maxLength: 10 },
+    description: 'The method of HTTP.',
+  })
+  method!: string
+  @Field('string', { maxLength: 4000, pattern: /^\//, description: 'The path: /tickets/7.' })
+  path!: string
+  @Field('json', { optional: true, description: claims }) as?: unknown
+}
+
+class OperationInput {
+  @Field('string', {
+    ...{ maxLength: 20_000, minLength: 1 },
+    description: 'The document: { tickets { title } }.',
+  })
+  query!: string
+  @Field('json', { optional: true, description: claims }) as?: unknown
+}
+
+class DoctorInput {
+  @Field('boolean', {
+    default: false,
+    description: 'Hold it against the list for production, without its database.',
+  })
+  production!: boolean
+}
+
+export const projectTools: readonly Tool[] = [
+  tool({
+    name: 'routes',
+    title: 'Routes',
+    description:
+      'What the application answers: method, path, handler and who may call it, its own routes first.',
+    input: RoutesInput,
+    run: async ({ contains }, { ask }, signal) => {
+      const all = (await ask({ about: 'routes' }, signal)) as readonly ListedRoute[]
+      const routes = all.filter(
+        ({ method, path, name }) =>
+          contains === undefined || `${method} ${path} ${name}`.includes(contains),
+      )
+      return { value: { routes } }
+    },
+  }),
+  tool({
+    name: 'records',
+    title: 'Records',
+    description:
+      'The tables: fields with their kinds and marks, relations, by which doors clients reach them, and who may read and write.',
+    input: RecordsInput,
+    run: async ({ name }, { ask }, signal) => {
+      const all = (await ask({ about: 'records' }, signal)) as readonly DescribedRecord[]
+      return { value: { records: all.filter((one) => name === undefined || one.name === name) } }
+    },
+  }),
+  tool({
+    name: 'explain_request',
+    title: 'Why a request is answered so',
+    description:
+      'Which route answers a method and path, why others near it do not, and what stands between the request and its handler: gate, checks, interceptors, rights and rows of this caller. Nothing is run.',
+    input: RouteInput,
+    run: async ({ method, path, as }, { ask }, signal) => {
+      const question = { about: 'route', method, path, as: toClaims(as) } as const
+      return { value: { explained: await ask(question, signal) } }
+    },
+  }),
+  tool({
+    name: 'explain_graphql',
+    title: 'What an operation of GraphQL costs',
+    description:
+      "What an operation costs, who may ask its fields, and the SQL of a query with the database's plan: it is run for that as this caller in a read-only transaction, which is rolled back. Mutations are not run.",
+    input: OperationInput,
+    run: async ({ query, as }, { ask }, signal) => {
+      const question = { about: 'operation', query, as: toClaims(as) } as const
+      return { value: { explained: await ask(question, signal) } }
+    },
+  }),
+  tool({
+    name: 'doctor',
+    title: 'What is in order, and what is not',
+    description:
+      'Looks at Node.js, the compiler, the declarations, keys, migrations, the database with its slow queries, and what is open to everybody. Changes nothing.',
+    input: DoctorInput,
+    run: async ({ production }, { ask }, signal) => ({
+      value: { findings: await ask({ about: 'doctor', production }, signal) },
+    }),
+  }),
+]
+
+type Claims = Readonly<Record<string, unknown>>
+
+/** Some clients write an object as text. */
+function toClaims(given: unknown): Claims | undefined {
+  if (given === undefined || given === null) return undefined
+  const value = typeof given === 'string' ? parsed(given) : given
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Claims
+  throw new ToolFault('as: send an object of claims, {"sub":"7","roles":["admin"]}.')
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
