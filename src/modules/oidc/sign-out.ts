@@ -8,13 +8,32 @@ import {
   redirect,
   reply,
   Secured,
+  Use,
+  type Answer,
   type Claims,
+  type HttpRequest,
+  type Interceptor,
+  type Next,
   type Reply,
 } from '../../index.js'
 import { goOn } from './pages.js'
 import { Provider } from './provider.js'
 
+/**
+ * Who is signed in no more, because the token has run out or was ended elsewhere, wants what a sign-out gives, and no fault.
+ * The gate has cleared the cookie of such a token.
+ */
+class SignedOutBefore implements Interceptor {
+  static readonly before = 'gate'
+
+  async intercept({ headers }: HttpRequest, next: Next): Promise<Answer | Reply> {
+    const answer = await next()
+    return answer.status === 401 ? leadTo('/', headers) : answer
+  }
+}
+
 @Controller('/signout')
+@Use(SignedOutBefore)
 export class SignOutController {
   static readonly inject = [ApplicationState, Auth]
   readonly #state: ApplicationState
@@ -31,7 +50,7 @@ export class SignOutController {
   @Doc({
     tags: ['signing in'],
     description:
-      "Ends the caller's sign-in, and leads to the sign-out of the provider: a form is redirected there, a script gets the address.",
+      "Ends the caller's sign-in, and leads to the sign-out of the provider: a form is redirected there, a script gets the address. Who is not signed in gets `/`.",
     responses: { 303: { description: 'Goes on to the provider, or to `/`.' } },
   })
   async end(user: Claims | null, headers: Record<string, string>): Promise<Reply> {
@@ -39,11 +58,14 @@ export class SignOutController {
     const provider = this.#state.providers.find(
       (one): one is Provider => one instanceof Provider && one.name === user?.idp,
     )
-    const to = (await provider?.farewell()) ?? '/'
-    // A script could not follow: other origins do not let it read their pages.
-    const { accept, 'sec-fetch-dest': place } = headers
-    if (place === 'empty' || accept?.includes('application/json') === true) return reply({ to })
-    if (place === 'document' && to !== '/') return goOn(to).header('Referrer-Policy', 'no-referrer')
-    return redirect(to, 303)
+    return leadTo((await provider?.farewell()) ?? '/', headers)
   }
+}
+
+function leadTo(to: string, headers: HttpRequest['headers']): Reply {
+  // A script could not follow: other origins do not let it read their pages.
+  const { accept, 'sec-fetch-dest': place } = headers
+  if (place === 'empty' || accept?.includes('application/json') === true) return reply({ to })
+  if (place === 'document' && to !== '/') return goOn(to).header('Referrer-Policy', 'no-referrer')
+  return redirect(to, 303)
 }

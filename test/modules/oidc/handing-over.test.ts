@@ -1,6 +1,7 @@
 /** Source: decisions, "Third storey: signing in", Handing over, and what holds over processes and clocks. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
+  Auth,
   bootstrap,
   Clock,
   Controller,
@@ -363,7 +364,38 @@ describe('signing out', () => {
     expect(who.cookies.size).toBe(0)
     const authorization = `Bearer ${token}`
     expect((await fetch(new URL('/me', app.url), { headers: { authorization } })).status).toBe(401)
-    expect((await who.post('/signout', form)).status).toBe(401)
+    await app.close()
+  })
+
+  it('clears the cookie whatever has become of its token, and does nothing for the pages of others', async () => {
+    const clock = new TestClock()
+    const app = await start({ auth: { cookie: true }, override: [[Clock, clock]] })
+    const auth = app.get(Auth)
+    const form = { origin: new URL(app.url).origin }
+    const revoked = await auth.getToken({ sub: '7', jti: 'ended elsewhere' })
+    await auth.revoke('ended elsewhere')
+    const lasting = await auth.getToken({ sub: '7' }, { expiresIn: '2h' })
+    const brief = await auth.getToken({ sub: '7', idp: 'google' }, { expiresIn: '5m' })
+    await clock.advance('10m')
+    const bad = [brief, revoked, `${lasting}x`, 'eyJhbGciOiJub25lIn0.e30.', 'nonsense', '%00']
+    for (const token of bad) {
+      const who = new Visitor(app.url)
+      who.cookies.set('app_token', token)
+      const foreign = await who.post('/signout', { 'sec-fetch-site': 'cross-site' })
+      expect([token, foreign.status, who.cookies.size]).toEqual([token, 403, 1])
+      const out = await who.post('/signout', form)
+      expect([out.status, out.headers.get('location')]).toEqual([303, '/'])
+      expect([token, who.cookies.size]).toEqual([token, 0])
+      expect(out.headers.get('www-authenticate')).toBeNull()
+    }
+    const nobody = new Visitor(app.url)
+    const out = await nobody.post('/signout', { accept: 'application/json' })
+    expect([out.status, await out.json(), out.headers.get('set-cookie')]).toEqual([
+      ...[200, { to: '/' }, null],
+    ])
+    const authorization = `Bearer ${brief}`
+    const script = await nobody.post('/signout', { authorization, 'sec-fetch-dest': 'empty' })
+    expect([script.status, await script.json()]).toEqual([200, { to: '/' }])
     await app.close()
   })
 
