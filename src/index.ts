@@ -5,6 +5,7 @@
 
 export { HttpError, type FieldFault, type HttpErrorOptions } from './errors/http-error.js'
 export { DeclarationError, type Problem } from './errors/declaration-error.js'
+export { packageFault, type MissingPackage } from './errors/package-fault.js'
 export { unknownOptions } from './errors/unknown-names.js'
 
 export type { AnyDecorator } from './metadata/dialect.js'

@@ -293,6 +293,7 @@ const index: Places<typeof face> = {
   pglite: [['', (odd) => pglite(odd)]],
   pick: [],
   logFieldsOf: [],
+  packageFault: [],
   oneTime: [['oneTime', (odd) => oneTime('invitation', odd)]],
   readRate: [],
   readSeconds: [],

@@ -8,6 +8,7 @@ import { dirname } from 'node:path'
 import type { BeginOptions } from '../contract/begin-options.js'
 import { installCommand } from '../../core/install-command.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
+import { packageFault } from '../../errors/package-fault.js'
 import { refuseUnknownOptions } from '../../errors/refuse-options.js'
 import type { Catalogue } from '../contract/catalogue.js'
 import { ClientWrites, lateFault } from '../client-writes.js'
@@ -93,21 +94,15 @@ interface DriverResult {
 
 /** @throws {DeclarationError} the package is missing */
 async function loadDriver(): Promise<Driver> {
+  // Typed here, so that the package is not needed to compile.
+  const name = '@electric-sql/pglite'
   try {
-    // Typed here, so that the package is not needed to compile.
-    const name = '@electric-sql/pglite'
     return (await import(name)) as Driver
   } catch (cause) {
-    const error = new DeclarationError([
-      {
-        code: 'DATABASE_DRIVER_MISSING',
-        message:
-          'PostgreSQL in the process needs the package @electric-sql/pglite, which is missing.',
-        remedy: `Run: ${installCommand('@electric-sql/pglite')}`,
-      },
-    ])
-    error.cause = cause
-    throw error
+    const message =
+      'PostgreSQL in the process needs the package @electric-sql/pglite, which is missing.'
+    const remedy = `Run: ${installCommand(name)}`
+    throw packageFault({ name, code: 'DATABASE_DRIVER_MISSING', message, remedy }, cause)
   }
 }
 

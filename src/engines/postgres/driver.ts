@@ -1,6 +1,6 @@
 /** The part of pg that is used, and how it is loaded. Source: node-postgres, Client. */
 import { installCommand } from '../../core/install-command.js'
-import { DeclarationError } from '../../errors/declaration-error.js'
+import { packageFault } from '../../errors/package-fault.js'
 import type { CancelConnection } from './cancel-statement.js'
 
 /** Typed here, so that the package's types are not needed to compile. */
@@ -101,19 +101,13 @@ function inIsoStyle(driver: Driver): Driver {
 
 /** @throws {DeclarationError} the package is missing */
 export async function loadDriver(): Promise<Driver> {
+  const name = 'pg'
   try {
-    const name = 'pg'
     const { default: driver } = (await import(name)) as { default: Driver }
     return inIsoStyle(driver)
   } catch (cause) {
-    const error = new DeclarationError([
-      {
-        code: 'DATABASE_DRIVER_MISSING',
-        message: 'A database at postgres:// needs the package pg, which is not installed.',
-        remedy: `Run: ${installCommand('pg')}`,
-      },
-    ])
-    error.cause = cause
-    throw error
+    const message = 'A database at postgres:// needs the package pg, which is not installed.'
+    const remedy = `Run: ${installCommand(name)}`
+    throw packageFault({ name, code: 'DATABASE_DRIVER_MISSING', message, remedy }, cause)
   }
 }

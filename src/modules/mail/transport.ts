@@ -1,5 +1,5 @@
 /** Sends mail by nodemailer, which an application installs; only this file imports it. Source: nodemailer, SMTP transport. */
-import { DeclarationError } from '../../index.js'
+import { packageFault } from '../../index.js'
 
 /** What sends: a transport of nodemailer, or an object of one's own. */
 export interface MailTransport {
@@ -35,10 +35,7 @@ async function load(): Promise<Package> {
     return loaded.default ?? loaded
   } catch (cause) {
     const message = 'mail: the package nodemailer is missing, which sends mail.'
-    const error = new DeclarationError([
-      { code: 'MAIL_DRIVER_MISSING', message, remedy: 'Run: npm install nodemailer' },
-    ])
-    error.cause = cause
-    throw error
+    const remedy = 'Run: npm install nodemailer'
+    throw packageFault({ name, code: 'MAIL_DRIVER_MISSING', message, remedy }, cause)
   }
 }

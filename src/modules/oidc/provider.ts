@@ -7,6 +7,7 @@ import type * as Library from 'openid-client'
 import {
   DeclarationError,
   HttpError,
+  packageFault,
   readSeconds,
   type ApplicationState,
   type Auth,
@@ -297,7 +298,7 @@ function parseKeys(text: string): Library.ExportedJWKSCache['jwks'] | undefined 
   }
 }
 
-/** @throws {DeclarationError} the package is missing */
+/** @throws {DeclarationError} the package is missing, or cannot be loaded */
 async function load(): Promise<typeof Library> {
   // Named here, so that a bundler leaves it alone where it is not installed.
   const name = 'openid-client'
@@ -305,11 +306,7 @@ async function load(): Promise<typeof Library> {
     return (await import(name)) as typeof Library
   } catch (cause) {
     const message = 'oidc: the package openid-client is missing, which speaks to providers.'
-    const problem = {
-      code: 'OIDC_CLIENT_MISSING',
-      message,
-      remedy: 'Run: npm install openid-client',
-    }
-    throw new DeclarationError([problem], { cause })
+    const remedy = 'Run: npm install openid-client'
+    throw packageFault({ name, code: 'OIDC_CLIENT_MISSING', message, remedy }, cause)
   }
 }

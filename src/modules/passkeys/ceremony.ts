@@ -5,7 +5,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { isIP } from 'node:net'
 import type * as Library from '@simplewebauthn/server'
-import { DeclarationError, PublicUrl, type Lifecycle } from '../../index.js'
+import { DeclarationError, packageFault, PublicUrl, type Lifecycle } from '../../index.js'
 
 /** ES256, EdDSA, RS256. */
 export const algorithms = [-7, -8, -257] as const
@@ -133,11 +133,7 @@ async function load(): Promise<typeof Library> {
   } catch (cause) {
     const message =
       'passkeys: the package @simplewebauthn/server is missing, which checks passkeys.'
-    const problem = {
-      code: 'PASSKEYS_PACKAGE_MISSING',
-      message,
-      remedy: 'Run: npm install @simplewebauthn/server',
-    }
-    throw new DeclarationError([problem], { cause })
+    const remedy = 'Run: npm install @simplewebauthn/server'
+    throw packageFault({ name, code: 'PASSKEYS_PACKAGE_MISSING', message, remedy }, cause)
   }
 }

@@ -1,0 +1,39 @@
+/** Why a package that an application installs itself cannot be used. */
+import { DeclarationError, type Problem } from './declaration-error.js'
+
+export interface MissingPackage extends Problem {
+  /** Of the package, as it is imported. */
+  readonly name: string
+}
+
+/**
+ * @param missing what is said where it is not installed
+ * @param cause what its import has thrown
+ * @returns for a package that is installed, what its loading fails of: a package of its own, the version of Node
+ */
+export function packageFault(missing: MissingPackage, cause: unknown): DeclarationError {
+  const { name, code, message, remedy } = missing
+  if (isMissing(name, cause)) return new DeclarationError([{ code, message, remedy }], { cause })
+  const said = String((cause as { message?: unknown } | null)?.message ?? cause)
+  const reason = said.split('\n', 1)[0]?.replace(/\.$/, '') ?? ''
+  const failing = {
+    code,
+    message: `The package ${name} is installed and cannot be loaded: ${reason}.`,
+    remedy: `Mend what it says, or install a version that runs on ${runtime()}.`,
+  }
+  return new DeclarationError([failing], { cause })
+}
+
+/** The names of other packages and files may stand behind its own, as what imports them. */
+function isMissing(name: string, cause: unknown): boolean {
+  const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown }
+  if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') return false
+  const [first] = /(['"])(.*?)\1/.exec(String(message))?.slice(2) ?? []
+  return first === undefined || first === name || first.endsWith(`/${name}`)
+}
+
+function runtime(): string {
+  const { bun, deno, node } = process.versions as Partial<Record<string, string>>
+  if (bun !== undefined) return `Bun ${bun}`
+  return deno === undefined ? `Node ${node ?? ''}` : `Deno ${deno}`
+}

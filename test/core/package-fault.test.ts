@@ -1,0 +1,57 @@
+/** What is told where a package that an application installs itself cannot be used. */
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { packageFault } from '../../src/index.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'filigree-packages-'))
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** What imports really throw, by the package's name. */
+let thrown: Record<string, { code?: string; message: string }>
+
+beforeAll(async () => {
+  const packages = {
+    '@a/throws': 'throw new Error("It wants another day.\\nAnd more")',
+    '@a/broken': 'export const = 1',
+    '@a/lacks': 'import "not-there"',
+    '@a/file': 'import "./gone.js"',
+  }
+  for (const [name, text] of Object.entries(packages)) {
+    const own = join(folder, 'node_modules', name)
+    mkdirSync(own, { recursive: true })
+    writeFileSync(join(own, 'package.json'), '{"type":"module","exports":"./index.js"}')
+    writeFileSync(join(own, 'index.js'), text)
+  }
+  const names = JSON.stringify([...Object.keys(packages), '@a/none', 'none'])
+  writeFileSync(
+    join(folder, 'try.mjs'),
+    `const thrown = {}
+for (const name of ${names})
+  await import(name).catch(({ code, message }) => (thrown[name] = { code, message }))
+console.log(JSON.stringify(thrown))`,
+  )
+  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'try.mjs')])
+  thrown = JSON.parse(stdout) as typeof thrown
+})
+
+it.each([
+  ['@a/none', 'It is missing. Install it.'],
+  ['none', 'It is missing. Install it.'],
+  ['@a/throws', 'cannot be loaded: It wants another day. '],
+  ['@a/broken', 'cannot be loaded: Unexpected token'],
+  ['@a/lacks', "cannot be loaded: Cannot find package 'not-there'"],
+  ['@a/file', 'cannot be loaded: Cannot find module'],
+])('of %s', (name, told) => {
+  const cause = thrown[name]
+  const missing = { name, code: 'X_MISSING', message: 'It is missing.', remedy: 'Install it.' }
+  const fault = packageFault(missing, cause)
+  expect(fault.message.replace(/\s+/g, ' ')).toContain(told)
+  expect(fault.problems[0]?.code).toBe('X_MISSING')
+  expect(fault.cause).toBe(cause)
+})
