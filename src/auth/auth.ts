@@ -1,6 +1,6 @@
 /** Makes, checks and revokes tokens: RS256 JWTs (RFC 7519). Source: specification, Authentication 3 and 4. */
 import { hkdfSync } from 'node:crypto'
-import { attempt, type Later } from '../core/later.js'
+import type { Later } from '../core/later.js'
 import type { OpenTransaction } from '../core/open-transaction.js'
 import type { Log } from '../core/log.js'
 import { HttpError } from '../errors/http-error.js'
@@ -12,9 +12,12 @@ import { checkToken, clockTolerance, signToken } from './jose.js'
 import type { Keys } from './keys.js'
 import type { ReplacedRule, Rotation } from './options.js'
 import type { PublicKey } from './pem.js'
+import { KnownSignIns } from './known-sign-ins.js'
 import { RememberedTokens } from './remembered-tokens.js'
+import { exchangeRule, ReplacedTokens } from './replaced-tokens.js'
 import { createRenewal, type Renew, type Renewal } from './renewal.js'
 import {
+  askStore,
   createMemoryRevocations,
   toStoredName,
   toTrace,
@@ -22,17 +25,8 @@ import {
   type TokenTrace,
 } from './revocations.js'
 import { endOfRotation, longestRotation } from './rotation.js'
-import { seal, unseal } from './sealed.js'
-import {
-  createMemorySignIns,
-  NotedSignIns,
-  toOrigin,
-  type Origin,
-  type SignInEntry,
-  type SignIns,
-  type SignInUse,
-} from './sign-ins.js'
-import { createMemorySuccessors, toTokenId, type Replaced, type Successors } from './successors.js'
+import { createMemorySignIns, toOrigin, type SignInEntry, type SignIns } from './sign-ins.js'
+import { createMemorySuccessors, type Successors } from './successors.js'
 import { tokenOptions, toTokenClaims, type TokenOptions } from './token-claims.js'
 import { mostTokenBytes, readTokenHeader } from './token-form.js'
 import { WatchedTokens } from './watched-tokens.js'
@@ -66,9 +60,6 @@ export interface AuthSettings {
   readonly now?: () => number
 }
 
-/** Where nothing is said, for `exchange`. */
-const exchangeRule: ReplacedRule = { grace: 30, reuse: 'end' }
-
 /** Milliseconds for which a token is remembered at most where other processes may replace it. */
 const replacedTrust = 5_000
 
@@ -80,11 +71,8 @@ export class Auth {
   readonly #remembered: RememberedTokens
   readonly #watched: WatchedTokens
   readonly #renewal: Renewal
-  readonly #successors: Successors
-  readonly #signIns: SignIns
-  readonly #noted = new NotedSignIns()
-  /** Exchanges under way in this process, by the token. */
-  readonly #exchanging = new Map<string, Promise<string>>()
+  readonly #replaced: ReplacedTokens
+  readonly #signIns: KnownSignIns
   /** Grows when something is forgotten, so that the result of an earlier check is not remembered afterwards. */
   #era = 0
 
@@ -93,8 +81,20 @@ export class Auth {
     this.#settings = settings
     this.#now = settings.now ?? Date.now
     this.#revocations = settings.revocations ?? createMemoryRevocations(this.#now)
-    this.#successors = settings.successors ?? createMemorySuccessors()
-    this.#signIns = settings.signIns ?? createMemorySignIns()
+    const sharedTime = (): number => this.#revocations.now?.() ?? this.#now()
+    this.#replaced = new ReplacedTokens({
+      successors: settings.successors ?? createMemorySuccessors(),
+      sharedTime,
+      isInTransaction: () => this.#open() !== undefined,
+      end: (claims) => this.#revoke(toTrace(claims).name, Infinity),
+    })
+    this.#signIns = new KnownSignIns({
+      store: settings.signIns ?? createMemorySignIns(),
+      revocations: this.#revocations,
+      log,
+      now: this.#now,
+      sharedTime,
+    })
     this.#remembered = new RememberedTokens(undefined, (claims, request) => {
       this.used(claims, request)
     })
@@ -113,15 +113,15 @@ export class Auth {
       log,
       sign: async (claims) => {
         const token = await this.#sign(claims)
-        await this.#note(claims)
+        await this.#signIns.note(claims)
         return token
       },
       isRevoked: (claims) => this.isRevoked(claims),
       ...(rotation === undefined
         ? {}
         : {
-            replaced: (claims) => this.#replaced(claims),
-            replace: (claims, text) => this.#replace(claims, text),
+            replaced: (claims) => this.#replaced.find(claims),
+            replace: (claims, text) => this.#replaced.add(claims, text),
           }),
       end: (claims) => this.#revoke(toTrace(claims).name, endOfRotation(claims) * 1000),
     })
@@ -151,7 +151,8 @@ export class Auth {
     const claims = toTokenClaims(payload, options, this.#settings, times)
     const token = await this.#sign(claims)
     // A token for another audience is a sign-in only as a part of one.
-    if (options.audience === undefined || payload.jti !== undefined) await this.#note(claims)
+    if (options.audience === undefined || payload.jti !== undefined)
+      await this.#signIns.note(claims)
     return token
   }
 
@@ -173,23 +174,11 @@ export class Auth {
     refuseUnknownOptions('Auth.exchange', options, verifyOptions)
     const rule = this.#settings.rotation ?? exchangeRule
     const verdict = await this.judge(token, options.audience, rule)
-    if (typeof verdict === 'string') {
-      this.#settings.log.debug({ reason: verdict }, 'a token was refused')
-      return null
-    }
-    const id = toTokenId(verdict)
-    const known = await this.#replaced(verdict)
-    // Within a transaction nobody else's value may be waited for: theirs may wait for it.
-    const isAlone = this.#open() !== undefined
-    const running = known?.text ?? (isAlone ? undefined : this.#exchanging.get(id))
-    if (running !== undefined) return JSON.parse(unseal(await running, token)) as T
-    const making = this.#exchange(verdict, token, make)
-    if (!isAlone) {
-      this.#exchanging.set(id, making)
-      const end = (): boolean => this.#exchanging.delete(id)
-      making.then(end, end)
-    }
-    return JSON.parse(unseal(await making, token)) as T
+    const made =
+      typeof verdict === 'string' ? verdict : await this.#replaced.exchange(verdict, token, make)
+    if (typeof made !== 'string') return made.value
+    this.#settings.log.debug({ reason: made }, 'a token was refused')
+    return null
   }
 
   /**
@@ -202,23 +191,7 @@ export class Auth {
   async signIns(subject: string): Promise<SignInEntry[]> {
     if (typeof subject !== 'string' || subject === '')
       throw new TypeError("Auth.signIns: sub is no text. Give the token's claim of that name.")
-    const name = toStoredName(subject)
-    const uses = await this.#ask(() => this.#signIns.of(name, this.#sharedTime()))
-    const traces = uses.map(({ id, since }) => ({
-      name: id,
-      subject: name,
-      signedIn: Math.floor(since / 1000),
-    }))
-    const ended = await this.#ask(() => this.#revocations.among(traces, this.#now()))
-    return uses
-      .filter((_, index) => !ended.has(traces[index] as TokenTrace))
-      .map(({ id, since, last, agent, address }) => ({
-        id,
-        since: new Date(since),
-        last: new Date(last),
-        agent,
-        address,
-      }))
+    return this.#signIns.of(toStoredName(subject))
   }
 
   /**
@@ -226,7 +199,7 @@ export class Auth {
    * token anew.
    */
   used(claims: Claims, request: ServerRequest): void {
-    void this.#note(claims, toOrigin(request.incoming.headers['user-agent'], request.ip))
+    void this.#signIns.note(claims, toOrigin(request.incoming.headers['user-agent'], request.ip))
   }
 
   /**
@@ -270,9 +243,8 @@ export class Auth {
   onReset(): void {
     this.#forget(() => false)
     this.#remembered.clear()
-    this.#noted.clear()
-    this.#signIns.reset?.()
-    this.#successors.reset?.()
+    this.#signIns.clear()
+    this.#replaced.clear()
   }
 
   /**
@@ -313,7 +285,7 @@ export class Auth {
       throw new TypeError("Auth.revokeAll: sub is no text. Give the token's claim of that name.")
     const name = toStoredName(subject)
     const second = this.#sharedSecond()
-    await this.#ask(() => this.#revocations.addSubject(name, second))
+    await askStore(() => this.#revocations.addSubject(name, second))
     this.#ended((trace) => trace.subject === name && trace.signedIn <= second)
   }
 
@@ -357,68 +329,12 @@ export class Auth {
    * @throws {HttpError} 503 where it cannot be asked
    */
   isRevoked(claims: Claims): Later<boolean> {
-    return this.#ask(() => this.#revocations.has(toTrace(claims), this.#now()))
+    return askStore(() => this.#revocations.has(toTrace(claims), this.#now()))
   }
 
   /** Seconds since 1970 by the clock of all processes, where there is one: for what one of them has to know of another's. */
   #sharedSecond(): number {
-    return Math.floor(this.#sharedTime() / 1000)
-  }
-
-  /** Milliseconds since 1970, by the same clock. */
-  #sharedTime(): number {
-    return this.#revocations.now?.() ?? this.#now()
-  }
-
-  #replaced(claims: Claims): Later<Replaced | undefined> {
-    return this.#ask(() => this.#successors.find(toTokenId(claims)))
-  }
-
-  /** @returns what stands, ours or that of somebody who was first */
-  #replace(claims: Claims, text: string): Later<Replaced> {
-    const times = { at: this.#sharedTime(), until: ((claims.exp ?? 0) + clockTolerance) * 1000 }
-    return this.#ask(() => this.#successors.add(toTokenId(claims), text, times))
-  }
-
-  async #exchange(
-    claims: Claims,
-    token: string,
-    make: (claims: Claims) => unknown,
-  ): Promise<string> {
-    const text = JSON.stringify(await make(claims)) as string | undefined
-    if (text === undefined) throw new TypeError('Auth.exchange: what was made is no JSON.')
-    return (await this.#replace(claims, seal(text, token))).text
-  }
-
-  /**
-   * @returns milliseconds for which the token counts by the rule, `Infinity` where it was not replaced; or why it is refused:
-   * then its family has ended too, where that is asked for
-   */
-  async #askReplaced(claims: Claims, { grace, reuse }: ReplacedRule): Promise<number | string> {
-    const replaced = await this.#replaced(claims)
-    if (replaced === undefined) return Infinity
-    const left = replaced.at + grace * 1000 - this.#sharedTime()
-    if (left > 0) return left
-    if (reuse !== 'end') return 'it was replaced'
-    // For good: a refresh token of the family may live longer than this one.
-    await this.#revoke(toTrace(claims).name, Infinity)
-    return 'it was replaced and is used again, so its sign-in has ended'
-  }
-
-  /** Never fails: who signs in is not refused because nobody can note it. */
-  async #note(claims: Claims, origin: Origin = { agent: null, address: null }): Promise<void> {
-    const { name, subject, signedIn } = toTrace(claims)
-    if (subject === undefined) return
-    const since = signedIn * 1000
-    const ends = ((claims.exp ?? 0) + clockTolerance) * 1000
-    const use: SignInUse = { id: name, subject, since, last: this.#sharedTime(), ends, ...origin }
-    if (!this.#noted.isNew(use, this.#open())) return
-    try {
-      await this.#signIns.note(use)
-    } catch (error) {
-      this.#noted.forget(name)
-      this.#settings.log.debug({ err: error }, 'a sign-in cannot be noted')
-    }
+    return Math.floor((this.#revocations.now?.() ?? this.#now()) / 1000)
   }
 
   /** Milliseconds since 1970 behind which nothing is alive that rotation has made until now. */
@@ -428,7 +344,7 @@ export class Auth {
 
   async #revoke(name: string, end: number): Promise<boolean> {
     // A token is taken for a little longer than it says.
-    const isNew = await this.#ask(() => this.#revocations.add(name, end + clockTolerance * 1000))
+    const isNew = await askStore(() => this.#revocations.add(name, end + clockTolerance * 1000))
     this.#ended((trace) => trace.name === name)
     return isNew
   }
@@ -475,7 +391,7 @@ export class Auth {
     const verdict = await this.#checkWith(token, candidates, audience)
     if (typeof verdict === 'string') return verdict
     if (await this.isRevoked(verdict)) return 'revoked'
-    const left = rule === undefined ? Infinity : await this.#askReplaced(verdict, rule)
+    const left = rule === undefined ? Infinity : await this.#replaced.ask(verdict, rule)
     if (typeof left === 'string') return left
     const claims = freezeDeep(verdict)
     // A transaction may see what was true when it began.
@@ -501,17 +417,6 @@ export class Auth {
       fault = verdict.fault
     }
     return fault
-  }
-
-  /** Who cannot be asked leaves everything open, which is no fault of the token. */
-  #ask<T>(question: () => Later<T>): Later<T> {
-    return attempt(question, (cause) => {
-      throw new HttpError(503, 'The database is not available at the moment.', {
-        code: 'DATABASE_UNAVAILABLE',
-        headers: { 'retry-after': '1' },
-        cause,
-      })
-    })
   }
 
   #remember(token: string, claims: Claims, left: number): void {

@@ -4,7 +4,7 @@ import type { Log } from '../core/log.js'
 import type { Claims } from '../http/request.js'
 import type { Rotation } from './options.js'
 import { isDue, renewedClaims } from './rotation.js'
-import type { Replaced } from './successors.js'
+import { isRotated, type Replaced } from './successors.js'
 
 /**
  * Asked whenever a fresh token is due, so that roles are current.
@@ -56,7 +56,10 @@ function createOneSuccessor(
   const running = new Map<string, Promise<string | undefined>>()
   const made = new WeakMap<Claims, { readonly text: string; readonly token: string }>()
 
-  const signed = async (claims: Claims, { text }: Replaced): Promise<string> => {
+  const signed = async (claims: Claims, next: Replaced): Promise<string | undefined> => {
+    const { text } = next
+    // It was exchanged: what was made of it is what follows.
+    if (!isRotated(next)) return undefined
     const known = made.get(claims)
     if (known?.text === text) return known.token
     const token = await sign(JSON.parse(text) as Claims)

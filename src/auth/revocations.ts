@@ -1,8 +1,9 @@
 /** Tokens that were revoked before they expired. Source: decisions, Authentication, "Revocation", and "Sign-in". */
 import { createHash } from 'node:crypto'
-import type { Later } from '../core/later.js'
+import { attempt, type Later } from '../core/later.js'
 import type { OpenTransaction } from '../core/open-transaction.js'
 import { isStorable } from '../core/storable-text.js'
+import { HttpError } from '../errors/http-error.js'
 import type { Claims } from '../http/request.js'
 import { firstSignIn } from './rotation.js'
 
@@ -79,6 +80,21 @@ export function createMemoryRevocations(now: () => number = Date.now): Revocatio
     has,
     among: (traces, at) => new Set(traces.filter((trace) => has(trace, at))),
   }
+}
+
+/**
+ * Asks a store of tokens. Who cannot be asked leaves everything open, which is no fault of the token.
+ *
+ * @throws {HttpError} 503 where it does not answer
+ */
+export function askStore<T>(question: () => Later<T>): Later<T> {
+  return attempt(question, (cause) => {
+    throw new HttpError(503, 'The database is not available at the moment.', {
+      code: 'DATABASE_UNAVAILABLE',
+      headers: { 'retry-after': '1' },
+      cause,
+    })
+  })
 }
 
 function toDigest(text: string): string {

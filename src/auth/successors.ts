@@ -9,8 +9,13 @@ import type { Claims } from '../http/request.js'
 export interface Replaced {
   /** When, in milliseconds since 1970 by the clock that all processes share. */
   readonly at: number
-  /** What followed: the claims of the next token, or what `exchange` made, sealed. */
+  /** What followed: the claims of the next token as JSON, or what `exchange` made, sealed. */
   readonly text: string
+}
+
+/** True where rotation has replaced the token, and not `exchange`: what is sealed is base64url. */
+export function isRotated({ text }: Replaced): boolean {
+  return text.startsWith('{')
 }
 
 export interface Successors {

@@ -20,6 +20,14 @@ export async function ensureTable(database: Database, name: string, sql: string)
   return true
 }
 
+/** The latest moment that JavaScript's dates can hold; stands for "for ever". */
+const never = 8.64e15
+
+/** Milliseconds since 1970 as `bigint` columns keep them, whatever a token says of its end. */
+export function toMoment(moment: number): number {
+  return Math.min(Math.ceil(moment), never)
+}
+
 /** Milliseconds that a request waits for what is known of its caller; then it is 503. */
 const patience = 2000
 

@@ -8,7 +8,7 @@ import type { Dialect, Row, Statement } from '../engines/contract/engine.js'
 import { ownQuestion, ownChange } from '../engines/contract/statement.js'
 import { after, type Later } from '../core/later.js'
 import type { OpenTransaction } from '../core/open-transaction.js'
-import { askWithin, ensureTable, onceThere, refuseWrite } from './own-tables.js'
+import { askWithin, ensureTable, onceThere, refuseWrite, toMoment } from './own-tables.js'
 
 export interface DatabaseRevocationsOptions {
   /** Milliseconds until a token that another process has revoked is refused here. Default 5,000. */
@@ -16,9 +16,6 @@ export interface DatabaseRevocationsOptions {
   /** What tests have moved the time on is added to the database's. */
   readonly clock?: Clock
 }
-
-/** The latest moment that JavaScript's dates can hold; stands for "for ever". */
-const never = 8.64e15
 
 /** Milliseconds for which a token that is over is kept in mind: by the clock of another process it may not be. */
 const sweptAfter = 24 * 3_600_000
@@ -69,7 +66,7 @@ export async function createDatabaseRevocations(
     openTransaction,
     add: (name, until) =>
       after(sweep(), () => {
-        const end = Math.min(Math.ceil(until), never)
+        const end = toMoment(until)
         return after(
           ask(() => database.runner().run(statements.add, [name, end], 'count')),
           (added): Later<boolean> => {

@@ -5,7 +5,7 @@ import { after, type Later } from '../core/later.js'
 import type { Row } from '../engines/contract/engine.js'
 import { ownChange, ownQuestion } from '../engines/contract/statement.js'
 import type { Database } from './database.js'
-import { askWithin, ensureTable, onceThere, refuseWrite } from './own-tables.js'
+import { askWithin, ensureTable, onceThere, refuseWrite, toMoment } from './own-tables.js'
 
 const signIns = 'filigree_sign_in'
 const createSignIns = `create table if not exists ${signIns} (
@@ -79,7 +79,9 @@ export async function createDatabaseSignIns(database: Database): Promise<SignIns
         ask(() => sweep(last)),
         () =>
           ask(() =>
-            database.runner().run(note, [id, subject, since, last, ends, agent, address], 'count'),
+            database
+              .runner()
+              .run(note, [id, subject, since, last, toMoment(ends), agent, address], 'count'),
           ),
       ),
     of: (subject, now) =>
@@ -139,7 +141,7 @@ export async function createDatabaseSuccessors(database: Database): Promise<Succ
         ask(() => sweep(at)),
         () =>
           after(
-            ask(() => database.runner().run(add, [token, at, text, Math.ceil(until)], 'rows')),
+            ask(() => database.runner().run(add, [token, at, text, toMoment(until)], 'rows')),
             ([row]) => (row === undefined ? { at, text } : toReplaced(row)),
           ),
       ),

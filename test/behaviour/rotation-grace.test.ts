@@ -1,16 +1,10 @@
 /** `auth: { rotation }`: a token that was replaced. Source: decisions, "Third storey: signing in", Rotation. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   Auth,
-  bootstrap,
-  Clock,
   Controller,
   Database,
   Get,
-  Module,
   Post,
   Secured,
   type Application,
@@ -18,23 +12,7 @@ import {
   type Claims,
   type InjectResponse,
 } from 'filigree'
-import { makePair } from '../auth/key-pair.js'
-import { startPostgres } from '../records/postgres-server.js'
-
-/** A process's own clock; the database's is moved on by as much. */
-class OwnClock extends Clock {
-  by = 0
-  override now(): number {
-    return super.now() + this.by
-  }
-  override moved(): number {
-    return this.by
-  }
-}
-const clocks = [new OwnClock(), new OwnClock()] as const
-const advance = (seconds: number): void => {
-  for (const clock of clocks) clock.by += seconds * 1000
-}
+import { engines, Processes } from './several-processes.js'
 
 @Controller('/')
 class Site {
@@ -46,25 +24,16 @@ class Site {
   }
 }
 
-class UsesDatabase {
-  static readonly inject = [Database]
+const processes = await Processes.open()
+const { clocks } = processes
+const advance = (seconds: number): void => {
+  processes.advance(seconds)
 }
-
-@Module({ controllers: [Site], providers: [UsesDatabase] })
-class SiteModule {}
-
-const server = await startPostgres()
-const folder = mkdtempSync(join(tmpdir(), 'filigree-grace-'))
-afterAll(async () => {
-  await server.close()
-  rmSync(folder, { recursive: true, force: true })
-})
-const env = { APP_PRIVATE_KEY: makePair().privatePem }
+afterAll(() => processes.close())
 
 let apps: readonly [Application, Application]
 let asked = 0
-let files = 0
-afterEach(() => Promise.all(apps.map((app) => app.close())))
+afterEach(() => processes.stop())
 
 const renew = async (claims: Claims): Promise<Claims> => {
   const number = ++asked
@@ -72,18 +41,10 @@ const renew = async (claims: Claims): Promise<Claims> => {
   return { ...claims, asked: number }
 }
 
-const start = async (engine: string, auth: AuthOptions): Promise<void> => {
+const start = async (engine: (typeof engines)[number], auth: AuthOptions): Promise<void> => {
   asked = 0
-  for (const clock of clocks) clock.by = 0
-  const database =
-    engine === 'PostgreSQL'
-      ? await server.createDatabase()
-      : `sqlite:${join(folder, `${++files}.db`)}`
-  const options = { database, listen: false, logger: false, env, auth } as const
-  apps = [
-    await bootstrap(SiteModule, { ...options, override: [[Clock, clocks[0]]] }),
-    await bootstrap(SiteModule, { ...options, override: [[Clock, clocks[1]]] }),
-  ]
+  await processes.start(engine, [Site], { auth })
+  apps = [processes.first, processes.second]
 }
 
 const ask = (app: Application, token: string): Promise<InjectResponse> =>
@@ -93,7 +54,7 @@ const statusOf = async (app: Application, token: string): Promise<number> =>
 const signIn = (): Promise<string> => apps[0].get(Auth).getToken({ sub: '7' })
 const half = 1801
 
-describe.each(['SQLite', 'PostgreSQL'])('a token that was replaced, on %s', (engine) => {
+describe.each(engines)('a token that was replaced, on %s', (engine) => {
   describe("with { grace: '30s', reuse: 'end' }", () => {
     beforeEach(() => start(engine, { renew, rotation: { grace: '30s', reuse: 'end' } }))
 
@@ -162,6 +123,57 @@ describe.each(['SQLite', 'PostgreSQL'])('a token that was replaced, on %s', (eng
       expect(await auth.exchange(token, {}, () => ({ two: 2 }))).toEqual({ two: 2 })
       expect(await auth.exchange(token, {}, () => ({ three: 3 }))).toEqual({ two: 2 })
     })
+  })
+
+  it('has one successor, by rotation or by an exchange, whichever comes first', async () => {
+    await start(engine, { rotation: { grace: '30s', reuse: 'end' } })
+    const auth = apps[0].get(Auth)
+    const make = (): object => ({ made: true })
+    const rotated = await signIn()
+    advance(half)
+    expect((await ask(apps[0], rotated)).headers.freshtoken).toBeDefined()
+    expect(await auth.exchange(rotated, {}, make)).toBeNull()
+    expect((await ask(apps[1], rotated)).headers.freshtoken).toBeDefined()
+    const exchanged = await signIn()
+    advance(half)
+    expect(await auth.exchange(exchanged, {}, make)).toEqual({ made: true })
+    const { status, headers } = await ask(apps[1], exchanged)
+    expect([status, headers.freshtoken]).toEqual([200, undefined])
+    const raced = await signIn()
+    advance(half)
+    const [made, { headers: next }] = await Promise.all([
+      auth.exchange(raced, {}, make),
+      ask(apps[1], raced),
+    ])
+    expect([made === null, next.freshtoken === undefined]).toContain(true)
+    expect(made === null).not.toBe(next.freshtoken === undefined)
+  })
+
+  it('ends once for all who use it late at the same time, and its successor cannot go on', async () => {
+    await start(engine, { rotation: { grace: '30s', reuse: 'end' } })
+    const token = await signIn()
+    advance(half)
+    const next = (await ask(apps[0], token)).headers.freshtoken ?? ''
+    advance(half)
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        ask(apps[index % 2 === 0 ? 0 : 1], index % 4 < 2 ? token : next),
+      ),
+    )
+    const late = answers.filter((_, index) => index % 4 < 2)
+    expect(late.map(({ status }) => status)).toEqual(late.map(() => 401))
+    advance(5)
+    const made = [next, ...answers.flatMap(({ headers }) => headers.freshtoken ?? [])]
+    for (const one of made) for (const app of apps) expect(await statusOf(app, one)).toBe(401)
+    expect(await apps[1].get(Auth).signIns('7')).toEqual([])
+  })
+
+  it('is kept, also where it says that it lives longer than any date', async () => {
+    await start(engine, { rotation: { grace: '30s' } })
+    const token = await apps[0].get(Auth).getToken({ sub: '7', exp: 1e300 })
+    const exchanged = (): Promise<unknown> => apps[1].get(Auth).exchange(token, {}, () => 1)
+    expect([await exchanged(), await exchanged()]).toEqual([1, 1])
+    expect(await apps[0].get(Auth).signIns('7')).toHaveLength(1)
   })
 
   it('without reuse: end is refused alone', async () => {

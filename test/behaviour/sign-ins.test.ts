@@ -1,37 +1,16 @@
 /** `auth.signIns`: where somebody is signed in. Source: decisions, "Third storey: signing in", signIns. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   Auth,
-  bootstrap,
-  Clock,
   Controller,
   Database,
   Get,
-  Module,
   Secured,
   type Application,
   type Claims,
   type SignInEntry,
 } from 'filigree'
-import { makePair } from '../auth/key-pair.js'
-import { startPostgres } from '../records/postgres-server.js'
-
-class MovedClock extends Clock {
-  by = 0
-  override now(): number {
-    return super.now() + this.by
-  }
-  override moved(): number {
-    return this.by
-  }
-}
-const clock = new MovedClock()
-const advance = (seconds: number): void => {
-  clock.by += seconds * 1000
-}
+import { engines, Processes } from './several-processes.js'
 
 @Controller('/')
 class Site {
@@ -39,46 +18,19 @@ class Site {
     return { sub: user.sub }
   }
 }
-class UsesDatabase {
-  static readonly inject = [Database]
+const processes = await Processes.open()
+const advance = (seconds: number): void => {
+  processes.advance(seconds)
 }
-@Module({ controllers: [Site], providers: [UsesDatabase] })
-class SiteModule {}
-@Module({ controllers: [Site] })
-class MemoryModule {}
+afterAll(() => processes.close())
 
-const server = await startPostgres()
-const folder = mkdtempSync(join(tmpdir(), 'filigree-sign-ins-'))
-afterAll(async () => {
-  await server.close()
-  rmSync(folder, { recursive: true, force: true })
-})
-const env = { APP_PRIVATE_KEY: makePair().privatePem }
-
-let apps: Application[]
 let app: Application
 let auth: Auth
-let files = 0
-beforeEach(() => {
-  apps = []
-  clock.by = 0
-})
-afterEach(() => Promise.all(apps.map((one) => one.close())))
+afterEach(() => processes.stop())
 
-const start = async (engine: string, processes = 1): Promise<void> => {
-  const common = { listen: false, logger: false, env, trustProxy: true } as const
-  const override = [[Clock, clock]] as const
-  if (engine === 'memory')
-    apps = [await bootstrap(MemoryModule, { ...common, override: [...override] })]
-  else {
-    const database =
-      engine === 'PostgreSQL'
-        ? await server.createDatabase()
-        : `sqlite:${join(folder, `${++files}.db`)}`
-    for (let index = 0; index < processes; index++)
-      apps.push(await bootstrap(SiteModule, { ...common, database, override: [...override] }))
-  }
-  app = apps[0] as Application
+const start = async (engine: 'memory' | (typeof engines)[number]): Promise<void> => {
+  await processes.start(engine, [Site], { trustProxy: true })
+  app = processes.first
   auth = app.get(Auth)
 }
 
@@ -101,7 +53,7 @@ const only = async (): Promise<SignInEntry> => {
   return all[0] as SignInEntry
 }
 
-describe.each(['memory', 'SQLite', 'PostgreSQL'])('sign-ins, kept in %s', (engine) => {
+describe.each(['memory', ...engines] as const)('sign-ins, kept in %s', (engine) => {
   beforeEach(() => start(engine))
 
   it('are there from getToken on, with the agent and address of their last use', async () => {
@@ -187,11 +139,11 @@ describe.each(['memory', 'SQLite', 'PostgreSQL'])('sign-ins, kept in %s', (engin
   })
 })
 
-describe.each(['SQLite', 'PostgreSQL'])('sign-ins of several processes, on %s', (engine) => {
-  beforeEach(() => start(engine, 2))
+describe.each(engines)('sign-ins of several processes, on %s', (engine) => {
+  beforeEach(() => start(engine))
 
   it('are those of all, and end in all within five seconds', async () => {
-    const other = apps[1] as Application
+    const other = processes.second
     const token = await auth.getToken({ sub: '7' })
     expect(await use(token, { 'user-agent': 'Phone' }, other)).toBe(200)
     const { id, agent } = await only()
