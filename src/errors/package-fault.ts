@@ -27,7 +27,7 @@ export function packageFault(missing: MissingPackage, cause: unknown): Declarati
 /** The names of other packages and files may stand behind its own, as what imports them. */
 function isMissing(name: string, cause: unknown): boolean {
   const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown }
-  if (code !== 'ERR_MODULE_NOT_FOUND' && code !== 'MODULE_NOT_FOUND') return false
+  if (!/^(?:ERR_)?MODULE_NOT_FOUND$/.test(String(code))) return false
   const [first] = /(['"])(.*?)\1/.exec(String(message))?.slice(2) ?? []
   return first === undefined || first === name || first.endsWith(`/${name}`)
 }
