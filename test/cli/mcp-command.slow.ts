@@ -1,0 +1,186 @@
+/**
+ * `filigree mcp` of the built package in a new project, by the protocol's own client over standard input: as the project's
+ * `.mcp.json` starts it, beside a `filigree dev`, and where the application prints, ends or throws while it is loaded.
+ */
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rm,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
+import { root } from '../openapi/command.js'
+
+const cli = join(root, 'dist/server/cli.js')
+let folder: string
+let project: string
+let client: Client
+
+beforeAll(async () => {
+  folder = await realpath(await mkdtemp(join(tmpdir(), 'filigree-mcp-')))
+  project = join(folder, 'desk')
+  await promisify(execFile)(process.execPath, [cli, 'new', 'desk', '--yes', '--no-install'], {
+    cwd: folder,
+  })
+  const modules = join(project, 'node_modules')
+  await mkdir(join(modules, '.bin'), { recursive: true })
+  for (const name of await readdir(join(root, 'node_modules')))
+    if (!name.startsWith('.')) await symlink(join(root, 'node_modules', name), join(modules, name))
+  await symlink(root, join(modules, 'filigree'))
+  await chmod(cli, 0o755)
+  await symlink(cli, join(modules, '.bin/filigree'))
+  client = await connect()
+})
+afterAll(async () => {
+  await client.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+/** As an editor does that has read the project's file. */
+async function connect(env: Readonly<Record<string, string>> = {}): Promise<Client> {
+  const { mcpServers } = JSON.parse(await readFile(join(project, '.mcp.json'), 'utf8'))
+  const { command, args } = mcpServers.filigree
+  const own = new Client({ name: 'editor', version: '1.0.0' })
+  await own.connect(new StdioClientTransport({ command, args, cwd: project, env }))
+  return own
+}
+
+async function call(name: string, given: Record<string, unknown> = {}, by = client) {
+  const result = await by.callTool({ name, arguments: given }, undefined, { timeout: 120_000 })
+  return JSON.parse(JSON.stringify(result))
+}
+
+const source = (): string => join(project, 'src/main.ts')
+let original: string
+
+/** The program with lines before all others. */
+async function withLines(lines: string, use: () => Promise<void>): Promise<void> {
+  original = await readFile(source(), 'utf8')
+  await writeFile(source(), `${lines}\n${original}`)
+  try {
+    await use()
+  } finally {
+    await writeFile(source(), original)
+  }
+}
+
+describe('filigree mcp', () => {
+  it('offers tools that only read', async () => {
+    expect(client.getServerVersion()).toMatchObject({ name: 'filigree' })
+    const { tools } = await client.listTools()
+    expect(tools.map(({ name }) => name)).toEqual([
+      ...['search_docs', 'read_doc', 'routes', 'records', 'explain_request', 'explain_graphql'],
+      ...['doctor', 'requests', 'request', 'faults', 'statements', 'log'],
+    ])
+    for (const { annotations } of tools) expect(annotations?.readOnlyHint).toBe(true)
+  })
+
+  it('answers from the documentation and from the sources as they are now', async () => {
+    const { content } = await call('read_doc', { page: 'testing' })
+    expect(content[0].text).toMatch(/^# /)
+    const routes = await call('routes', { contains: '/tickets' })
+    expect(routes.structuredContent.routes).toContainEqual(
+      expect.objectContaining({ method: 'GET', path: '/tickets/<id:int>', words: 'any token' }),
+    )
+    const change = "import { Controller as C, Get as G } from 'filigree'\n"
+    await withLines(`${change}export const added = [C, G]`, async () => {
+      const { structuredContent } = await call('doctor')
+      expect(structuredContent.findings).toContainEqual(
+        expect.objectContaining({ about: 'declarations', state: 'ok' }),
+      )
+    })
+    const { structuredContent } = await call('explain_graphql', { query: '{ tickets { id } }' })
+    expect(structuredContent.explained.statements[0].sql).toContain('from "ticket"')
+    expect(existsSync(join(project, 'data'))).toBe(false)
+  })
+
+  it('is not disturbed by what the application prints', async () => {
+    const lines = `console.log('{"jsonrpc":"2.0","id":1,"result":{}}'); console.error('loud'); process.stdout.write('x'.repeat(200000))`
+    await withLines(lines, async () => {
+      expect((await call('records')).structuredContent.records).toHaveLength(2)
+    })
+  })
+
+  it('tells why the application cannot be loaded, without its secrets', async () => {
+    const secretive = await connect({ API_TOKEN: 'a-token-of-the-desk' })
+    try {
+      const failing = async (lines: string): Promise<string> => {
+        const texts: string[] = []
+        await withLines(lines, async () => {
+          const { content, isError } = await call('routes', {}, secretive)
+          expect(isError).toBe(true)
+          texts.push(content[0].text)
+        })
+        return texts.join()
+      }
+      const thrown = await failing('throw new Error(`no till at ${process.env.API_TOKEN}`)')
+      expect(thrown).toContain('no till at (hidden)')
+      expect(thrown).toContain('src/main.ts')
+      expect(await failing('console.error(process.env.API_TOKEN); process.exit(3)')).toMatch(
+        /ended its process \(3\) while it was loaded. \(hidden\)$/,
+      )
+      expect(await failing('const = 1')).toContain('main.ts')
+      expect(
+        await failing('setTimeout(() => { throw new Error("late") }); await new Promise(() => {})'),
+      ).toContain('late')
+    } finally {
+      await secretive.close()
+    }
+  })
+
+  it('ends with its input', async () => {
+    const child = spawn(process.execPath, [cli, 'mcp'], { cwd: project, stdio: 'pipe' })
+    child.stdout.resume()
+    child.stdin.end('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"routes"}}')
+    expect(await once(child, 'exit')).toEqual([0, null])
+  })
+})
+
+describe('filigree mcp beside filigree dev', () => {
+  let dev: ChildProcess
+  afterEach(async () => {
+    dev.kill('SIGINT')
+    if (dev.exitCode === null && dev.signalCode === null) await once(dev, 'exit')
+  })
+
+  it('tells what it has seen, why it failed, and that it is gone', async () => {
+    const env = { ...process.env, PORT: '0', NODE_OPTIONS: '' }
+    dev = spawn(process.execPath, [cli, 'dev'], { cwd: project, env, stdio: 'ignore' })
+    const start = async (state: string): Promise<{ report: string; state: string }> => {
+      for (;;) {
+        const { structuredContent } = await call('faults')
+        if (structuredContent?.start.state === state) return structuredContent.start
+        await new Promise((resolve) => setTimeout(resolve, 100))
+      }
+    }
+    await start('ready')
+    const { url } = JSON.parse(await readFile(join(project, '.filigree/dev.json'), 'utf8'))
+    await fetch(`${url}/tickets?token=abcdefghijkl`)
+    const { structuredContent } = await call('requests')
+    expect(structuredContent.requests).toMatchObject([
+      { url: '/tickets?token=(hidden)', status: 401, statements: 0 },
+    ])
+    await withLines("throw new Error('not any more')", async () => {
+      expect((await start('failed')).report).toContain('not any more')
+      expect((await call('requests')).content[0].text).toContain('not any more')
+    })
+    await start('ready')
+    dev.kill('SIGINT')
+    await once(dev, 'exit')
+    expect(existsSync(join(project, '.filigree/dev.json'))).toBe(false)
+    expect(await call('log')).toMatchObject({ isError: true })
+  })
+})
