@@ -71,9 +71,9 @@ const listening = new WeakSet<Worker>()
 
 function fork(): Worker {
   const worker = cluster.fork()
-  worker.on('message', (message: Partial<Message>) => {
-    if (message.filigree === 'listening') listening.add(worker)
-    if (message.filigree === 'wrote') handOn(message as Message, worker)
+  worker.on('message', (message: Partial<Message> | null) => {
+    if (message?.filigree === 'listening') listening.add(worker)
+    if (message?.filigree === 'wrote') handOn(message as Message, worker)
   })
   return worker
 }
@@ -93,7 +93,10 @@ export function otherWorkers(): OtherProcesses | undefined {
     },
     onTold: (listener) => {
       const hear = (message: unknown): void => {
-        const { filigree, names } = message as { filigree?: unknown; names?: readonly string[] }
+        const { filigree, names } = (message ?? {}) as {
+          filigree?: unknown
+          names?: readonly string[]
+        }
         if (filigree === 'wrote' && names !== undefined) listener(names)
       }
       process.on('message', hear)
@@ -107,7 +110,7 @@ export function reportToPrimary(url: string, close: () => Promise<void>): void {
   if (!cluster.isWorker) return
   process.send?.({ filigree: 'listening', url } satisfies Message)
   process.on('message', (message) => {
-    if ((message as Partial<Message>).filigree !== 'close') return
+    if ((message as Partial<Message> | null)?.filigree !== 'close') return
     close().then(
       () => process.exit(0),
       () => process.exit(1),
@@ -117,8 +120,8 @@ export function reportToPrimary(url: string, close: () => Promise<void>): void {
 
 function whenListening(worker: Worker): Promise<string> {
   return new Promise((resolve, reject) => {
-    worker.on('message', (message: Partial<Message>) => {
-      if (message.filigree === 'listening') resolve((message as { url: string }).url)
+    worker.on('message', (message: Partial<Message> | null) => {
+      if (message?.filigree === 'listening') resolve((message as { url: string }).url)
     })
     worker.once('exit', (code) => {
       reject(

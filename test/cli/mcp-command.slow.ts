@@ -108,7 +108,7 @@ describe('filigree mcp', () => {
   })
 
   it('is not disturbed by what the application prints', async () => {
-    const lines = `console.log('{"jsonrpc":"2.0","id":1,"result":{}}'); console.error('loud'); process.stdout.write('x'.repeat(200000))`
+    const lines = `console.log('{"jsonrpc":"2.0","id":1,"result":{}}'); console.error('loud'); process.stdout.write('x'.repeat(200000)); process.send(null); process.send('ready')`
     await withLines(lines, async () => {
       expect((await call('records')).structuredContent.records).toHaveLength(2)
     })
@@ -173,7 +173,8 @@ describe('filigree mcp beside filigree dev', () => {
     expect(structuredContent.requests).toMatchObject([
       { url: '/tickets?token=(hidden)', status: 401, statements: 0 },
     ])
-    await withLines("throw new Error('not any more')", async () => {
+    const told = "process.send(null); process.send('ready')"
+    await withLines(`${told}; throw new Error('not any more')`, async () => {
       expect((await start('failed')).report).toContain('not any more')
       expect((await call('requests')).content[0].text).toContain('not any more')
     })

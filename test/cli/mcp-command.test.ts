@@ -5,7 +5,18 @@ import { join } from 'node:path'
 import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { bootstrap, Controller, Get, Module, NoAuth, Post, type Application } from 'filigree'
+import {
+  bootstrap,
+  Controller,
+  Database,
+  Field,
+  Get,
+  Module,
+  NoAuth,
+  Post,
+  Record,
+  type Application,
+} from 'filigree'
 import { invite } from '../../src/bootstrap/guest.js'
 import { DevelopmentGuest } from '../../src/cli/dev/guest.js'
 import { answerQuestion } from '../../src/cli/mcp/answer-question.js'
@@ -136,15 +147,19 @@ describe('the protocol over lines', () => {
 
   it('reads lines of many pieces, and keeps no endless one', async () => {
     const query = 'é'.repeat(200_000)
-    const [long, endless, last] = await send([
+    const deep = `${'['.repeat(400_000)}${']'.repeat(400_000)}`
+    const [long, endless, last, nested] = await send([
       message(1, 'tools/call', { name: 'search_docs', arguments: { query } }),
+      `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"explain_request","arguments":{"path":"/","as":{"a":${deep}}}}}`,
       'x'.repeat(3_000_000),
       message(2, 'ping'),
     ]).then((all) => [
       all.find(({ id }) => id === 1),
       all.find(({ id }) => id === undefined),
       all.find(({ id }) => id === 2),
+      all.find(({ id }) => id === 3),
     ])
+    expect(nested.result.isError).toBe(true)
     expect(long?.result.content[0].text).toMatch(/^query /)
     expect(endless?.error).toMatchObject({ code: -32600 })
     expect(last?.result).toEqual({})
@@ -241,8 +256,22 @@ describe('the project', () => {
   })
 })
 
+@Record
+class Tool {
+  @Field('id') id!: number
+  @Field('string') name!: string
+}
+
 @Controller('/work')
 class WorkController {
+  static inject = [Database]
+  constructor(private readonly database: Database) {}
+
+  @Get('/tools') @NoAuth async tools() {
+    const tools = this.database.records(Tool)
+    for (const name of ['saw', 'axe', 'file', 'rasp']) await tools.list({ where: { name } })
+    return []
+  }
   @Get('/done') @NoAuth done() {
     return { done: true }
   }
@@ -251,7 +280,7 @@ class WorkController {
   }
 }
 
-@Module({ controllers: [WorkController] })
+@Module({ controllers: [WorkController], records: [Tool] })
 class WorkModule {}
 
 describe('a running dev', () => {
@@ -270,6 +299,7 @@ describe('a running dev', () => {
       logger: false,
       env: { NODE_ENV: 'development' },
       auth: { keys: false },
+      database: 'sqlite::memory:',
     })
   })
   afterAll(async () => {
@@ -314,6 +344,15 @@ describe('a running dev', () => {
     expect(faults).toMatchObject([{ handler: 'WorkController.fail', fault: { name: 'Error' } }])
     const all = [requests, request, faults, await value('log'), await value('statements')]
     expect(JSON.stringify(all)).not.toMatch(/Grünkohl|abcdefgh/)
+    await fetch(`${app.url}/work/tools`)
+    const { statements, hints } = await value('statements', { suspicious: true })
+    const alike = { request: '3 GET /work/tools', times: 4, failed: false, scans: ['tool'] }
+    expect(statements).toMatchObject([{ ...alike, sql: expect.stringContaining('from "tool"') }])
+    expect(hints.join()).toContain('4 times the same statement')
+    expect((await value('request', { number: 3 })).request.steps).toMatchObject([
+      { kind: 'gate' },
+      { kind: 'handler', steps: [{ repeats: 4 }, { repeats: 4 }, { repeats: 4 }] },
+    ])
     expect(await refused('request', { number: 999 })).toContain('not kept any more')
   })
 })

@@ -63,3 +63,16 @@ export type ChildMessage =
   | { readonly is: 'failed'; readonly report: string; readonly port: number | undefined }
   | { readonly is: 'request'; readonly request: object }
   | { readonly is: 'job'; readonly job: object }
+
+/** @returns undefined for what the application has sent by itself, `process.send('ready')` for example */
+export function readChildMessage(given: unknown): ChildMessage | undefined {
+  const { is } = (given ?? {}) as { is?: unknown }
+  return typeof is === 'string' && kinds.has(is) ? (given as ChildMessage) : undefined
+}
+
+const kinds: ReadonlySet<string> = new Set<ChildMessage['is']>([
+  'started',
+  'failed',
+  'request',
+  'job',
+])

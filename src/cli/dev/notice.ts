@@ -56,10 +56,15 @@ export class NoticeBoard {
           report: `The program ended (${event.code ?? 'killed'}).`,
         }
       case 'types':
-        return { types: event.errors.slice(0, mostFaults) }
+        return { types: event.errors.slice(0, mostFaults).map((fault) => this.#shown(fault)) }
       default:
         return {}
     }
+  }
+
+  /** The compiler quotes values. */
+  #shown(fault: TypeFault): TypeFault {
+    return { ...fault, message: this.#redactor.text(fault.message) }
   }
 
   #write(): void {

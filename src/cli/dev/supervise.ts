@@ -11,7 +11,7 @@ import { parseEnv } from 'node:util'
 import { checkTypes, type TypeCheck } from './check-types.js'
 import { endGroup, readLines } from './child-process.js'
 import { leashCode } from './leash.js'
-import type { BeginMessage, ChildMessage, DevEvent, LogText } from './messages.js'
+import { readChildMessage, type BeginMessage, type DevEvent, type LogText } from './messages.js'
 import { findPortUser } from './port-user.js'
 import type { Redactor } from './redact.js'
 import { FileWatch } from './watch-files.js'
@@ -105,8 +105,8 @@ export class Supervisor {
     let hasFailed = false
     const isPast = (): boolean => own !== this.#start || this.#closed
     child.on('message', (given) => {
-      if (isPast()) return
-      const message = given as ChildMessage
+      const message = readChildMessage(given)
+      if (isPast() || message === undefined) return
       if (message.is === 'request') show({ event: 'request', request: message.request })
       else if (message.is === 'job') show({ event: 'job', job: message.job })
       else if (message.is === 'failed') {

@@ -67,10 +67,11 @@ function ask(
       'data',
       (data: Buffer) => (said = `${said}${data.toString()}`.slice(-limits.said)),
     )
-    child.on('message', (given) => {
-      const answer = given as AnswerMessage
-      if ('fault' in answer) end(answer.fault)
-      else {
+    child.on('message', (given: unknown) => {
+      // The application may send some of its own.
+      const answer = (given ?? {}) as Partial<AnswerMessage>
+      if (answer.is === 'fault') end(answer.text)
+      else if (answer.is === 'answer') {
         resolve(answer.value)
         end()
       }
@@ -84,7 +85,11 @@ function ask(
         `The application ended its process (${code ?? 'killed'}) while it was loaded. ${text}`.trim(),
       )
     })
-    child.send(message)
+    try {
+      child.send(message)
+    } catch {
+      end('The arguments are nested too deep.')
+    }
   })
 }
 

@@ -15,14 +15,16 @@ export interface QuestionMessage {
   readonly module: string | undefined
 }
 
-export type AnswerMessage = { readonly value: unknown } | { readonly fault: string }
+export type AnswerMessage =
+  | { readonly is: 'answer'; readonly value: unknown }
+  | { readonly is: 'fault'; readonly text: string }
 
 process.once('message', (message) => {
   const { question, module } = message as QuestionMessage
   const nothing = (): Promise<void> => Promise.resolve()
   const terminal = { out: nothing, err: nothing, cwd: process.cwd(), loadSources }
   void answerQuestion(question, module, terminal).then((value) => {
-    tell({ value })
+    tell({ is: 'answer', value })
   }, fail)
 })
 process.once('uncaughtException', fail)
@@ -30,7 +32,7 @@ process.once('uncaughtException', fail)
 function fail(error: unknown): void {
   const text =
     error instanceof UsageError ? error.message : describeFailure('The application', error)
-  tell({ fault: withoutPasswords(new Redactor(process.env).text(text)) })
+  tell({ is: 'fault', text: withoutPasswords(new Redactor(process.env).text(text)) })
 }
 
 function tell(message: AnswerMessage): void {

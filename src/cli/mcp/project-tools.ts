@@ -10,6 +10,7 @@ class RoutesInput {
     description: 'Only those whose method, path or handler contains this.',
   })
   contains?: string
+  @Field('integer', { min: 1, max: 1000, default: 200 }) limit!: number
 }
 
 class RecordsInput {
@@ -54,13 +55,13 @@ export const projectTools: readonly Tool[] = [
     description:
       'What the application answers: method, path, handler and who may call it, its own routes first.',
     input: RoutesInput,
-    run: async ({ contains }, { ask }, signal) => {
+    run: async ({ contains, limit }, { ask }, signal) => {
       const all = (await ask({ about: 'routes' }, signal)) as readonly ListedRoute[]
-      const routes = all.filter(
+      const found = all.filter(
         ({ method, path, name }) =>
           contains === undefined || `${method} ${path} ${name}`.includes(contains),
       )
-      return { value: { routes } }
+      return { value: { routes: found.slice(0, limit), total: found.length } }
     },
   }),
   tool({

@@ -84,7 +84,8 @@ export const runningTools: readonly Tool[] = [
     input: RequestInput,
     run: async ({ number }, { cwd }, signal) => {
       const asked = number ?? (await lastOf(cwd, signal))
-      return { value: { request: await readRequest(cwd, asked, signal) }, recorded: true }
+      const { steps, ...rest } = await readRequest(cwd, asked, signal)
+      return { value: { request: { ...rest, steps: shorten(steps) } }, recorded: true }
     },
   }),
   tool({
@@ -111,7 +112,7 @@ export const runningTools: readonly Tool[] = [
     name: 'statements',
     title: 'The last SQL statements',
     description:
-      'The statements of the last requests to the running `filigree dev`, each with its request, time, how often the request sent it, and the tables that it reads as a whole.',
+      'The statements of the last requests to the running `filigree dev`, each with its request, how often that sent it, the time of all of them, and the tables that it reads as a whole.',
     input: StatementsInput,
     run: async ({ requests: count, suspicious }, { cwd }, signal) => {
       const all = await readPage<readonly Summary[]>(cwd, '/requests', signal)
@@ -120,17 +121,10 @@ export const runningTools: readonly Tool[] = [
       for (const { number, method, url } of all.slice(-count).reverse()) {
         const found = await readRequest(cwd, number, signal)
         for (const hint of found.hints) hints.add(hint)
-        for (const { name, ms, failed, repeats, scans } of statementsOf(found.steps)) {
-          if (suspicious && repeats < 3 && scans.length === 0 && !failed) continue
+        for (const one of together(found.steps)) {
+          if (suspicious && one.times < 3 && one.scans.length === 0 && !one.failed) continue
           if (statements.length === mostStatements) break
-          statements.push({
-            request: `${number} ${method} ${url}`,
-            sql: name,
-            ms,
-            failed,
-            repeats,
-            scans,
-          })
+          statements.push({ request: `${number} ${method} ${url}`, ...one })
         }
       }
       return { value: { statements, hints: [...hints] }, recorded: true }
@@ -156,7 +150,11 @@ function toFault({ number, time, method, url, handler, status, caller, body, fau
 }
 
 const levels: readonly string[] = ['debug', 'info', 'warn', 'error']
-const mostStatements = 300
+const mostStatements = 100
+/** Characters of a statement, steps that are alike, and steps that are not. */
+const mostSql = 2000
+const mostAlike = 3
+const mostSteps = 100
 
 async function lastOf(cwd: string, signal: AbortSignal | undefined): Promise<number> {
   const last = (await readPage<readonly Summary[]>(cwd, '/requests', signal)).at(-1)
@@ -172,11 +170,47 @@ function readRequest(
   return readPage<Examined>(cwd, `/request?number=${number}`, signal)
 }
 
-function statementsOf(steps: readonly ExaminedStep[]): ExaminedStep[] {
-  return steps.flatMap((step) => [
-    ...(step.kind === 'statement' ? [step] : []),
-    ...statementsOf(step.steps),
-  ])
+interface Statement {
+  readonly sql: string
+  /** How often the request sent it, and milliseconds of all of them. */
+  times: number
+  ms: number
+  failed: boolean
+  readonly scans: readonly string[]
+}
+
+/** The statements of a request, those that are alike together. */
+function together(steps: readonly ExaminedStep[]): Statement[] {
+  const all = new Map<string, Statement>()
+  const add = (step: ExaminedStep): void => {
+    const { kind, name, ms, failed, scans } = step
+    if (kind === 'statement') {
+      const sql = name.slice(0, mostSql)
+      const before = all.get(sql) ?? { sql, times: 0, ms: 0, failed: false, scans }
+      all.set(sql, before)
+      before.times += 1
+      before.ms = Math.round((before.ms + (ms ?? 0)) * 100) / 100
+      before.failed ||= failed
+    }
+    step.steps.forEach(add)
+  }
+  steps.forEach(add)
+  return [...all.values()]
+}
+
+/** Of steps that repeat the first ones; how often each was sent stands in it. */
+function shorten(
+  steps: readonly ExaminedStep[],
+  counts: Map<string, number> = new Map(),
+): ExaminedStep[] {
+  return steps.flatMap((step) => {
+    const name = step.name.slice(0, mostSql)
+    const key = `${step.kind} ${name}`
+    const count = (counts.get(key) ?? 0) + 1
+    counts.set(key, count)
+    if (count > mostAlike || counts.size > mostSteps) return []
+    return [{ ...step, name, steps: shorten(step.steps, counts) }]
+  })
 }
 
 /** @throws {ToolFault} none runs */
@@ -200,9 +234,19 @@ async function readPage<T>(cwd: string, path: string, signal: AbortSignal | unde
   if (!/^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(hostname))
     throw new ToolFault(`${origin} is not this machine.`)
   const { status, text } = await get(`${origin}/__filigree${path}`, signal)
-  if (status === 200) return JSON.parse(text) as T
-  const { error } = JSON.parse(text) as { error?: string }
-  throw new ToolFault(`The development page answers ${status}: ${error ?? ''}`)
+  const value = parsed(text)
+  if (status === 200 && typeof value === 'object' && value !== null) return value as T
+  const { error = 'no JSON' } = (value ?? {}) as { error?: string }
+  throw new ToolFault(`The development page answers ${status}: ${error}`)
+}
+
+/** Another program may have taken the port. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 function get(

@@ -40,11 +40,25 @@ export async function serveLines(
     server.leave()
   })
   try {
-    for await (const line of readLines(input)) server.take(line)
+    for await (const line of readLines(input)) {
+      server.take(line)
+      // Who does not read is not heard either.
+      if (output.writableNeedDrain) await drained(output)
+    }
   } catch {
     // The input broke: what was asked is answered where somebody still reads.
   }
   await server.settle()
+}
+
+function drained(output: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    const go = (): void => {
+      for (const name of ['drain', 'close', 'error']) output.off(name, go)
+      resolve()
+    }
+    for (const name of ['drain', 'close', 'error']) output.on(name, go)
+  })
 }
 
 class LineServer {
