@@ -11,8 +11,6 @@ const longest = [
   'graphql/records/subscriptions.test.ts',
   'records/pglite.test.ts',
   'records/joined-reads.test.ts',
-  'samples/atlas-page.test.ts',
-  'samples/atlas-page-users.test.ts',
   'behaviour/stand-in-streams.test.ts',
   'records/postgres.test.ts',
   'records/replica-alone.test.ts',

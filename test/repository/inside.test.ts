@@ -130,7 +130,7 @@ const inside: Readonly<Record<string, readonly string[]>> = {
       'test/records/uuid-columns.test.ts',
     ],
   'what the command and the development page make, without a process': [
-    'test/cli/development-page.test.ts',
+    'test/cli/development-page.slow.ts',
     'test/cli/development-secrets.test.ts',
     'test/cli/mcp-command.test.ts',
     'test/cli/new-command.test.ts',

@@ -301,7 +301,7 @@ describe('what is recorded', () => {
   it('shows a fault with its source', async () => {
     const { fault } = await examined('/api/shelves/broken')
     expect(fault).toMatchObject({ name: 'Error', message: 'The lamp is broken, token: "(hidden)"' })
-    expect(fault.file).toContain('development-page.test.ts')
+    expect(fault.file).toContain('development-page.slow.ts')
     expect(fault.source.length).toBeGreaterThan(3)
   })
 
