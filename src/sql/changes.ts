@@ -10,6 +10,8 @@ import { living, ref, type Writing } from './writing.js'
 
 /** The name for the lists of values; no table has it. */
 const rowsName = 'filigree_rows'
+/** The same for rows that are held while they change. */
+const heldName = 'filigree_held'
 
 type Update = Extract<Change, { change: 'update' }>
 type UpdateEach = Extract<Change, { change: 'updateEach' }>
@@ -43,10 +45,20 @@ export function updateHead({ table, columns, first }: Update, { writing }: RowsW
   return sql`update ${writing.named(table.name)} set ${join([...sets, ...counted(table)])}`
 }
 
-function updateRest({ table, where, answers }: Update, writer: RowsWriter): Sql {
+function updateRest({ table, where, answers, before = [] }: Update, writer: RowsWriter): Sql {
+  const { writing } = writer
   const returned =
-    answers === 'row' ? sql` returning ${answeredOf(table, table.name, writer.writing)}` : undefined
-  return sql`${writer.where({ table, where }, table.name)}${returned}`
+    answers === 'row' ? sql` returning ${answeredOf(table, table.name, writing)}` : undefined
+  const meant = writer.where({ table, where }, table.name)
+  if (before.length === 0) return sql`${meant}${returned}`
+  // Held first, so that nobody changes it between what it was and what it becomes.
+  const { key } = table
+  const past = before.map((column, place) => [column, `filigree_p${place}`] as const)
+  const read = past.map(([column, as]) => sql`, ${ref(table.name, column)} as ${name(as)}`)
+  const held = sql`select ${ref(table.name, key)} as filigree_key${join(read, '')} from ${writing.named(table.name)}${meant} ${raw(writing.dialect.lists?.held ?? '')}`
+  const isHeld = sql`${ref(table.name, key)} = ${name(heldName, 'filigree_key')}`
+  const told = past.map(([, as]) => sql`, ${name(heldName, as)}`)
+  return sql` from (${held}) as ${name(heldName)} where ${isHeld}${returned}${join(told, '')}`
 }
 
 function set({ name: column }: Column, value: Sql): Sql {

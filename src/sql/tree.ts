@@ -198,6 +198,8 @@ export type Change =
       readonly columns: readonly Column[]
       readonly first: number
       readonly answers: 'nothing' | 'row'
+      /** Columns that it answers behind the row, as they were before; not of databases that are local. */
+      readonly before?: readonly Column[]
     }
   /**
    * Changes all of several rows or, where one is not there, none. Values: a list of keys, then one for each of `columns`,

@@ -100,9 +100,15 @@ function oneRowOf(
   order: readonly number[],
 ): OneRowChange | undefined {
   if (change.change !== 'update' || change.answers !== 'row' || dialect.isLocal) return undefined
-  const { table, columns } = change
+  const { table, columns, before = [] } = change
   const key = keyPlaceOf(change)
-  if (key === undefined || table.shard !== undefined || !areOwn(table, columns)) return undefined
+  if (
+    before.length > 0 ||
+    key === undefined ||
+    table.shard !== undefined ||
+    !areOwn(table, columns)
+  )
+    return undefined
   const head = toText(updateHead(change, new RowsWriter(new Writing(dialect))), dialect.placeholder)
   return {
     table: quote(table.name),

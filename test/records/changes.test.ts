@@ -60,6 +60,7 @@ describe('changes between processes on PostgreSQL', () => {
     const own = await follow(here)
     const other = await follow(there)
     const a = await here.records(Category).create({ name: 'a' })
+    await other.until(1)
     const b = await there.records(Category).create({ name: 'b' })
     await Promise.all([own.until(2), other.until(2)])
     const c = await there.records(Category).create({ name: 'c' })
@@ -156,6 +157,28 @@ describe('changes between processes on PostgreSQL', () => {
     await other.until(2)
     expect(other.seen[1]).toStrictEqual(['deleted', id, [{ owner: 'ann' }]])
     expect(JSON.stringify(sent)).not.toContain('secret')
+  })
+
+  it('tell what an updated row was and is, in one statement, whoever writes it at the same time', async () => {
+    const name = there.table(Category).byProperty.get('name') as Column
+    const told: [past: unknown, now: unknown][] = []
+    await there.watch(Category, {
+      columns: [name],
+      goesByRows: true,
+      tell: ({ event, past, now }) => {
+        if (event === 'updated') told.push([past?.[0]?.name, now?.[0]?.name])
+      },
+      end: () => undefined,
+    })
+    const { id } = await here.records(Category).create({ name: 'first' })
+    const names = Array.from({ length: 12 }, (_, place) => `n${place}`)
+    await Promise.all(names.map((one) => here.records(Category).update(id, { name: one })))
+    while (told.length < names.length) await new Promise((resolve) => setTimeout(resolve, 5))
+    const next = new Map(told as [string, string][])
+    const chain: string[] = []
+    for (let at = next.get('first'); at !== undefined; at = next.get(at)) chain.push(at)
+    expect([...chain].sort()).toEqual([...names].sort())
+    expect((await here.records(Category).find(id))?.name).toBe(chain.at(-1))
   })
 
   it('come from another process: every row that it has stored until it was killed', async () => {

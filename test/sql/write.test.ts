@@ -114,6 +114,14 @@ describe('a tree', () => {
     ).toBe('delete from "category" where "category"."id" = ?')
   })
 
+  it('holds a row first where it answers what it was', () => {
+    const columns = [column(product, 'name')]
+    const change = { change: 'update', table: category, columns, first: 0, answers: 'row' } as const
+    expect(textOf({ ...change, where: keyIs(category, 1), before: columns }, postgres)).toBe(
+      `update "category" set "name" = $1 from (select "category"."id" as filigree_key, "category"."name" as "filigree_p0" from "category" where "category"."id" = $2 for no key update) as "filigree_held" where "category"."id" = "filigree_held"."filigree_key" returning "category"."id", "category"."name", "filigree_held"."filigree_p0"`,
+    )
+  })
+
   it('puts values where its slots stand', () => {
     const where = equals(column(product, 'name'), 1)
     const plan = write({ ask: 'rows', rows: { table: product, where, limit: 0 } }, postgres)

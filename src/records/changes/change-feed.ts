@@ -47,6 +47,8 @@ export class ChangeFeed {
   readonly #origin = randomUUID()
   readonly #listeners = new Set<(change: Change) => void>()
   readonly #watchers = new Map<Table, Set<Watcher>>()
+  /** What `pastColumns` has found, until watchers or topics change. */
+  readonly #past = new Map<Table, readonly Column[]>()
   readonly #writtenBy = new Set<(table: string) => void>()
   readonly #signals = new Set<{ readonly name: string; readonly listener: () => void }>()
   /** The topics that this process listens to, each with its number of watchers. */
@@ -83,11 +85,13 @@ export class ChangeFeed {
   async watch(table: Table, watcher: Watcher): Promise<() => void> {
     const watchers = this.#watchers.get(table) ?? new Set()
     this.#watchers.set(table, watchers.add(watcher))
+    this.#past.delete(table)
     const topics = [undefined, ...watcher.columns].map((column) => topicOf(table, column))
     if (watcher.goesByRows === true) topics.push(topicOfRows(table))
     this.#want(topics, 1)
     const stop = (): void => {
       if (!watchers.delete(watcher)) return
+      this.#past.delete(table)
       if (watchers.size === 0 && this.#watchers.get(table) === watchers)
         this.#watchers.delete(table)
       this.#want(topics, -1)
@@ -212,10 +216,15 @@ export class ChangeFeed {
   /** The columns that watchers need of a deleted row of this table. Call it after `follows`. */
   pastColumns(table: Table): readonly Column[] {
     if (!policyOf(table).hasRows && !this.goesByRows(table)) return []
-    const own = new Set([...(this.#watchers.get(table) ?? [])].flatMap(({ columns }) => columns))
-    return table.columns.filter(
-      (column) => own.has(column) || this.#topics.has(topicOf(table, column)),
-    )
+    let columns = this.#past.get(table)
+    if (columns === undefined) {
+      const own = new Set([...(this.#watchers.get(table) ?? [])].flatMap((one) => one.columns))
+      columns = table.columns.filter(
+        (column) => own.has(column) || this.#topics.has(topicOf(table, column)),
+      )
+      this.#past.set(table, columns)
+    }
+    return columns
   }
 
   /** Sends the changes that other processes listen to, as part of the transaction that writes them. */
@@ -303,6 +312,7 @@ export class ChangeFeed {
   async #lookNow(channel: EngineChannel, runner: Runner): Promise<void> {
     const began = performance.now()
     this.#topics = await channel.topics(runner, this.#listener?.processId)
+    this.#past.clear()
     this.#knownUntil = began + lookupsLast
   }
 }

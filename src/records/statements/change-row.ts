@@ -19,7 +19,7 @@ import { copyOf, isSameValue } from './row-copies.js'
 import { runAfterCommit, runBefore, type HookedRow, type Writer } from './run-hooks.js'
 import { keyValues, noShard, shardCondition } from './shard.js'
 import type { Source } from './source.js'
-import { announced, runRows, updateRow, type Instance } from './write-row.js'
+import { announced, runRows, tellsPast, updateRow, type Instance } from './write-row.js'
 import { valuesToUpdate } from './write-values.js'
 
 export interface RowChange {
@@ -42,7 +42,8 @@ export function isPlainChange(table: Table, source: Source, change: RowChange): 
     (expected === undefined || expected.length === 1) &&
     !hasWriteHooks(table) &&
     // Whoever goes by what rows held needs this one as it was, where that is written.
-    !source.feed.goesBy(table, ({ property }) => property in values) &&
+    (tellsPast(table, source) ||
+      !source.feed.goesBy(table, ({ property }) => property in values)) &&
     source.context.checksOf(table).row === undefined &&
     !hasAddition(table, values)
   )

@@ -134,13 +134,18 @@ export class TablePlans {
     return this.get(key, () => ({ change: 'insert', table, columns, of, answers }))
   }
 
-  /** Values: those of `within`, those of `columns`, then the key. */
-  update(columns: readonly Column[], within?: RowsWithin): Plan {
+  /**
+   * Values: those of `within`, those of `columns`, then the key.
+   *
+   * @param before columns that it answers behind the row, as they were
+   */
+  update(columns: readonly Column[], within?: RowsWithin, before: readonly Column[] = []): Plan {
     const { table } = this
     const first = within?.values.length ?? 0
-    return this.get(`u${within?.key ?? ''}|${namesOf(columns)}`, () => {
+    const past = before.length === 0 ? '' : `b${namesOf(before)}|`
+    return this.get(`u${past}${within?.key ?? ''}|${namesOf(columns)}`, () => {
       const where = both(keyIs(table, first + columns.length), within?.condition)
-      return { change: 'update', table, where, columns, first, answers: 'row' }
+      return { change: 'update', table, where, columns, first, answers: 'row', before }
     })
   }
 

@@ -53,12 +53,29 @@ export function updateRow(
   source: Source,
   { columns, values, key, within, record, before }: RowUpdate,
 ): Later<Instance | null> {
-  const plan = source.context.plansOf(table).update(columns, within)
+  const past = before === undefined ? pastToRead(table, source, columns) : []
+  const plan = source.context.plansOf(table).update(columns, within, past)
   const all = [...(within?.values ?? []), ...values, ...keyValues(table, source.context, key)]
   return after(runRows(table, source, { plan, values: all, doing: 'write', record }), ([row]) =>
-    row === undefined ? null : stored(table, source, 'updated', row, { before, columns }),
+    row === undefined ? null : stored(table, source, 'updated', row, { before, columns, past }),
   )
 }
+
+/** True where the statement that changes a row can tell what it was. */
+export function tellsPast({ shard }: Table, { context }: Source): boolean {
+  return !context.dialect.isLocal && shard === undefined
+}
+
+/** Of the columns that are written those by which somebody goes. */
+function pastToRead(table: Table, source: Source, written: readonly Column[]): readonly Column[] {
+  const { feed } = source
+  if (!feed.goesByRows(table) || !tellsPast(table, source)) return []
+  return feed
+    .pastColumns(table)
+    .filter((column) => column === table.version || written.includes(column))
+}
+
+type Update = Pick<RowUpdate, 'before' | 'columns'> & { readonly past: readonly Column[] }
 
 interface Run {
   readonly plan: Plan
@@ -98,15 +115,22 @@ function stored(
   source: Source,
   event: 'created' | 'updated',
   row: Row,
-  update?: Pick<RowUpdate, 'before' | 'columns'>,
+  update?: Update,
 ): Instance {
-  const record = source.context.codecOf(table).readRow(row) as Instance
+  const { readRow } = source.context.codecOf(table)
+  const record = readRow(row) as Instance
   const ids = [record[table.key.property] as Id]
   if (!source.feed.goesByRows(table)) source.changed({ event, table, ids })
   else {
     const columns = source.feed.pastColumns(table)
     const now = valuesOf(record, columns)
-    const past = update && pastOf(table, update, columns, now)
+    const past =
+      update &&
+      pastOf(table, update, columns, (held) =>
+        held.length === 0
+          ? now
+          : valuesOf(readRow(rowBefore(table, row, held)) as Instance, columns),
+      )
     source.changed({ event, table, ids, ...(past !== undefined && { past: [past] }), now: [now] })
   }
   return record
@@ -115,13 +139,23 @@ function stored(
 /** What the row held, as far as it is known: what was not written is what it was. */
 function pastOf(
   { version }: Table,
-  { before, columns: written }: Pick<RowUpdate, 'before' | 'columns'>,
+  { before, columns: written, past }: Update,
   columns: readonly Column[],
-  now: PastRow,
+  read: (past: readonly Column[]) => PastRow,
 ): PastRow | undefined {
   if (before !== undefined) return valuesOf(before, columns)
-  const isSame = columns.every((column) => column !== version && !written.includes(column))
-  return isSame ? now : undefined
+  const isKnown = columns.every(
+    (column) => past.includes(column) || (column !== version && !written.includes(column)),
+  )
+  return isKnown ? read(past) : undefined
+}
+
+/** @param past the columns that it answers behind the row, as they were */
+function rowBefore({ columns }: Table, row: Row, past: readonly Column[]): Row {
+  const before = row.slice(0, columns.length)
+  for (const [place, column] of past.entries())
+    before[columns.indexOf(column)] = row[columns.length + place]
+  return before
 }
 
 /** By the names of columns. */
