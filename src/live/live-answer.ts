@@ -12,8 +12,8 @@ import type { LiveListener, LiveMessage } from './live-listener.js'
 const serverLife = randomBytes(6).toString('base64url')
 let answersMade = 0
 
-/** Listeners that are told in one turn of the event loop. */
-const slice = 200
+/** Listeners that are told in one turn of the event loop: each is a write to a socket, and others wait for the turn. */
+const slice = 10
 /** Milliseconds after which a run is given up, and until a failed one is tried again, at first and at most. */
 const [longestRun, firstRetry, lastRetry] = [30_000, 1000, 30_000]
 

@@ -1,4 +1,4 @@
-/** The server of `storm.ts`: rooms of messages, and what it costs. `storm-server.ts <database> <port>` */
+/** The server of `storm.ts` and `hot.ts`: rooms of messages, and what it costs. `storm-server.ts <database> <port>` */
 import {
   ApplicationState,
   bootstrap,
@@ -21,6 +21,16 @@ class Message {
 @Controller('/messages', { crud: () => Message })
 class MessageController {}
 
+/** Nobody listens to these. */
+@Table()
+class Note {
+  @Field('id') id!: number
+  @Field('text') text!: string
+}
+
+@Controller('/notes', { crud: () => Note })
+class NoteController {}
+
 @Controller('/usage')
 class UsageController {
   static inject = [ApplicationState]
@@ -33,7 +43,10 @@ class UsageController {
   }
 }
 
-@Module({ records: [Message], controllers: [MessageController, UsageController] })
+@Module({
+  records: [Message, Note],
+  controllers: [MessageController, NoteController, UsageController],
+})
 class StormModule {}
 
 const [database = '', port = '0'] = process.argv.slice(2)

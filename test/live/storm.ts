@@ -4,143 +4,17 @@
  *
  * `npm run live-storm [-- <listeners> <answers> <seconds>]` prints a table; needs as many open files as listeners.
  */
-import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { connect as connectTcp, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { Listener, percentile, StormServer, until } from './storm-client.js'
 
 const [listeners = 10_000, answers = 500, seconds = 10] = process.argv.slice(2).map(Number)
 const writesASecond = 100
-const key = 'k'.repeat(32)
 const lines: [what: string, found: string][] = []
 
-interface Usage {
-  readonly rss: number
-  readonly cpu: number
-  readonly runs: number
-  readonly messages: number
-  readonly listeners: number
-}
-
-class Server {
-  readonly #database: string
-  #child: ChildProcess | undefined
-  url = ''
-  port = 0
-
-  constructor(database: string) {
-    this.#database = database
-  }
-
-  async start(): Promise<void> {
-    const args = ['--import', 'tsx', join(import.meta.dirname, 'storm-server.ts')]
-    const env = { ...process.env, TSX_TSCONFIG_PATH: join(import.meta.dirname, '../tsconfig.json') }
-    const child = spawn(process.execPath, [...args, this.#database, String(this.port)], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-      env,
-    })
-    this.#child = child
-    this.url = await new Promise((resolve) =>
-      child.stdout.setEncoding('utf8').once('data', (text: string) => {
-        resolve(text.trim())
-      }),
-    )
-    this.port = Number(new URL(this.url).port)
-  }
-
-  async usage(): Promise<Usage> {
-    return (await (await fetch(`${this.url}/usage`)).json()) as Usage
-  }
-
-  async write(room: number, text: string): Promise<void> {
-    const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json' }
-    const body = JSON.stringify({ room, text, at: Date.now() })
-    const response = await fetch(`${this.url}/messages`, { method: 'POST', headers, body })
-    await response.arrayBuffer()
-    if (response.status !== 201) throw new Error(`A write was answered ${response.status}.`)
-  }
-
-  async kill(): Promise<void> {
-    const child = this.#child
-    if (child === undefined) return
-    const gone = new Promise((resolve) => child.once('close', resolve))
-    child.kill('SIGKILL')
-    await gone
-  }
-}
-
-/** Follows one list; as little of a client as will do. */
-class Listener {
-  hasFirst = false
-  readonly #server: Server
-  readonly #room: number
-  readonly #told: (delay: number) => void
-  #socket: Socket | undefined
-  #isLeaving = false
-  #attempt = 0
-
-  constructor(server: Server, room: number, told: (delay: number) => void) {
-    this.#server = server
-    this.#room = room
-    this.#told = told
-  }
-
-  open(): void {
-    const socket = connectTcp(this.#server.port, '127.0.0.1')
-    this.#socket = socket
-    socket.on('error', () => undefined)
-    socket.on('close', () => {
-      this.hasFirst = false
-      // Backoff with jitter, as the client's.
-      if (!this.#isLeaving)
-        setTimeout(
-          () => {
-            this.open()
-          },
-          Math.random() * Math.min(5000, 500 * 2 ** this.#attempt++),
-        )
-    })
-    socket.write(
-      `GET /messages?room=${this.#room}&orderBy=-id&limit=20 HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n`,
-    )
-    socket.setEncoding('utf8').on('data', (text: string) => {
-      if (text.includes('"data":[')) {
-        this.hasFirst = true
-        this.#attempt = 0
-      }
-      if (!text.includes('"set":[')) return
-      const now = Date.now()
-      for (const [, at] of text.matchAll(/"at":(\d+)/g)) this.#told(now - Number(at))
-    })
-  }
-
-  pause(): void {
-    this.#socket?.pause()
-  }
-
-  leave(): void {
-    this.#isLeaving = true
-    this.#socket?.destroy()
-  }
-}
-
-async function until(isSo: () => boolean, patience: number): Promise<number> {
-  const began = performance.now()
-  while (!isSo()) {
-    if (performance.now() - began > patience) throw new Error('It took too long.')
-    await wait(50)
-  }
-  return performance.now() - began
-}
-
-function percentile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((one, other) => one - other)
-  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
-}
-
-async function writeFor(server: Server, milliseconds: number): Promise<number> {
+async function writeFor(server: StormServer, milliseconds: number): Promise<number> {
   const end = performance.now() + milliseconds
   const pending: Promise<void>[] = []
   let count = 0
@@ -153,7 +27,7 @@ async function writeFor(server: Server, milliseconds: number): Promise<number> {
 }
 
 const folder = await mkdtemp(join(tmpdir(), 'live-storm-'))
-const server = new Server(`sqlite:${join(folder, 'storm.db')}`)
+const server = new StormServer(`sqlite:${join(folder, 'storm.db')}`)
 await server.start()
 try {
   const delays: number[] = []
