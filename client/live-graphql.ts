@@ -2,6 +2,7 @@
  * GraphQL's live queries for clients that keep whole results: the server sends what differs, and these put it together.
  * Links for Apollo Client and urql; `wholeResults` for others. Source: docs/client.md, "Live queries".
  */
+import { applied, type RowChanges } from './row-changes.js'
 
 /** A result of `query @live`: the whole one, or what has changed in its root fields since. */
 export interface LiveResult {
@@ -11,16 +12,6 @@ export interface LiveResult {
   errors?: any
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   extensions?: any
-}
-
-interface Row {
-  id: unknown
-}
-
-interface Changes {
-  set: Row[]
-  gone: unknown[]
-  order?: unknown[]
 }
 
 /** A source of results, as Apollo's links and urql's `forwardSubscription` give it. */
@@ -38,25 +29,19 @@ export interface Sink<T> {
 export const wholeResults = (): (<T extends LiveResult>(result: T) => T) => {
   let data: Record<string, unknown> | undefined
   return (result) => {
-    const live = (result.extensions as { live?: { changes?: Record<string, Changes> } } | undefined)
-      ?.live
+    const live = (
+      result.extensions as { live?: { changes?: Record<string, RowChanges> } } | undefined
+    )?.live
     if (!live?.changes) {
       if (live) data = result.data as typeof data
       return result
     }
     data = { ...data }
     for (const [field, changes] of Object.entries(live.changes)) {
-      data[field] = applied(data[field] as Row[], changes)
+      data[field] = applied(data[field] as Parameters<typeof applied>[0], changes)
     }
     return { ...result, data }
   }
-}
-
-const applied = (before: readonly Row[], { set, gone, order }: Changes): unknown[] => {
-  const rows = new Map(before.map((row) => [row.id, row]))
-  for (const key of gone) rows.delete(key)
-  for (const row of set) rows.set(row.id, row)
-  return order ? order.map((key) => rows.get(key)) : [...rows.values()]
 }
 
 /** True for documents with a live query: they go over the link that streams, as subscriptions do. */

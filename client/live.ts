@@ -8,6 +8,7 @@
 import { api, createClient } from './index.js'
 import type { ApiError } from './options.js'
 import type { ClientBase } from './routes.js'
+import { applied, type RowChanges } from './row-changes.js'
 import { accessToken } from './token.js'
 
 /** What a call of `draw` is about. */
@@ -54,13 +55,15 @@ interface Listener {
   closed: LiveOptions['onClosed']
 }
 
-/** A row as far as it is known here. */
-interface Row {
-  id: unknown
+/** What fails is tried again later. */
+interface Tried {
+  tries: number
+  /** Not before this moment. */
+  due: number
 }
 
 /** One path that is asked for, below `baseUrl`. */
-interface Ask {
+interface Ask extends Tried {
   listeners: Set<Listener>
   answer?: unknown
   /** `server-life:version` of the answer; empty where the whole is needed. */
@@ -70,11 +73,8 @@ interface Ask {
 }
 
 /** What the server says of an answer: the whole, what has changed, or why there is none. */
-interface Said {
+interface Said extends RowChanges {
   data?: unknown
-  set?: Row[]
-  gone?: unknown[]
-  order?: unknown[]
   lost?: boolean
   status?: number
   retryAfter?: number
@@ -116,11 +116,9 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
   let leave: (() => void) | undefined
   let isLeader = false
   let running: AbortController | undefined
-  /** The paths that the server was asked for. */
-  let asked = ''
-  let tries = 0
-  /** Not before this moment is the server asked again. */
-  let due = 0
+  /** The paths that the server was asked for, and has not ended. */
+  let asked: string[] = []
+  const outage: Tried = { tries: 0, due: 0 }
   let ticking: ReturnType<typeof setInterval> | undefined
 
   const token = () => {
@@ -129,16 +127,14 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
   }
 
   const askFor = (path: string): Ask => {
-    const ask = asks.get(path) ?? { listeners: new Set() }
+    const ask = asks.get(path) ?? { listeners: new Set(), tries: 0, due: 0 }
     asks.set(path, ask)
     return ask
   }
 
-  /** After an outage longer each time, up to half a minute, and not all at once. */
-  const again = (seconds?: number) => {
-    asked = ''
-    due =
-      Date.now() + (seconds || Math.min(30, 2 ** tries++ / 2) * (0.5 + Math.random())) * everySecond
+  /** It is to be asked for again. */
+  const drop = (path: string) => {
+    asked = asked.filter((one) => one != path)
   }
 
   const tell = ({ id, answer }: Ask, listeners: Iterable<Listener>, change: object = {}) => {
@@ -155,7 +151,7 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
   const take = ({ event, path, id, data = {} }: Note) => {
     const ask = asks.get(path)
     if (!ask) return
-    const { status = 500, retryAfter, set = [], gone = [], order, lost = false } = data
+    const { status = 500, retryAfter, set, gone = [], lost = false } = data
     if (event == 'live') {
       const [life, version] = versionOf(id)
       const [knownLife, known] = versionOf(ask.id)
@@ -165,17 +161,21 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
         if (id == ask.id || ahead < 0) return
         ask.answer = data.data
       } else if (ahead == 1) {
-        const rows = new Map((ask.answer as Row[]).map((row) => [row.id, row]))
-        for (const key of gone) rows.delete(key)
-        for (const row of set) rows.set(row.id, row)
-        ask.answer = order ? order.map((key) => rows.get(key)) : [...rows.values()]
+        ask.answer = applied(ask.answer as never, data)
       } else {
-        if (ahead > 1 || life != knownLife) asked = ask.id = ''
+        if (ahead > 1 || life != knownLife) {
+          ask.id = ''
+          drop(path)
+        }
         return
       }
       ask.id = id
-      tell(ask, ask.listeners, data.set ? { set, gone } : { lost })
-    } else if (event == 'ended' || status == 429 || status > 499) again(retryAfter)
+      ask.tries = 0
+      tell(ask, ask.listeners, set ? { set, gone } : { lost })
+      return
+    }
+    drop(path)
+    if (event == 'ended' || status == 429 || status > 499) again(ask, retryAfter)
     else {
       ask.shut = token()
       for (const { closed } of ask.listeners) safely(() => closed?.(status))
@@ -192,14 +192,16 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
   /** Asks for all that is wanted, if that is not what was asked for. */
   const connect = async () => {
     const own = token()
-    const wanted = [...asks].filter(([, ask]) => !('shut' in ask) || ask.shut !== own)
+    const now = Date.now()
+    const wanted = [...asks].filter(
+      ([, ask]) => ask.due < now && (!('shut' in ask) || ask.shut !== own),
+    )
     const paths = wanted.map(([path]) => path)
-    const all = paths.join()
-    if (!isLeader || asked == all || Date.now() < due) return
-    asked = all
+    if (!isLeader || now < outage.due || (paths[0] && asked.join() == paths.join())) return
+    asked = paths
     const old = running
     const mine = (running = new AbortController())
-    if (!all) {
+    if (!paths[0]) {
       old?.abort()
       return
     }
@@ -236,12 +238,15 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
       for (let rest = ''; ;) {
         const { value, done } = await reader.read()
         if (done) break
-        const blocks = (rest + value).split('\n\n')
+        rest += value
+        // A long event comes in many pieces, which are looked at once: its data is one line.
+        if (!value.includes('\n')) continue
+        const blocks = rest.split('\n\n')
         rest = blocks.pop() as string
         for (const block of blocks) {
           const at = block.indexOf('data: ')
           if (at < 0) continue
-          tries = 0
+          outage.tries = 0
           const note = JSON.parse(block.slice(at + 6)) as Note & { ask: number }
           pass({ ...note, path: paths[note.ask] as string })
         }
@@ -252,7 +257,8 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
     old?.abort()
     if (mine != running) return
     if (status == 401) for (const path of paths) pass({ path, data: { status } })
-    if (Date.now() > due) again()
+    asked = []
+    again(outage)
   }
 
   /** Says what this tab wants, and asks for it soon: often there is more in a moment. */
@@ -284,7 +290,7 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
     running?.abort()
     others.clear()
     name = wanted
-    asked = ''
+    asked = []
     // What one was told is not for the next.
     for (const ask of asks.values()) ask.id = ''
     // Missing in older browsers, and locks on pages without https.
@@ -343,6 +349,13 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
       ask.listeners.delete(listener)
     }
   }
+}
+
+/** Longer each time, up to half a minute, and not all at once. */
+const again = (of: Tried, seconds?: number) => {
+  of.due =
+    Date.now() +
+    (seconds || Math.min(30, 2 ** of.tries++ / 2) * (0.5 + Math.random())) * everySecond
 }
 
 const versionOf = (id = ''): [life: string | undefined, version: number] => {

@@ -3,6 +3,7 @@
  * requests, and what it answers is read back as the events of its stream.
  */
 import type { Readable } from 'node:stream'
+import { findValue } from '../http/header-list.js'
 import type { Incoming } from '../http/node-messages.js'
 import { createIncoming, type StandInResponse } from '../http/stand-in.js'
 
@@ -73,12 +74,7 @@ export function carry(carrier: Carrier, { method, url, body, lastEventId }: Carr
 
 /** True where the answer is a stream of events. */
 export function isEventStream(headers: readonly string[]): boolean {
-  for (let index = 0; index + 1 < headers.length; index += 2) {
-    if (headers[index]?.toLowerCase() === 'content-type') {
-      return headers[index + 1]?.startsWith('text/event-stream') === true
-    }
-  }
-  return false
+  return findValue(headers, 'Content-Type')?.startsWith('text/event-stream') === true
 }
 
 export interface CarriedEvent {
@@ -93,9 +89,11 @@ export async function* readEvents(body: Readable): AsyncGenerator<CarriedEvent, 
   let rest = ''
   for await (const chunk of body.setEncoding('utf8')) {
     rest += chunk as string
-    for (let end = rest.indexOf('\n\n'); end !== -1; end = rest.indexOf('\n\n')) {
-      const block = rest.slice(0, end)
-      rest = rest.slice(end + 2)
+    // A long line comes in many pieces, which are looked at once.
+    if (!(chunk as string).includes('\n')) continue
+    const blocks = rest.split('\n\n')
+    rest = blocks.pop() ?? ''
+    for (const block of blocks) {
       const event = readBlock(block)
       if (event.data !== '' || event.event !== '') yield event
     }

@@ -6,11 +6,13 @@
  *
  * Each path, below the prefix of the application, is asked for as a request of its own, a GET that takes an event stream: its route, gate and rights are those of
  * every other. `event` and `data` are what that stream sends; `refused` tells the status where there is none, and `ended`
- * that it is over. Only streams are passed on. Source: docs/client.md, "Live answers".
+ * that it is over. Only streams of live answers are passed on. Source: docs/client.md, "Live answers".
  */
+import { isMap } from '../core/is-map.js'
 import { isSameOrigin } from '../auth/same-origin.js'
 import { HttpError } from '../errors/http-error.js'
 import { events, type EventItem } from '../http/events.js'
+import { findValue } from '../http/header-list.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'
 import type { Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
@@ -58,14 +60,21 @@ async function pass(
 ): Promise<void> {
   try {
     const { status, headers } = await outgoing.head
-    if (!isEventStream(headers)) {
+    const refuse = (): Promise<void> | undefined => {
       outgoing.destroy()
       const data = { status: status < 400 ? 406 : status, retryAfter: retryAfter(headers) }
-      await items.give({ event: 'live', data: { ask, event: 'refused', data } })
+      return items.give({ event: 'live', data: { ask, event: 'refused', data } })
+    }
+    if (!isEventStream(headers)) {
+      await refuse()
       return
     }
     for await (const { event, data, id } of readEvents(outgoing.body)) {
-      if (event !== 'live' && event !== 'closed') continue
+      // Not read on for nobody: it is made as fast as it is read.
+      if (event !== 'live' && event !== 'closed') {
+        await refuse()
+        return
+      }
       const named = id === undefined ? '' : `,"id":${JSON.stringify(id)}`
       await items.give({
         event: 'live',
@@ -79,8 +88,7 @@ async function pass(
 }
 
 function retryAfter(headers: readonly string[]): number | undefined {
-  const place = headers.findIndex((name, index) => index % 2 === 0 && /^retry-after$/i.test(name))
-  const seconds = place === -1 ? NaN : Number(headers[place + 1])
+  const seconds = Number(findValue(headers, 'Retry-After') ?? NaN)
   return Number.isFinite(seconds) ? seconds : undefined
 }
 
@@ -151,8 +159,4 @@ function readAsks(body: unknown): readonly Ask[] {
 /** As it goes into a header. */
 function isId(value: unknown): value is string {
   return typeof value === 'string' && value.length <= longestId && /^[!-~]*$/.test(value)
-}
-
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

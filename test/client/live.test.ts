@@ -35,6 +35,8 @@ let test = 0
 const at = (more = ''): string => `/rows?of=${test}${more}`
 const heard = (): Listening[] => everybody.filter(({ of }) => of === String(test))
 let refusal: HttpError | undefined
+/** How often a busy path was asked for. */
+let busy = 0
 
 function listen(
   of: string | undefined,
@@ -83,6 +85,11 @@ function listen(
 class Rows {
   @Get('/') list(headers: Record<string, string>, query: Record<string, string>) {
     if (refusal !== undefined) throw refusal
+    if (query.busy !== undefined) {
+      busy++
+      const headers = query.busy === '' ? {} : { 'Retry-After': query.busy }
+      throw new HttpError(503, 'later', { headers })
+    }
     return events(listen(query.of, headers['last-event-id']))
   }
   @Get('/plain') plain() {
@@ -102,6 +109,7 @@ beforeAll(async () => {
 })
 afterEach(() => {
   refusal = undefined
+  busy = 0
   for (const stop of stops.splice(0)) stop()
   for (const one of everybody) one.end()
   test++
@@ -311,6 +319,43 @@ describe('api.live', () => {
     await until(() => heard().length === 1)
     heard()[0]!.send('live', { version: 1, data: [] }, 'a:1')
     await drawn.after(1)
+  })
+
+  it('leaves the others alone while one of them is to be asked for later', async () => {
+    const drawn = watch(at())
+    watch(at('&busy=60'))
+    await until(() => heard().length === 1 && busy === 1)
+    heard()[0]!.send('live', { version: 1, data: [{ id: 1 }] }, 'a:1')
+    await drawn.after(1)
+    const other = watch(at('&other'))
+    await until(() => heard().length === 3)
+    heard()[2]!.send('live', { version: 1, data: [] }, 'b:1')
+    await other.after(1)
+    expect(heard()[1]!.last).toBe('a:1')
+    await until(() => !heard()[0]!.isOpen)
+    expect(busy).toBe(1)
+  })
+
+  it('waits longer each time for a path that is never answered', async () => {
+    // Waits of 0.75 s, 1.5 s …; what has come meanwhile for another path shortens none.
+    const jitter = jest.spyOn(Math, 'random').mockReturnValue(1)
+    watch(at())
+    watch(at('&busy'))
+    await new Promise((resolve) => setTimeout(resolve, 2500))
+    jitter.mockRestore()
+    expect(busy).toBeLessThanOrEqual(2)
+    expect(heard().length).toBeLessThanOrEqual(2)
+    expect(heard().filter(({ isOpen }) => isOpen)).toHaveLength(1)
+  })
+
+  it('is refused streams of other events, and they are read no further', async () => {
+    const statuses: number[] = []
+    watch(at(), { onClosed: (status: number) => statuses.push(status) })
+    await until(() => heard().length === 1)
+    heard()[0]!.send('message', {})
+    await until(() => statuses.length === 1)
+    expect(statuses).toEqual([406])
+    await until(() => !heard()[0]!.isOpen)
   })
 
   it('lets the server go when nobody draws any more', async () => {
