@@ -129,16 +129,23 @@ async function* readEvents(
 ): AsyncGenerator<ServerEvent, void, undefined> {
   const reader = body.getReader()
   const decoder = new TextDecoder()
-  let rest = ''
+  // A line may come in many pieces: each is looked at once.
+  let pieces: string[] = []
+  let end = ''
   let fields: EventFields = { event: '', data: [] }
   try {
     for (;;) {
       const chunk = await reader.read().catch(() => undefined)
       if (chunk === undefined || chunk.done) return
-      rest += decoder.decode(chunk.value, { stream: true })
       // A line may end with CR LF, LF or CR; a CR at the end of a chunk may be the first half of CR LF.
-      const lines = rest.split(/\r\n|\n|\r(?!$)/)
-      rest = lines.pop() ?? ''
+      const lines = (end + decoder.decode(chunk.value, { stream: true })).split(/\r\n|\n|\r(?!$)/)
+      const rest = lines.pop() as string
+      if (lines.length > 0) {
+        lines[0] = pieces.join('') + lines[0]!
+        pieces = []
+      }
+      end = rest.endsWith('\r') ? '\r' : ''
+      pieces.push(end === '' ? rest : rest.slice(0, -1))
       for (const line of lines) {
         if (line !== '') readLine(line, fields, state)
         else {

@@ -61,6 +61,22 @@ describe('events', () => {
     ])
   })
 
+  it('reads a long event that comes in many pieces', async () => {
+    const pieces = ['data: "', ...Array.from({ length: 8192 }, () => 'x'.repeat(512)), '"\n\n']
+    const bytes = pieces.map((piece) => new TextEncoder().encode(piece))
+    const body = new ReadableStream<Uint8Array>({
+      pull: (stream) => {
+        const piece = bytes.shift()
+        if (piece === undefined) stream.close()
+        else stream.enqueue(piece)
+      },
+    })
+    const headers = { 'Content-Type': 'text/event-stream' }
+    const answers = [new Response(body, { headers }), new Response(null, { status: 204 })]
+    const [event] = await read({ fetch: () => Promise.resolve(answers.shift()!) })
+    expect((event!.data as string).length).toBe(8192 * 512)
+  })
+
   it('comes back with the last id when the stream ends, is lost or answers 503', async () => {
     script = [
       send('id: 7\ndata: 1\n\n'),
