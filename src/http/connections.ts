@@ -14,6 +14,8 @@ export interface ConnectionBounds {
   readonly connectionsByAddress: number
   /** Milliseconds within which a client has to read something of its answer. */
   readonly stall: number
+  /** Of one connection. */
+  readonly requests: number
 }
 
 /** How much of its waiting bytes a connection has sent. */
@@ -36,7 +38,9 @@ export class Connections implements Iterable<Socket> {
   readonly #refused = new WeakMap<Socket, () => HttpError>()
   readonly #progress = new WeakMap<Socket, Progress>()
   readonly #upgraded = new WeakMap<Socket, Upgraded>()
+  readonly #requests = new WeakMap<Socket, number>()
   #refuses = false
+  #isCounting = false
   /** How many there have been. */
   arrived = 0
   #looks: NodeJS.Timeout | undefined
@@ -76,6 +80,21 @@ export class Connections implements Iterable<Socket> {
   /** From now on it speaks another protocol. */
   upgraded(socket: Socket, upgraded: Upgraded): void {
     this.#upgraded.set(socket, upgraded)
+  }
+
+  /** Node begins to count its requests anew: from now on they are counted here. */
+  readAgain(socket: Socket): void {
+    this.#isCounting = true
+    this.#requests.set(socket, this.#requests.get(socket) ?? 0)
+  }
+
+  /** Counts a request. @returns true where it is the last that this connection may ask; false where Node counts them */
+  isLast(socket: Socket): boolean {
+    if (!this.#isCounting) return false
+    const count = this.#requests.get(socket)
+    if (count === undefined) return false
+    this.#requests.set(socket, count + 1)
+    return count + 1 >= this.#bounds.requests
   }
 
   /**

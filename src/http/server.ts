@@ -105,6 +105,7 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   const lastMoment = new LastMoment()
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     waiting.watch(incoming, outgoing)
+    if (connections.isLast(incoming.socket)) outgoing.shouldKeepAlive = false
     const refusal = pressure.isOver ? overloadRefusal() : connections.refusalFor(incoming.socket)
     if (refusal === undefined) {
       if (lastMoment.isNow)
@@ -146,8 +147,10 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
       }
       const isRefused = pressure.isOver || connections.refusalFor(socket) !== undefined
       const upgraded = isRefused ? undefined : upgrade(incoming, socket, head)
-      if (upgraded === undefined) readAgain(server, incoming, socket, head)
-      else connections.upgraded(socket, upgraded)
+      if (upgraded === undefined) {
+        connections.readAgain(socket)
+        readAgain(server, incoming, socket, head)
+      } else connections.upgraded(socket, upgraded)
     })
   }
   return {

@@ -527,8 +527,8 @@ describe("the client of graphql-ws, as Apollo's and urql's use it", () => {
 
 describe('requests that ask for another protocol', () => {
   /** Sends bytes, and reads until the server closes or the text holds what is looked for. */
-  async function exchange(parts: readonly string[], until: string): Promise<string> {
-    const socket = connectTcp(Number(new URL(app.url).port), '127.0.0.1')
+  async function exchange(parts: readonly string[], until: string, of = app): Promise<string> {
+    const socket = connectTcp(Number(new URL(of.url).port), '127.0.0.1')
     let text = ''
     for (const part of parts) {
       socket.write(part)
@@ -565,6 +565,15 @@ describe('requests that ask for another protocol', () => {
     const next = `GET /graphql?query=%7Bnow%7D HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`
     const text = await exchange([head + body + next], 'nothing of this kind')
     expect(text.match(/\{"data":\{"now":1\}\}/g)).toHaveLength(2)
+  })
+
+  it('count among the requests of their connection', async () => {
+    const other = await start({ limits: { requests: 3 } })
+    const asked = Array.from({ length: 3 }, () => head + body)
+    const text = await exchange(asked, 'nothing of this kind', other)
+    await other.close()
+    expect(text.match(/\{"data":\{"now":1\}\}/g)).toHaveLength(3)
+    expect(text.match(/Connection: close/g)).toHaveLength(1)
   })
 
   it('are refused where there are so many headers that the length of the body may be lost', async () => {
