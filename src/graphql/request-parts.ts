@@ -1,4 +1,5 @@
 /** Reads what an operation is asked for with: its text, or a persisted document's id, and its variables. */
+import { isMap } from '../core/is-map.js'
 import type { RequestParams } from 'graphql-http'
 import { HttpError } from '../errors/http-error.js'
 import type { PersistedDocuments } from './documents.js'
@@ -18,7 +19,7 @@ export interface RequestParts {
  */
 export function readRequestParts(body: unknown, documents: PersistedDocuments): RequestParts {
   if (Array.isArray(body)) throw malformed('Operations in a list are not run. Send one an object.')
-  if (!isObject(body)) throw malformed('The body must be an object with the key "query".')
+  if (!isMap(body)) throw malformed('The body must be an object with the key "query".')
   const { variables, operationName, extensions } = body
   if (isGiven(variables) && !isMap(variables)) throw malformed('variables must be an object.')
   if (isGiven(extensions) && !isMap(extensions)) throw malformed('extensions must be an object.')
@@ -79,12 +80,4 @@ function unknownDocument(message: string): HttpError {
 
 function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null
-}
-
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return isObject(value) && !Array.isArray(value)
 }

@@ -2,6 +2,7 @@
  * How answers and their differences are written. Rows with a key, `id`, are told apart by it; what has none is told whole.
  * Source: decisions, "Third storey: live answers", Messages.
  */
+import { isMap } from '../core/is-map.js'
 
 /** What is told of a list: whole rows, keys that are gone, and all keys in order where it does not follow. */
 export interface RowChanges {
@@ -74,7 +75,7 @@ function changesOf(before: unknown, now: unknown): Record<string, RowChanges> | 
 
 /** Of a result without errors. */
 function dataOf(result: unknown): Readonly<Record<string, unknown>> | undefined {
-  if (!isObject(result) || 'errors' in result || !isObject(result.data)) return undefined
+  if (!isMap(result) || 'errors' in result || !isMap(result.data)) return undefined
   return result.data
 }
 
@@ -101,15 +102,11 @@ function byKey(value: unknown): Map<Key, unknown> | undefined {
   if (!Array.isArray(value)) return undefined
   const rows = new Map<Key, unknown>()
   for (const row of value as readonly unknown[]) {
-    const id = isObject(row) ? row.id : undefined
+    const id = isMap(row) ? row.id : undefined
     if ((typeof id !== 'string' && typeof id !== 'number') || rows.has(id)) return undefined
     rows.set(id, row)
   }
   return rows
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function parse(text: string | undefined): unknown {

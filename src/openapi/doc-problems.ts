@@ -1,4 +1,5 @@
 /** Finds faults in the documentation of an application, at the start. */
+import { isMap } from '../core/is-map.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import { resolveType } from '../fields/type-of.js'
@@ -74,8 +75,8 @@ function judge(where: string, options: DocOptions, problems: Problem[]): void {
     ['description', 'a text', isText],
     ['tags', 'a list of texts', isTextList],
     ['secure', 'true or false', isBoolean],
-    ['responses', 'an object by status', isRecord],
-    ['headers', 'an object by name', isRecord],
+    ['responses', 'an object by status', isMap],
+    ['headers', 'an object by name', isMap],
     ['files', 'a list of names, or descriptions by name', isFiles],
   ] as const
   for (const [name, wanted, test] of kinds) {
@@ -84,14 +85,14 @@ function judge(where: string, options: DocOptions, problems: Problem[]): void {
   }
   const fault = options.deprecated === undefined ? undefined : deprecationFault(options.deprecated)
   if (fault !== undefined) report(where, `deprecated ${fault}.`, problems)
-  if (isRecord(options.deprecated)) {
+  if (isMap(options.deprecated)) {
     refuseUnknownNames(`${where}, deprecated`, options.deprecated, momentNames, problems)
   }
   for (const name of ['example', 'exampleResponse'] as const) {
     judgeSample(where, name, options[name], problems)
   }
-  if (isRecord(options.responses)) judgeResponses(where, options.responses, problems)
-  if (isRecord(options.headers)) {
+  if (isMap(options.responses)) judgeResponses(where, options.responses, problems)
+  if (isMap(options.headers)) {
     judgeHeaders(where, options.headers, problems)
     for (const name of Object.keys(options.headers).filter((known) => elsewhere.test(known))) {
       report(where, `header "${name}" is documented by the route itself.`, problems)
@@ -109,7 +110,7 @@ function judgeResponses(where: string, responses: object, problems: Problem[]): 
     const place = `${where}, responses ${status}`
     if (!isStatus(Number(status))) report(where, `"${status}" is not a status.`, problems)
     if (typeof said === 'string') continue
-    if (!isRecord(said)) {
+    if (!isMap(said)) {
       report(place, 'it is neither a text nor an object.', problems)
       continue
     }
@@ -118,7 +119,7 @@ function judgeResponses(where: string, responses: object, problems: Problem[]): 
     if (said.type !== undefined && !namesClass(said.type)) {
       report(place, 'type is not a class.', problems)
     }
-    if (isRecord(said.headers)) judgeHeaders(place, said.headers, problems)
+    if (isMap(said.headers)) judgeHeaders(place, said.headers, problems)
     else if (said.headers !== undefined) {
       report(place, 'headers is not an object by name.', problems)
     }
@@ -131,7 +132,7 @@ const elsewhere = /^(?:accept|content-type|authorization)$/i
 function judgeHeaders(where: string, headers: object, problems: Problem[]): void {
   for (const [name, said] of Object.entries(headers) as [string, unknown][]) {
     if (!/^[!#$%&'*+\-.^_`|~\w]+$/.test(name)) report(where, `"${name}" is not a header.`, problems)
-    if (isRecord(said)) refuseUnknownNames(`${where}, header ${name}`, said, headerNames, problems)
+    if (isMap(said)) refuseUnknownNames(`${where}, header ${name}`, said, headerNames, problems)
     else if (!isText(said)) report(where, `header "${name}" is not described by text.`, problems)
   }
 }
@@ -166,9 +167,5 @@ function isBoolean(value: unknown): boolean {
 }
 
 function isFiles(value: unknown): boolean {
-  return isTextList(value) || (isRecord(value) && Object.values(value).every(isText))
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isTextList(value) || (isMap(value) && Object.values(value).every(isText))
 }

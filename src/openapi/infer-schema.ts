@@ -1,4 +1,5 @@
 /** Makes a schema from a sample, for routes without a declared class. Source: decisions, Documentation. */
+import { isMap } from '../core/is-map.js'
 import type { SchemaObject, SchemaObjectType } from 'openapi3-ts/oas31'
 
 /**
@@ -24,8 +25,8 @@ function scalarType(sample: unknown): SchemaObjectType {
 
 /** One schema for all items: objects are merged, other types become alternatives. */
 function mergeSamples(samples: readonly unknown[]): SchemaObject {
-  const objects = samples.filter(isObject)
-  const others = samples.filter((sample) => !isObject(sample)).map(inferSchema)
+  const objects = samples.filter(isMap)
+  const others = samples.filter((sample) => !isMap(sample)).map(inferSchema)
   const schemas = objects.length === 0 ? others : [mergeObjects(objects), ...others]
   const distinct = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()]
   const [first] = distinct
@@ -42,8 +43,4 @@ function mergeObjects(samples: readonly Readonly<Record<string, unknown>>[]): Sc
   }
   const properties = [...values].map(([name, given]) => [name, mergeSamples(given)])
   return { type: 'object', properties: Object.fromEntries(properties) as Properties }
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

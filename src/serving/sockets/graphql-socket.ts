@@ -12,6 +12,7 @@
  *
  * Source: GraphQL over WebSocket Protocol (graphql-transport-ws); docs/graphql.md, "WebSockets".
  */
+import { isMap } from '../../core/is-map.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Incoming, Outgoing } from '../../http/node-messages.js'
 import { StandInResponse } from '../../http/stand-in.js'
@@ -361,10 +362,6 @@ function parse(text: string): unknown {
 /** Long ones would be sent back with each message. */
 function isId(id: unknown): id is string {
   return typeof id === 'string' && id !== '' && id.length <= 256
-}
-
-function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** As a header, in either case of its first letter, or the token alone. */
