@@ -140,8 +140,9 @@ async function* readEvents(
       // A line may end with CR LF, LF or CR; a CR at the end of a chunk may be the first half of CR LF.
       const lines = (end + decoder.decode(chunk.value, { stream: true })).split(/\r\n|\n|\r(?!$)/)
       const rest = lines.pop() as string
-      if (lines.length > 0) {
-        lines[0] = pieces.join('') + lines[0]!
+      const [first] = lines
+      if (first !== undefined) {
+        lines[0] = pieces.join('') + first
         pieces = []
       }
       end = rest.endsWith('\r') ? '\r' : ''
