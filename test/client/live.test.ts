@@ -87,7 +87,8 @@ class Rows {
     if (refusal !== undefined) throw refusal
     if (query.busy !== undefined) {
       busy++
-      const headers = query.busy === '' ? {} : { 'Retry-After': query.busy }
+      const headers: Record<string, string> = {}
+      if (query.busy !== '') headers['Retry-After'] = query.busy
       throw new HttpError(503, 'later', { headers })
     }
     return events(listen(query.of, headers['last-event-id']))
