@@ -350,7 +350,6 @@ describe('a running dev', () => {
     expect(statements).toMatchObject([{ ...alike, sql: expect.stringContaining('from "tool"') }])
     expect(hints.join()).toContain('4 times the same statement')
     expect((await value('request', { number: 3 })).request.steps).toMatchObject([
-      { kind: 'gate' },
       { kind: 'handler', steps: [{ repeats: 4 }, { repeats: 4 }, { repeats: 4 }] },
     ])
     expect(await refused('request', { number: 999 })).toContain('not kept any more')
