@@ -5,7 +5,7 @@ import { readWhen, toNewJob, type AddOptions } from './adding.js'
 import type { Class } from './declared-job.js'
 import { JobEntry, jobStates, type JobState } from './job-entry.js'
 import type { JobTable } from './job-table.js'
-import { cancelRow, countStates, runAgain } from './kept-rows.js'
+import { cancelRow, countStates, isTaken, runAgain } from './kept-rows.js'
 import type { KnownJob, Registry } from './registry.js'
 import type { NewJob, When } from './stored-job.js'
 import type { Wakes } from './wakes.js'
@@ -130,7 +130,16 @@ export class Jobs {
   /** Lets a failed or cancelled job run again, with all its attempts. @returns false if there is none to run */
   async retry(id: number): Promise<boolean> {
     const { table, wakes } = this.#parts
-    const isWaiting = isId(id) && (await runAgain(table, id))
+    const isWaiting =
+      isId(id) &&
+      // A part of the open transaction, which a fault of it would end.
+      (await table.database
+        .transaction(() => runAgain(table, id), readCommitted)
+        .catch(async (error: unknown) => {
+          // One with its `unique` was added at the same moment.
+          if (await isTaken(table, id)) return false
+          throw error
+        }))
     if (isWaiting) await wakes.added(undefined, { kind: 'now' })
     return isWaiting
   }

@@ -75,6 +75,17 @@ where id = ${value('id')} and state in ('failed', 'cancelled') and emptied_at is
   return (await statement.change({ id, shift: table.shift })) === 1
 }
 
+/** Whether another one with its `unique` waits or runs. */
+export async function isTaken(table: JobTable, id: number): Promise<boolean> {
+  const statement = table.prepare(
+    'again taken',
+    'select',
+    ({ value }) => `select 1 from jobs join jobs other on other.unique_key = jobs.unique_key
+where jobs.id = ${value('id')} and other.id <> jobs.id and other.state in ('waiting', 'running')`,
+  )
+  return (await statement.rows({ id })).length > 0
+}
+
 /** How many rows a piece of `sweep` has at most. */
 export const swept = 500
 

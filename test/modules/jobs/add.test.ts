@@ -211,24 +211,45 @@ describe.each(grounds)('on %s', (_name, open) => {
       expect(new Set(all.map(({ id }) => id)).size).toBe(1)
     })
 
-    it('never fails the transaction that asks', async () => {
+    it.each([undefined, 'read committed', 'repeatable read', 'serializable'] as const)(
+      'never fails the transaction that asks, isolation %s',
+      async (isolation) => {
+        const { id } = await queue.add(Mail, 'welcome', { userId: 1 }, { unique: 'a' })
+        const both = await Promise.all(
+          [1, 2].map((userId) =>
+            database.transaction(async () => {
+              await database.records(Order).create({ userId })
+              const known = await queue.add(Mail, 'welcome', { userId }, { unique: 'a' })
+              const own = await queue.add(Mail, 'welcome', { userId }, { unique: 'b' })
+              return [known, own] as const
+            }, isolation && { isolation }),
+          ),
+        )
+        expect(both.map(([known]) => known)).toEqual([
+          { id, added: false },
+          { id, added: false },
+        ])
+        expect(both.filter(([, own]) => own.added)).toHaveLength(1)
+        expect(await database.records(Order).count()).toBe(2)
+      },
+    )
+
+    it('of one that is to run again is taken where another is added at the same moment', async () => {
       const { id } = await queue.add(Mail, 'welcome', { userId: 1 }, { unique: 'a' })
-      const both = await Promise.all(
-        [1, 2].map((userId) =>
-          database.transaction(async () => {
-            await database.records(Order).create({ userId })
-            const known = await queue.add(Mail, 'welcome', { userId }, { unique: 'a' })
-            const own = await queue.add(Mail, 'welcome', { userId }, { unique: 'b' })
-            return [known, own] as const
-          }),
-        ),
-      )
-      expect(both.map(([known]) => known)).toEqual([
-        { id, added: false },
-        { id, added: false },
-      ])
-      expect(both.filter(([, own]) => own.added)).toHaveLength(1)
-      expect(await database.records(Order).count()).toBe(2)
+      await queue.cancel(id)
+      let added = (): void => undefined
+      // Asked outside of the transaction, while that is open.
+      const retried = new Promise<void>((resolve) => {
+        added = resolve
+      }).then(() => queue.retry(id))
+      const other = await database.transaction(async () => {
+        const one = await queue.add(Mail, 'welcome', { userId: 2 }, { unique: 'a' })
+        added()
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        return one
+      })
+      expect([other.added, await retried]).toEqual([true, false])
+      expect(await queue.find(id)).toMatchObject({ state: 'cancelled' })
     })
 
     it('is gone with a transaction that is rolled back', async () => {
