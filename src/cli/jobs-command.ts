@@ -100,17 +100,15 @@ async function retry(
     const now = new Date(database.now()).toISOString()
     const none = { laterAt: null, cancelAt: null, startedAt: null, endedAt: null, keepUntil: null }
     const change = { state: 'waiting', attempt: 0, runAt: now, progress: null, ...none }
-    done += await records.updateWhere(where as never, change).catch(noneIfUnique)
+    done += await records.updateWhere(where as never, change).catch(async (error: unknown) => {
+      if (!(error instanceof HttpError) || error.status !== 409) throw error
+      await terminal.out(`Job ${id} stays: another one with its unique key waits or runs.\n`)
+      return 0
+    })
   }
   if (done > 0) await database.signal('jobs')
   await terminal.out(`${done === 1 ? '1 job waits' : `${done} jobs wait`} to run again.\n`)
   return done === ids.length ? exitCodes.done : exitCodes.failed
-}
-
-/** Another one with its `unique` waits or runs. */
-function noneIfUnique(error: unknown): number {
-  if (error instanceof HttpError && error.status === 409) return 0
-  throw error
 }
 
 async function cancel(id: number, { records, database, terminal }: Changing): Promise<number> {

@@ -58,6 +58,23 @@ describe('filigree jobs', () => {
     })
   })
 
+  it('runs none again whose unique key another one has', async () => {
+    const queue = app.get(Jobs)
+    const { id } = await queue.add(Work, 'plain', {}, { unique: 'a' })
+    await queue.cancel(id)
+    const other = await queue.add(Work, 'plain', {}, { unique: 'a' })
+    expect(await run('jobs', file, '--retry', String(id))).toMatchObject({
+      code: 1,
+      out: `Job ${id} stays: another one with its unique key waits or runs.\n0 jobs wait to run again.\n`,
+    })
+    await queue.cancel(other.id)
+    expect(await run('jobs', file, '--state', 'cancelled', '--retry', 'all')).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('1 job waits to run again.'),
+    })
+    expect(await queue.counts()).toMatchObject({ waiting: 1, cancelled: 1 })
+  })
+
   it.each([
     [['--state', 'old'], 'there is no state "old"'],
     [['--retry', 'x'], '--retry x is no number'],
