@@ -4,7 +4,7 @@
  */
 import type { OwnSql, SqlValues } from '../../index.js'
 import type { JobTable } from './job-table.js'
-import { lease, toRecovered, type Claim, type Recovered } from './stored-job.js'
+import { lease, tooLong, toRecovered, type Claim, type Recovered } from './stored-job.js'
 
 /** How a run ended that did not succeed. */
 export interface Ending {
@@ -98,7 +98,9 @@ export function pulses(
 
 /** Takes rows back whose lease has ended. A lost run counts. */
 export async function recover(table: JobTable): Promise<Recovered[]> {
-  await release(table).rows({ shift: table.shift })
+  const { shift } = table
+  await shorten(table).change({ shift, lease: shift + lease, tooLong: shift + tooLong })
+  await release(table).rows({ shift })
   return (await recovery(table).rows(recoveryValues(table))).map(toRecovered)
 }
 
@@ -125,6 +127,16 @@ function release(table: JobTable): OwnSql {
 where state = 'running' and deadline > ${now(value('shift'))} and worker in (${late} ${now(value('shift'))})
 returning id`
   })
+}
+
+/** The database's clock was set back: whoever is there renews its lease, whoever is gone has had a lease. */
+function shorten(table: JobTable): OwnSql {
+  return table.prepare(
+    'shorten',
+    'update',
+    ({ value, now }) =>
+      `update jobs set lease_until = ${now(value('lease'))} where state = 'running' and lease_until > ${now(value('tooLong'))}`,
+  )
 }
 
 function recovery(table: JobTable): OwnSql {

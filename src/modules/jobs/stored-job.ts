@@ -64,6 +64,8 @@ export interface Recovered {
 /** For which a row is its process's, and between two renewals. */
 export const lease = 15_000
 export const renewal = 5_000
+/** No lease ends later than that, unless the database's clock was set back. */
+export const tooLong = 2 * lease
 /** For which a run whose time is over may take to stop, and the end of its lease thereafter. */
 export const grace = 5_000
 /** For which a schedule stands that no process knows. */

@@ -5,6 +5,7 @@ import {
   grace,
   lease,
   takenColumns,
+  tooLong,
   toTaken,
   type Claim,
   type Room,
@@ -15,7 +16,7 @@ import {
 export interface Look {
   /** A job waits that could be taken. */
   readonly isReady: boolean
-  /** A lease has ended. */
+  /** A lease has ended, or goes on for longer than any does. */
   readonly hasLost: boolean
   /** Milliseconds until the next job that waits for its time; 0 if it is there, undefined if there is none. */
   readonly nextIn: number | undefined
@@ -35,10 +36,12 @@ export async function look(table: JobTable, names: readonly string[]): Promise<L
     const known = names.map((_, index) => value(`name${index}`)).join(', ')
     const ready = `select 1 from jobs where name in (${known}) and state = 'waiting' and later_at is null limit 1`
     return `select (${ready}),
-  (select 1 from jobs where state = 'running' and lease_until < ${now(value('shift'))} order by lease_until limit 1),
+  (select 1 from jobs where state = 'running' and (lease_until < ${now(value('shift'))} or lease_until > ${now(value('tooLong'))})
+    order by lease_until limit 1),
   ${millis('(select min(later_at) from jobs where later_at is not null)')} - ${millis(now(value('shift')))}`
   })
-  const [row = []] = await statement.rows({ ...named(names), shift: table.shift })
+  const { shift } = table
+  const [row = []] = await statement.rows({ ...named(names), shift, tooLong: shift + tooLong })
   const [isReady, hasLost, nextIn] = row
   return {
     isReady: isReady !== null && isReady !== undefined,

@@ -242,17 +242,17 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect(most).toBeLessThanOrEqual(4)
   })
 
-  it('a group of thousands holds up no other', async () => {
+  it('a group of hundreds holds up no other', async () => {
     await queue.addMany(
       Work,
       'grouped',
-      Array.from({ length: 1500 }, () => ({ name: 'a', org: 'a' })),
+      Array.from({ length: 600 }, () => ({ name: 'a', org: 'a' })),
       { in: '1m' },
     )
     await queue.add(Work, 'grouped', { name: 'b', org: 'b' }, { in: '1m' })
     await desk.clock.advance('2m')
     const runs = await queue.drain()
-    expect(runs).toBe(1501)
+    expect(runs).toBe(601)
     expect(ran.indexOf('b')).toBeLessThan(4)
   })
 
@@ -339,6 +339,21 @@ describe.each(grounds)('on %s', (_name, open) => {
       .execute()
     await queue.drain()
     expect([ran, (await queue.find(id))?.state]).toEqual([['flaky 2'], 'done'])
+  })
+
+  it('a lease that was given before the clock was set back ends as soon as another', async () => {
+    const { id } = await queue.add(Work, 'flaky', { ok: 2 })
+    const ahead = new Date(Date.now() + 3_600_000).toISOString()
+    const abandoned = { state: 'running', worker: 'gone', claims: 1, attempt: 1 }
+    await database.kysely
+      .updateTable('jobs')
+      .set({ ...abandoned, lease_until: ahead, deadline: ahead })
+      .where('id', '=', id)
+      .execute()
+    expect(await queue.drain()).toBe(0)
+    await desk.clock.advance('16s')
+    expect(await queue.drain()).toBe(1)
+    expect((await queue.find(id))?.state).toBe('done')
   })
 
   it('done ones are kept for their time', async () => {
