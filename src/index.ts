@@ -91,13 +91,20 @@ export {
   type RecordOptions,
   type RowsCaller,
 } from './records/model/record.js'
-export { AfterCommit, AfterDelete, BeforeDelete, BeforeWrite } from './records/model/write-hooks.js'
+export {
+  AfterCommit,
+  AfterDelete,
+  AfterWrite,
+  BeforeDelete,
+  BeforeWrite,
+} from './records/model/write-hooks.js'
 export type {
   CommitContext,
   DeleteContext,
   HookCaller,
   WriteContext,
 } from './records/hook-contexts.js'
+export { bringRecords } from './records/model/companions.js'
 export { BelongsTo, HasMany, ManyToMany, type Rel } from './records/model/relations.js'
 export type { Filled, Generated } from './records/model/written-types.js'
 export { connect, Database } from './records/database-face.js'
@@ -111,6 +118,15 @@ export { pglite, type PgliteOptions } from './engines/pglite/pglite.js'
 export { inMemory } from './engines/engine-for-url.js'
 export type { EngineSource } from './engines/contract/engine.js'
 export type { Repository } from './records/repository.js'
+export { recordsAs, type CallerRecords } from './records/rest/caller-records.js'
+export {
+  describeFields,
+  describeRecord,
+  type FieldDescription,
+  type RecordDescription,
+  type RecordRights,
+  type RelationDescription,
+} from './records/rest/record-rights.js'
 export type { Asked, AskedOptions, Where } from './records/model/filter-types.js'
 export { skip, type Skip } from './records/model/skip.js'
 export type {

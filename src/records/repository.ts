@@ -160,7 +160,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     const values = withShard(table, given)
     if (hasWriteHooks(table)) {
       const source = this.source
-      return inTransaction(source, (here) =>
+      return inTransaction(table, source, (here) =>
         createHooked(table, here, values, writer),
       ) as Promise<T>
     }

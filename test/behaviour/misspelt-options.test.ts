@@ -11,6 +11,7 @@ import * as compressModule from '../../src/modules/compress/compress.js'
 import * as healthModule from '../../src/modules/health/health.js'
 import * as idempotentModule from '../../src/modules/idempotent/idempotent.js'
 import * as jobsModule from '../../src/modules/jobs/jobs.js'
+import * as adminModule from '../../src/modules/admin/admin.js'
 import * as passkeysModule from '../../src/modules/passkeys/passkeys.js'
 import * as oidcModule from '../../src/modules/oidc/oidc.js'
 import * as mailModule from '../../src/modules/mail/mail.js'
@@ -109,6 +110,20 @@ function startJob(decorator: face.AnyDecorator): Promise<unknown> {
   return start({ providers: [Odd], imports: [jobsModule.jobs()] })
 }
 
+const adminOptions = { path: '/admin', roles: 'a', records: [Shelf], login: { path: '/login' } }
+
+/** Starts an admin page of a record that is decorated so. */
+function startAdmin(...decorators: unknown[]): Promise<unknown> {
+  class Odd {
+    close(): void {
+      return
+    }
+  }
+  Field('id')(Odd.prototype, 'id')
+  for (const decorate of [Record(), ...decorators]) (decorate as (type: unknown) => void)(Odd)
+  return start({ imports: [adminModule.admin({ ...adminOptions, records: [Odd] })] })
+}
+
 class Work {
   @jobsModule.Job() run(): void {
     return
@@ -155,6 +170,7 @@ type Taking = readonly (readonly [place: string, send: Send])[]
 /** Where options are taken, by the export that leads there; a list without entries takes none. */
 const index: Places<typeof face> = {
   AfterCommit: [],
+  AfterWrite: [],
   AfterDelete: [],
   ApplicationState: [],
   Auth: [
@@ -270,6 +286,7 @@ const index: Places<typeof face> = {
     ['versions', (odd) => start({}, { versions: odd })],
     ['inject', (odd) => testApp.app.inject(from({ url: '/' }, odd))],
   ],
+  bringRecords: [],
   checkOf: [['', (odd) => face.checkOf(Shelf, odd)]],
   connect: [
     ['', (odd) => connect(odd)],
@@ -278,6 +295,8 @@ const index: Places<typeof face> = {
   createDecorator: [['', (odd) => startRoute(Get('/'), createDecorator('Odd', () => odd)())]],
   createModule: [['', (odd) => start({ imports: [createModule(() => odd)()] })]],
   createNote: [],
+  describeFields: [],
+  describeRecord: [],
   currentRequest: [],
   entityTag: [],
   events: [['', (odd) => events([from({ data: 1 }, odd)]).body.reader.next()]],
@@ -294,6 +313,7 @@ const index: Places<typeof face> = {
   pick: [],
   logFieldsOf: [],
   packageFault: [],
+  recordsAs: [],
   oneTime: [['oneTime', (odd) => oneTime('invitation', odd)]],
   readRate: [],
   readSeconds: [],
@@ -340,6 +360,32 @@ const jobs: Places<typeof jobsModule> = {
     ['list', (odd) => testApp.get(jobsModule.Jobs).list(odd)],
   ],
   jobs: [['', (odd) => start({ imports: [jobsModule.jobs(odd)] })]],
+}
+const admin: Places<typeof adminModule> = {
+  Admin: [['', (odd) => startAdmin(adminModule.Admin(odd))]],
+  AdminAction: [
+    [
+      '',
+      (odd) => {
+        const note = adminModule.AdminAction(from({ label: 'Close' }, odd))
+        return startAdmin((type: new () => object) => {
+          const close = Object.getOwnPropertyDescriptor(type.prototype, 'close')
+          Reflect.apply(note as never, null, [type.prototype, 'close', close])
+        })
+      },
+    ],
+  ],
+  AdminEntry: [],
+  admin: [
+    ['', (odd) => start({ imports: [adminModule.admin(from(adminOptions, odd))] })],
+    [
+      'login',
+      (odd) =>
+        start({
+          imports: [adminModule.admin({ ...adminOptions, login: from({ path: '/login' }, odd) })],
+        }),
+    ],
+  ],
 }
 const passkeys: Places<typeof passkeysModule> = {
   Passkey: [],
@@ -421,6 +467,7 @@ const tracing: Places<typeof tracingModule> = {
 const all: readonly (readonly [string, object, Readonly<globalThis.Record<string, Taking>>])[] = [
   ['filigree', face, index],
   ['filigree/access-log', accessLogModule, accessLog],
+  ['filigree/admin', adminModule, admin],
   ['filigree/cache', cacheModule, cache],
   ['filigree/compress', compressModule, compress],
   ['filigree/health', healthModule, health],

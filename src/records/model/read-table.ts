@@ -1,6 +1,7 @@
 /** Reads record classes as tables and collects their faults. See the head of table.ts. */
 import type { Problem } from '../../errors/declaration-error.js'
 import type { Class } from '../../metadata/note.js'
+import { companionsOf } from './companions.js'
 import { readColumns } from './read-columns.js'
 import { readIndexes } from './read-indexes.js'
 import { readRelations } from './read-relations.js'
@@ -49,6 +50,7 @@ export function readTables(types: readonly Class[], problems: Problem[]): Table[
     if (table === undefined || tables.has(table)) return
     tables.add(table)
     for (const { target } of table.relations.values()) add(target.type)
+    companionsOf(type).forEach(add)
   }
   types.forEach(add)
   const names = new Map<string, Table>()

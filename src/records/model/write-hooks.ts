@@ -1,5 +1,5 @@
 /**
- * `@BeforeWrite`, `@AfterCommit`, `@BeforeDelete` and `@AfterDelete`: methods of a record that run when a row of it is
+ * `@BeforeWrite`, `@AfterWrite`, `@AfterCommit`, `@BeforeDelete` and `@AfterDelete`: methods of a record that run when a row of it is
  * written or deleted. Source: public face, Records.
  */
 import {
@@ -31,6 +31,13 @@ const hookNotes = createMemberNote<readonly Moment[]>('write hooks')
 export const BeforeWrite = createHook('BeforeWrite', 'beforeWrite')
 
 /**
+ * On a method of a record: runs in the transaction, behind a row that was created or changed, by every door. `this` is the row
+ * as stored, with its key; what it writes is kept with the row or not at all. An HttpError refuses the write. The argument is a
+ * `WriteContext`.
+ */
+export const AfterWrite = createHook('AfterWrite', 'afterWrite')
+
+/**
  * On a method of a record: runs once a created or changed row is committed, never after a rollback. `this` is the row
  * as stored; the argument is a `CommitContext`. Its errors are logged.
  */
@@ -58,6 +65,7 @@ interface HookDecorator {
 /** The names of the methods, those of the base class first. */
 export interface RecordHooks {
   readonly beforeWrite: readonly string[]
+  readonly afterWrite: readonly string[]
   readonly afterCommit: readonly string[]
   readonly beforeDelete: readonly string[]
   readonly afterDelete: readonly string[]
@@ -69,6 +77,7 @@ export function readHooks(type: Class): RecordHooks {
     notes.filter(([, moments]) => moments.includes(moment)).map(([member]) => member)
   return Object.freeze({
     beforeWrite: at('beforeWrite'),
+    afterWrite: at('afterWrite'),
     afterCommit: at('afterCommit'),
     beforeDelete: at('beforeDelete'),
     afterDelete: at('afterDelete'),
@@ -77,7 +86,7 @@ export function readHooks(type: Class): RecordHooks {
 
 /** Whether rows must be written one by one, each read before. */
 export function hasWriteHooks({ hooks }: Hooked): boolean {
-  return hooks.beforeWrite.length + hooks.afterCommit.length > 0
+  return hooks.beforeWrite.length + hooks.afterWrite.length + hooks.afterCommit.length > 0
 }
 
 /** Whether rows must be deleted one by one, each read before. */

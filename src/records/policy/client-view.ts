@@ -48,6 +48,11 @@ export class ClientView implements RowsView {
     return policyOf(table).hasRows && !this.caller.trusted
   }
 
+  /** False if `rows` shows the caller none. */
+  seesAny(table: Table): boolean {
+    return !this.isBound(table) || this.#ask(table) !== false
+  }
+
   /** A condition for the rows that the caller may see; `undefined` if it may see all. */
   rows(table: Table, slots: Slots): Condition | undefined {
     if (!policyOf(table).hasRows) return undefined

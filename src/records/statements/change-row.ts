@@ -16,7 +16,13 @@ import { isInTransaction } from './guarded-runner.js'
 import type { Selection } from './plans.js'
 import { staysWithin, type RowsWithin } from './rows-within.js'
 import { copyOf, isSameValue } from './row-copies.js'
-import { runAfterCommit, runBefore, type HookedRow, type Writer } from './run-hooks.js'
+import {
+  runAfterCommit,
+  runAfterWrite,
+  runBefore,
+  type HookedRow,
+  type Writer,
+} from './run-hooks.js'
 import { keyValues, noShard, shardCondition } from './shard.js'
 import type { Source } from './source.js'
 import { announced, runRows, tellsPast, updateRow, type Instance } from './write-row.js'
@@ -90,7 +96,7 @@ export function changeRow(
   key: unknown,
   change: RowChange,
 ): Promise<Instance | null> {
-  return inTransaction(source, async (here) => {
+  return inTransaction(table, source, async (here) => {
     const [row] = await holdRows(table, here, selectOne(table, here, key, change), 1)
     if (row === undefined) return null
     const read = here.context.codecOf(table).readRow
@@ -99,9 +105,14 @@ export function changeRow(
   })
 }
 
-/** Joins the open transaction without a savepoint: the work writes one row at its end, or nothing. */
-export function inTransaction<T>(source: Source, work: (here: Source) => Promise<T>): Promise<T> {
-  return isInTransaction(source.runner()) ? work(source) : source.atomically(work)
+/** Joins the open transaction; without a savepoint where the work writes one row at its end, or nothing. */
+export function inTransaction<T>(
+  { hooks }: Pick<Table, 'hooks'>,
+  source: Source,
+  work: (here: Source) => Promise<T>,
+): Promise<T> {
+  const isOne = hooks.beforeWrite.length + hooks.afterWrite.length + hooks.beforeDelete.length === 0
+  return isOne && isInTransaction(source.runner()) ? work(source) : source.atomically(work)
 }
 
 /** Rows in the order of their keys, locked until the transaction ends. */
@@ -140,7 +151,10 @@ export async function changeHeld(
     ...{ columns, values, key, within: undefined, record },
     before,
   })
-  if (stored !== null) runAfterCommit(written, stored)
+  if (stored !== null) {
+    await runAfterWrite(written, stored)
+    runAfterCommit(written, stored)
+  }
   return stored
 }
 

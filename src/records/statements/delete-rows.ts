@@ -68,7 +68,7 @@ export function deleteChecked(
   key: unknown,
   { expected, writer }: DeleteConditions,
 ): Promise<boolean> {
-  return inTransaction(source, async (here) => {
+  return inTransaction(table, source, async (here) => {
     const [row] = await holdRows(table, here, selectOne(table, here, key, { values: {} }), 1)
     if (row === undefined) return false
     refuseOld(table, here.context.codecOf(table).readRow(row) as Instance, expected)

@@ -63,6 +63,13 @@ export async function runBefore(written: HookedRow, row: Instance): Promise<void
   await runAll('beforeWrite', row, new RowContext(written, row))
 }
 
+/** Runs the hooks behind a write, on the row as stored. */
+export async function runAfterWrite(written: HookedRow, row: Instance): Promise<void> {
+  if (written.table.hooks.afterWrite.length === 0) return
+  const stored = copyOf(row)
+  await runAll('afterWrite', stored, new RowContext(written, stored))
+}
+
 /** Runs the hooks before a deletion, on the row as it is. */
 export async function runBeforeDelete(deleted: HookedRow, row: Instance): Promise<void> {
   await runAll('beforeDelete', copyOf(row), new RowContext(deleted, row))
@@ -94,6 +101,7 @@ export async function createHooked(
     throw error instanceof HttpError ? error : (missing(table, row, error) ?? error)
   })
   const record = await insertRow(table, source, await create(row))
+  await runAfterWrite(written, record)
   runAfterCommit(written, record)
   return record
 }

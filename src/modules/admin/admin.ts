@@ -1,0 +1,40 @@
+/**
+ * `filigree/admin`: a page for those who look after an application's records. It has no rights of its own: it asks for a role, and
+ * everything else is what each record's policy leaves to its caller. Source: specification, Admin page; docs/maintainers/admin.md.
+ */
+import { createModule, describeRecord, type ModuleOptions } from '../../index.js'
+import { findProblems, findRecordProblems, resolveRecords, type AdminOptions } from './options.js'
+import {
+  dataController,
+  KeptNowhere,
+  pageController,
+  rowsController,
+  signOutController,
+} from './routes.js'
+
+export { Admin, AdminAction } from './declare.js'
+export type { ActionContext, AdminActionOptions, AdminRecordOptions } from './declare.js'
+export { AdminEntry, type FieldChange } from './admin-entry.js'
+export type { AdminOptions, LoginOptions } from './options.js'
+
+/** The admin page: `admin({ path: '/admin', roles: 'admin', records: [Ticket], login: { path: '/login' } })`. */
+export const admin = createModule(function admin(options: AdminOptions): ModuleOptions {
+  const problems = findProblems(options)
+  if (problems.length > 0) return { problems }
+  const types = () => resolveRecords(options.records)
+  const rows = types().flatMap((type) => {
+    const described = describeRecord(type)
+    return described === undefined ? [] : [rowsController(options, type, described.plural)]
+  })
+  return {
+    check: () => findRecordProblems(options),
+    records: options.records,
+    use: [KeptNowhere],
+    controllers: [
+      ...rows,
+      dataController(options, types),
+      signOutController(options),
+      pageController(options),
+    ],
+  }
+})

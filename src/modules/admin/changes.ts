@@ -1,0 +1,119 @@
+/**
+ * Changes that compare inside the write, for records without a version, and changes of many rows, all or none. Source:
+ * specification, Admin page 5 and 8.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import { describeRecord, HttpError, reply, type RecordRights, type Reply } from '../../index.js'
+import { asJson, notFound, type Row, type ShownRecord } from './shown-records.js'
+
+/** Rows of one change. */
+export const mostRows = 5000
+
+/** @returns the row as stored, or 409 with theirs */
+export async function saveRow(
+  shown: ShownRecord,
+  id: string,
+  was: Row,
+  values: Row,
+): Promise<object | Reply> {
+  const theirs = await holdRow(shown, id, was)
+  const named = Object.keys(was)
+  if (differ(theirs, was, named).length > 0) return changed(shown, theirs)
+  const saved = await shown.records.update(id, values)
+  if (saved === null) throw notFound()
+  return saved
+}
+
+/** @returns nothing, or 409 with theirs */
+export async function removeRow(shown: ShownRecord, id: string, was: Row): Promise<Reply | null> {
+  const theirs = await holdRow(shown, id, was)
+  if (differ(theirs, was, Object.keys(was)).length > 0) return changed(shown, theirs)
+  if (!(await shown.records.delete(id))) throw notFound()
+  return null
+}
+
+/** @throws {HttpError} 404 where one of the rows is not there for the caller, and as single changes, with the row's key */
+export async function changeMany(
+  { records }: ShownRecord,
+  ids: readonly (string | number)[],
+  values: Row | undefined,
+): Promise<number> {
+  const unique = [...new Set(ids.map(String))]
+  for (const id of unique) if ((await records.find(id)) === null) throw notFound()
+  for (const id of unique) {
+    try {
+      const isDone =
+        values === undefined
+          ? await records.delete(id)
+          : (await records.update(id, { ...values })) !== null
+      if (!isDone) throw notFound()
+    } catch (error) {
+      throw atRow(error, id)
+    }
+  }
+  return unique.length
+}
+
+/** Says in which row a fault is. */
+export function atRow(error: unknown, id: string): unknown {
+  if (!(error instanceof HttpError) || error.status === 404 || error.status >= 500) return error
+  const errors = error.errors?.map(({ path, code, message }) => ({
+    path: path === '' ? id : `${id}.${path}`,
+    code,
+    message: `${id}: ${message}`,
+  }))
+  return new HttpError(error.status, `${id}: ${error.message}`, {
+    code: error.code,
+    cause: error,
+    ...(errors === undefined ? {} : { errors }),
+  })
+}
+
+/** The row as its caller sees it, locked, with the keys of the relations that `was` names. */
+async function holdRow({ records }: ShownRecord, id: string, was: Row): Promise<Row> {
+  const rights = await records.rights()
+  refuseUnknown(rights, was)
+  const ties = rights.relations.filter(({ ids }) => ids !== undefined && Object.hasOwn(was, ids))
+  // First without relations: what locks the row says whether it is there.
+  const row = await records.find(id, { lock: true, with: ties.map(({ name }) => name) })
+  if (row === null) throw notFound()
+  const theirs = asJson(row)
+  for (const { name, ids, target } of ties) {
+    const key = describeRecord(target)?.key.name ?? 'id'
+    const others = theirs[name] as Row[]
+    Reflect.deleteProperty(theirs, name)
+    theirs[ids ?? ''] = others.map((other) => other[key]).sort(byText)
+  }
+  return theirs
+}
+
+/** @throws {HttpError} 400 for what the caller may not read: a comparison would tell its value */
+function refuseUnknown({ fields, relations }: RecordRights, was: Row): void {
+  const known = new Set([...fields.map(({ name }) => name), ...relations.map(({ ids }) => ids)])
+  for (const name of Object.keys(was)) {
+    if (known.has(name)) continue
+    const message = `was.${name} is unknown.`
+    throw new HttpError(400, message, {
+      code: 'VALIDATION',
+      errors: [{ path: `was.${name}`, code: 'unknown', message }],
+    })
+  }
+}
+
+function differ(theirs: Row, was: Row, names: readonly string[]): string[] {
+  return names.filter((name) => {
+    const before = Array.isArray(was[name]) && Array.isArray(theirs[name]) && /Ids$/.test(name)
+    const one = before ? [...(was[name] as unknown[])].sort(byText) : (was[name] ?? null)
+    return !isDeepStrictEqual(one, theirs[name] ?? null)
+  })
+}
+
+function byText(a: unknown, b: unknown): number {
+  const [one, other] = [String(a), String(b)]
+  return one < other ? -1 : one > other ? 1 : 0
+}
+
+function changed({ type }: ShownRecord, theirs: Row): Reply {
+  const error = `This ${type.name} was changed meanwhile.`
+  return reply({ error, code: 'CHANGED', theirs }, 409)
+}

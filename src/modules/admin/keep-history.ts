@@ -1,0 +1,82 @@
+/** The hooks that keep history: they run in the transaction of the write, behind the hooks of the application. */
+import type { DeleteContext, HookCaller, WriteContext } from '../../index.js'
+import { AdminEntry, type FieldChange } from './admin-entry.js'
+import type { Class } from './declare.js'
+
+type Row = Readonly<Record<string, unknown>>
+type Records = WriteContext['records']
+
+/** Longer texts are cut: the history is to be read, not to restore from. */
+const longestText = 2000
+
+/** `@AfterWrite`: `this` is the row as stored. */
+export async function keepWrite(this: Row, context: WriteContext): Promise<void> {
+  const { before, changed, records } = context
+  const was = before as Row | null
+  const shown = shownFields(this, records)
+  const changes = [...changed]
+    .filter((name) => shown.names.has(name))
+    .map((name) => toChange(name, was?.[name], this[name]))
+  if (was !== null && changes.length === 0) return
+  await keep(this, context, { kind: was === null ? 'create' : 'update', changes })
+}
+
+/** `@BeforeDelete`: `this` is the row as it is. */
+export async function keepDeletion(this: Row, context: DeleteContext): Promise<void> {
+  const { names } = shownFields(this, context.records)
+  const changes = [...names]
+    .filter((name) => (this[name] ?? null) !== null)
+    .map((name) => toChange(name, this[name], null))
+  await keep(this, context, { kind: 'delete', changes })
+}
+
+export interface Kept {
+  readonly kind: AdminEntry['kind']
+  readonly action?: string
+  readonly changes: readonly FieldChange[]
+}
+
+/** Writes an entry about a row. */
+export async function keep(
+  row: object,
+  context: Pick<HookCaller, 'caller' | 'by'> & { readonly records: Records },
+  { kind, changes, action = null as never }: Kept,
+): Promise<void> {
+  const type = row.constructor as Class
+  const { key } = context.records(type).table
+  await context.records(AdminEntry).create({
+    record: type.name,
+    row: String((row as Row)[key.property]),
+    at: new Date().toISOString(),
+    by: nameOf(context),
+    kind,
+    action,
+    changes,
+  })
+}
+
+function nameOf({ caller, by }: Pick<HookCaller, 'caller' | 'by'>): string {
+  return caller?.sub ?? (by === 'token' ? 'anonymous' : by)
+}
+
+/** What is neither hidden nor the record's own bookkeeping. */
+function shownFields(row: object, records: Records): { names: ReadonlySet<string> } {
+  const type = row.constructor as Class
+  const { columns, key, version, updatedAt, deletedAt } = records(type).table
+  const own = [key, version, updatedAt, deletedAt]
+  const shown = columns.filter((column) => !column.field.hidden && !own.includes(column))
+  return { names: new Set(shown.map(({ property }) => property)) }
+}
+
+function toChange(field: string, from: unknown, to: unknown): FieldChange {
+  return { field, from: toKept(from), to: toKept(to) }
+}
+
+function toKept(value: unknown): unknown {
+  if (value === undefined || value === null) return null
+  if (value instanceof Uint8Array) return `${value.byteLength} bytes`
+  if (typeof value === 'bigint') return String(value)
+  if (typeof value === 'string' && value.length > longestText)
+    return `${value.slice(0, longestText)}…`
+  return value
+}

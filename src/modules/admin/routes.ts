@@ -1,0 +1,302 @@
+/** The routes below the page's path. Source: docs/maintainers/admin.md, Addresses. */
+import {
+  ApplicationState,
+  Auth,
+  Controller,
+  Database,
+  Doc,
+  Field,
+  Get,
+  HttpError,
+  NoAuth,
+  Post,
+  reply,
+  Secured,
+  type Claims,
+  type HttpRequest,
+  type Interceptor,
+  type ModuleOptions,
+  type Next,
+  type Reply,
+  type Session,
+} from '../../index.js'
+import { runAction } from './actions.js'
+import { changeMany, mostRows, removeRow, saveRow } from './changes.js'
+import { readCsv, writeCsv, type Imported } from './csv.js'
+import type { Class } from './declare.js'
+import { listHistory } from './history.js'
+import { describeLogin } from './login.js'
+import type { AdminOptions } from './options.js'
+import { Assets, showPage } from './page.js'
+import { writeRecord } from './schema.js'
+import { ShownRecords, type Row } from './shown-records.js'
+
+type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
+
+class SavedRow {
+  /** What the fields held when they were read: any of them that is another now refuses the change. */
+  @Field('json') was!: unknown
+  @Field('json') values!: unknown
+}
+
+class RemovedRow {
+  @Field('json') was!: unknown
+}
+
+class ChangedRows {
+  @Field('json', { list: true, minItems: 1, maxItems: mostRows }) ids!: (string | number)[]
+  @Field('json', { optional: true }) values?: unknown
+  @Field('boolean', { optional: true }) remove?: boolean
+}
+
+class RunAction {
+  @Field('json', { list: true, minItems: 1, maxItems: mostRows }) ids!: (string | number)[]
+  @Field('json', { optional: true, nullable: true }) body?: unknown
+}
+
+/** Undoes what was written without a fault to tell. */
+class Undone extends Error {
+  constructor(readonly imported: Imported) {
+    super('nothing of the file is written')
+  }
+}
+
+const long = 120_000
+
+/** What belongs to a caller is kept nowhere: who signs out leaves nothing behind. */
+export class KeptNowhere implements Interceptor {
+  static readonly before = 'gate'
+
+  async intercept(_request: HttpRequest, next: Next): Promise<unknown> {
+    const answer = await next()
+    if (answer.headers.get('Cache-Control') === undefined || answer.status >= 400)
+      answer.headers.set('Cache-Control', 'no-store')
+    return answer
+  }
+}
+
+const tags = ['admin']
+
+/** The page, its files and its sign-in: public. */
+export function pageController({ path, login }: AdminOptions): ControllerClass {
+  @Controller(path)
+  @Doc({ tags })
+  @NoAuth
+  class AdminPage {
+    static readonly inject = []
+    readonly #assets = new Assets()
+
+    @Get('/')
+    @Doc({ description: 'The admin page.' })
+    show(request: HttpRequest): Reply {
+      return showPage(baseOf(request, path))
+    }
+
+    @Get('/<rest:path>')
+    @Doc({ description: 'The admin page: it reads its address itself.' })
+    view(rest: string, request: HttpRequest): Reply {
+      if (/^(?:api|assets)(?:\/|$)/.test(rest)) throw new HttpError(404)
+      return showPage(baseOf(request, path))
+    }
+
+    @Get('/assets/<name>')
+    @Doc({ description: 'A file of the admin page.' })
+    asset(name: string, request: HttpRequest): Promise<Reply> {
+      return this.#assets.show(name, request)
+    }
+
+    @Get('/api/login')
+    @Doc({ description: 'What the sign-in asks for.' })
+    login(): object {
+      return describeLogin(login, `${path}/api/sign-out`)
+    }
+  }
+  return AdminPage
+}
+
+export function signOutController({ path }: AdminOptions): ControllerClass {
+  @Controller(`${path}/api/sign-out`)
+  @Doc({ tags })
+  @Secured
+  class AdminSignOut {
+    static readonly inject = [Auth]
+    constructor(private readonly auth: Auth) {}
+
+    @Post('/', { status: 204 })
+    @Doc({ description: "Ends the caller's sign-in." })
+    async end(user: Claims | null, session: Session): Promise<void> {
+      session.destroy()
+      if (typeof user?.jti === 'string') await this.auth.revoke(user.jti, user.exp)
+    }
+  }
+  return AdminSignOut
+}
+
+/** What asks for a role of the page; the rest is the policy's. */
+export function dataController(
+  { path, roles }: AdminOptions,
+  types: () => readonly Class[],
+): ControllerClass {
+  @Controller(`${path}/api`)
+  @Doc({ tags })
+  @Secured({ roles: [roles].flat() })
+  class AdminData {
+    static readonly inject = [Database, ApplicationState]
+    readonly #records: ShownRecords
+
+    constructor(
+      private readonly database: Database,
+      state: ApplicationState,
+    ) {
+      this.#records = new ShownRecords(types(), database, state)
+    }
+
+    @Get('/schema')
+    @Doc({ description: 'The records and fields that the caller may see.' })
+    async schema(request: HttpRequest, user: Claims | null): Promise<object> {
+      const all = this.#records
+      const records: object[] = []
+      for (const { type } of all.all) {
+        const own = all.recordsOf(type, request)
+        const rights = await own.rights()
+        if (!rights.may.read) continue
+        const actions = await all.actionsFor(rights, own)
+        records.push(writeRecord(rights, all.types, new Set(actions.keys())))
+      }
+      return { caller: { sub: user?.sub ?? 'key' }, live: true, records }
+    }
+
+    @Post('/save/<record>/<id>', { body: SavedRow, transaction: true })
+    @Doc({ description: 'Changes a row unless somebody else has changed it.' })
+    save(record: string, id: string, body: SavedRow, request: HttpRequest): Promise<object> {
+      const shown = this.#records.find(record, request)
+      return saveRow(shown, id, toObject(body.was, 'was'), toObject(body.values, 'values'))
+    }
+
+    @Post('/remove/<record>/<id>', { body: RemovedRow, transaction: true })
+    @Doc({ description: 'Deletes a row unless somebody else has changed it.' })
+    remove(
+      record: string,
+      id: string,
+      body: RemovedRow,
+      request: HttpRequest,
+    ): Promise<Reply | null> {
+      return removeRow(this.#records.find(record, request), id, toObject(body.was, 'was'))
+    }
+
+    @Post('/bulk/<record>', { body: ChangedRows, transaction: true, timeout: long })
+    @Doc({ description: 'Changes or deletes rows, all or none.' })
+    async bulk(record: string, body: ChangedRows, request: HttpRequest): Promise<object> {
+      const shown = this.#records.find(record, request)
+      const { ids, values, remove = false } = body
+      if (remove === (values !== undefined))
+        throw new HttpError(400, 'Send either values or remove: true.')
+      const changes = remove ? undefined : toObject(values, 'values')
+      return { count: await changeMany(shown, toIds(ids), changes) }
+    }
+
+    @Get('/csv/<record>')
+    @Doc({ description: 'All rows of a list, as CSV.' })
+    async exportCsv(record: string, request: HttpRequest): Promise<Reply> {
+      const shown = this.#records.find(record, request)
+      const name = shown.described.plural.replace(/[^\w-]/g, '_')
+      return reply(await writeCsv(shown, request))
+        .type('text/csv; charset=utf-8')
+        .header('Content-Disposition', `attachment; filename="${name}.csv"`)
+        .header('X-Content-Type-Options', 'nosniff')
+        .header('Cache-Control', 'no-store')
+    }
+
+    @Post('/csv/<record>', { limit: '16mb', timeout: long })
+    @Doc({ description: 'Checks a CSV file (`?check=true`), or writes its rows, all or none.' })
+    async importCsv(
+      record: string,
+      rawBody: Buffer,
+      query: Record<string, unknown>,
+      headers: Record<string, string>,
+      request: HttpRequest,
+    ): Promise<Reply> {
+      if (!/^text\/csv\s*(?:;|$)/i.test(headers['content-type'] ?? ''))
+        throw new HttpError(415, 'Send text/csv.')
+      const shown = this.#records.find(record, request)
+      const { database } = this
+      const isCheck = query.check === 'true'
+      const write = async (): Promise<Imported> => {
+        const imported = await readCsv(shown, rawBody, (work) => database.transaction(work))
+        if (isCheck || imported.faults.length > 0) throw new Undone(imported)
+        return imported
+      }
+      const { rows, faults } = await database.transaction(write).catch((error: unknown) => {
+        if (error instanceof Undone) return error.imported
+        throw error
+      })
+      if (isCheck) return reply({ rows, faults })
+      if (faults.length === 0) return reply({ count: rows })
+      const error = `The file has faults: nothing was written.`
+      return reply({ error, code: 'VALIDATION', faults }, 400)
+    }
+
+    @Get('/history/<record>/<id>')
+    @Doc({ description: 'Who changed what in a row, the latest first.' })
+    history(record: string, id: string, request: HttpRequest): Promise<object> {
+      const { after } = request.query
+      const place =
+        typeof after === 'string' && /^\d{1,15}$/.test(after) ? Number(after) : undefined
+      if (after !== undefined && place === undefined)
+        throw new HttpError(400, 'after is no place in the history.')
+      return listHistory(this.database, this.#records.find(record, request), id, place)
+    }
+
+    @Post('/actions/<record>/<action>', { body: RunAction, transaction: true, timeout: long })
+    @Doc({ description: 'Runs an action on rows, all or none.' })
+    async run(
+      record: string,
+      action: string,
+      body: RunAction,
+      request: HttpRequest,
+    ): Promise<object> {
+      const shown = this.#records.find(record, request)
+      const asked = { name: action, ids: toIds(body.ids), body: body.body, request }
+      return { count: await runAction(this.#records, shown, asked) }
+    }
+  }
+  return AdminData
+}
+
+/** The routes of a record's rows. */
+export function rowsController(
+  { path, roles }: AdminOptions,
+  type: Class,
+  plural: string,
+): ControllerClass {
+  @Controller(`${path}/api/rows/${plural}`, { crud: type })
+  @Doc({ tags })
+  @Secured({ roles: [roles].flat() })
+  class AdminRows {}
+  Object.defineProperty(AdminRows, 'name', { value: `Admin${type.name}Rows` })
+  return AdminRows
+}
+
+/** What stands before the page's path is of the application's base path. */
+function baseOf({ path: asked }: HttpRequest, path: string): string {
+  const at = `${asked}/`.indexOf(`${path}/`)
+  return at === -1 ? path : asked.slice(0, at) + path
+}
+
+/** @throws {HttpError} 400 */
+function toObject(value: unknown, name: string): Row {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Row
+  const message = `${name} must be an object.`
+  const errors = [{ path: name, code: 'type', message }]
+  throw new HttpError(400, message, { code: 'VALIDATION', errors })
+}
+
+/** @throws {HttpError} 400 */
+function toIds(ids: readonly unknown[]): (string | number)[] {
+  return ids.map((id, index) => {
+    if (typeof id === 'string' || typeof id === 'number') return id
+    const message = `ids.${index} is no key.`
+    const errors = [{ path: `ids.${index}`, code: 'type', message }]
+    throw new HttpError(400, message, { code: 'VALIDATION', errors })
+  })
+}

@@ -1,0 +1,82 @@
+/** The records of a page by their paths, and what a request's caller may do with them. */
+import {
+  ApplicationState,
+  Database,
+  describeRecord,
+  HttpError,
+  recordsAs,
+  type CallerRecords,
+  type HttpRequest,
+  type RecordDescription,
+  type RecordRights,
+} from '../../index.js'
+import { AdminAction, type AdminActionOptions, type Class } from './declare.js'
+
+export type Row = Record<string, unknown>
+
+/** A record of the page, for the caller of a request. */
+export interface ShownRecord {
+  readonly type: Class
+  readonly described: RecordDescription
+  readonly records: CallerRecords<Row>
+}
+
+export class ShownRecords {
+  readonly #byPath: ReadonlyMap<string, RecordDescription>
+  readonly types: ReadonlySet<Class>
+
+  constructor(
+    types: readonly Class[],
+    readonly database: Database,
+    readonly state: ApplicationState,
+  ) {
+    this.types = new Set(types)
+    this.#byPath = new Map(
+      types.flatMap((type) => {
+        const described = describeRecord(type)
+        return described === undefined ? [] : [[described.plural, described]]
+      }),
+    )
+  }
+
+  get all(): Iterable<RecordDescription> {
+    return this.#byPath.values()
+  }
+
+  /** @throws {HttpError} 404 */
+  find(path: string, request: HttpRequest): ShownRecord {
+    const described = this.#byPath.get(path)
+    if (described === undefined)
+      throw new HttpError(404, undefined, { reason: 'the page shows no such record' })
+    const { type } = described
+    return { type, described, records: this.recordsOf(type, request) }
+  }
+
+  recordsOf(type: Class, request: HttpRequest): CallerRecords<Row> {
+    return recordsAs(this.database, type as Class<Row>, request)
+  }
+
+  /** The actions of a record that the caller may run. */
+  async actionsFor(
+    { type, may, writable }: RecordRights,
+    records: CallerRecords<Row>,
+  ): Promise<ReadonlyMap<string, AdminActionOptions>> {
+    const found = new Map<string, AdminActionOptions>()
+    // Where clients cannot write at all, actions are how rows are changed; else who may not write runs none.
+    if (!may.read || (writable && !may.write)) return found
+    for (const [name, [options]] of AdminAction.read(type))
+      if (await records.mayCall(name)) found.set(name, options)
+    return found
+  }
+}
+
+/** The row as JSON, as clients get it. */
+export function asJson(row: object): Row {
+  return JSON.parse(JSON.stringify(row)) as Row
+}
+
+export function notFound(): HttpError {
+  return new HttpError(404, undefined, {
+    reason: 'there is no such row, or `rows` does not show it to the caller',
+  })
+}

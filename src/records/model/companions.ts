@@ -1,0 +1,16 @@
+/** Records that come with another: whoever knows it knows them, so that their tables are made with its. */
+import { createClassNote, type Class } from '../../metadata/note.js'
+
+const companions = createClassNote<readonly Class[]>('companions')
+
+/**
+ * For decorators of packages on records, which keep something beside the rows: the tables of `others` are made wherever that of
+ * the record is, also in programs that do not import the package's module.
+ */
+export function bringRecords(type: Class, others: readonly Class[]): void {
+  companions.write(type, [...(companions.readOwn(type) ?? []), ...others])
+}
+
+export function companionsOf(type: Class): readonly Class[] {
+  return companions.read(type) ?? []
+}

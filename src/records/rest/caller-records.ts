@@ -1,0 +1,191 @@
+/**
+ * A record as the caller of a request may read and write it, for handlers and packages: what a controller with `crud` does,
+ * without its route. Hidden fields do not exist, rows that the caller may not see are missing, values are checked like a
+ * body. Source: public face, Records; decisions, Second storey: rights.
+ */
+import { tokenAccess } from '../../auth/access.js'
+import type { Later } from '../../core/later.js'
+import { compileInput, type Check } from '../../fields/compile-input.js'
+import { readShape } from '../../fields/shape.js'
+import type { TextValues } from '../../http/query.js'
+import type { HttpRequest } from '../../http/request.js'
+import type { Class } from '../../metadata/note.js'
+import type { Database } from '../database.js'
+import type { Database as DatabaseFace } from '../database-face.js'
+import type { FindOneOptions, Id, ListOptions } from '../filters/list-options.js'
+import type { Table } from '../model/table.js'
+import { checkCost, defaultCost } from '../budget/check-cost.js'
+import { readRelationTree } from '../policy/client-relations.js'
+import { ClientView } from '../policy/client-view.js'
+import { crudBodies, type CrudBodies } from './crud-bodies.js'
+import { readCrudQuery } from './crud-query.js'
+import { demandAll, forbidden, requestCaller, type Caller } from '../rights/caller.js'
+import { memberAccess, policyOf } from '../rights/record-policy.js'
+import { admits, readRights, type RecordRights } from './record-rights.js'
+import { providerOf } from '../statements/source.js'
+import { ClientRecords } from '../clients/client-records.js'
+
+/** What a write takes: as the body of `POST` and `PATCH` of `crud`. */
+type Values = Readonly<Record<string, unknown>>
+
+/** Rows of a list that are read at once. */
+const pageSize = 500
+
+interface BodyChecks {
+  readonly whole: Check<object>
+  readonly changes: Check<object>
+}
+
+const compiled = new WeakMap<Table, BodyChecks>()
+
+/**
+ * A record as the caller of a request may read and write it: through its policy, with values checked like a body, as a controller
+ * with `crud` does.
+ *
+ * ```ts
+ * const tickets = recordsAs(database, Ticket, request)
+ * await tickets.update(7, { status: 'closed' })   // null where the caller cannot see it; 400, 403 and 409 are thrown
+ * ```
+ */
+export function recordsAs<T extends object>(
+  database: DatabaseFace,
+  type: Class<T>,
+  request: HttpRequest,
+): CallerRecords<T> {
+  return new CallerRecords(database as Database, type, request)
+}
+
+/** Made by `recordsAs`. */
+export class CallerRecords<T extends object = object> {
+  readonly #database: Database
+  readonly #table: Table<T>
+  readonly #caller: Caller
+  readonly #records: ClientRecords<T>
+  readonly #type: Class<T>
+
+  constructor(database: Database, type: Class<T>, request: HttpRequest) {
+    this.#database = database
+    this.#table = database.table(type)
+    this.#type = type
+    this.#caller = requestCaller(request)
+    this.#records = new ClientRecords(database, database.recordsFor(type, request), this.#caller)
+  }
+
+  /** What the caller may do. Nothing is thrown where it may do nothing. */
+  rights(): Promise<RecordRights> {
+    const { context, log } = this.#database
+    const view = new ClientView({ context, caller: this.#caller, log })
+    return readRights(this.#table, this.#caller, (table) => view.seesAny(table))
+  }
+
+  /** A provider of the application, as hooks get it. */
+  get<P>(token: Class<P> | string | symbol): P {
+    return providerOf(this.#database.context.home, token as Class) as P
+  }
+
+  /** Whether `@Secured` on a method of the record lets the caller in. */
+  mayCall(method: string): Promise<boolean> {
+    return admits([memberAccess(this.#type, method)], this.#caller)
+  }
+
+  /**
+   * @param options `lock` holds the row until the open transaction ends; `with` names relations
+   * @returns null if there is no such row, or the caller cannot see it
+   * @throws {HttpError} 401 or 403 for a record that the caller may not read
+   */
+  async find(id: Id, { lock = false, with: paths = [] }: FindOneOptions = {}): Promise<T | null> {
+    await this.#demandRead()
+    if (lock) await this.#database.records<object>(this.#type).find(id, { lock: true })
+    if (paths.length === 0) return this.#records.find(id)
+    return this.#records.findWith(id, readRelationTree(this.#table, paths))
+  }
+
+  /** @throws {HttpError} 401 or 403, also for fields that the caller may not read */
+  async list(options: Pick<ListOptions<T>, 'where' | 'orderBy' | 'limit' | 'after'>): Promise<T[]> {
+    await this.#demandRead()
+    return this.#records.list(options)
+  }
+
+  /**
+   * All rows of a list as `crud` reads it from a query, `?status=open&orderBy=-id`, some hundred at a time; `limit`, `offset`
+   * and `after` of the query are not heeded.
+   *
+   * @throws {HttpError} 400 for a query that `crud` would refuse, 401 or 403
+   */
+  async *all(query: TextValues): AsyncGenerator<T[], void, undefined> {
+    await this.#demandRead()
+    const { where, orderBy } = readCrudQuery(this.#table, query)
+    checkCost(this.#table, { where, orderBy, limit: pageSize }, this.#database.sizes, defaultCost)
+    const order = (
+      orderBy.length === 0 ? [{ [this.#table.key.property]: 'asc' }] : orderBy
+    ) as never
+    let place: { after?: string } = {}
+    for (;;) {
+      const rows = await this.#records.list({
+        where: where as never,
+        orderBy: order,
+        limit: pageSize,
+        ...place,
+      })
+      // The place is made of the row as it is stored, before anybody changes it.
+      const last = rows.at(-1)
+      if (last !== undefined) place = { after: this.#records.cursorOf(last, order) }
+      if (rows.length > 0) yield rows
+      if (rows.length < pageSize) return
+    }
+  }
+
+  /** @throws {HttpError} 400 as for a body, 401, 403, 409 */
+  async create(values: Values): Promise<T> {
+    await this.#demandWrite()
+    const checked = await this.#checks.whole(values)
+    return this.#records.create({ ...checked })
+  }
+
+  /**
+   * Whether a new row of these values would be taken as a body; nothing is written or looked up.
+   *
+   * @throws {HttpError} as `create`
+   */
+  async check(values: Values): Promise<void> {
+    await this.#demandWrite()
+    await this.#checks.whole(values)
+  }
+
+  /**
+   * @param expected only a row at one of these versions
+   * @returns null if there is no such row, or the caller cannot see it
+   * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
+   */
+  async update(id: Id, values: Values, expected?: readonly number[]): Promise<T | null> {
+    await this.#demandWrite()
+    const checked = await this.#checks.changes(values)
+    return this.#records.update(id, { ...checked }, expected)
+  }
+
+  /** @returns false if there is no such row, or the caller cannot see it */
+  async delete(id: Id, expected?: readonly number[]): Promise<boolean> {
+    await this.#demandWrite()
+    return this.#records.delete(id, expected)
+  }
+
+  get #checks(): BodyChecks {
+    let checks = compiled.get(this.#table)
+    if (checks === undefined) {
+      const { whole, changes }: CrudBodies = crudBodies(this.#table)
+      checks = { whole: compileInput(readShape(whole)), changes: compileInput(readShape(changes)) }
+      compiled.set(this.#table, checks)
+    }
+    return checks
+  }
+
+  #demandRead(): Later<void> {
+    return demandAll([policyOf(this.#table).read], this.#caller)
+  }
+
+  async #demandWrite(): Promise<void> {
+    const { isWritable, read, write } = policyOf(this.#table)
+    if (!isWritable) throw forbidden('clients cannot write this record: mutations is false')
+    await demandAll([read, write ?? tokenAccess], this.#caller)
+  }
+}

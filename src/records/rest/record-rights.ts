@@ -1,0 +1,232 @@
+/**
+ * What a record is and what a caller may do with it, as data: its fields and relations, those of them that there are for this
+ * caller, and whether rows may be written. For packages that make pages, tools and documents of records. Source: decisions,
+ * Second storey: rights.
+ */
+import { tokenAccess, type AccessRule } from '../../auth/access.js'
+import type { FieldRules } from '../../fields/rules.js'
+import { readShape, type ShapeField } from '../../fields/shape.js'
+import type { Problem } from '../../errors/declaration-error.js'
+import type { Class } from '../../metadata/note.js'
+import type { Column } from '../../engines/contract/table.js'
+import { isHidden } from '../filters/known-names.js'
+import { toPlural } from '../model/english.js'
+import { readTable } from '../model/read-table.js'
+import type { Relation, Table } from '../model/table.js'
+import { tieNames } from '../statements/write-tree.js'
+import { admission, type Caller } from '../rights/caller.js'
+import { policyOf } from '../rights/record-policy.js'
+
+/** A field that clients may know of. */
+export interface FieldDescription {
+  readonly name: string
+  /** `string`, `integer`, `datetime` …; `class` for a nested class. */
+  readonly kind: string
+  readonly list: boolean
+  /** The nested class. */
+  readonly nested: Class | undefined
+  readonly rules: Readonly<FieldRules>
+  /** False for keys, versions, timestamps, and what is `readOnly`. */
+  readonly writable: boolean
+  /** A new row must name it. */
+  readonly required: boolean
+  readonly nullable: boolean
+  /** Lists may be ordered by it. */
+  readonly ordered: boolean
+  /** One value from a query's text; undefined if it is none. */
+  readonly fromText: (text: string) => unknown
+}
+
+/** A relation that clients may know of. */
+export interface RelationDescription {
+  readonly name: string
+  readonly kind: 'belongsTo' | 'hasMany' | 'manyToMany'
+  readonly target: Class
+  /** `belongsTo`: the field that holds the key; `hasMany`: that of the other record. */
+  readonly by: string | undefined
+  /** `manyToMany`: the name by which a write gives all its keys, `tagIds`. */
+  readonly ids: string | undefined
+  /** `hasMany`: the other rows are deleted with this one, so that they are parts of it. */
+  readonly owned: boolean
+}
+
+export interface RecordDescription {
+  readonly type: Class
+  /** As GraphQL and addresses name a list: `tickets`. */
+  readonly plural: string
+  readonly key: { readonly name: string; readonly kind: 'integer' | 'uuid' }
+  /** The field that counts writes. */
+  readonly version: string | undefined
+  /** The fields in which words are searched. */
+  readonly search: readonly string[]
+  /** The fields by whose beginning or value an index finds rows. */
+  readonly indexed: ReadonlySet<string>
+  /** False for `mutations: false`: no client may write. */
+  readonly writable: boolean
+  readonly fields: readonly FieldDescription[]
+  readonly relations: readonly RelationDescription[]
+}
+
+/** The same for a caller: only fields and relations that it may read. */
+export interface RecordRights extends RecordDescription {
+  /** Without `read`, fields and relations are empty. */
+  readonly may: { readonly read: boolean; readonly write: boolean }
+}
+
+const described = new WeakMap<Table, RecordDescription>()
+
+/**
+ * What clients may know of a record.
+ *
+ * @returns undefined for a class that is no record, or a faulty one
+ */
+export function describeRecord(type: Class): RecordDescription | undefined {
+  const problems: Problem[] = []
+  const table = readTable(type, problems)
+  return table && describeTable(table)
+}
+
+/** The fields of any class, as clients may send them. */
+export function describeFields(type: Class): FieldDescription[] {
+  const problems: Problem[] = []
+  return readShape(type, problems)
+    .fields.filter(({ hidden, readOnly }) => !hidden && !readOnly)
+    .map((field) => ({
+      ...toPlain(field),
+      writable: true,
+      required: !field.optional,
+      ordered: false,
+    }))
+}
+
+/** @param sees whether the caller may see any row */
+export async function readRights(
+  table: Table,
+  caller: Caller,
+  sees: (table: Table) => boolean,
+): Promise<RecordRights> {
+  const whole = describeTable(table)
+  const { write, columns } = policyOf(table)
+  const read = await mayRead(table, caller, sees)
+  const fields: FieldDescription[] = []
+  const relations: RelationDescription[] = []
+  for (const field of read ? whole.fields : []) {
+    const column = table.byProperty.get(field.name)
+    if (await admits([column && columns.get(column)], caller)) fields.push(field)
+  }
+  for (const relation of read ? whole.relations : []) {
+    const tied = table.relations.get(relation.name)
+    if (tied !== undefined && (await mayFollow(tied, caller, sees))) relations.push(relation)
+  }
+  const found = new Set(fields.map(({ name }) => name))
+  const isSearched = whole.search.every((name) => found.has(name))
+  const mayWrite = read && whole.writable && (await admits([write ?? tokenAccess], caller))
+  return {
+    ...whole,
+    search: isSearched ? whole.search : [],
+    fields,
+    relations,
+    may: { read, write: mayWrite },
+  }
+}
+
+async function mayRead(
+  table: Table,
+  caller: Caller,
+  sees: (table: Table) => boolean,
+): Promise<boolean> {
+  return (await admits([policyOf(table).read], caller)) && sees(table)
+}
+
+async function mayFollow(
+  relation: Relation,
+  caller: Caller,
+  sees: (table: Table) => boolean,
+): Promise<boolean> {
+  const own = policyOf(relation.table).relations.get(relation) ?? []
+  return (await admits(own, caller)) && mayRead(relation.target, caller, sees)
+}
+
+/** Whether all rules admit the caller; guards are waited for. */
+export async function admits(
+  rules: readonly (AccessRule | undefined)[],
+  caller: Caller,
+): Promise<boolean> {
+  for (const rule of rules)
+    if (rule !== undefined && (await admission(rule, caller)) !== 'admitted') return false
+  return true
+}
+
+function describeTable(table: Table): RecordDescription {
+  const known = described.get(table)
+  if (known !== undefined) return known
+  const { type, key, version, search, options, columns, relations, indexes } = table
+  const made: RecordDescription = Object.freeze({
+    type,
+    plural: options.plural ?? pluralOf(options.name ?? lowerFirst(type.name)),
+    key: { name: key.property, kind: key.isUuid ? 'uuid' : 'integer' } as const,
+    version: version?.property,
+    search: (search?.columns ?? []).map(({ property }) => property),
+    indexed: new Set(
+      indexes
+        .filter(({ form }) => form?.where === undefined && form?.like !== true)
+        .flatMap(({ columns: [first] }) => (first === undefined ? [] : [first.property])),
+    ),
+    writable: policyOf(table).isWritable,
+    fields: columns.filter(({ field }) => !field.hidden).map((column) => toField(table, column)),
+    relations: [...relations.values()].filter((one) => !isHidden(one)).map(toRelation),
+  })
+  described.set(table, made)
+  return made
+}
+
+function toField(table: Table, column: Column): FieldDescription {
+  const { key, version, shard, deletedAt, updatedAt } = table
+  const { field, nullable, compares } = column
+  const isOwn = [key, version, deletedAt, updatedAt, shard].includes(column)
+  const writable = !isOwn && !field.readOnly
+  return {
+    ...toPlain(field),
+    writable,
+    required: writable && !field.optional && !nullable,
+    ordered: compares !== 'json' && compares !== 'list',
+  }
+}
+
+function toPlain(field: ShapeField): Omit<FieldDescription, 'writable' | 'required' | 'ordered'> {
+  return {
+    name: field.name,
+    kind: field.nested === undefined ? field.kind : 'class',
+    list: field.list,
+    nested: field.nested?.(),
+    rules: field.rules,
+    nullable: field.nullable,
+    fromText: (text) => field.entry.fromText(text),
+  }
+}
+
+function toRelation(relation: Relation): RelationDescription {
+  const { table, name, kind, target, local, foreign } = relation
+  const [ids] = [...tieNames(table)].find(([, tied]) => tied === relation) ?? []
+  const back = [...target.relations.values()].find(
+    (other) => other.kind === 'belongsTo' && other.local === foreign,
+  )
+  const by = kind === 'belongsTo' ? local : foreign
+  return {
+    name,
+    kind,
+    target: target.type,
+    by: kind === 'manyToMany' ? undefined : by.property,
+    ids,
+    owned: kind === 'hasMany' && back?.onDelete === 'cascade',
+  }
+}
+
+function pluralOf(name: string): string {
+  const plural = toPlural(name)
+  return plural === name ? `${name}List` : plural
+}
+
+function lowerFirst(name: string): string {
+  return name.charAt(0).toLowerCase() + name.slice(1)
+}

@@ -1,0 +1,90 @@
+/** The server's side of the admin page. Source: specification, Admin page. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { Database } from 'filigree'
+import { testApplication, type TestApplication } from 'filigree/testing'
+import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
+import { Desk, fill } from './desk.js'
+
+const engines = ['SQLite', 'PostgreSQL'] as const
+
+describe.each(engines)('the admin page on %s', (engine) => {
+  let server: PostgresServer | undefined
+  let app: TestApplication
+  let database: Database
+  const admin = () => app.as({ sub: 'ann', roles: ['admin'] })
+  const editor = () => app.as({ sub: 'ed', roles: ['editor'], org: 1 })
+
+  beforeAll(async () => {
+    if (engine === 'PostgreSQL') server = await startPostgres()
+    const where = server === undefined ? {} : { database: await server.createDatabase() }
+    app = await testApplication(Desk, { ...where, auth: { cookie: true } })
+    database = app.get(Database)
+  }, 60_000)
+  beforeEach(async () => {
+    await app.reset({ emptyTables: true })
+    await fill(database)
+  })
+  afterAll(async () => {
+    await app.close()
+    await server?.close()
+  })
+
+  it('serves the page to everybody, with a strict policy and nothing of any row', async () => {
+    for (const path of ['/admin', '/admin/tickets/7']) {
+      const page = await app.anonymous.get(path)
+      expect(page.status).toBe(200)
+      expect(page.text).toContain('src="/admin/assets/admin.js"')
+      const policy = String(page.headers['content-security-policy'])
+      expect(policy).toContain("frame-ancestors 'none'")
+      expect(policy).not.toMatch(/unsafe|data:|\*/)
+      expect(page.headers['cache-control']).toBe('no-store')
+    }
+    expect((await app.anonymous.get('/admin/api/none')).status).toBe(404)
+  })
+
+  it('describes the sign-in', async () => {
+    const { body } = await app.anonymous.get('/admin/api/login')
+    expect(body).toMatchObject({ path: '/login', method: 'POST', signOut: '/admin/api/sign-out' })
+  })
+
+  it('lets nobody in without a role of the page', async () => {
+    for (const path of ['schema', 'rows/tickets', 'csv/tickets', 'history/tickets/1']) {
+      expect((await app.anonymous.get(`/admin/api/${path}`)).status).toBe(401)
+      expect((await app.as({ sub: 'x', roles: ['user'] }).get(`/admin/api/${path}`)).status).toBe(
+        403,
+      )
+    }
+  })
+
+  it('tells each caller what it may see and do', async () => {
+    const all = (await admin().get('/admin/api/schema')).body
+    const some = (await editor().get('/admin/api/schema')).body
+    expect(all).toMatchObject({
+      caller: { sub: 'ann' },
+      records: [
+        {
+          name: 'Ticket',
+          path: 'tickets',
+          label: 'Tickets',
+          one: 'Ticket',
+          group: 'Desk',
+          help: 'What people ask.',
+          key: 'id',
+          keyKind: 'int',
+          title: 'subject',
+          list: ['subject', 'status', 'org'],
+          can: 'cud',
+          history: true,
+        },
+        { name: 'Comment' },
+        { name: 'Org', search: true },
+        { name: 'Label' },
+        { name: 'Plan', version: 'version' },
+      ],
+    })
+    expect(JSON.stringify(all)).not.toContain('secret')
+    expect(JSON.stringify(all)).toContain('salary')
+    expect(JSON.stringify(some)).not.toMatch(/secret|salary|Plan|Purge/)
+    expect(JSON.stringify(all)).toContain('Purge')
+  })
+})
