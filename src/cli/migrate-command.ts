@@ -6,7 +6,7 @@ import { didYouMean } from '../errors/did-you-mean.js'
 import type { Class } from '../metadata/note.js'
 import type { Database } from '../records/database.js'
 import { checkMigrations } from '../records/migrations/check-migrations.js'
-import { makeMigration } from '../records/migrations/make-migration.js'
+import { makeEmptyMigration, makeMigration } from '../records/migrations/make-migration.js'
 import { migrateDown, migrateUp, migrationStatus } from '../records/migrations/migrations.js'
 import { readTables } from '../records/model/read-table.js'
 import { loadApplication } from './load-application.js'
@@ -20,7 +20,7 @@ const usage = `filigree migrate make <name> | up | down | status | check  [--mod
   Changes the schema of the application's database (its option \`database\`, else DATABASE_URL;
   DATABASE_DIRECT_URL where a pooler stands before it), which is not started.
   make <name>       writes a migration for every engine, <stamp>_<name>.<engine>.sql, to be read before it runs: from
-                    where the earlier ones lead to what the records want
+                    where the earlier ones lead to what the records want; --empty for statements of your own
   up                runs what has not run yet, each in a transaction, one process at a time
   down              takes the last one back; --steps 2 the last two
   status            lists all, and exits with 1 where one has not run
@@ -39,11 +39,13 @@ interface Arguments {
   readonly module: string | undefined
   readonly folder: string
   readonly steps: number
+  readonly empty: boolean
   readonly json: boolean
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const given = toArguments(args)
+  if (given.empty) return makeEmpty(given, terminal)
   const { module, options } = await loadApplication(given.module, terminal)
   const plan = await planApplication(module, { ...options, logger: false })
   if (given.action === 'check') return check(plan.records, given, terminal)
@@ -53,6 +55,18 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   } finally {
     await open.close()
   }
+}
+
+/** Runs without an application. */
+async function makeEmpty(given: Arguments, terminal: Terminal): Promise<number> {
+  const folder = resolve(terminal.cwd, given.folder)
+  const engines = await readEngines(terminal.cwd)
+  const made = await makeEmptyMigration(given.name, { folder, engines })
+  const files = made.map((file) => relative(terminal.cwd, file))
+  await terminal.out(
+    given.json ? toJson({ files, applied: [], warnings: [] }) : `${files.join('\n')}\n`,
+  )
+  return exitCodes.done
 }
 
 /** Runs without a database. */
@@ -98,7 +112,10 @@ async function act(
       }
       const lines =
         made === undefined
-          ? ['The migrations already fit the records: no new one is needed.']
+          ? [
+              'The migrations already fit the records: no new one is needed.',
+              'For statements of your own: --empty.',
+            ]
           : files
       made?.applied.forEach((name) => lines.push(`already in this database: ${name}`))
       await terminal.out(`${lines.join('\n')}\n`)
@@ -147,7 +164,13 @@ function toJson(value: unknown): string {
 }
 
 function toArguments(args: readonly string[]): Arguments {
-  const kinds = { module: 'text', folder: 'text', steps: 'text', json: 'switch' } as const
+  const kinds = {
+    module: 'text',
+    folder: 'text',
+    steps: 'text',
+    empty: 'switch',
+    json: 'switch',
+  } as const
   const { values, words } = readArguments(args, kinds, 'any')
   const [action, name = '', ...rest] = words
   if (!isAction(action)) {
@@ -157,10 +180,11 @@ function toArguments(args: readonly string[]): Arguments {
   if (action === 'make' && name === '') throw new UsageError('make needs a name: make add-price.')
   if (rest.length > 0 || (action !== 'make' && name !== ''))
     throw new UsageError('too many arguments.')
+  const { module, folder = 'migrations', empty, json } = values
+  if (empty && action !== 'make') throw new UsageError('--empty belongs to make.')
   const steps = Number(values.steps ?? '1')
   if (!Number.isSafeInteger(steps) || steps < 1) throw new UsageError('--steps is a number from 1.')
-  const { module, folder = 'migrations', json } = values
-  return { action, name, module, folder, steps, json }
+  return { action, name, module, folder, steps, empty, json }
 }
 
 function isAction(word: string | undefined): word is Action {

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
@@ -63,10 +63,33 @@ describe('filigree migrate', () => {
       err: '',
     })
     expect((await run('make', 'again', '--module', shop)).out).toBe(
-      'The migrations already fit the records: no new one is needed.\n',
+      'The migrations already fit the records: no new one is needed.\nFor statements of your own: --empty.\n',
     )
     expect((await run('down', '--module', shop)).out).toBe(`taken back: ${name}\n`)
     expect((await run('status', '--module', shop)).code).toBe(1)
+  })
+
+  it('makes a file for statements of your own, which runs behind all others', async () => {
+    const others = join(folder, 'own')
+    const inOwn = (...args: string[]): Promise<Outcome> => run(...args, '--folder', 'own')
+    await inOwn('make', 'lamps', '--module', shop)
+    for (const file of await readdir(others)) {
+      const later = file.replace(/^\d{14}/, '20991231235959')
+      await rename(join(others, file), join(others, later))
+    }
+    // Neither an application nor a database is needed.
+    const { code, out } = await inOwn('make', 'a fill', '--empty')
+    const name = '21000101000000_a-fill'
+    expect({ code, out }).toEqual({
+      code: 0,
+      out: `own/${name}.sqlite.sql\nown/${name}.postgres.sql\n`,
+    })
+    const text = await readFile(join(others, `${name}.sqlite.sql`), 'utf8')
+    expect(text).toBe('-- Statements of your own, each with its semicolon.\n\n-- down\n')
+    expect((await inOwn('up', '--module', shop)).out).toBe(
+      `ran: 20991231235959_lamps\nran: ${name}\n`,
+    )
+    expect((await inOwn('up', '--empty')).err).toContain('--empty belongs to make.')
   })
 
   it('takes what the application has made by itself for applied', async () => {

@@ -2,8 +2,8 @@
  * What a page of the tutorial asks its reader to do, in order.
  *
  * A block of code that begins with `// src/app.ts` (`# …` and `-- …` in other languages) is that file as a whole; with
- * `// in src/app.ts` it holds whole declarations, which take the place of those of the same name or come behind them. Of a
- * `console` block each line behind `$ ` is a command, and the lines below it are what it prints. All other blocks are read only.
+ * `// in src/app.ts` it holds whole declarations, which take the place of those of the same name or come behind them; `…`
+ * in the name of a file stands for what a command has chosen. Of a `console` block each line behind `$ ` is a command, and the lines below it are what it prints. All other blocks are read only.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -45,7 +45,7 @@ export function readSteps(markdown: string): Step[] {
 }
 
 function readFile(text: string): Step[] {
-  const [, inside, file] = /^(?:\/\/|#|--) (in )?([\w./-]+\.\w+|\.\w+)\n/.exec(text) ?? []
+  const [, inside, file] = /^(?:\/\/|#|--) (in )?([\w./…-]+\.\w+|\.\w+)\n/.exec(text) ?? []
   if (file === undefined) return []
   // JSON has no comments: the name of the file is not in it.
   const own = /^package\.json$|\/package\.json$/.test(file) ? text.replace(/^.*\n/, '') : text

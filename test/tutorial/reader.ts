@@ -101,11 +101,20 @@ export class Reader {
   }
 
   #write({ file, text, isWhole }: Step & { kind: 'file' }): string {
-    const path = join(this.folder, file)
+    const path = join(this.folder, this.#resolve(file))
     mkdirSync(dirname(path), { recursive: true })
     writeFileSync(path, isWhole ? text : mergeDeclarations(readFileSync(path, 'utf8'), text))
     this.#isStale = this.#server !== undefined
     return ''
+  }
+
+  /** A name with `…` is that of a file which is there. */
+  #resolve(file: string): string {
+    const [start, end] = file.split('…')
+    if (start === undefined || end === undefined) return file
+    const folder = dirname(`${start}x`)
+    const found = readdirSync(join(this.folder, folder)).map((name) => join(folder, name))
+    return found.find((name) => name.startsWith(start) && name.endsWith(end)) ?? file
   }
 
   async #run(command: string): Promise<string> {

@@ -12,7 +12,7 @@ import type { Database } from '../database.js'
 import type { Difference } from '../schema/difference-kinds.js'
 import { findDifferences } from '../schema/difference.js'
 import type { Dialect } from '../../engines/contract/engine.js'
-import { readMigrations, writeMigrationFile } from './migration-files.js'
+import { newestMoment, readMigrations, writeMigrationFile } from './migration-files.js'
 import { isNeeded, writeMigration } from './migration-text.js'
 import { defaultFolder, type MigrationOptions } from './migrations.js'
 import { chooseDialects, readBase, withoutSnapshot } from './migration-base.js'
@@ -79,8 +79,7 @@ export async function makeMigration(
     if (!isNeeded(making.actual) || (await isPending(making))) return undefined
     steps = mend(making, steps)
   }
-  const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? ['migration']
-  const made = `${toStamp(making.now)}_${words.join('-')}`
+  const made = await nextName(folder, name, making.now)
   const files: string[] = []
   const applied: string[] = []
   const warnings: string[] = []
@@ -101,6 +100,30 @@ export async function makeMigration(
   }
   if (!isNeeded(making.actual)) applied.push(...(await takeAsApplied(making)))
   return { files, applied, warnings }
+}
+
+/**
+ * Writes a migration without statements for each engine, for changes of rows.
+ *
+ * @returns the paths of the files
+ */
+export async function makeEmptyMigration(
+  name: string,
+  { folder = defaultFolder, now = Date.now, engines }: MakeOptions = {},
+): Promise<readonly string[]> {
+  const made = await nextName(folder, name, now())
+  const text = '-- Statements of your own, each with its semicolon.\n\n-- down\n'
+  return Promise.all(
+    chooseDialects(engines).map((dialect) => writeMigrationFile(folder, made, dialect.name, text)),
+  )
+}
+
+/** Of this moment, or behind the newest file: files run in the order of their names. */
+async function nextName(folder: string, name: string, now: number): Promise<string> {
+  const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? ['migration']
+  const newest = await newestMoment(folder)
+  const moment = newest === undefined ? now : Math.max(now, newest + 1000)
+  return `${toStamp(moment)}_${words.join('-')}`
 }
 
 async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep> {

@@ -59,6 +59,18 @@ export async function readMigrations(folder: string, engine: EngineName): Promis
   }
 }
 
+/** @returns when the newest file is from, by its name; undefined if none says so */
+export async function newestMoment(folder: string): Promise<number | undefined> {
+  const names = await readdir(folder).catch(() => [] as string[])
+  const moments = names.flatMap((name) => {
+    const parts = /^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d)_.+\.sql$/.exec(name)?.slice(1) ?? []
+    const [year, month, day, hour, minute, second] = parts
+    const moment = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`)
+    return Number.isNaN(moment) ? [] : [moment]
+  })
+  return moments.length === 0 ? undefined : Math.max(...moments)
+}
+
 /** @returns the file's path */
 export async function writeMigrationFile(
   folder: string,
