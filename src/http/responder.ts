@@ -13,6 +13,7 @@ import { eventHeartbeat, EventStream } from './events.js'
 import { FailureWriter } from './failure-writer.js'
 import { entityTag, isKnownTag } from './entity-tags.js'
 import { addMissing, hasHeader } from './header-list.js'
+import { isLongList } from './list-in-turns.js'
 import { pushPrivacy, setPrivacy } from './private-answers.js'
 import {
   isBodyless,
@@ -75,12 +76,12 @@ class NodeResponder implements Responder {
   send(request: ServerRequest, result: unknown, rule: ResultRule): void {
     try {
       if (request.outgoing.headersSent || request.outgoing.destroyed) this.discard(result)
-      else if (isPlainData(result) && !isBodyless(rule.status)) {
+      else if (isPlainData(result) && !isBodyless(rule.status) && !isLongList(result)) {
         this.#sendJson(request, result, rule)
       } else if (isAnswer(result)) this.#sendAnswer(request, result)
       else {
         const content = toContent(request, result, rule)
-        if (isThenable(content)) this.#sendLater(request, content)
+        if (isThenable(content)) this.#sendLater(request, content, rule)
         else this.#sendContent(request, rule.etag === true ? withTag(request, content) : content)
       }
     } catch (error) {
@@ -104,7 +105,7 @@ class NodeResponder implements Responder {
         return this.#toAnswer(request, rule.etag === true ? withTag(request, content) : content)
       }
       return content.then(
-        (there) => this.#toAnswer(request, there),
+        (there) => this.#toAnswer(request, rule.etag === true ? withTag(request, there) : there),
         (error: unknown) => this.prepareFailure(request, error),
       )
     } catch (error) {
@@ -170,10 +171,11 @@ class NodeResponder implements Responder {
     else endWith(request, body, length)
   }
 
-  #sendLater(request: ServerRequest, content: PromiseLike<Content>): void {
+  #sendLater(request: ServerRequest, content: PromiseLike<Content>, rule: ResultRule): void {
     Promise.resolve(content)
       .then((there) => {
-        this.#sendContent(request, there)
+        if (request.outgoing.destroyed) this.discard(there.body)
+        else this.#sendContent(request, rule.etag === true ? withTag(request, there) : there)
       })
       .catch((error: unknown) => {
         this.fail(request, error)

@@ -9,6 +9,7 @@ import { canFlow, toBytes } from './chunk-reader.js'
 import { EventStream } from './events.js'
 import { FileBody, openFile } from './file-reply.js'
 import { addMissing } from './header-list.js'
+import { isLongList, listInTurns } from './list-in-turns.js'
 import { Reply } from './reply.js'
 import type { Head } from './response-head.js'
 import type { ServerRequest } from './server-request.js'
@@ -34,7 +35,7 @@ const textType = 'text/plain; charset=utf-8'
 const binaryType = 'application/octet-stream'
 
 /**
- * @returns at once for all but files, which are opened
+ * @returns at once for all but files, which are opened, and long lists, which are written in turns
  * @throws what cannot be sent: a value without JSON, an error that was returned, 404 for nothing
  */
 export function toContent(
@@ -63,8 +64,17 @@ export function toContent(
     if (flowing !== undefined) return flowing
   }
   rememberData(body)
-  const text = writeFor(request, toJson, body)
-  return { status, own, type: type ?? jsonType, length: Buffer.byteLength(text), body: text }
+  if (isLongList(body)) {
+    const text = listInTurns(request, toJson, body)
+    if (typeof text === 'string') return toText(text, reply, status)
+    return text.then((there) => toText(there, reply, status))
+  }
+  return toText(writeFor(request, toJson, body), reply, status)
+}
+
+function toText(body: string, reply: Reply | undefined, status: number): Content {
+  const type = reply?.mediaType ?? jsonType
+  return { status, own: reply?.headers, type, length: Buffer.byteLength(body), body }
 }
 
 function toEmpty(reply: Reply | undefined, rule: ResultRule): Content {

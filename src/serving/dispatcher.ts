@@ -21,7 +21,7 @@ import type { RouteLookup } from '../routing/versioned-table.js'
 import { runInRequest } from './current-request.js'
 import { Deadlines, stopInTime, tooLate, type Waiting } from './deadlines.js'
 import { letGo } from './replaced-streams.js'
-import type { ServedRoute } from './served-route.js'
+import { invokeInTurn, type ServedRoute } from './served-route.js'
 import type { Invoker } from './invoker.js'
 import { observeRequest } from './observe-request.js'
 import { walkSurrounded, type WalkSurroundings } from './surrounded-walk.js'
@@ -142,7 +142,7 @@ export class Dispatcher {
           return
         }
       }
-      const result = route.invoke(request)
+      const result = invokeInTurn(route, request)
       if (isThenable(result)) this.#waitForHandler(result, request, route)
       else this.#finish(request, route, result)
     } catch (error) {

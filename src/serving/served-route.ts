@@ -1,4 +1,5 @@
 /** A route that is ready to serve: everything the request path needs to know about it, decided at bootstrap. */
+import { turns } from '../http/list-in-turns.js'
 import type { ResultRule } from '../http/result.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { RouteInfo } from '../routing/route-info.js'
@@ -34,6 +35,14 @@ export interface ServedRoute {
   readonly rule: ResultRule
   /** The time limit for the handler's promise, in milliseconds. */
   readonly timeout: number
+}
+
+/** Runs the handler, at its turn where its answers are long and one of them is being written. */
+export function invokeInTurn(route: ServedRoute, request: ServerRequest): unknown {
+  if (!turns.isBusy || !turns.isLong(route.info)) return route.invoke(request)
+  return turns
+    .begin()
+    .then(() => (request.answered || request.late ? undefined : route.invoke(request)))
 }
 
 /** @returns the steps alone or, if there are interceptors, also with them */

@@ -19,7 +19,7 @@ import type { Intercept, Next } from '../seam/interceptor.js'
 import { callInRequest } from './current-request.js'
 import { grace, stopInTime, tooLate, type Deadlines, type Waiting } from './deadlines.js'
 import { keepFlow } from './replaced-streams.js'
-import type { Line, ServedRoute } from './served-route.js'
+import { invokeInTurn, type Line, type ServedRoute } from './served-route.js'
 
 export interface WalkSurroundings {
   readonly responder: Responder
@@ -92,7 +92,7 @@ class SurroundedWalk {
         if (pending !== undefined) await this.#waitFor(pending)
         if (isOver()) return nobodys
       }
-      const running = callInRequest(request, this.#route.invoke)
+      const running = callInRequest(request, (asked) => invokeInTurn(this.#route, asked))
       const result = isThenable(running) ? await running : running
       keepFlow(request, result)
       if (isOver()) return nobodys

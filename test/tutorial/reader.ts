@@ -175,7 +175,7 @@ function installPackages(folder: string): void {
   for (const name of ['tsc', 'tsx', 'esbuild', 'vitest'])
     symlinkSync(join(from, '.bin', name), join(to, '.bin', name))
   symlinkSync(root, join(to, 'filigree'))
-  const command = `#!/bin/sh\nexec '${process.execPath}' '${join(root, 'dist/server/cli.js')}' "$@"\n`
+  const command = `#!/usr/bin/env node\nimport(${JSON.stringify(join(root, 'dist/server/cli.js'))})\n`
   writeFileSync(join(to, '.bin/filigree'), command, { mode: 0o755 })
 }
 

@@ -1,0 +1,123 @@
+/** JSON of long lists is written in turns of the event loop: what is answered is the same, and others are answered between. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  Controller,
+  Get,
+  Module,
+  reply,
+  type Answer,
+  type Application,
+  type HttpRequest,
+  type Interceptor,
+  type Next,
+} from '../../src/index.js'
+
+const text = 'é'.repeat(100)
+const rows = Array.from({ length: 20_000 }, (_, id) => ({ id, text, none: undefined }))
+let held = 0
+let mostHeld = 0
+
+@Controller
+class ListController {
+  @Get('/rows', { etag: true })
+  rows() {
+    return rows
+  }
+
+  @Get('/reply')
+  reply() {
+    return reply([...rows, undefined, () => 1], 201).header('X-Rows', '20002')
+  }
+
+  @Get('/cut')
+  cut() {
+    const list: unknown[] = [...rows]
+    setImmediate(() => list.splice(0))
+    return list
+  }
+
+  @Get('/faulty')
+  faulty() {
+    const last = {
+      toJSON() {
+        throw new TypeError('no JSON of this')
+      },
+    }
+    return [...rows, last]
+  }
+
+  /** Rows of its own, which are in memory until they are written. */
+  @Get('/held')
+  held() {
+    mostHeld = Math.max(mostHeld, ++held)
+    const last = { toJSON: () => --held && 0 }
+    return [...rows, last]
+  }
+
+  @Get('/small')
+  small() {
+    return [1]
+  }
+}
+
+@Module({ controllers: [ListController] })
+class ListModule {}
+
+/** Reads the text of each answer. */
+class Counting implements Interceptor {
+  static readonly before = 'body'
+  async intercept(_request: HttpRequest, next: Next): Promise<Answer> {
+    const answer = await next()
+    answer.headers.set('X-Letters', String(answer.body).length)
+    return answer
+  }
+}
+
+describe.each([
+  ['', []],
+  [' with an interceptor around', [Counting]],
+])('a long list%s', (_, use) => {
+  let app: Application
+
+  beforeAll(async () => {
+    app = await bootstrap(ListModule, { listen: false, logger: false, env: {}, use })
+  })
+  afterAll(() => app.close())
+
+  it('is the JSON that it would be at once', async () => {
+    const { status, headers, body } = await app.inject('/rows')
+    expect([status, headers['content-type']]).toEqual([200, 'application/json; charset=utf-8'])
+    expect(body === JSON.stringify(rows)).toBe(true)
+    expect(headers['content-length']).toBe(String(Buffer.byteLength(JSON.stringify(rows))))
+    const again = { headers: { 'if-none-match': String(headers.etag) } }
+    expect((await app.inject({ url: '/rows', ...again })).status).toBe(304)
+    expect((await app.inject({ method: 'HEAD', url: '/rows' })).body).toBe('')
+  })
+
+  it('is so in a reply, with what has no JSON in it', async () => {
+    const { status, headers, body } = await app.inject('/reply')
+    expect([status, headers['x-rows']]).toEqual([201, '20002'])
+    expect(body === JSON.stringify([...rows, undefined, null])).toBe(true)
+  })
+
+  it('is the list that was returned, whatever becomes of it', async () => {
+    expect((await app.inject('/cut')).json()).toHaveLength(20_000)
+  })
+
+  it('is 500 where an element cannot be written', async () => {
+    expect((await app.inject('/faulty')).status).toBe(500)
+  })
+
+  it('lets others be answered meanwhile, and holds few lists at a time', async () => {
+    const order: string[] = []
+    const many = Array.from({ length: 10 }, () =>
+      app.inject('/held').then(() => order.push('long')),
+    )
+    await app.inject('/small').then(() => order.push('small'))
+    expect(order).toEqual(['small'])
+    await Promise.all(many)
+    expect(held).toBe(0)
+    expect(mostHeld).toBeLessThanOrEqual(3)
+  })
+})
