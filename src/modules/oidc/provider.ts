@@ -133,6 +133,9 @@ export class Provider implements Lifecycle {
       )
       const claims = tokens.claims()
       if (claims === undefined) throw new TypeError('there is no ID token')
+      // openid-client asks it of tokens with several addressees only (OpenID Connect Core 1.0 §3.1.3.7, 5).
+      if (claims.azp !== undefined && claims.azp !== this.#options.clientId)
+        throw new TypeError('azp names another party')
       if (this.#options.userInfo !== true) return this.#toSignIn(claims, claims)
       const more = await library.fetchUserInfo(configuration, tokens.access_token, claims.sub)
       // What verifies an e-mail stands beside it.

@@ -1,0 +1,245 @@
+/** What somebody may try with sign-ins of others. Source: decisions, "Third storey: signing in"; RFC 9700 §4. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  ApplicationState,
+  Auth,
+  bootstrap,
+  Controller,
+  Database,
+  Get,
+  Module,
+  Secured,
+  type Application,
+  type Claims,
+} from 'filigree'
+import { oidc, type SignIn } from 'filigree/oidc'
+import { makePair } from '../../auth/key-pair.js'
+import { exchange } from '../../bootstrap/raw-client.js'
+import { LyingProvider } from './lying-provider.js'
+import { Visitor } from './visitor.js'
+
+let provider: LyingProvider
+let app: Application
+const seen: SignIn[] = []
+
+class Users {
+  static readonly inject = [Database]
+  fromProvider(signIn: SignIn): Claims {
+    seen.push(signIn)
+    return { sub: signIn.subject }
+  }
+}
+
+@Controller('/me')
+class MeController {
+  @Get('/') @Secured me(user: Claims): unknown {
+    return user.sub
+  }
+}
+
+function start(more: object = {}): Promise<Application> {
+  const { issuer } = provider
+  const common = { issuer, clientSecret: 'secret', signIn: [Users, 'fromProvider'] as const }
+  @Module({
+    // Two clients of one provider.
+    imports: [
+      oidc({ ...common, name: 'one', clientId: 'desk' }),
+      oidc({ ...common, name: 'two', clientId: 'shop' }),
+    ],
+    providers: [Users],
+    controllers: [MeController],
+  })
+  class AppModule {}
+  return bootstrap(AppModule, {
+    ...{ port: 0, host: '127.0.0.1', env: {}, database: 'sqlite::memory:', logger: false },
+    auth: { cookie: true },
+    ...more,
+  })
+}
+
+beforeAll(async () => {
+  provider = await LyingProvider.start()
+  app = await start()
+})
+afterAll(async () => {
+  await app.close()
+  await provider.close()
+})
+beforeEach(async () => {
+  await app.get(ApplicationState).reset()
+  provider.reset()
+  seen.length = 0
+})
+
+const visitor = (): Visitor => new Visitor(app.url)
+const callback = '/signin/one/callback'
+async function signIn(who: Visitor, sub: string, to = '/me'): Promise<Response> {
+  const page = await who.goTo(`/signin/one?to=${encodeURIComponent(to)}`)
+  return who.get(`${callback}${provider.allow(page, sub)}`)
+}
+const whoIs = async (token: string): Promise<unknown> => {
+  const headers = { authorization: `Bearer ${token}` }
+  return (await fetch(`${app.url}/me`, { headers })).text()
+}
+
+describe('who is signed in already', () => {
+  it('is somebody else after another sign-in, and neither token becomes the other', async () => {
+    const who = visitor()
+    await signIn(who, 'ada')
+    const first = who.cookies.get('app_token') ?? ''
+    await signIn(who, 'eve')
+    const second = who.cookies.get('app_token') ?? ''
+    expect([await whoIs(first), await whoIs(second)]).toEqual(['ada', 'eve'])
+    const auth = app.get(Auth)
+    const ids = async (sub: string) => (await auth.signIns(sub)).map(({ id }) => id)
+    expect(await ids('ada')).toEqual([(await auth.verify(first))?.jti])
+    expect(await ids('eve')).toEqual([(await auth.verify(second))?.jti])
+    // The method is told nothing of who was signed in: there is nobody to be linked to.
+    expect(Object.keys(seen[1] ?? {}).sort()).toEqual(
+      ['claims', 'issuer', 'link', 'provider', 'subject'].sort(),
+    )
+  })
+
+  it('stays so where a page leads to the end of a sign-in of its own', async () => {
+    const victim = visitor()
+    await signIn(victim, 'ada')
+    const before = victim.cookies.get('app_token')
+    const attacker = visitor()
+    const own = provider.allow(await attacker.goTo('/signin/one'), 'eve')
+    const state = new URLSearchParams(own).get('state') ?? ''
+    // Also while the victim has a sign-in of their own under way.
+    const theirs = await victim.goTo('/signin/one')
+    for (const query of [own, `${own}&state=${provider.read(theirs).state}`]) {
+      const answer = await victim.get(`${callback}${query}`)
+      expect([answer.status, answer.headers.getSetCookie()]).toEqual([400, []])
+    }
+    // The code of one within the sign-in of the other.
+    const mixed = own.replace(state, provider.read(theirs).state)
+    expect((await victim.get(`${callback}${mixed}`)).status).toBe(401)
+    expect(victim.cookies.get('app_token')).toBe(before)
+    expect(seen.map(({ subject }) => subject)).toEqual(['ada'])
+  })
+
+  it('gets a new token in the place of one that was planted', async () => {
+    const planted = await app.get(Auth).getToken({ sub: 'eve' })
+    const victim = visitor()
+    victim.cookies.set('app_token', planted)
+    await signIn(victim, 'ada')
+    expect(await whoIs(victim.cookies.get('app_token') ?? '')).toBe('ada')
+    expect(await whoIs(planted)).toBe('eve')
+  })
+})
+
+describe('two clients of one provider', () => {
+  it('take no answer, no code and no ID token of each other', async () => {
+    const who = visitor()
+    const one = await who.goTo('/signin/one')
+    const two = await who.goTo('/signin/two')
+    const [ofOne, ofTwo] = [provider.allow(one), provider.allow(two)]
+    expect((await who.get(`/signin/two/callback${ofOne}`)).status).toBe(400)
+    expect((await who.get(`/signin/one/callback${ofTwo}`)).status).toBe(400)
+    const code = (query: string): string => new URLSearchParams(query).get('code') ?? ''
+    const swapped = ofTwo.replace(code(ofTwo), code(ofOne))
+    expect((await who.get(`/signin/two/callback${swapped}`)).status).toBe(401)
+    // What it says is for the other client.
+    const again = provider.allow(await who.goTo('/signin/two'))
+    expect((await who.get(`/signin/two/callback${again}`)).status).toBe(401)
+    expect(seen).toEqual([])
+  })
+
+  it.each<[number, object]>([
+    [401, { azp: 'shop' }],
+    [401, { aud: ['desk', 'shop'] }],
+    [401, { aud: ['desk', 'shop'], azp: 'shop' }],
+    [401, { aud: [] }],
+    [401, { azp: null }],
+    [302, { azp: 'desk' }],
+    [302, { aud: ['desk', 'shop'], azp: 'desk' }],
+    [302, { aud: ['desk'] }],
+  ])('answer %i to an ID token with %j', async (status, claims) => {
+    provider.lies = { claims }
+    expect((await signIn(visitor(), 'ada')).status).toBe(status)
+  })
+})
+
+describe('the way back', () => {
+  it.each([
+    (query: string) => query.replace('code=', 'id_token=eyJhbGciOiJub25lIn0.e30.&x='),
+    (query: string) => `${query}&code=other`,
+    (query: string) => `${query}&iss=${encodeURIComponent('https://evil.example')}`,
+    (query: string) => `${query}&response=eyJhbGciOiJub25lIn0.e30.`,
+    (query: string) => `${query}&error=access_denied`,
+    (query: string) => query.replace(/&iss=.*/, ''),
+    (query: string) => query.replace('code=', 'code=%00'),
+  ])('is 401 and nobody is signed in, %#', async (change) => {
+    const who = visitor()
+    const query = change(provider.allow(await who.goTo('/signin/one')))
+    const answer = await who.get(`${callback}${query}`)
+    const isDenied = query.includes('error=')
+    expect([answer.status, who.cookies.size]).toEqual([isDenied ? answer.status : 401, 0])
+    expect([302, 401]).toContain(answer.status)
+    expect(seen).toEqual([])
+  })
+
+  it.each([
+    '/x?y=%0d%0aSet-Cookie:a=b',
+    '/x#%0d%0aSet-Cookie:a=b',
+    '/嘊嘍Set-Cookie:a=b',
+    '/%250d%250aSet-Cookie:a=b',
+    '/\u0085Set-Cookie:a=b',
+    '/x\r\n\r\n<script>',
+  ])('has one head, whatever %j leads to', async (to) => {
+    const who = visitor()
+    const page = await who.goTo(`/signin/one?to=${encodeURIComponent(to)}`)
+    const cookie = [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const answer = await exchange(
+      app.url,
+      `GET ${callback}${provider.allow(page)} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nCookie: ${cookie}\r\n\r\n`,
+    )
+    const head = answer.slice(0, answer.indexOf('\r\n\r\n')).split('\r\n')
+    expect(head[0]).toBe('HTTP/1.1 302 Found')
+    expect(head.filter((line) => /^location: \/[!-~]*$/i.test(line))).toHaveLength(1)
+    expect(head.filter((line) => /^set-cookie: (?!app_)/i.test(line))).toEqual([])
+  })
+
+  it('takes over https no cookie that another host below the same domain can set', async () => {
+    const own = await start({ publicUrl: 'https://desk.example', listen: false, port: undefined })
+    const begun = await own.inject('/signin/one')
+    const [pair = ''] = (begun.headers['set-cookie'] ?? '').split(';')
+    const query = provider.allow(begun.headers.location ?? '')
+    const [name = '', value = ''] = pair.split('=')
+    expect(name).toMatch(/^__Host-app_signin_/)
+    const plain = name.replace('__Host-', '')
+    const tossed = [
+      ...[`${plain}=${value}`, `\u00a0${pair}`, `__host-${plain}=${value}`, `x=1,${pair}`],
+      ...[
+        `${name}=x; ${pair}`,
+        `"${name}"=${value}`,
+        `x="; ${name}"=${value}`,
+        `%5F${pair.slice(1)}`,
+      ],
+    ]
+    for (const cookie of tossed) {
+      const answer = await own.inject({ url: `${callback}${query}`, headers: { cookie } })
+      expect([cookie.slice(0, 20), answer.status]).toEqual([cookie.slice(0, 20), 400])
+    }
+    const answer = await own.inject({ url: `${callback}${query}`, headers: { cookie: pair } })
+    expect(answer.status).toBe(302)
+    await own.close()
+  })
+
+  it('is over where the key has changed meanwhile: 400, and the next one goes on', async () => {
+    const before = await start({ env: { APP_PRIVATE_KEY: makePair().privatePem } })
+    const after = await start({ env: { APP_PRIVATE_KEY: makePair().privatePem } })
+    const who = new Visitor(before.url)
+    const query = provider.allow(await who.goTo('/signin/one'))
+    const cookie = [...who.cookies].map(([name, value]) => `${name}=${value}`).join('; ')
+    const other = await after.inject({ url: `${callback}${query}`, headers: { cookie } })
+    expect([other.status, other.json()]).toEqual([
+      400,
+      { error: expect.stringContaining('run out') },
+    ])
+    await before.close()
+    await after.close()
+  })
+})
