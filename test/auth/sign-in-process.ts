@@ -1,0 +1,69 @@
+/** One process in which people sign in: `sign-in-process.ts <database>`. It says where it listens, on standard output. */
+import {
+  Auth,
+  bootstrap,
+  Controller,
+  Database,
+  Get,
+  Module,
+  NoAuth,
+  Post,
+  Secured,
+  type Claims,
+  type HttpRequest,
+} from '../../src/index.js'
+
+let asked = 0
+
+@Controller('/')
+class Site {
+  static readonly inject = [Auth, Database]
+  constructor(private readonly auth: Auth) {}
+
+  @Get('/me') @Secured me(user: Claims): object {
+    return { sub: user.sub, pid: process.pid }
+  }
+
+  @Get('/asked') @NoAuth asked(): object {
+    return { asked }
+  }
+
+  @Post('/tokens/<sub>') @NoAuth async begin(sub: string): Promise<object> {
+    return { token: await this.auth.getToken({ sub }) }
+  }
+
+  @Get('/devices/<sub>') @NoAuth devices(sub: string): Promise<object> {
+    return this.auth.signIns(sub)
+  }
+
+  @Post('/end/<id>') @NoAuth async end(id: string): Promise<void> {
+    await this.auth.revoke(id)
+  }
+
+  @Post('/end-all/<sub>') @NoAuth async endAll(sub: string): Promise<void> {
+    await this.auth.revokeAll(sub)
+  }
+
+  @Post('/exchange') @NoAuth async exchange(request: HttpRequest): Promise<object> {
+    const token = request.headers['x-token'] ?? ''
+    return { made: await this.auth.exchange(token, {}, () => `${process.pid} ${++asked}`) }
+  }
+}
+
+@Module({ controllers: [Site] })
+class SiteModule {}
+
+const app = await bootstrap(SiteModule, {
+  ...{ database: process.argv[2] ?? '', port: 0, host: '127.0.0.1', logger: false },
+  auth: {
+    // Due from the next second on.
+    rotate: 'always',
+    rotation: { grace: '4s', reuse: 'end' },
+    renew: async (claims) => {
+      asked++
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      return { ...claims, by: process.pid }
+    },
+  },
+})
+console.log(app.url)

@@ -1,0 +1,165 @@
+/** Rotation, exchanges and ended sign-ins over two processes of one database. Source: decisions, "Third storey: signing in". */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { open } from '../bootstrap/raw-client.js'
+import { startOwnPostgres, type OwnPostgres } from '../records/postgres-server.js'
+import { makePair } from './key-pair.js'
+
+interface Site {
+  readonly child: ChildProcess
+  readonly url: string
+}
+
+const key = makePair().privatePem
+
+async function startSite(database: string): Promise<Site> {
+  const program = fileURLToPath(new URL('./sign-in-process.ts', import.meta.url))
+  const child = spawn(process.execPath, ['--import', 'tsx', program, database], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, APP_PRIVATE_KEY: key, TSX_TSCONFIG_PATH: 'test/tsconfig.json' },
+  })
+  const ended = once(child, 'exit').then(() => Promise.reject(new Error('It ended at its start.')))
+  ended.catch(() => undefined)
+  const [url] = (await Promise.race([once(createInterface(child.stdout), 'line'), ended])) as [
+    string,
+  ]
+  return { child, url }
+}
+
+interface Answer {
+  readonly status: number
+  readonly fresh: string | null
+  readonly body: unknown
+}
+
+async function ask(site: Site, path: string, init: RequestInit = {}): Promise<Answer> {
+  const answer = await fetch(site.url + path, init)
+  const text = await answer.text()
+  const body: unknown = text === '' ? null : JSON.parse(text)
+  return { status: answer.status, fresh: answer.headers.get('freshtoken'), body }
+}
+const me = (site: Site, token: string): Promise<Answer> =>
+  ask(site, '/me', { headers: { authorization: `Bearer ${token}` } })
+const post = (site: Site, path: string, headers: Record<string, string> = {}): Promise<Answer> =>
+  ask(site, path, { method: 'POST', headers })
+const pause = (milliseconds: number): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+/** A token that is due. */
+async function signIn(site: Site, sub: string): Promise<string> {
+  const { body } = await post(site, `/tokens/${sub}`)
+  await pause(1100)
+  return (body as { token: string }).token
+}
+
+/** Milliseconds until the process refuses the token. */
+async function untilRefused(site: Site, token: string): Promise<number> {
+  const began = performance.now()
+  for (;;) {
+    const { status } = await me(site, token)
+    if (status === 401) return performance.now() - began
+    expect(status).toBe(200)
+    if (performance.now() - began > 20_000) return Infinity
+    await pause(50)
+  }
+}
+
+describe.each(['SQLite', 'PostgreSQL'])('two processes, on %s', (engine) => {
+  let postgres: OwnPostgres | undefined
+  let folder: string
+  let one: Site
+  let two: Site
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'filigree-two-'))
+    if (engine === 'PostgreSQL') postgres = await startOwnPostgres()
+    const database = (await postgres?.createDatabase()) ?? `sqlite:${join(folder, 'site.db')}`
+    // The first one makes the tables.
+    one = await startSite(database)
+    two = await startSite(database)
+  })
+  afterAll(async () => {
+    for (const { child } of [one, two]) child.kill('SIGKILL')
+    await postgres?.close()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const both = (index: number): Site => (index % 2 === 0 ? one : two)
+  const asked = async (): Promise<number> => {
+    const answers = await Promise.all([one, two].map((site) => ask(site, '/asked')))
+    return answers.reduce((sum, { body }) => sum + (body as { asked: number }).asked, 0)
+  }
+
+  it('give fifty requests at once one successor, and ask for it at most twice', async () => {
+    const token = await signIn(one, 'ada')
+    const before = await asked()
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => me(both(index), token)),
+    )
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200))
+    expect(new Set(answers.map(({ fresh }) => fresh)).size).toBe(1)
+    expect(answers[0]?.fresh).toMatch(/^ey/)
+    expect((await asked()) - before).toBeLessThanOrEqual(2)
+    const [{ fresh } = { fresh: '' }] = answers
+    for (const site of [one, two]) expect((await me(site, fresh ?? '')).status).toBe(200)
+    expect((await ask(two, '/devices/ada')).body).toHaveLength(1)
+  })
+
+  it('forgive a lost answer within the grace, and end the sign-in for a later use', async () => {
+    const token = await signIn(two, 'bob')
+    // Answers that nobody reads.
+    for (const site of [one, two]) {
+      const socket = open(site.url)
+      await once(socket, 'connect')
+      socket.write(`GET /me HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}\r\n\r\n`)
+      await pause(20)
+      socket.destroy()
+    }
+    const first = await me(one, token)
+    const second = await me(two, token)
+    expect([first.status, second.status, second.fresh]).toEqual([200, 200, first.fresh])
+    const next = first.fresh ?? ''
+    await pause(4500)
+    const late = await Promise.all(Array.from({ length: 10 }, (_, index) => me(both(index), token)))
+    expect(late.map(({ status }) => status)).toEqual(late.map(() => 401))
+    for (const site of [one, two]) expect(await untilRefused(site, next)).toBeLessThan(6000)
+    expect((await ask(one, '/devices/bob')).body).toEqual([])
+  })
+
+  it('refuse within five seconds what was ended in the other', async () => {
+    const tokens = [await signIn(one, 'eve'), await signIn(one, 'eve'), await signIn(one, 'joe')]
+    for (const token of tokens) for (const site of [one, two]) await me(site, token)
+    const { body } = await ask(two, '/devices/eve')
+    const [device] = body as [{ id: string }]
+    await post(one, `/end/${device.id}`)
+    const id = (token: string): unknown =>
+      (
+        JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as {
+          jti: string
+        }
+      ).jti
+    const ended = tokens.find((token) => id(token) === device.id) ?? ''
+    expect(await untilRefused(two, ended)).toBeLessThan(6000)
+    expect((await ask(two, '/devices/eve')).body).toHaveLength(1)
+    await post(one, '/end-all/joe')
+    expect((await me(one, tokens[2] ?? '')).status).toBe(401)
+    expect(await untilRefused(two, tokens[2] ?? '')).toBeLessThan(6000)
+  })
+
+  it('exchange a token once for all who ask at the same time', async () => {
+    const token = await signIn(one, 'sue')
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, (_, index) =>
+        post(both(index), '/exchange', { 'x-token': token }),
+      ),
+    )
+    const made = new Set(answers.map(({ body }) => JSON.stringify(body)))
+    expect(made.size).toBe(1)
+    expect([...made][0]).not.toContain('null')
+  })
+})
