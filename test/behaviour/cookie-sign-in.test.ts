@@ -180,6 +180,47 @@ describe('rotation', () => {
   })
 })
 
+describe('rotation and pages of others', () => {
+  const write = (headers: Record<string, string>) =>
+    ask('/notes', { method: 'POST', json: {}, headers })
+
+  it('a write of theirs gets no next token, and clears none', async () => {
+    for (const cookie of [secure(old()), secure(token({ exp: now() - 60 })), secure('nonsense')]) {
+      const { status, headers } = await write({ cookie, 'sec-fetch-site': 'cross-site' })
+      expect([status, headers.get('set-cookie'), headers.get('freshtoken')]).toEqual([
+        403,
+        null,
+        null,
+      ])
+    }
+  })
+
+  it('a write of ours gets it in the cookie alone', async () => {
+    const { status, headers } = await write({ ...page, cookie: secure(old()) })
+    expect([status, headers.get('freshtoken')]).toEqual([200, null])
+    expect(headers.get('set-cookie')).toMatch(/^__Host-app_token=ey/)
+  })
+
+  it('two cookies, of which one was planted, are 401 and leave both', async () => {
+    const cookie = `${secure(token())}; ${secure(token({ sub: 'eve' }))}`
+    const { status, headers } = await write({ ...page, cookie })
+    expect([status, headers.get('set-cookie')]).toEqual([401, null])
+  })
+
+  it('what was under way when somebody signed out brings no token that is good', async () => {
+    const cookie = secure(token({ iat: now() - 590, exp: now() + 10, jti: 'leaves' }))
+    const [reads, out] = await Promise.all([
+      Promise.all([1, 2, 3].map(() => ask('/me', { headers: { cookie } }))),
+      ask('/logout', { method: 'POST', headers: { ...page, cookie } }),
+    ])
+    expect(out.headers.get('set-cookie')).toContain('Max-Age=0')
+    for (const { headers } of reads) {
+      const [next = ''] = (headers.get('set-cookie') ?? '').split(';')
+      expect((await ask('/me', { headers: { cookie: next } })).status).toBe(401)
+    }
+  })
+})
+
 describe('a write by cookie', () => {
   const write = (headers: Record<string, string>, cookie = secure(token())) =>
     ask('/notes', { method: 'POST', json: { n: 1 }, headers: { ...headers, cookie } })

@@ -97,6 +97,30 @@ describe('a limit by the body', () => {
     expect(await send('/login', 'Ada')).toBe(200)
   })
 
+  it('has one count for a name, in whatever way it is sent', async () => {
+    const form = async (body: string): Promise<number> => {
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+      return (await app.inject({ method: 'POST', url: '/login', headers, body })).status
+    }
+    const json = async (body: string): Promise<number> => {
+      const headers = { 'content-type': 'application/json' }
+      return (await app.inject({ method: 'POST', url: '/login', headers, body })).status
+    }
+    expect(await send('/login', 'Ren\u00e9')).toBe(200)
+    expect(await form('name=Rene%CC%81&password=x')).toBe(200)
+    for (const name of ['rene\u0301', 'REN\u00c9', '\u3000Ren\u00e9\n', '\uff32en\u00e9'])
+      expect(await send('/login', name, {}, '192.0.2.8')).toBe(429)
+    expect(await form('password=x&name=REN%C3%89')).toBe(429)
+    expect(await json('{"name":"other","password":"x","name":"ren\\u00e9"}')).toBe(429)
+  })
+
+  it('counts no body that its class refuses', async () => {
+    const odd: unknown[] = [['Ada'], { name: 'Ada' }, [['Ada']], 7, true, null, 'x'.repeat(2001)]
+    for (const [place, name] of [...odd, undefined].entries())
+      expect([place, await send('/login', name, {}, `192.0.2.${place}`)]).toEqual([place, 400])
+    for (const status of [200, 200, 429]) expect(await send('/login', 'Ada')).toBe(status)
+  })
+
   it('takes a function of request and body; undefined is not counted', async () => {
     for (let attempt = 0; attempt < 4; attempt++) expect(await send('/login/tenant', 'a')).toBe(200)
     for (const status of [200, 200, 429])

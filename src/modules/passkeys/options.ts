@@ -1,5 +1,10 @@
 /** What `passkeys` takes, checked at the start, and what the application's method gets. */
-import { unknownOptions, type ModuleOptions, type Problem } from '../../index.js'
+import {
+  unknownOptions,
+  type ModuleOptions,
+  type Problem,
+  type SecuredOptions,
+} from '../../index.js'
 import { Passkey } from './passkey.js'
 
 /** A class of a provider, or a thunk of one. */
@@ -22,6 +27,11 @@ export interface PasskeysOptions {
    * the name is the `sub`.
    */
   find?: Method
+  /**
+   * What adding and removing passkeys asks of a token, as `@Secured` takes it: `{ fresh: '10m' }`, so that a token which somebody
+   * else holds for a while gives them no passkey of their own. Default: any token.
+   */
+  manage?: SecuredOptions
 }
 
 /** Somebody whose passkey was verified. */
@@ -34,6 +44,7 @@ export interface PasskeySignIn {
 const names: Readonly<Record<keyof PasskeysOptions, true>> = {
   credentials: true,
   find: true,
+  manage: true,
   name: true,
   signIn: true,
 }
@@ -45,7 +56,7 @@ export function findProblems(given: PasskeysOptions): Problem[] {
     const message = `passkeys: ${option} cannot be used.`
     problems.push({ code: 'INVALID_OPTION', message, remedy })
   }
-  const { name, credentials, signIn, find } = options
+  const { name, credentials, signIn, find, manage } = options
   if (typeof name !== 'string' || name === '')
     refuse('name', "Write what people know the application by: 'Help desk'.")
   const isRecord =
@@ -55,6 +66,8 @@ export function findProblems(given: PasskeysOptions): Problem[] {
     refuse('credentials', 'Write Passkey, or a record that extends it.')
   if (!isMethod(signIn))
     refuse('signIn', "Write a provider and the name of its method: [Users, 'fromPasskey'].")
+  if (manage !== undefined && (typeof manage !== 'object' || manage === null))
+    refuse('manage', "Write what @Secured takes: { fresh: '10m' }.")
   if (find !== undefined && !isMethod(find))
     refuse('find', "Write a provider and the name of its method: [Users, 'byName'].")
   return problems

@@ -58,7 +58,8 @@ const bodies = { limit: '64kb', unknownKeys: 'drop' } as const
 const tags = ['signing in']
 
 export function passkeysController(options: PasskeysOptions): ControllerClass {
-  const { name: site, signIn, find, credentials = Passkey } = options
+  const { name: site, signIn, find, manage, credentials = Passkey } = options
+  const Managing = manage === undefined ? Secured() : Secured(manage)
 
   @Controller('/passkeys')
   @Doc({ tags })
@@ -88,6 +89,7 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
     }
 
     @Post('/register/options', { body: NewPasskey, ...bodies })
+    @Managing
     @Doc({ description: 'What `navigator.credentials.create` needs, as JSON of the browser.' })
     async registerOptions(
       body: NewPasskey,
@@ -114,6 +116,7 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
     }
 
     @Post('/register/verify', { body: Answer, ...bodies })
+    @Managing
     @Doc({ description: 'Takes `credential.toJSON()` and keeps the passkey.' })
     async register(body: Answer, request: HttpRequest, user: Claims | null): Promise<Reply> {
       this.refuseForeign(request)
@@ -190,6 +193,7 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
     }
 
     @Delete('/<id>')
+    @Managing
     @Doc({ description: "Removes one of one's own, by its id or that of its credential." })
     async remove(id: string, request: HttpRequest, user: Claims | null): Promise<void> {
       this.refuseForeign(request)

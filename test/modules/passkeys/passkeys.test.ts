@@ -71,6 +71,7 @@ class Site {
       credentials: Passkey,
       signIn: [Users, 'fromPasskey'],
       find: [Users, 'byName'],
+      manage: { fresh: '10m' },
     }),
   ],
 })
@@ -362,6 +363,61 @@ describe.each(['SQLite', 'PostgreSQL'])('passkeys, on %s', (engine) => {
     const again = device.create(await other.creation())
     const [known] = [...device.held.keys()]
     expect([again.id === known, (await other.send('GET', '/passkeys')).json()]).toEqual([false, []])
+  })
+
+  it('are added and removed by nobody whose token was ended, or who has signed in long ago', async () => {
+    const auth = app.get(Auth)
+    await browser.register(device)
+    const created = new Authenticator(origin).create(await browser.creation())
+    const claims = await auth.verify(browser.token)
+    await auth.revoke(String(claims?.jti))
+    const own = (): Promise<Passkey[]> => app.get(Database).records(Passkey).list()
+    const tries = async (): Promise<number[]> => {
+      const options = await browser.send('POST', '/passkeys/register/options', {})
+      const verify = await browser.send('POST', '/passkeys/register/verify', created)
+      const gone = await browser.send('DELETE', `/passkeys/${(await own())[0]?.id ?? 0}`)
+      return [options, verify, gone].map(({ status }) => status)
+    }
+    expect(await tries()).toEqual([401, 401, 401])
+    const old = Math.floor(app.clock.now() / 1000) - 700
+    browser.token = await auth.getToken({ sub: '1', auth_time: old })
+    expect(await tries()).toEqual([403, 403, 403])
+    expect((await browser.send('GET', '/passkeys')).json()).toHaveLength(1)
+    expect(await own()).toHaveLength(1)
+  })
+
+  it('sign in their owner, whoever is signed in there, and the last one can be removed', async () => {
+    await browser.register(device)
+    const other = await signedIn('2')
+    const before = other.token
+    expect((await other.signIn(device)).json()).toEqual({ sub: '1' })
+    expect((await claimsOf(other)).sub).toBe('1')
+    other.token = before
+    expect((await claimsOf(other)).sub).toBe('2')
+    const visitor = new Browser(app)
+    const underWay = device.get(await visitor.request())
+    const [{ id }] = (await browser.send('GET', '/passkeys')).json() as [Passkey]
+    expect((await browser.send('DELETE', `/passkeys/${id}`)).status).toBe(204)
+    expect(short(await visitor.verify(underWay))).toEqual(refused)
+    // Like anybody who has none.
+    const { allowCredentials } = await visitor.request('ada')
+    expect([...device.held.keys()]).not.toContain(allowCredentials[0]?.id)
+    expect((await visitor.request('ada')).allowCredentials).toEqual(allowCredentials)
+    expect((await claimsOf(browser)).sub).toBe('1')
+  })
+
+  it('take no cookie that another host below the same domain can set', async () => {
+    await browser.register(device)
+    const visitor = new Browser(app)
+    const answer = device.get(await visitor.request())
+    const [[name, value] = ['', '']] = [...visitor.cookies]
+    expect(name).toBe('__Host-app_passkeys')
+    for (const tossed of ['app_passkeys', '\u00a0__Host-app_passkeys', '__host-app_passkeys']) {
+      const from = new Browser(app)
+      from.cookies.set(tossed, value)
+      const again = { ...answer, ...device.get(await visitor.request()) }
+      expect(short(await from.verify(again))).toEqual(refused)
+    }
   })
 
   it('a challenge is for its purpose', async () => {
