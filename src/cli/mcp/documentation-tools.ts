@@ -33,10 +33,23 @@ class ReadInput {
 /** Characters of a page that are answered at once. */
 const most = 30_000
 
-/** The package does not change while it runs. */
-let kept: Promise<{ readonly pages: readonly string[]; readonly search: PageSearch }> | undefined
+interface Pages {
+  readonly pages: readonly string[]
+  readonly search: PageSearch
+}
 
-async function load() {
+let kept: Promise<Pages> | undefined
+
+/** Once, since the package does not change while it runs; but for a reading that failed. */
+function known(): Promise<Pages> {
+  kept ??= load().catch((error: unknown) => {
+    kept = undefined
+    throw error
+  })
+  return kept
+}
+
+async function load(): Promise<Pages> {
   const pages = await findPages()
   const sections = await Promise.all(
     pages.map(async (page) => toSections(page, await readPage(page))),
@@ -52,8 +65,8 @@ export const documentationTools: readonly Tool[] = [
       'Searches the documentation of the installed version of Filigree by words, and answers the sections that fit best. Ask it before guessing the name of a decorator, option or function.',
     input: SearchInput,
     run: async ({ query, limit }) => {
-      kept ??= load()
-      return { value: { sections: (await kept).search.find(query, limit) } }
+      const { search } = await known()
+      return { value: { sections: search.find(query, limit) } }
     },
   }),
   tool({
@@ -63,8 +76,7 @@ export const documentationTools: readonly Tool[] = [
       'Answers a page as Markdown, or one section of it. Of a long page without a section it answers the beginning and the list of its sections.',
     input: ReadInput,
     run: async ({ page: asked, section }) => {
-      kept ??= load()
-      const { pages } = await kept
+      const { pages } = await known()
       const page = pageCalled(asked)
       if (!pages.includes(page)) {
         const near = didYouMean(page, pages)

@@ -41,14 +41,18 @@ export async function offerTools(
   return { info, instructions, capabilities, methods, failed }
 }
 
+/** As applications mark what their routes answer. */
+const dataMark = {
+  annotations: { audience: ['assistant'] },
+  _meta: { 'filigree/content': 'data' },
+}
+
 function toResult(answer: ToolAnswer): Members {
   if ('text' in answer) return { content: [{ type: 'text', text: answer.text }] }
   const { value, recorded = false } = answer
   const text = JSON.stringify(value)
   return {
-    content: [
-      { type: 'text', text, ...(recorded && { annotations: { audience: ['assistant'] } }) },
-    ],
+    content: [{ type: 'text', text, ...(recorded && dataMark) }],
     structuredContent: value,
   }
 }

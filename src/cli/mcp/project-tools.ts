@@ -90,7 +90,7 @@ export const projectTools: readonly Tool[] = [
     name: 'explain_graphql',
     title: 'What an operation of GraphQL costs',
     description:
-      "What an operation costs, who may ask its fields, and the SQL of a query with the database's plan: it is run for that as this caller in a read-only transaction, which is rolled back. Mutations are not run.",
+      "What an operation costs, who may ask its fields, and the SQL of a query with the database's plan: it is run for that as this caller in a read-only transaction, which is rolled back, with the resolvers that the application has of its own. Mutations are not run.",
     input: OperationInput,
     run: async ({ query, as }, { ask }, signal) => {
       const question = { about: 'operation', query, as: toClaims(as) } as const
