@@ -12,7 +12,7 @@ const config: Config = {
     '^(\\.{1,2}/.*)\\.js$': '$1',
     '^filigree$': '<rootDir>/src/index.ts',
     '^filigree/client/(events|passkeys)$': '<rootDir>/client/$1.ts',
-    '^filigree/(admin|throttle|health|jobs|mail|oidc|passkeys|metrics|testing|tracing|access-log|cache|compress|idempotent|security-headers)$':
+    '^filigree/(admin|throttle|health|jobs|mail|mcp|oidc|passkeys|metrics|testing|tracing|access-log|cache|compress|idempotent|security-headers)$':
       '<rootDir>/src/modules/$1/$1.ts',
     '^filigree/client$': '<rootDir>/client/index.ts',
   },

@@ -45,6 +45,14 @@ export interface Gate {
   /** @throws {HttpError} 403 for a write that a cookie would let in and that no page of ours sent; `admit` asks by itself */
   refuseForeignWrite(request: ServerRequest): void
   /**
+   * Whether a caller who is known already would be admitted; guards are asked with this request. Says no instead of throwing.
+   */
+  wouldAdmit(
+    request: ServerRequest,
+    rule: AccessRule,
+    auth: RequestAuth,
+  ): boolean | Promise<boolean>
+  /**
    * Sends the fresh token if one is due: in the cookie if the token came by cookie, else in `FreshToken`. For secured
    * routes, after the handler, errors included.
    */
@@ -146,6 +154,18 @@ export function createGate({ apiKey, auth, formToken, cookie, log }: GateOptions
         (claims) => (claims === null ? undefined : { by: 'token', claims }),
         () => undefined,
       )
+    },
+    wouldAdmit: (request, rule, auth) => {
+      try {
+        const asked = enter(request, rule, auth)
+        if (asked === undefined) return true
+        return asked.then(
+          () => true,
+          () => false,
+        )
+      } catch {
+        return false
+      }
     },
     rotate: (request) => {
       const claims = request.admitted?.claims

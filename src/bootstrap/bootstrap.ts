@@ -4,7 +4,7 @@
  */
 import { rolesOf } from '../auth/access.js'
 import { Auth } from '../auth/auth.js'
-import { createGate } from '../auth/gate.js'
+import { createGate, type Gate } from '../auth/gate.js'
 import { createKeys } from '../auth/keys.js'
 import { createCors } from '../http/cors.js'
 import { Clock } from '../core/clock.js'
@@ -14,6 +14,7 @@ import type { Log } from '../core/log.js'
 import { localAddress, PublicUrl } from './public-url.js'
 import { Ending } from '../http/ending.js'
 import { RequestObservers } from '../http/request-observers.js'
+import { describeOperations } from '../openapi/document.js'
 import { isOperational } from '../openapi/documented-route.js'
 import { createResponder } from '../http/responder.js'
 import { StreamRegister } from '../http/stream-register.js'
@@ -29,6 +30,7 @@ import { currentRequest, followRequests } from '../serving/current-request.js'
 import { ServerRequest } from '../http/server-request.js'
 import { ApplicationState } from '../serving/application-state.js'
 import { Dispatcher } from '../serving/dispatcher.js'
+import { Routes, type RoutesParts } from '../serving/routes.js'
 import { fillTable } from './fill-table.js'
 import { guestOf } from './guest.js'
 import { createGraphqlUpgrades } from './graphql-sockets.js'
@@ -109,6 +111,7 @@ async function start(
   container.provide(Auth, auth)
   container.provide(Clock, plan.clock)
   let { port } = settings
+  const late: { serving?: Serving } = {}
   const { production } = plan.environment
   container.provide(
     PublicUrl,
@@ -120,6 +123,10 @@ async function start(
   const { live } = context
   const state = createState(plan, storage, context, observers)
   container.provide(ApplicationState, state)
+  container.provide(
+    Routes,
+    createRoutes(plan.routes, context.gate, () => late.serving),
+  )
   for (const instance of plan.graphql.instances) {
     const { production } = plan.environment
     const { closed } = plan.authOptions
@@ -155,10 +162,11 @@ async function start(
   const { publicUrl } = settings
   const publicOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin
   const requests = { ...settings, log, tokenCookie, ending, now, publicOrigin }
+  const filled = fillTable(plan, context, (incoming, outgoing) => {
+    dispatcher.serve(incoming, outgoing)
+  })
   const dispatcher: Dispatcher = new Dispatcher({
-    ...fillTable(plan, context, (incoming, outgoing) => {
-      dispatcher.serve(incoming, outgoing)
-    }),
+    ...filled,
     responder: createResponder({
       cors,
       log,
@@ -176,6 +184,7 @@ async function start(
     mostUrl: settings.limits.url,
     shortestTime: shortestTime(plan),
   })
+  late.serving = { dispatcher, served: filled.servedRoutes }
   const take = guestOf(plan.environment)?.attend({ plan, state })
   const faultHeaders = cors.fixed ?? []
   const upgrade = createGraphqlUpgrades(plan.graphql.instances, settings.basePath, {
@@ -279,7 +288,9 @@ function createApplication(
   let forgetSignals: () => void = () => undefined
   const application = new Application({
     dispatcher,
-    routes: Object.freeze(routes.map(toSummary)),
+    routes: Object.freeze(
+      routes.filter(({ route }) => route.options.internal !== true).map(toSummary),
+    ),
     document,
     graphql: graphql.main,
     get: (token) => container.get(token),
@@ -313,6 +324,32 @@ async function tellClosing(container: Container, most: number, log: Log): Promis
   })
   await Promise.race([container.closing(logFailure(log, 'onClosing')), end])
   clearTimeout(timer)
+}
+
+type Serving = ReturnType<RoutesParts['serving']>
+
+function createRoutes(
+  planned: readonly PlannedRoute[],
+  gate: Gate,
+  serving: () => Serving | undefined,
+): Routes {
+  return new Routes({
+    planned,
+    gate,
+    describe: () => {
+      const { operations, schemas } = describeOperations(planned)
+      return {
+        schemas,
+        operations: new Map([...operations].map(([{ info }, made]) => [info, made])),
+      }
+    },
+    serving: () => {
+      const there = serving()
+      if (there === undefined)
+        throw new Error('Routes can be called once the application has started.')
+      return there
+    },
+  })
 }
 
 function createState(

@@ -1,5 +1,6 @@
 /** Makes all routes of a planned application ready to serve: first its own, then those of the framework. */
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
+import type { RouteInfo } from '../routing/route-info.js'
 import { RouteTable } from '../routing/route-table.js'
 import { VersionedTable, type RouteLookup } from '../routing/versioned-table.js'
 import { makeStands, type FindInstance } from '../serving/interceptors.js'
@@ -16,6 +17,8 @@ import { versionReader } from './versions.js'
 
 export interface FilledTable {
   readonly table: RouteLookup<ServedRoute>
+  /** The application's own, internal ones too. */
+  readonly servedRoutes: ReadonlyMap<RouteInfo, ServedRoute>
   /** Puts interceptors of the whole application around requests without a route; undefined if there are none. */
   readonly aroundUnmatched: ((refuse: Invoker) => ServedRoute) | undefined
 }
@@ -32,11 +35,14 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: S
     versions.by === 'path'
       ? new RouteTable<ServedRoute>()
       : new VersionedTable<ServedRoute>(versionReader(versions))
+  const servedRoutes = new Map<RouteInfo, ServedRoute>()
   for (const planned of plan.routes) {
     const { route } = planned
     const controller = plan.container.get(route.controller)
     const stands = makeStands(planned.stands, planned.info, find, problems)
     const served = serveRoute(planned, controller, context, stands)
+    servedRoutes.set(planned.info, served)
+    if (route.options.internal === true) continue
     if (table instanceof RouteTable) table.add(route.method, route.pattern, served)
     else table.add(route.method, route.pattern, served, route.version)
   }
@@ -52,7 +58,11 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: S
   if (problems.length > 0) throw new DeclarationError(problems)
   const aroundUnmatched = (refuse: Invoker): ServedRoute =>
     surround(unmatchedRoute(refuse, plan.settings.times.handler), outside)
-  return { table, aroundUnmatched: outside.length === 0 ? undefined : aroundUnmatched }
+  return {
+    table,
+    servedRoutes,
+    aroundUnmatched: outside.length === 0 ? undefined : aroundUnmatched,
+  }
 }
 
 /** Added after the application's own routes, which take precedence for the same path. */

@@ -38,6 +38,7 @@ import { ApplicationState } from '../serving/application-state.js'
 import type { PlannedStand } from '../serving/interceptors.js'
 import type { FrameworkRoute } from '../serving/framework-route.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
+import { Routes } from '../serving/routes.js'
 import { planRoutes } from './plan-routes.js'
 import type { ProviderDeclaration } from './provider.js'
 import { interceptorClasses } from './plan-seam.js'
@@ -127,7 +128,7 @@ export async function planApplication(
       controllers: controllers.map(({ controller }) => controller),
       interceptors,
       override: settings.override,
-      builtIn: [Auth, Clock, Database, ApplicationState, PublicUrl],
+      builtIn: [Auth, Clock, Database, ApplicationState, PublicUrl, Routes],
     },
     problems,
   )

@@ -44,7 +44,8 @@ export function planRoutes(
   const planned: PlannedRoute[] = []
   for (const { controller, use } of controllers) {
     for (const route of collectRoutes(controller, context, problems)) {
-      refuseDuplicate(route, versionInPath ? undefined : route.version, table, problems)
+      if (route.options.internal !== true)
+        refuseDuplicate(route, versionInPath ? undefined : route.version, table, problems)
       const { access, closedBy } = readAccess(route, settings.closed, reported, problems)
       const limits = readLimits(route, settings.limits, problems)
       const classes = declaredClasses(route, whereIs(route), problems)

@@ -102,6 +102,8 @@ export class ServerRequest implements HttpRequest {
   byCookie = false
   /** The headers that the answer depends on: bits of `private-answers.ts`. */
   dependsOn = 0
+  /** The request within which this one was made. */
+  carriedBy: HttpRequest | undefined = undefined
   /** Names of the route's path parameters; set by the router. */
   pathNames: readonly string[] = []
   /** Response headers collected on the way, names and values in turn; sent with whatever answers. */

@@ -4,6 +4,7 @@ import type {
   OpenAPIObject,
   OperationObject,
   PathItemObject,
+  SchemaObject,
   SecurityRequirementObject,
   ServerObject,
   TagObject,
@@ -56,9 +57,10 @@ export interface DocumentOptions {
  * the routes before.
  */
 export function createDocument(
-  declared: readonly DocumentedRoute[],
+  all: readonly DocumentedRoute[],
   options: DocumentOptions,
 ): OpenApiDocument {
+  const declared = all.filter(({ route }) => route.options.internal !== true)
   const operational = declared.filter(isOperational)
   const routes = [...declared.filter((route) => !operational.includes(route)), ...operational]
   const { servers, basePath = '', cookie = false } = options
@@ -93,6 +95,33 @@ export function createDocument(
     paths,
     components: toComponents(routes, schemas, { paths, cookie, endpoints }),
   }
+}
+
+/** The operation of each route by itself, and the schemas of all of them: for those who offer routes in another form. */
+export function describeOperations<Documented extends DocumentedRoute>(
+  routes: readonly Documented[],
+): {
+  readonly operations: ReadonlyMap<Documented, OperationObject>
+  readonly schemas: Readonly<Record<string, SchemaObject>>
+} {
+  const schemas = createSchemas()
+  const ids = operationIds(routes)
+  const operations = new Map<Documented, OperationObject>()
+  for (const documented of routes) {
+    const { names } = documented.route.pattern
+    const described = toOperation(documented, {
+      notes: new Map(),
+      ids,
+      names,
+      schemas,
+      cookie: false,
+    })
+    operations.set(
+      documented,
+      (documented.documents ?? []).reduce((made, change) => change(made), described),
+    )
+  }
+  return { operations, schemas: Object.fromEntries(schemas.components) }
 }
 
 /** A server whose address already ends with the prefix stays as it is. */

@@ -149,6 +149,7 @@ const optionNames: Readonly<Record<keyof RouteOptions, true>> = {
   unknownKeys: true,
   etag: true,
   groups: true,
+  internal: true,
 }
 
 function checkTransaction(where: string, transaction: unknown, problems: Problem[]): void {

@@ -38,6 +38,10 @@ export interface RouteOptions {
   /** What happens to keys of body and query that their classes do not declare. Default: the application's, `'refuse'`. */
   unknownKeys?: 'refuse' | 'drop'
   /**
+   * No client reaches it and no document shows it: only modules call it, through `Routes`. Default false.
+   */
+  internal?: boolean
+  /**
    * Only class-validator's rules of these groups run, for body and query. Default: every rule, as its `validate()`
    * does.
    */

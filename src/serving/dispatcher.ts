@@ -91,6 +91,28 @@ export class Dispatcher {
     else this.#take(request)
   }
 
+  /**
+   * Answers a request within another, whose route and path parameters are known. Never throws.
+   *
+   * @param prepare called with the request before anything is done for it
+   */
+  carry(
+    incoming: Incoming,
+    outgoing: Outgoing,
+    { route, values }: { route: ServedRoute; values: readonly (string | number)[] },
+    prepare: (request: ServerRequest) => void,
+  ): void {
+    const request = new ServerRequest(incoming, outgoing, this.#settings)
+    request.pathValues.push(...values)
+    prepare(request)
+    const take = (): void => {
+      this.#walk(request, route)
+    }
+    if (this.#observers.are) this.#observers.begin(request)
+    if (requestEvents.heard) observeRequest(request, this.#application, take)
+    else take()
+  }
+
   /** Answers a request with an error, before any route. */
   refuse(incoming: Incoming, outgoing: Outgoing, error: HttpError): void {
     const request = new ServerRequest(incoming, outgoing, this.#settings)
@@ -121,14 +143,19 @@ export class Dispatcher {
         this.#fail(request, this.#unmatched(request))
         return
       }
-      request.pathNames = route.pathNames
-      if (route.headers !== undefined) request.responseHeaders = [...route.headers]
-      request.route = route.info
-      const walk = route.surrounded === undefined ? this.#run : this.#walkSurrounded
-      runInRequest(request, walk, route, 0)
+      this.#walk(request, route)
     } catch (error) {
       this.#fail(request, error)
     }
+  }
+
+  /** Begins the walk of a route. */
+  #walk(request: ServerRequest, route: ServedRoute): void {
+    request.pathNames = route.pathNames
+    if (route.headers !== undefined) request.responseHeaders = [...route.headers]
+    request.route = route.info
+    const walk = route.surrounded === undefined ? this.#run : this.#walkSurrounded
+    runInRequest(request, walk, route, 0)
   }
 
   /** Continues with the step `from`. */

@@ -14,6 +14,7 @@ import * as jobsModule from '../../src/modules/jobs/jobs.js'
 import * as adminModule from '../../src/modules/admin/admin.js'
 import * as passkeysModule from '../../src/modules/passkeys/passkeys.js'
 import * as oidcModule from '../../src/modules/oidc/oidc.js'
+import * as mcpModule from '../../src/modules/mcp/mcp.js'
 import * as mailModule from '../../src/modules/mail/mail.js'
 import * as metricsModule from '../../src/modules/metrics/metrics.js'
 import * as securityHeadersModule from '../../src/modules/security-headers/security-headers.js'
@@ -261,10 +262,14 @@ const index: Places<typeof face> = {
       (odd) => startRecord(Field('string'), { indexes: [from({ fields: ['id'] }, odd)] }),
     ],
   ],
+  // What a call of a route brings is the caller's.
+  Routes: [],
   Resolve: [
     ['', (odd) => startResolve(odd)],
     ['args', (odd) => startResolve({ args: { a: from(one, odd) } })],
   ],
+  schemaOf: [],
+  withOwnDefinitions: [],
   Secured: [['', (odd) => startRoute(Get('/'), Secured(from({ roles: ['a'] }, odd)))]],
   Use: [],
   Watched: [],
@@ -417,6 +422,14 @@ const mail: Places<typeof mailModule> = {
   Mailer: [],
   mail: [['', (odd) => start({ imports: [jobsModule.jobs(), mailModule.mail(odd)] })]],
 }
+const mcp: Places<typeof mcpModule> = {
+  // Blocks are the protocol's own.
+  content: [],
+  mcp: [['', (odd) => start({ imports: [mcpModule.mcp(odd)] })]],
+  Tool: [['', (odd) => startRoute(Get('/'), mcpModule.Tool(odd))]],
+  Resource: [['', (odd) => startRoute(mcpModule.Resource('desk://guide', odd))]],
+  Prompt: [['', (odd) => startRoute(mcpModule.Prompt(odd))]],
+}
 const metrics: Places<typeof metricsModule> = {
   metrics: [['', (odd) => start({ imports: [metricsModule.metrics(odd)] })]],
 }
@@ -474,6 +487,7 @@ const all: readonly (readonly [string, object, Readonly<globalThis.Record<string
   ['filigree/idempotent', idempotentModule, idempotent],
   ['filigree/jobs', jobsModule, jobs],
   ['filigree/mail', mailModule, mail],
+  ['filigree/mcp', mcpModule, mcp],
   ['filigree/oidc', oidcModule, oidc],
   ['filigree/passkeys', passkeysModule, passkeys],
   ['filigree/metrics', metricsModule, metrics],

@@ -167,11 +167,19 @@ const countedFor = requestValue<Counted | undefined>('throttle')
 function limiter(limiting: Limiting, state: ApplicationState): Enter {
   const keyOf = toKeyReader(limiting.by, state)
   return (request) => {
+    // What is asked within a request was counted with it, where the limit is one for both.
+    if (request.carriedBy !== undefined && hasCounted(request.carriedBy, limiting)) return undefined
     const key = keyOf(request)
     return key instanceof Promise
       ? key.then((known) => countBy(request, limiting, known))
       : countBy(request, limiting, key)
   }
+}
+
+function hasCounted(request: HttpRequest, limiting: Limiting): boolean {
+  let counted = countedFor.get(request)
+  while (counted !== undefined && counted.by !== limiting) counted = counted.before
+  return counted !== undefined
 }
 
 function countBy(

@@ -26,6 +26,7 @@ import {
   type JobEvent,
   type RequestEvent,
   type StatementEvent,
+  type ToolEvent,
   type WatchedWork,
 } from '../../index.js'
 import { endAttributes, startAttributes, statementAttributes, toMethod } from './attributes.js'
@@ -86,6 +87,7 @@ function startTracing(): () => void {
   listen<HandlerEvent>('filigree:handler', (work) => begin(work, work.name), endWork)
   listen<GraphqlEvent>('filigree:graphql', beginOperation, endOperation)
   listen<StatementEvent>('filigree:statement', beginStatement, endStatement)
+  listen<ToolEvent>('filigree:tool', beginTool, endWork)
   listen<JobEvent>('filigree:job', beginJob, endJob)
   ends.push(traceAdded())
   ends.push(injectIntoFetch(), addLogFields(traceFields))
@@ -145,14 +147,20 @@ function isUnwanted(parent: Context): boolean {
 
 function beginRequest(event: RequestEvent): Context {
   const { request } = event
-  const parent = propagation.extract(ROOT_CONTEXT, request.headers)
+  const isWithin = request.carriedBy !== undefined
+  const parent = isWithin ? context.active() : propagation.extract(ROOT_CONTEXT, request.headers)
   const above = trace.getSpan(parent)
   if (above !== undefined && isUnwanted(parent)) {
     requestSpans.set(request, above)
     return parent
   }
   const attributes = startAttributes(request)
-  const made = open(event, toMethod(request), { kind: SpanKind.SERVER, attributes }, parent)
+  const made = open(
+    event,
+    toMethod(request),
+    { kind: isWithin ? SpanKind.INTERNAL : SpanKind.SERVER, attributes },
+    parent,
+  )
   const span = trace.getSpan(made)
   if (span !== undefined) requestSpans.set(request, span)
   return made
@@ -174,6 +182,12 @@ function endWork({ error }: WatchedWork, span: Span): void {
   span.setStatus({ code: SpanStatusCode.ERROR })
   span.setAttribute('error.type', error instanceof Error ? error.name : '_OTHER')
   if (error instanceof Error) span.recordException(error)
+}
+
+/** The request of the route that it calls stands below it. */
+function beginTool(event: ToolEvent): Context {
+  const attributes = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': event.tool }
+  return begin(event, 'mcp.tool', { attributes })
 }
 
 function beginOperation(event: GraphqlEvent): Context {

@@ -1,0 +1,211 @@
+/**
+ * The protocol over HTTP (Streamable HTTP): one message a POST, answered by JSON or, where it takes long or tells its progress, by a stream
+ * of events that ends with the answer. Its steps, in order:
+ *
+ *   addresses → caller → message → revision → headers → method → answer
+ *
+ * Revision 2026-07-28 repeats in headers what stands in the body, for those between; where they differ nobody is believed. In older
+ * revisions a client cancels by a message of its own: it names its calls by the label that `initialize` has given it, which stands for nothing
+ * here. Source: decisions, "Third storey: admin and agents", Codes; the specification of 2026-07-28, Streamable HTTP.
+ */
+import { randomUUID } from 'node:crypto'
+import {
+  Controller,
+  createDecorator,
+  Doc,
+  events,
+  Get,
+  HttpError,
+  NoAuth,
+  Post,
+  PublicUrl,
+  reply,
+  type HttpRequest,
+  type ModuleOptions,
+  type Reply,
+} from '../../index.js'
+import { Addresses } from './addresses.js'
+import type { Caller } from './calls.js'
+import { Conversation } from './conversation.js'
+import type { McpOptions } from './options.js'
+import {
+  answer,
+  codes,
+  idOf,
+  isModernMessage,
+  metaNames,
+  notification,
+  openExchange,
+  ProtocolError,
+  readMessage,
+  refusal,
+  type Answered,
+  type Members,
+  type Message,
+} from './protocol.js'
+import { label, RunningCalls } from './running-calls.js'
+import { McpServer } from './server.js'
+
+type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
+
+const json = 'application/json'
+export function endpoint(options: McpOptions): ControllerClass {
+  const { path = '/mcp', hosts = [], authorizationServers = [], limit } = options
+  const metadataPath = `/.well-known/oauth-protected-resource${path}`
+
+  /** Before anything else of the route, so that nothing runs for a page of another place. */
+  const OwnAddresses = createDecorator('OwnAddresses', () => ({
+    before: 'gate' as const,
+    inject: [PublicUrl],
+    enter: (_route: unknown, publicUrl: PublicUrl) => {
+      const addresses = new Addresses(publicUrl, hosts)
+      return (request: HttpRequest): void => {
+        addresses.admit(request)
+      }
+    },
+  }))
+
+  @Controller()
+  @NoAuth
+  @OwnAddresses
+  class McpController {
+    static readonly inject = [McpServer, PublicUrl]
+    private readonly running = new RunningCalls()
+
+    constructor(
+      private readonly server: McpServer,
+      private readonly publicUrl: PublicUrl,
+    ) {}
+
+    @Post(path, { args: ['request', 'body'], ...(limit !== undefined && { limit }) })
+    @Doc({ summary: 'Messages of the Model Context Protocol', tags: ['agents'] })
+    async take(request: HttpRequest, body: unknown): Promise<Reply> {
+      const auth = await this.server.callerOf(request)
+      if (auth === 'bad') throw this.unauthorized(true)
+      if (auth === undefined && !this.server.isOpen) throw this.unauthorized(false)
+      refuseOtherMedia(request)
+      try {
+        return await this.answer(readMessage(body), { request, auth })
+      } catch (error) {
+        if (!(error instanceof ProtocolError)) throw error
+        return this.toReply(refusal(error, idOf(body)), auth !== undefined)
+      }
+    }
+
+    @Get(metadataPath)
+    @Doc({ summary: 'Where tokens for agents come from (RFC 9728)', tags: ['agents'] })
+    metadata(): Members {
+      return {
+        resource: this.publicUrl.to(path),
+        ...(authorizationServers.length > 0 && { authorization_servers: authorizationServers }),
+        bearer_methods_supported: ['header'],
+      }
+    }
+
+    private async answer(message: Message, caller: Caller): Promise<Reply> {
+      const { request, auth } = caller
+      const revision = headerOf(request, 'mcp-protocol-version')
+      const isModern = isModernMessage(message, revision)
+      if (message.id === undefined) {
+        this.running.cancelled(message, request)
+        return reply(null, 202)
+      }
+      if (isModern) checkHeaders(request, message, revision)
+      const stream = takesEvents(request) ? new Conversation() : undefined
+      const own = isModern ? undefined : this.running.begin(message.id, request)
+      const exchange = openExchange(message, {
+        context: caller,
+        revision,
+        signal: own?.signal ?? request.signal,
+        notify:
+          stream &&
+          ((method, params) => {
+            stream.say(notification(method, params))
+          }),
+      })
+      const running = answer(this.server.offer, message, exchange).finally(() => own?.end())
+      const given = stream === undefined ? await running : await stream.first(running)
+      if (given === undefined)
+        return events(stream?.items(running) ?? []).header('X-Accel-Buffering', 'no')
+      const told = this.toReply(given, auth !== undefined)
+      return message.method === 'initialize' && !isModern && given.status === 200
+        ? told.header(label, randomUUID())
+        : told
+    }
+
+    private toReply({ text, status }: Answered, hasToken: boolean): Reply {
+      const told = reply(text, status).type(json)
+      return status === 401 ? told.header('WWW-Authenticate', this.challenge(hasToken)) : told
+    }
+
+    private unauthorized(isBad: boolean): HttpError {
+      return new HttpError(401, 'Unauthorized', {
+        headers: { 'WWW-Authenticate': this.challenge(isBad) },
+        reason: isBad ? 'mcp: the token was refused' : 'mcp: nothing is open without a token',
+      })
+    }
+
+    /** Where a client learns how to get a token (RFC 9728 §5.1). */
+    private challenge(isBad: boolean): string {
+      const where = `resource_metadata="${this.publicUrl.to(metadataPath)}"`
+      return isBad ? `Bearer error="invalid_token", ${where}` : `Bearer ${where}`
+    }
+  }
+  return McpController
+}
+
+/** @throws {HttpError} 415: a form would come from any page */
+function refuseOtherMedia(request: HttpRequest): void {
+  if (!/^application\/json\b/i.test(headerOf(request, 'content-type') ?? ''))
+    throw new HttpError(415, `Send ${json}.`)
+}
+
+function headerOf({ incoming }: HttpRequest, name: string): string | undefined {
+  const value = incoming.headers[name]
+  return typeof value === 'string' ? value : undefined
+}
+
+function takesEvents(request: HttpRequest): boolean {
+  return headerOf(request, 'accept')?.includes('text/event-stream') === true
+}
+
+/** Which member of the parameters `Mcp-Name` repeats. */
+const named: ReadonlyMap<string, string> = new Map([
+  ['tools/call', 'name'],
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+])
+
+/** @throws {ProtocolError} where a header is missing, or says something else than the message */
+function checkHeaders(
+  request: HttpRequest,
+  { method, params, meta }: Message,
+  revision: string | undefined,
+): void {
+  const said = meta?.[metaNames.revision]
+  if (revision === undefined) throw mismatch('MCP-Protocol-Version is missing')
+  if (typeof said === 'string' && said !== revision)
+    throw mismatch(`MCP-Protocol-Version '${revision}' is not '${said}' of the body`)
+  // What is wrong with the body itself is told first.
+  if (said === undefined) return
+  const ofMethod = headerOf(request, 'mcp-method')
+  if (ofMethod !== method) throw mismatch(`Mcp-Method '${ofMethod ?? ''}' is not '${method}'`)
+  const member = named.get(method)
+  if (member === undefined) return
+  const name = decodeName(headerOf(request, 'mcp-name'))
+  const wanted = params[member]
+  if (name === undefined || name !== wanted)
+    throw mismatch(`Mcp-Name '${name ?? ''}' is not '${String(wanted)}'`)
+}
+
+const encoded = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/
+
+/** What is not plain ASCII comes as Base64 between marks. */
+function decodeName(header: string | undefined): string | undefined {
+  const inside = header === undefined ? null : encoded.exec(header)
+  return inside === null ? header : Buffer.from(inside[1] ?? '', 'base64').toString('utf8')
+}
+
+function mismatch(what: string): ProtocolError {
+  return new ProtocolError(codes.headers, `Header mismatch: ${what}`, { status: 400 })
+}

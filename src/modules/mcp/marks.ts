@@ -1,0 +1,179 @@
+/** `@Tool`, `@Resource` and `@Prompt`: what of an application is there for agents. Without them nothing is. */
+import {
+  createDecorator,
+  Get,
+  unknownOptions,
+  type AnyDecorator,
+  type RouteInfo,
+} from '../../index.js'
+
+type Class = abstract new (...args: never[]) => object
+
+export interface ToolOptions {
+  /** How the tool is called: letters, digits, `_`, `-` and `.`. Default: the operation's id in the document. */
+  name?: string
+  /** For people. Default: the summary of `@Doc`. */
+  title?: string
+  /** For the model: what it does, and when to use it. Default: the description of `@Doc`. */
+  description?: string
+  /** For records: their mutations are open too. Default false. */
+  writes?: boolean
+}
+
+/** What stands on a route: `false` takes one out of its controller's. */
+const tools = createDecorator('Tool', (...[options = {}]: [options?: ToolOptions | false]) => ({
+  check: () => faultsOfTool(options),
+}))
+const onClasses = new WeakMap<object, ToolOptions | false>()
+
+/**
+ * Offers a route to agents; on a controller all its routes; on a record its rows, by the tool `query`.
+ * `@Tool(false)` on a method takes one out.
+ */
+export function Tool(options?: ToolOptions | false): AnyDecorator
+export function Tool(target: Class, context?: DecoratorContext): void
+export function Tool(target: object, member: string | symbol, descriptor: PropertyDescriptor): void
+export function Tool(value: unknown, context: DecoratorContext): void
+export function Tool(...args: unknown[]): unknown {
+  const isBare = typeof args[0] === 'function' || args.length > 1
+  const [options] = (isBare ? [{}] : args) as [(ToolOptions | false)?]
+  const decorate = tools(options ?? {}) as (...decorated: unknown[]) => unknown
+  const mark = (...decorated: unknown[]): unknown => {
+    const [target] = decorated
+    if (typeof target === 'function' && isClassPlace(decorated))
+      onClasses.set(target, options ?? {})
+    return decorate(...decorated)
+  }
+  return isBare ? mark(...args) : mark
+}
+
+/** Standard decorators get methods as functions, too. */
+function isClassPlace([, context]: readonly unknown[]): boolean {
+  if (context === undefined) return true
+  return typeof context === 'object' && (context as { kind?: unknown }).kind === 'class'
+}
+
+/** @returns what is said of a route as a tool; undefined where it is none */
+export function toolOf(route: RouteInfo): ToolOptions | undefined {
+  const noted = route.notes.get(tools)
+  if (noted === undefined) return undefined
+  const [said = {}] = noted
+  return said === false ? undefined : said
+}
+
+/** The same of a record. */
+export function toolOfRecord(type: object): ToolOptions | undefined {
+  const said = onClasses.get(type)
+  return said === false ? undefined : said
+}
+
+/** What may stand for an argument, by what is written of it so far and the arguments that are known. */
+export type Complete = (
+  text: string,
+  argument: string,
+  known: Readonly<Record<string, unknown>>,
+) => readonly string[] | Promise<readonly string[]>
+
+export interface ResourceOptions {
+  /** Default: the method's name. */
+  name?: string
+  title?: string
+  description?: string
+  /** Its media type. Default: that of the answer. */
+  mime?: string
+  /** Completes its arguments: one function for all of them, or one for each by name. Default none. */
+  complete?: Complete | Readonly<Record<string, Complete>>
+}
+
+export interface PromptOptions {
+  /** Default: the method's name. */
+  name?: string
+  title?: string
+  description?: string
+  /** A class whose fields are the prompt's arguments: the handler gets it as `query`. Default none. */
+  arguments?: Class
+  /** Completes its arguments: one function for all of them, or one for each by name. Default none. */
+  complete?: Complete | Readonly<Record<string, Complete>>
+}
+
+const resources = createDecorator('Resource', (template: string, options: ResourceOptions) => ({
+  check: () => [...faultsOfTemplate(template), ...unknown(options, resourceNames)],
+}))
+const prompts = createDecorator('Prompt', (options: PromptOptions) => ({
+  check: () => unknown(options, promptNames),
+}))
+
+const words = ['name', 'title', 'description'] as const
+const toolNames: readonly (keyof ToolOptions)[] = [...words, 'writes']
+const resourceNames: readonly (keyof ResourceOptions)[] = [...words, 'complete', 'mime']
+const promptNames: readonly (keyof PromptOptions)[] = [...words, 'arguments', 'complete']
+
+interface Fault {
+  readonly message: string
+  readonly remedy: string
+}
+
+function faultsOfTool(options: ToolOptions | false): Fault[] {
+  if (options === false) return []
+  if (options.writes === undefined) return unknown(options, toolNames)
+  return [{ message: 'is a tool with writes, which is for records', remedy: 'Take writes out.' }]
+}
+
+function unknown(options: object, names: readonly string[]): Fault[] {
+  return unknownOptions(options, names, 'its options').map(({ message, remedy }) => ({
+    message: `has options that are unknown: ${message}`,
+    remedy,
+  }))
+}
+
+function faultsOfTemplate(template: unknown): Fault[] {
+  if (typeof template === 'string' && /^[a-z][a-z\d+.-]*:(?:[^{}]|\{\w+\})+$/i.test(template))
+    return []
+  return [
+    {
+      message: `has a resource without an address: ${String(template)}`,
+      remedy: "Write @Resource('desk://guide/{name}').",
+    },
+  ]
+}
+
+/** The names in the braces of a template. */
+export function namesIn(template: string): string[] {
+  return [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
+}
+
+/**
+ * Offers what a method returns as a resource: text, bytes or an object. What is in braces becomes its arguments. The method is
+ * a route that no client reaches by HTTP: `@Secured`, `@Use` and `@Throttle` count as on others.
+ */
+export function Resource(template: string, options: ResourceOptions = {}): AnyDecorator {
+  const path = `/~resource/${namesIn(template)
+    .map((name) => `<${name}>/`)
+    .join('')}${encodeURIComponent(template).replace(/%|[^\w-]/g, '_')}`
+  return both(Get(path, { internal: true }), resources(template, options))
+}
+
+/** Offers a prompt: the method returns a text, or `{ messages: [{ role, content }] }`. As `@Resource`, it is a route. */
+export function Prompt(options: PromptOptions = {}): AnyDecorator {
+  const { arguments: type, name = '' } = options
+  const query = type === undefined ? {} : { query: type as never }
+  return both(Get(`/~prompt/${name}`, { internal: true, ...query }), prompts(options))
+}
+
+function both(first: AnyDecorator, second: AnyDecorator): AnyDecorator {
+  return ((...decorated: never[]): void => {
+    ;(first as (...args: never[]) => unknown)(...decorated)
+    ;(second as (...args: never[]) => unknown)(...decorated)
+  }) as AnyDecorator
+}
+
+export function resourceOf(
+  route: RouteInfo,
+): { readonly template: string; readonly options: ResourceOptions } | undefined {
+  const noted = route.notes.get(resources)
+  return noted && { template: noted[0], options: noted[1] }
+}
+
+export function promptOf(route: RouteInfo): PromptOptions | undefined {
+  return route.notes.get(prompts)?.[0]
+}

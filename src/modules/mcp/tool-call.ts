@@ -1,0 +1,145 @@
+/**
+ * What a handler knows of the call of an agent: `show(id: number, toolCall: ToolCall | null)`; null where it is called by HTTP.
+ * Questions end the round: `ask` gives the answer where it is there already, and otherwise stops the handler, which runs again,
+ * from its beginning, when the client sends it. Source: the specification of 2026-07-28, Multi Round-Trip Requests.
+ */
+import { checkOf, HttpError, requestValue, schemaOf } from '../../index.js'
+import { codes, isMembers, ProtocolError, type Exchange, type Members } from './protocol.js'
+
+type Class<T> = new (...args: never[]) => T
+
+/** A question for a model, as the protocol writes it. */
+export interface SampleOptions {
+  readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: unknown }[]
+  readonly maxTokens: number
+  readonly [option: string]: unknown
+}
+
+/** A place that a client shows to the server. */
+export interface Root {
+  readonly uri: string
+  readonly name?: string
+}
+
+/** The call of an agent, as its handler sees it. */
+export interface ToolCall {
+  /** Aborts when the client leaves or cancels. */
+  readonly signal: AbortSignal
+  /** What the client can do: `{ elicitation: {} }`. */
+  readonly capabilities: Readonly<Record<string, unknown>>
+  /**
+   * Tells how far it is; nothing where nobody wants to know. Shares that do not rise are passed over.
+   *
+   * @param share from 0 to 1
+   */
+  progress(share: number, words?: string): void
+  /**
+   * Asks the person at the client. Ends this round unless the answer is there.
+   *
+   * @param name of the question: the same each time the handler runs
+   * @param type a class of plain fields, which the answer is checked by
+   * @returns null where the person says no
+   */
+  ask<T extends object>(name: string, type: Class<T>, words: string): Promise<T | null>
+  /** Asks the model of the client, likewise. */
+  sample(name: string, options: SampleOptions): Promise<Readonly<Record<string, unknown>>>
+  /** Asks which places the client shows, likewise. */
+  roots(name: string): Promise<readonly Root[]>
+}
+
+/** Stops a handler whose question is not answered. The program's other code sees an HttpError. */
+class Unanswered extends HttpError {
+  constructor(name: string) {
+    super(unanswered, 'An answer of the client is needed.', { reason: `mcp asks for ${name}` })
+  }
+}
+
+/** Precondition Required: the call is made again with the answer. */
+export const unanswered = 428
+
+/** A call while it runs: what it asks, and what is answered already. */
+export class Call implements ToolCall {
+  readonly signal: AbortSignal
+  readonly capabilities: Readonly<Record<string, unknown>>
+  /** Questions of this round, by name. */
+  readonly asked: Record<string, Members> = {}
+  /** Answers of all rounds that were asked for, by name. */
+  readonly answers: Record<string, unknown>
+  /** What the client would have to be able to do. */
+  refusal: ProtocolError | undefined
+  readonly #exchange: Exchange<unknown>
+  #share = -1
+
+  constructor(exchange: Exchange<unknown>, answers: Members) {
+    this.#exchange = exchange
+    this.signal = exchange.signal ?? new AbortController().signal
+    this.capabilities = exchange.capabilities
+    this.answers = { ...answers }
+  }
+
+  progress(share: number, words?: string): void {
+    const { progressToken, notify } = this.#exchange
+    if (progressToken === undefined || !(share > this.#share)) return
+    this.#share = share
+    notify('notifications/progress', { progressToken, progress: share, total: 1, message: words })
+  }
+
+  ask<T extends object>(name: string, type: Class<T>, words: string): Promise<T | null> {
+    const given = this.#answerTo(name)
+    if (isMembers(given) && (given.action === 'decline' || given.action === 'cancel'))
+      return Promise.resolve(null)
+    const accepted = isMembers(given) && given.action === 'accept'
+    const checked = accepted ? readAnswer(type, given.content) : undefined
+    if (checked !== undefined) return Promise.resolve(checked)
+    const { type: kind, properties, required = [] } = schemaOf(type)
+    const requestedSchema = { type: kind, properties, required }
+    const params = { mode: 'form', message: words, requestedSchema }
+    return this.#put(name, 'elicitation', { method: 'elicitation/create', params })
+  }
+
+  sample(name: string, options: SampleOptions): Promise<Readonly<Record<string, unknown>>> {
+    const given = this.#answerTo(name)
+    if (isMembers(given) && given.content !== undefined) return Promise.resolve(given)
+    return this.#put(name, 'sampling', { method: 'sampling/createMessage', params: options })
+  }
+
+  roots(name: string): Promise<readonly Root[]> {
+    const given = this.#answerTo(name)
+    if (isMembers(given) && Array.isArray(given.roots))
+      return Promise.resolve(given.roots as readonly Root[])
+    return this.#put(name, 'roots', { method: 'roots/list' })
+  }
+
+  #answerTo(name: string): unknown {
+    return Object.hasOwn(this.answers, name) ? this.answers[name] : undefined
+  }
+
+  /**
+   * Nothing is asked that the client did not say it can answer.
+   *
+   * @returns what rejects: several may be asked at once, `Promise.all([…])`
+   */
+  #put(name: string, capability: string, question: Members): Promise<never> {
+    const { isModern, capabilities, revision } = this.#exchange
+    if (!isModern) throw new HttpError(501, `This client cannot be asked: it speaks ${revision}.`)
+    if (Object.hasOwn(capabilities, capability)) this.asked[name] = question
+    else
+      this.refusal ??= new ProtocolError(codes.capability, `The client lacks ${capability}`, {
+        status: 400,
+        data: { requiredCapabilities: { [capability]: {} } },
+      })
+    return Promise.reject(new Unanswered(name))
+  }
+}
+
+/** @returns undefined for what is no answer: it is asked again */
+function readAnswer<T extends object>(type: Class<T>, content: unknown): T | undefined {
+  try {
+    return checkOf(type)(content) as T
+  } catch {
+    return undefined
+  }
+}
+
+/** Of the request within. */
+export const toolCallOf = requestValue<Call>('tool call')

@@ -1,0 +1,207 @@
+/**
+ * The routes of a running application, for modules that offer them by another protocol: what each takes and answers, who
+ * may call it, and a way to call it. A call is a request within the one that asks for it: it goes the whole walk of its route, gate,
+ * limits, interceptors, checks, policy, log and metrics, and is never looked up by its path.
+ */
+import type { OperationObject, SchemaObject } from 'openapi3-ts/oas31'
+import { asksGuard } from '../auth/access.js'
+import type { Gate } from '../auth/gate.js'
+import { isStorable } from '../core/storable-text.js'
+import { HttpError } from '../errors/http-error.js'
+import type { HttpRequest, RequestAuth } from '../http/request.js'
+import { ServerRequest } from '../http/server-request.js'
+import { restType } from '../routing/path-types.js'
+import type { Pattern } from '../routing/pattern.js'
+import type { RouteInfo } from '../routing/route-info.js'
+import { carriedIncoming, KeptResponse, type CarriedAnswer } from './carried-answer.js'
+import { carrierOf } from './carried-request.js'
+import type { Dispatcher } from './dispatcher.js'
+import type { PlannedRoute } from './planned-route.js'
+import type { ServedRoute } from './served-route.js'
+
+/** What all routes take and answer, as in the OpenAPI document. */
+export interface RouteDescriptions {
+  readonly operations: ReadonlyMap<RouteInfo, OperationObject>
+  /** The components that they refer to, by name. */
+  readonly schemas: Readonly<Record<string, SchemaObject>>
+}
+
+/** A call of a route. */
+export interface RouteCall {
+  /** By name, as text. */
+  readonly params?: Readonly<Record<string, string>>
+  /** Behind the path, without `?`. */
+  readonly query?: string
+  /** Parsed JSON; undefined: none. */
+  readonly body?: unknown
+  /** Headers of its own, by lower-case name; they take the place of those of the request that it is made within. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** Called with the request before its walk. */
+  readonly prepare?: (request: HttpRequest) => void
+  /** Aborts it, as a client that leaves does. */
+  readonly signal?: AbortSignal | undefined
+  /** The largest answer that is taken, in bytes. Default 8 MiB. */
+  readonly most?: number
+}
+
+export interface RoutesParts {
+  readonly planned: readonly PlannedRoute[]
+  readonly describe: () => RouteDescriptions
+  readonly gate: Gate
+  /** Known once the routes are served. */
+  readonly serving: () => {
+    readonly dispatcher: Dispatcher
+    readonly served: ReadonlyMap<RouteInfo, ServedRoute>
+  }
+}
+
+const mostBytes = 8 * 1024 * 1024
+
+/** An application's routes: `static inject = [Routes]`. */
+export class Routes {
+  /** Those that clients reach and internal ones, in the order of declaration. */
+  readonly all: readonly RouteInfo[]
+  readonly #parts: RoutesParts
+  readonly #planned: ReadonlyMap<RouteInfo, PlannedRoute>
+
+  constructor(parts: RoutesParts) {
+    this.#parts = parts
+    this.all = parts.planned.map(({ info }) => info)
+    this.#planned = new Map(parts.planned.map((planned) => [planned.info, planned]))
+  }
+
+  /** Made at each call: keep what is needed of it. */
+  describe(): RouteDescriptions {
+    return this.#parts.describe()
+  }
+
+  /** Routes of one rule admit the same callers: what may call one of them may call all. */
+  ruleOf(route: RouteInfo): object {
+    return this.#find(route).access
+  }
+
+  /** True if nobody is asked for a token there. */
+  isOpen(route: RouteInfo): boolean {
+    return this.#find(route).access.open
+  }
+
+  /** True if somebody is asked who may read what the request brings: the answer for one is not that for another. */
+  asksGuard(route: RouteInfo): boolean {
+    return asksGuard(this.#find(route).access)
+  }
+
+  /**
+   * Whether a caller may come in: rules are asked, guards too, with `request`. Nothing is thrown where not.
+   *
+   * @param auth undefined: nobody in particular
+   * @returns at once where no guard waits
+   */
+  admits(
+    route: RouteInfo,
+    request: HttpRequest,
+    auth: RequestAuth | undefined,
+  ): boolean | Promise<boolean> {
+    const { access } = this.#find(route)
+    if (access.open) return true
+    if (auth === undefined || !(request instanceof ServerRequest)) return false
+    return this.#parts.gate.wouldAdmit(request, access, auth)
+  }
+
+  /**
+   * Calls a route as the caller of `request`, with its headers; cookies and what is said of its own body stay behind.
+   *
+   * @throws {HttpError} 404 for path parameters that the route does not take, 413 for a body that is larger than it takes
+   * @throws {Error} where the answer is cut off, is no answer that ends, or is too large
+   */
+  async call(request: HttpRequest, route: RouteInfo, call: RouteCall = {}): Promise<CarriedAnswer> {
+    const { body, prepare, signal, most = mostBytes, params = {}, query = '' } = call
+    const { route: declared, limits } = this.#find(route)
+    const { dispatcher, served } = this.#parts.serving()
+    const target = served.get(route)
+    const place = toPlace(declared.pattern, params)
+    if (target === undefined || place === undefined)
+      throw new HttpError(404, undefined, { reason: 'a path parameter does not fit' })
+    if (Number(request.incoming.headers['content-length'] ?? Infinity) > limits.body)
+      refuseLarge(body, limits.body)
+    const carrier = carrierOf(request.incoming, false)
+    const headers = withOwn([...carrier.headers, accept], call.headers)
+    if (body !== undefined) headers.push(json)
+    const url = query === '' ? place.path : `${place.path}?${query}`
+    const { method } = route
+    const incoming = carriedIncoming({ ...carrier, method, url, headers })
+    const outgoing = new KeptResponse(most)
+    const leave = (): void => {
+      outgoing.destroy()
+    }
+    if (signal?.aborted === true) leave()
+    signal?.addEventListener('abort', leave, { once: true })
+    try {
+      dispatcher.carry(incoming, outgoing, { route: target, values: place.values }, (inner) => {
+        inner.carriedBy = request
+        inner.bodyRead = true
+        inner.body = body
+        if (body !== undefined && route.arguments.includes('rawBody'))
+          inner.rawBody = Buffer.from(JSON.stringify(body))
+        prepare?.(inner)
+      })
+      return await outgoing.answer
+    } finally {
+      signal?.removeEventListener('abort', leave)
+    }
+  }
+
+  #find(route: RouteInfo): PlannedRoute {
+    const found = this.#planned.get(route)
+    if (found === undefined) throw new TypeError(`${route.name} is no route of this application.`)
+    return found
+  }
+}
+
+const accept = ['accept', 'application/json, */*;q=0.5'] as const
+const json = ['content-type', 'application/json'] as const
+
+type Header = readonly [string, string]
+
+function withOwn(headers: Header[], own: RouteCall['headers']): Header[] {
+  if (own === undefined) return headers
+  return [...headers.filter(([name]) => !Object.hasOwn(own, name)), ...Object.entries(own)]
+}
+
+/** A body within a larger message may still be one that the route takes. */
+function refuseLarge(body: unknown, most: number): void {
+  if (body !== undefined && Buffer.byteLength(JSON.stringify(body)) > most)
+    throw new HttpError(413, undefined, { reason: `the body is larger than ${most} bytes` })
+}
+
+interface Place {
+  readonly path: string
+  readonly values: (string | number)[]
+}
+
+/** @returns undefined where a parameter is missing, or no value of its type */
+function toPlace(
+  { segments }: Pattern,
+  params: Readonly<Record<string, string>>,
+): Place | undefined {
+  const values: (string | number)[] = []
+  let path = ''
+  for (const segment of segments) {
+    if (segment.kind === 'static') {
+      path += `/${encodeURIComponent(segment.text)}`
+      continue
+    }
+    const { name, type } = segment
+    const text = Object.hasOwn(params, name) ? (params[name] ?? '') : ''
+    const value = isSendable(text) ? type.convert(text) : undefined
+    if (value === undefined) return undefined
+    values.push(value)
+    const parts = type === restType ? text.split('/') : [text]
+    path += `/${parts.map(encodeURIComponent).join('/')}`
+  }
+  return { path: path === '' ? '/' : path, values }
+}
+
+/** What could stand in a path. */
+function isSendable(text: string): boolean {
+  return text !== '' && isStorable(text)
+}

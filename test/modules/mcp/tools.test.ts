@@ -1,0 +1,324 @@
+/** Routes as tools: what is listed for whom, what a call takes and answers, and on which walk it goes. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  Controller,
+  createDecorator,
+  Delete,
+  Doc,
+  Field,
+  Get,
+  HttpError,
+  Module,
+  NoAuth,
+  Post,
+  Put,
+  Secured,
+  type Claims,
+  type HttpRequest,
+} from 'filigree'
+import { idempotent } from 'filigree/idempotent'
+import { mcp, Tool, type ToolCall } from 'filigree/mcp'
+import { testApplication, type TestApplication } from 'filigree/testing'
+import { throttle, Throttle } from 'filigree/throttle'
+import { ask, call, post, toolsOf } from './ask.js'
+
+class Line {
+  @Field('integer', { min: 1 }) count!: number
+}
+
+class Order {
+  @Field('string', { maxLength: 20, description: 'What the order is called.' }) title!: string
+  @Field(() => Line, { list: true, optional: true }) lines?: Line[]
+}
+
+class Asked {
+  @Field('boolean', { optional: true }) full?: boolean
+  @Field('string', { list: true, optional: true }) tags?: string[]
+}
+
+class Shown {
+  @Field('integer') id!: number
+  @Field('string') title!: string
+}
+
+const seen: unknown[] = []
+const walked: string[] = []
+const Walked = createDecorator('Walked', () => ({
+  before: 'gate',
+  enter: (route) => () => {
+    walked.push(route.name)
+  },
+}))
+
+@Controller('/orders')
+@Walked
+class Orders {
+  @Get('/all')
+  all(): string {
+    return 'all of them'
+  }
+
+  @Get('/<id>', { query: Asked, returns: Shown })
+  @Tool({ title: 'One order' })
+  @Doc({ description: 'An order by its id.' })
+  show(id: string, query: Asked): object {
+    seen.push([id, { full: query.full, tags: query.tags }])
+    if (id === '404') throw new HttpError(404, 'There is no such order.')
+    return { id: 7, title: `of ${id}`, secret: 'hidden' }
+  }
+
+  @Post('/', { body: Order })
+  @NoAuth
+  @Tool({ name: 'order' })
+  add(body: Order): object {
+    seen.push(body)
+    return { added: body.title, by: body.constructor.name }
+  }
+
+  @Put('/<id:int>', { body: Order })
+  @Secured('editor')
+  @Tool
+  change(id: number, body: Order, user: Claims | null): object {
+    return { id, title: body.title, by: user?.sub }
+  }
+
+  @Delete('/<id:int>')
+  @Secured((claims) => claims?.sub === 'owner')
+  @Tool
+  remove(id: number): object {
+    throw new HttpError(409, `Order ${id} is paid.`)
+  }
+
+  @Get('/broken')
+  @Tool
+  broken(): never {
+    throw new Error('the password is swordfish')
+  }
+
+  @Get('/list')
+  @Tool
+  @Throttle('2/m')
+  list(): object[] {
+    return [{ id: 1 }, { id: 2 }]
+  }
+
+  @Get('/slow')
+  @Tool
+  async slow(request: HttpRequest, toolCall: ToolCall | null): Promise<string> {
+    seen.push(toolCall === null)
+    await new Promise((resolve) => {
+      request.signal.addEventListener('abort', resolve)
+    })
+    seen.push('left')
+    return 'never'
+  }
+}
+
+@Controller('/all')
+@Tool
+class All {
+  @Get('/one') one(): string {
+    return 'plain text'
+  }
+  @Get('/two') @Tool(false) two(): string {
+    return '2'
+  }
+}
+
+@Module({
+  controllers: [Orders, All],
+  imports: [
+    mcp({ name: 'desk', hosts: ['desk.internal'], limit: '20kb' }),
+    idempotent(),
+    throttle({ limit: '1000/m' }),
+  ],
+})
+class AppModule {}
+
+let desk: TestApplication
+const operatorKey = 'the-key-of-the-operator'
+let editor: string
+let owner: string
+
+beforeAll(async () => {
+  desk = await testApplication(AppModule, { env: { APP_API_KEY: operatorKey } })
+  editor = await desk.get(Auth).getToken({ sub: 'ed', roles: ['editor'] })
+  owner = await desk.get(Auth).getToken({ sub: 'owner' })
+})
+beforeEach(async () => {
+  seen.length = walked.length = 0
+  await desk.reset()
+})
+afterAll(() => desk.close())
+
+const open = ['ordersShow', 'order', 'ordersBroken', 'ordersList', 'ordersSlow', 'allOne']
+
+describe('the list', () => {
+  it('has what the caller may call, by roles and guards, and nothing that is unmarked', async () => {
+    const names = async (token?: string) => (await toolsOf(desk, token)).map(({ name }) => name)
+    expect(await names()).toEqual(open)
+    expect(await names(editor)).toEqual([...open.slice(0, 2), 'ordersChange', ...open.slice(2)])
+    expect(await names(owner)).toEqual([...open.slice(0, 2), 'ordersRemove', ...open.slice(2)])
+    expect(await names(operatorKey)).toContain('ordersChange')
+  })
+
+  it('says what a tool takes and answers as one flat closed object', async () => {
+    const tools = await toolsOf(desk, editor)
+    expect(tools.find(({ name }) => name === 'ordersShow')).toEqual({
+      name: 'ordersShow',
+      title: 'One order',
+      description: 'An order by its id.',
+      inputSchema: {
+        type: 'object',
+        properties: {
+          id: { type: 'string' },
+          full: { type: 'boolean' },
+          tags: { type: 'array', items: { type: 'string' } },
+        },
+        required: ['id'],
+        additionalProperties: false,
+      },
+      outputSchema: {
+        type: 'object',
+        properties: { id: expect.objectContaining({ type: 'integer' }), title: { type: 'string' } },
+        required: ['id', 'title'],
+      },
+      annotations: { readOnlyHint: true, openWorldHint: false },
+    })
+    const change = tools.find(({ name }) => name === 'ordersChange')
+    expect(change?.inputSchema).toMatchObject({
+      properties: {
+        id: { type: 'integer' },
+        title: { description: 'What the order is called.', maxLength: 20 },
+        lines: { items: { $ref: '#/$defs/Line' } },
+      },
+      required: ['id', 'title'],
+      $defs: { Line: { additionalProperties: false } },
+    })
+    expect(change?.annotations).toMatchObject({ destructiveHint: false, idempotentHint: true })
+    const added = tools.find(({ name }) => name === 'order')
+    expect(added?.annotations).toMatchObject({ readOnlyHint: false, idempotentHint: true })
+    expect(JSON.stringify(tools)).not.toContain('#/components')
+  })
+
+  it('tells how long it may be kept, and for whom', async () => {
+    const { result } = await ask(desk, 'tools/list')
+    expect(result).toMatchObject({ ttlMs: 300_000, cacheScope: 'private', resultType: 'complete' })
+    expect(result?._meta).toEqual({
+      'io.modelcontextprotocol/serverInfo': { name: 'desk', version: '1.0.0' },
+    })
+    const paged = await ask(desk, 'tools/list', { params: { cursor: 'x' } })
+    expect(paged.error?.code).toBe(-32602)
+  })
+})
+
+describe('a call', () => {
+  it('goes the walk of its route, with its check, its shape and its caller', async () => {
+    const shown = await call(desk, 'ordersShow', { id: '../a b', full: true, tags: ['x', 'y,z'] })
+    expect(seen).toEqual([['../a b', { full: true, tags: ['x', 'y,z'] }]])
+    expect(walked).toEqual(['Orders.show'])
+    expect(shown.result?.structuredContent).toEqual({ id: 7, title: 'of ../a b' })
+    expect(shown.result?.content?.[0]).toMatchObject({
+      type: 'text',
+      text: '{"id":7,"title":"of ../a b"}',
+      annotations: { audience: ['assistant'] },
+      _meta: { 'filigree/content': 'data' },
+    })
+    const added = await call(desk, 'order', { title: 'x', lines: [{ count: 2 }] })
+    expect(added.result?.structuredContent).toEqual({ added: 'x', by: 'Order' })
+    const changed = await call(desk, 'ordersChange', { id: 7, title: 'new' }, { token: editor })
+    expect(changed.result?.structuredContent).toEqual({ id: 7, title: 'new', by: 'ed' })
+  })
+
+  it('never comes to another route than its own', async () => {
+    const shown = await call(desk, 'ordersShow', { id: 'all' })
+    expect(shown.result?.structuredContent).toEqual({ id: 7, title: 'of all' })
+    expect(walked).toEqual(['Orders.show'])
+    const away = await call(desk, 'ordersChange', { id: '7/x', title: 'a' }, { token: editor })
+    expect(away.result?.isError).toBe(true)
+  })
+
+  it('tells faults of input with their paths, and what the program says', async () => {
+    const text = async (
+      ...of: Parameters<typeof call> extends [unknown, ...infer Rest] ? Rest : never
+    ) => {
+      const { result } = await call(desk, ...of)
+      return [result?.isError, result?.content?.[0]?.text]
+    }
+    expect(await text('order', { title: 'x'.repeat(30), lines: [{ count: 0 }] })).toEqual([
+      true,
+      expect.stringMatching(/400 .*\ntitle: .*\nlines\.0\.count: /),
+    ])
+    expect(await text('order', { title: 'x', __proto__x: 1, hack: true })).toEqual([
+      true,
+      expect.stringContaining('hack: is no argument'),
+    ])
+    const odd = JSON.parse('{"title":"x","__proto__":{"polluted":1}}') as object
+    expect((await call(desk, 'order', odd)).status).toBe(400)
+    expect(await text('order', { title: 'x', toString: 1 })).toEqual([
+      true,
+      expect.stringContaining('toString: is no argument'),
+    ])
+    expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
+    expect(await text('ordersShow', {})).toEqual([true, expect.stringContaining('id: is required')])
+    expect(await text('ordersShow', { id: '404' })).toEqual([true, '404 There is no such order.'])
+    expect(await text('ordersRemove', { id: 3 }, { token: owner })).toEqual([
+      true,
+      '409 Order 3 is paid.',
+    ])
+  })
+
+  it('masks what fails inside, and logs it', async () => {
+    const failed = await call(desk, 'ordersBroken', {})
+    expect(JSON.stringify(failed)).not.toContain('swordfish')
+    expect(failed.result).toMatchObject({ isError: true })
+    expect(desk.log.map(({ details }) => String(details.err))).toContainEqual(
+      expect.stringContaining('swordfish'),
+    )
+  })
+
+  it.each([
+    'nothing',
+    'ordersAll',
+    'allTwo',
+    '__proto__',
+    'constructor',
+    'toString',
+    'ordersChange',
+  ])('of %s is an error: it is unknown or closed', async (name) => {
+    const { error, status } = await call(desk, name, {}, { token: owner })
+    expect([status, error?.code, error?.message]).toEqual([200, -32602, `Unknown tool: ${name}`])
+    expect(walked).toEqual([])
+  })
+
+  it('that a guard refuses is unknown, too', async () => {
+    const { error } = await call(desk, 'ordersRemove', { id: 1 }, { token: editor })
+    expect(error).toMatchObject({ code: -32602 })
+  })
+
+  it('counts with its route, and once for the whole application', async () => {
+    await desk.anonymous.get('/orders/list')
+    const counted = await call(desk, 'ordersList', {})
+    expect(counted.result?.structuredContent).toEqual([{ id: 1 }, { id: 2 }])
+    expect(counted.headers['ratelimit']).toContain('r=998')
+    const refused = await call(desk, 'ordersList', {})
+    expect(refused.result?.content?.[0]?.text).toMatch(/^429 .*Try again in \d+ s\.$/)
+  })
+
+  it('under a key is done once', async () => {
+    await call(desk, 'order', { title: 'twice' })
+    const again = await call(desk, 'order', { title: 'twice' })
+    expect(again.result?.structuredContent).toEqual({ added: 'twice', by: 'Order' })
+    expect(seen).toHaveLength(1)
+  })
+
+  it('of an older client has the same answer, with objects alone as structure', async () => {
+    const older = { jsonrpc: '2.0', id: 4, method: 'tools/call', params: { name: 'ordersList' } }
+    const { result } = await post(desk, older, { 'mcp-protocol-version': '2025-06-18' })
+    expect(result?.structuredContent).toBeUndefined()
+    expect(result?.content?.[0]?.text).toBe('[{"id":1},{"id":2}]')
+    const text = { ...older, params: { name: 'allOne', arguments: {} } }
+    expect((await post(desk, text)).result?.content?.[0]?.text).toBe('plain text')
+  })
+})
