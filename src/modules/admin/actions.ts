@@ -18,7 +18,7 @@ export async function runAction(
     request,
   }: {
     readonly name: string
-    readonly ids: readonly (string | number)[]
+    readonly ids: readonly string[]
     readonly body: unknown
     readonly request: HttpRequest
   },
@@ -30,8 +30,7 @@ export async function runAction(
     throw new HttpError(404, undefined, {
       reason: `${type.name} has no action ${name} for the caller`,
     })
-  const unique = [...new Set(ids.map(String))]
-  if (unique.length > 1 && action.bulk !== true)
+  if (ids.length > 1 && action.bulk !== true)
     throw new HttpError(400, `"${action.label}" runs for one row at a time.`)
   const given =
     action.body === undefined
@@ -45,7 +44,7 @@ export async function runAction(
     body: given,
     get: (token) => records.get(token),
   }
-  for (const id of unique) {
+  for (const id of ids) {
     if ((await records.find(id, { lock: true })) === null) throw notFound()
     // The whole row: the action is the program's.
     const row = (await database.records(type).find(id)) as Row | null
@@ -56,10 +55,10 @@ export async function runAction(
       const changes = Object.entries(row).filter(([field, value]) => value !== before[field])
       if (changes.length > 0) await database.records(type).update(id, Object.fromEntries(changes))
     } catch (error) {
-      throw unique.length > 1 ? atRow(error, id) : error
+      throw ids.length > 1 ? atRow(error, id) : error
     }
     if (readAdmin(type).history === true)
       await keep(row, context, { kind: 'action', action: action.label, changes: [] })
   }
-  return unique.length
+  return ids.length
 }

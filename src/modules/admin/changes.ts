@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import { describeRecord, HttpError, reply, type RecordRights, type Reply } from '../../index.js'
-import { asJson, notFound, type Row, type ShownRecord } from './shown-records.js'
+import { asJson, notFound, refuseWriting, type Row, type ShownRecord } from './shown-records.js'
 
 /** Rows of one change. */
 export const mostRows = 5000
@@ -35,12 +35,12 @@ export async function removeRow(shown: ShownRecord, id: string, was: Row): Promi
 /** @throws {HttpError} 404 where one of the rows is not there for the caller, and as single changes, with the row's key */
 export async function changeMany(
   { records }: ShownRecord,
-  ids: readonly (string | number)[],
+  ids: readonly string[],
   values: Row | undefined,
 ): Promise<number> {
-  const unique = [...new Set(ids.map(String))]
-  for (const id of unique) if ((await records.find(id)) === null) throw notFound()
-  for (const id of unique) {
+  refuseWriting(await records.rights())
+  for (const id of ids) if ((await records.find(id)) === null) throw notFound()
+  for (const id of ids) {
     try {
       const isDone =
         values === undefined
@@ -51,7 +51,7 @@ export async function changeMany(
       throw atRow(error, id)
     }
   }
-  return unique.length
+  return ids.length
 }
 
 /** Says in which row a fault is. */

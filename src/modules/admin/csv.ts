@@ -7,7 +7,7 @@ import {
   type RecordRights,
 } from '../../index.js'
 import { CsvFault, readCell, readLines, writeCell, writeLine, type Cell } from './csv-text.js'
-import { asJson, type Row, type ShownRecord } from './shown-records.js'
+import { asJson, refuseWriting, type Row, type ShownRecord } from './shown-records.js'
 
 /** Rows of one file that are read. */
 const mostRows = 100_000
@@ -73,6 +73,7 @@ export async function readCsv(
   const faults: RowFault[] = []
   let rows = 0
   const rights = await shown.records.rights()
+  refuseWriting(rights)
   try {
     let columns: readonly Column[] | undefined
     for (const { row, cells } of readLines(decode(file))) {
@@ -189,7 +190,7 @@ function readOwn(
 function refuseFixed(fixed: readonly [Column, string][], before: Row | undefined): void {
   const faults = fixed
     .filter(([{ name }, text]) => readCell(text) !== plainText(before?.[name]))
-    .map(([column]) => unfit(column, 'cannot be changed'))
+    .map(([column]) => unfit(column, 'cannot be changed, and is another in the row'))
   if (faults.length > 0) throw invalid(faults)
 }
 

@@ -29,7 +29,7 @@ import { describeLogin } from './login.js'
 import type { AdminOptions } from './options.js'
 import { Assets, showPage } from './page.js'
 import { writeRecord } from './schema.js'
-import { ShownRecords, type Row } from './shown-records.js'
+import { readId, ShownRecords, type Row, type ShownRecord } from './shown-records.js'
 
 type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
 
@@ -170,7 +170,8 @@ export function dataController(
     @Doc({ description: 'Changes a row unless somebody else has changed it.' })
     save(record: string, id: string, body: SavedRow, request: HttpRequest): Promise<object> {
       const shown = this.#records.find(record, request)
-      return saveRow(shown, id, toObject(body.was, 'was'), toObject(body.values, 'values'))
+      const [was, values] = [toObject(body.was, 'was'), toObject(body.values, 'values')]
+      return saveRow(shown, readId(shown, id), was, values)
     }
 
     @Post('/remove/<record>/<id>', { body: RemovedRow, transaction: true })
@@ -181,7 +182,8 @@ export function dataController(
       body: RemovedRow,
       request: HttpRequest,
     ): Promise<Reply | null> {
-      return removeRow(this.#records.find(record, request), id, toObject(body.was, 'was'))
+      const shown = this.#records.find(record, request)
+      return removeRow(shown, readId(shown, id), toObject(body.was, 'was'))
     }
 
     @Post('/bulk/<record>', { body: ChangedRows, transaction: true, timeout: long })
@@ -192,7 +194,7 @@ export function dataController(
       if (remove === (values !== undefined))
         throw new HttpError(400, 'Send either values or remove: true.')
       const changes = remove ? undefined : toObject(values, 'values')
-      return { count: await changeMany(shown, toIds(ids), changes) }
+      return { count: await changeMany(shown, toIds(shown, ids), changes) }
     }
 
     @Get('/csv/<record>')
@@ -244,7 +246,8 @@ export function dataController(
         typeof after === 'string' && /^\d{1,15}$/.test(after) ? Number(after) : undefined
       if (after !== undefined && place === undefined)
         throw new HttpError(400, 'after is no place in the history.')
-      return listHistory(this.database, this.#records.find(record, request), id, place)
+      const shown = this.#records.find(record, request)
+      return listHistory(this.database, shown, readId(shown, id), place)
     }
 
     @Post('/actions/<record>/<action>', { body: RunAction, transaction: true, timeout: long })
@@ -256,7 +259,7 @@ export function dataController(
       request: HttpRequest,
     ): Promise<object> {
       const shown = this.#records.find(record, request)
-      const asked = { name: action, ids: toIds(body.ids), body: body.body, request }
+      const asked = { name: action, ids: toIds(shown, body.ids), body: body.body, request }
       return { count: await runAction(this.#records, shown, asked) }
     }
   }
@@ -291,12 +294,13 @@ function toObject(value: unknown, name: string): Row {
   throw new HttpError(400, message, { code: 'VALIDATION', errors })
 }
 
-/** @throws {HttpError} 400 */
-function toIds(ids: readonly unknown[]): (string | number)[] {
-  return ids.map((id, index) => {
-    if (typeof id === 'string' || typeof id === 'number') return id
+/** Each key once. @throws {HttpError} 400 for what is neither text nor number, 404 for what is no key */
+function toIds(shown: ShownRecord, ids: readonly unknown[]): string[] {
+  const texts = ids.map((id, index) => {
+    if (typeof id === 'string' || typeof id === 'number') return readId(shown, id)
     const message = `ids.${index} is no key.`
     const errors = [{ path: `ids.${index}`, code: 'type', message }]
     throw new HttpError(400, message, { code: 'VALIDATION', errors })
   })
+  return [...new Set(texts)]
 }

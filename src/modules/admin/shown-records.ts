@@ -70,6 +70,18 @@ export class ShownRecords {
   }
 }
 
+/**
+ * A key in its one form, so that no row is named in two ways.
+ *
+ * @throws {HttpError} 404 for what cannot be a key of the record
+ */
+export function readId({ described: { key } }: ShownRecord, id: unknown): string {
+  const text = typeof id === 'number' || typeof id === 'string' ? String(id) : ''
+  const form = key.kind === 'uuid' ? /^[\da-f-]{36}$/i : /^-?(?:0|[1-9]\d{0,15})$/
+  if (!form.test(text)) throw notFound()
+  return text.toLowerCase()
+}
+
 /** The row as JSON, as clients get it. */
 export function asJson(row: object): Row {
   return JSON.parse(JSON.stringify(row)) as Row
@@ -79,4 +91,10 @@ export function notFound(): HttpError {
   return new HttpError(404, undefined, {
     reason: 'there is no such row, or `rows` does not show it to the caller',
   })
+}
+
+/** @throws {HttpError} 403 */
+export function refuseWriting({ may }: RecordRights): void {
+  if (!may.write)
+    throw new HttpError(403, undefined, { reason: 'the record does not let the caller write' })
 }

@@ -1,0 +1,165 @@
+/** CSV out of the admin page's lists and in. Source: specification, Admin page 9. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { Database } from 'filigree'
+import { testApplication, type TestApplication } from 'filigree/testing'
+import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
+import { Desk, fill, Label, Ticket } from './desk.js'
+
+const engines = ['SQLite', 'PostgreSQL'] as const
+
+describe.each(engines)('CSV of the admin page on %s', (engine) => {
+  let server: PostgresServer | undefined
+  let app: TestApplication
+  let database: Database
+  const admin = () => app.as({ sub: 'ann', roles: ['admin'] })
+  const editor = () => app.as({ sub: 'ed', roles: ['editor'], org: 1 })
+
+  beforeAll(async () => {
+    if (engine === 'PostgreSQL') server = await startPostgres()
+    const where = server === undefined ? {} : { database: await server.createDatabase() }
+    app = await testApplication(Desk, { ...where, auth: { cookie: true } })
+    database = app.get(Database)
+  }, 60_000)
+  beforeEach(async () => {
+    await app.reset({ emptyTables: true })
+    await fill(database)
+  })
+  afterAll(async () => {
+    await app.close()
+    await server?.close()
+  })
+
+  const out = (query = '', who = editor()) => who.get(`/admin/api/csv/tickets${query}`)
+  const send = (file: string | Buffer, query = '', who = editor(), record = 'tickets') =>
+    who.post(`/admin/api/csv/${record}${query}`, file, { headers: { 'content-type': 'text/csv' } })
+
+  it('has all rows of the filter, and only what the caller may see', async () => {
+    const answer = await out('?orderBy=-subject&limit=1&fields=id,subject,org.name,salary')
+    expect(answer.status).toBe(200)
+    expect(answer.headers).toMatchObject({
+      'content-type': 'text/csv; charset=utf-8',
+      'content-disposition': 'attachment; filename="tickets.csv"',
+    })
+    expect(answer.headers['cache-control']).toContain('no-store')
+    expect(answer.text).toBe('id,subject\r\n1,Lamp\r\n2,Chair\r\n')
+    expect((await out('?subject=Lamp')).text.split('\r\n')).toHaveLength(3)
+    expect((await out()).text).not.toMatch(/salary|secret|pay of|hidden|Table/)
+    expect((await out('', admin())).text).toContain('pay of Table')
+    expect((await out('?salary=x')).status).toBe(403)
+    expect((await out('?orderBy=salary')).status).toBe(403)
+    expect((await out('?secret=x')).status).toBe(400)
+  })
+
+  it('has more rows than a page', async () => {
+    const rows = Array.from({ length: 1203 }, (_, index) => ({
+      name: `label ${index % 7} ${index}`,
+    }))
+    await database.records(Label).insertMany(rows)
+    const { text } = await admin().get('/admin/api/csv/labels?orderBy=-name')
+    const lines = text.trimEnd().split('\r\n')
+    expect(new Set(lines).size).toBe(1206)
+  })
+
+  it('defuses formulas, and takes the apostrophe away again', async () => {
+    const subjects = ['=1+1', '+x', '-2', '-x', '@a', '\tb', "'=c", 'a,"b"\nc', ' d ', '+49 30']
+    for (const subject of subjects) await database.records(Ticket).create({ subject, orgId: 1 })
+    const { text } = await out('?fields=id,subject&id.gt=3')
+    const lines = [
+      "'=1+1",
+      "'+x",
+      '-2',
+      "'-x",
+      "'@a",
+      "'\tb",
+      "''=c",
+      '"a,""b""\nc"',
+      '" d "',
+      "'+49 30",
+    ]
+    for (const [index, line] of lines.entries()) expect(text).toContain(`${index + 4},${line}\r\n`)
+    expect((await send(text)).body).toEqual({ count: subjects.length })
+    for (const [index, subject] of subjects.entries())
+      expect(await database.records(Ticket).find(index + 4)).toMatchObject({ subject })
+  })
+
+  it('takes back the file that it gave', async () => {
+    const { text } = await out()
+    expect((await send(text, '?check=true')).body).toEqual({ rows: 2, faults: [] })
+    expect((await send(text.replace('Lamp', 'Lamps'))).body).toEqual({ count: 2 })
+    expect(await database.records(Ticket).find(1)).toMatchObject({ subject: 'Lamps', views: 0 })
+    const odd = text.replace(/,0(,[^,]*,[^,]*)\r\n/, ',7$1\r\n')
+    const { faults } = (await send(odd, '?check=true')).body
+    expect(faults.map(({ path }: { path: string }) => path)).toEqual([
+      'views',
+      'updatedAt',
+      'updatedAt',
+    ])
+  })
+
+  it('makes rows from what spreadsheets write', async () => {
+    const file =
+      '\ufeffsubject;status;priority;orgId;body\r\n"Bed; big";open;3;1;"two\r\nlines"\r\n\r\nSofa;;;1;\n'
+    expect((await send(file)).body).toEqual({ count: 2 })
+    expect(await database.records(Ticket).list({ where: { id: { gt: 3 } } })).toMatchObject([
+      { subject: 'Bed; big', priority: 3, body: 'two\r\nlines' },
+      { subject: 'Sofa', status: 'open', priority: 0, body: null },
+    ])
+    const wide = Buffer.from('\ufeffsubject,orgId\nStühle,1\n', 'utf16le')
+    expect((await send(wide)).body).toEqual({ count: 1 })
+  })
+
+  it('tells each fault with its row, and writes nothing', async () => {
+    const file =
+      'id,subject,status,priority,orgId\n,Bed,open,1,1\n,x,shut,many,1\n1,Lamps,open,1,1\n3,Mine,open,1,1\n,Sofa,open,1,2\n,Rug,open,1,1,1\n'
+    const faults = [
+      { row: 3, path: 'priority', message: expect.stringContaining('integer') },
+      { row: 5, path: 'id' },
+      { row: 6, path: '' },
+      { row: 7, path: '' },
+    ]
+    for (const query of ['?check=true', '']) {
+      const answer = await send(file, query)
+      expect(answer.status).toBe(query === '' ? 400 : 200)
+      expect(answer.body.faults).toMatchObject(faults)
+    }
+    const rules = await send('subject,status,orgId\nx,shut,1\n', '?check=true')
+    expect(rules.body.faults).toMatchObject([
+      { row: 2, path: 'subject' },
+      { row: 2, path: 'status' },
+    ])
+    expect(await database.records(Ticket).count()).toBe(3)
+    expect(await database.records(Ticket).find(1)).toMatchObject({ subject: 'Lamp' })
+  })
+
+  it('finds two alike in one file', async () => {
+    const answer = await send('name\ngreen\ngreen\nred\n', '?check=true', admin(), 'labels')
+    expect(answer.body.faults.map(({ row }: { row: number }) => row)).toEqual([3, 4])
+    expect(await database.records(Label).count()).toBe(2)
+  })
+
+  it.each([
+    ['secret,subject\nx,y\n', 'secret'],
+    ['salary,subject\nx,y\n', 'salary'],
+    ['subject,subject\nx,y\n', 'subject'],
+    ['__proto__,subject\nx,y\n', '__proto__'],
+    ['views,subject,orgId\n7,Bed,1\n', 'views'],
+    ['subject,orgId\n"Bed,1\n', ''],
+    ['subject,orgId\n"Bed"s,1\n', ''],
+    ['', ''],
+  ])('refuses %j', async (file, path) => {
+    const answer = await send(file, '?check=true')
+    expect(answer.body.faults[0]).toMatchObject({ path })
+    expect((await send(file)).status).toBe(400)
+    expect(await database.records(Ticket).count()).toBe(3)
+  })
+
+  it('takes text/csv alone, of who may write', async () => {
+    const json = await editor().post('/admin/api/csv/tickets', { a: 1 })
+    expect(json.status).toBe(415)
+    const plain = await app
+      .as({ sub: 'x', roles: ['user'] })
+      .post('/admin/api/csv/tickets', 'a', { headers: { 'content-type': 'text/csv' } })
+    expect(plain.status).toBe(403)
+    expect((await send('code\nx\n', '', admin(), 'plans')).status).toBe(403)
+  })
+})
