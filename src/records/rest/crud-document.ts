@@ -170,7 +170,8 @@ function shapeParameters(table: Table): GivenParameter[] {
     },
     {
       name: 'fields',
-      description: 'The only fields in the answer; all others are left out, even required ones.',
+      description:
+        'The only fields in the answer; all others are left out, even required ones. `relation.field` adds a related record with that field.',
       schema: text,
       isList: true,
     },

@@ -5,7 +5,7 @@ import { reply, type Reply } from '../../http/reply.js'
 import { asksSearch, readPlace, writePlace } from '../filters/search.js'
 import type { ClientRecords } from '../clients/client-records.js'
 import type { CrudQuery } from './crud-query.js'
-import type { RowShape } from './crud-shape.js'
+import type { ShownRow } from './crud-shape.js'
 
 /** Up to this many rows the total is exact by default; above, it is an estimate. */
 const countedRows = 10_000
@@ -64,12 +64,18 @@ export async function listRows(
   return answer
 }
 
-/** Leaves out fields that are not wanted. */
-export function showRows(rows: readonly object[], shape: RowShape | undefined): void {
+/** Leaves out fields that are not wanted, of the rows and of those behind them. */
+export function showRows(rows: readonly object[], shape: ShownRow | undefined): void {
   if (shape === undefined) return
-  for (const row of rows)
+  const { without, behind } = shape
+  for (const row of rows as Record<string, unknown>[]) {
     // JSON leaves undefined values out.
-    for (const name of shape.without) (row as Record<string, unknown>)[name] = undefined
+    for (const name of without) row[name] = undefined
+    for (const [name, further] of behind) {
+      const related = row[name] as object | readonly object[] | null | undefined
+      if (related !== undefined && related !== null) showRows([related].flat(), further)
+    }
+  }
 }
 
 async function totalOf(

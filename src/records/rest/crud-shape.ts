@@ -1,19 +1,28 @@
 /**
- * Reads which parts of rows a client wants: `?with=products.tags,category` adds related records, `?fields=id,name`
- * leaves out all other fields of the row itself. Source: decisions, Second storey: records, `crud`.
+ * Reads which parts of rows a client wants: `?with=products.tags,category` adds related records, `?fields=id,name` leaves out all
+ * other fields of the row itself, and `?fields=id,category.name` adds a related record with the named fields alone. Source:
+ * decisions, Second storey: records, `crud`.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
 import type { TextValues } from '../../http/query.js'
+import type { HttpError } from '../../errors/http-error.js'
+import { isHidden } from '../filters/known-names.js'
 import { invalid } from '../filters/invalid.js'
-import type { Table } from '../model/table.js'
+import type { Relation, Table } from '../model/table.js'
 import { readNames } from './query-names.js'
 import { readRelationTree, type RelationTree } from '../policy/client-relations.js'
 
-export interface RowShape {
-  readonly relations: RelationTree
+/** What a row shows. */
+export interface ShownRow {
   /** Properties to leave out. */
   readonly without: readonly string[]
+  /** What related rows show, by relation; those of other relations show all. */
+  readonly behind: ReadonlyMap<string, ShownRow>
+}
+
+export interface RowShape extends ShownRow {
+  readonly relations: RelationTree
 }
 
 /** @throws {HttpError} 400 `VALIDATION` */
@@ -21,20 +30,47 @@ export function readRowShape(table: Table, query: TextValues): RowShape | undefi
   const paths = table.byProperty.has('with') ? [] : (readNames('with', query.with) ?? [])
   const fields = table.byProperty.has('fields') ? [] : (readNames('fields', query.fields) ?? [])
   if (paths.length === 0 && fields.length === 0) return undefined
-  return { relations: readRelationTree(table, paths), without: readOthers(table, fields) }
+  const own = readFields(table, fields.length === 0 ? undefined : fields)
+  const named = fields.filter((name) => name.includes('.')).map(relationOf)
+  const wanted = named.length === 0 ? paths : [...new Set([...paths, ...named])]
+  return { ...own, relations: readRelationTree(table, wanted) }
 }
 
-function readOthers({ columns }: Table, fields: readonly string[]): string[] {
-  if (fields.length === 0) return []
-  const visible = columns.filter(({ field }) => !field.hidden).map(({ property }) => property)
-  for (const name of fields) {
-    if (visible.includes(name)) continue
-    const meant = didYouMean(clip(name), visible)
-    throw invalid(
-      'fields',
-      'unknown',
-      `names "${clip(name)}", which is not a field. ${meant}`.trim(),
-    )
+/** `category.parent.name` → `category.parent` */
+function relationOf(path: string): string {
+  return path.slice(0, path.lastIndexOf('.'))
+}
+
+/** @param names as they go on from this record; undefined: all of its fields */
+function readFields(table: Table, names: readonly string[] | undefined): ShownRow {
+  if (names === undefined) return { without: [], behind: new Map() }
+  const own = new Set<string>()
+  const below = new Map<Relation, string[]>()
+  for (const name of names) {
+    const [first = '', ...rest] = name.split('.')
+    if (rest.length === 0) {
+      const column = table.byProperty.get(first)
+      if (column === undefined || column.field.hidden) throw unknownField(table, first, false)
+      own.add(first)
+      continue
+    }
+    const relation = table.relations.get(first)
+    if (relation === undefined || isHidden(relation)) throw unknownField(table, first, true)
+    below.set(relation, [...(below.get(relation) ?? []), rest.join('.')])
   }
-  return columns.map(({ property }) => property).filter((name) => !fields.includes(name))
+  const behind = [...below].map(([{ name, target }, further]): [string, ShownRow] => [
+    name,
+    readFields(target, further),
+  ])
+  const others = table.columns.map(({ property }) => property).filter((name) => !own.has(name))
+  return { without: others, behind: new Map(behind) }
+}
+
+function unknownField(table: Table, name: string, isRelation: boolean): HttpError {
+  const known = isRelation
+    ? [...table.relations.values()].filter((one) => !isHidden(one)).map((one) => one.name)
+    : table.columns.filter(({ field }) => !field.hidden).map(({ property }) => property)
+  const what = isRelation ? 'a relation' : 'a field'
+  const text = `names "${clip(name)}", which is not ${what}. ${didYouMean(clip(name), known)}`
+  return invalid('fields', 'unknown', text.trim())
 }
