@@ -26,7 +26,7 @@ import {
 import type { Rounds } from './rounds.js'
 import { Call, toolCallOf, unanswered } from './tool-call.js'
 import type { ToolResults } from './tool-results.js'
-import type { RouteTool } from './tool-schema.js'
+import { dottedPath, type Place, type RouteTool } from './tool-schema.js'
 
 /** Who brought the message. */
 export interface Caller {
@@ -68,7 +68,10 @@ export class Calls {
   /** The text of the tool's result. */
   async tool(tool: RouteTool, calling: Calling, exchange: Exchange<Caller>): Promise<string> {
     const faults = faultsOf(tool, calling.given)
-    if (faults.length > 0) return this.results.failed(inputFaults(faults))
+    if (faults.length > 0) {
+      await this.#refuseStrangers(tool, exchange)
+      return this.results.failed(inputFaults(faults))
+    }
     const call = toCall(tool, calling)
     const run = async (): Promise<string> => {
       const answer = await this.route(tool.route, call, calling, exchange)
@@ -79,6 +82,13 @@ export class Calls {
     if (!toolEvents.heard) return run()
     const { name } = tool
     return toolEvents.around({ tool: name, route: tool.route.name, ms: 0, error: undefined }, run)
+  }
+
+  /** What a tool takes is told to those alone who may call it. The walk asks all others. */
+  async #refuseStrangers({ route, name }: RouteTool, { context }: Exchange<Caller>): Promise<void> {
+    const { request, auth } = context
+    if (await this.#routes.admits(route, request, auth)) return
+    throw auth === undefined ? new NeedsToken() : unknownTool(name)
   }
 
   /**
@@ -175,10 +185,12 @@ function inputFaults(faults: readonly InputFault[]): string {
 }
 
 /** What the route's own checks cannot see: arguments that go nowhere, and parts of the path. */
-function faultsOf({ places, required }: RouteTool, given: Members): InputFault[] {
+function faultsOf(tool: RouteTool, given: Members): InputFault[] {
+  const { places, required } = tool
   const faults: InputFault[] = []
   for (const path of Object.keys(given)) {
-    if (!places.has(path)) faults.push({ path, message: 'is no argument of this tool' })
+    if (placeOf(tool, path) === undefined)
+      faults.push({ path, message: 'is no argument of this tool' })
   }
   for (const path of required) {
     if (places.get(path) === 'path' && !Object.hasOwn(given, path))
@@ -187,13 +199,17 @@ function faultsOf({ places, required }: RouteTool, given: Members): InputFault[]
   return faults
 }
 
+function placeOf({ places, takesPaths }: RouteTool, name: string): Place | undefined {
+  return places.get(name) ?? (takesPaths && dottedPath.test(name) ? 'query' : undefined)
+}
+
 function toCall(tool: RouteTool, calling: Calling): RouteCall {
   const { given } = calling
   const params: Record<string, string> = {}
   const query = new URLSearchParams()
   const body: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(given)) {
-    const place = tool.places.get(name)
+    const place = placeOf(tool, name)
     if (place === 'path') params[name] = toText(value)
     else if (place === 'query') addQuery(query, name, value)
     else if (value !== undefined) body[name] = value

@@ -23,6 +23,8 @@ export interface RouteTool {
   /** The body is the argument `body`, because it is no object of known fields. */
   readonly wholeBody: boolean
   readonly hasBody: boolean
+  /** Dotted paths go into the query: it filters by fields behind relations, which the document does not list. */
+  readonly takesPaths: boolean
   /** Calling it twice with the same arguments is done once: it takes keys. */
   readonly isKeyed: boolean
 }
@@ -60,9 +62,9 @@ export function toTool(
     ...(output && { outputSchema: output }),
     annotations: hintsOf(route, operation),
   }
-  const { places, required, wholeBody, hasBody } = input
+  const { places, required, wholeBody, hasBody, takesPaths } = input
   const isKeyed = takesKeys(operation)
-  return { route, name, told, places, required, wholeBody, hasBody, isKeyed }
+  return { route, name, told, places, required, wholeBody, hasBody, takesPaths, isKeyed }
 }
 
 interface Input {
@@ -71,7 +73,11 @@ interface Input {
   readonly required: readonly string[]
   readonly wholeBody: boolean
   readonly hasBody: boolean
+  readonly takesPaths: boolean
 }
+
+/** `account.owner.name.like` */
+export const dottedPath = /^\w+(?:\.\w+)+$/
 
 function readInput(operation: Operation, schemas: Schemas): Input | ToolFault {
   const properties: Record<string, unknown> = {}
@@ -107,10 +113,18 @@ function readInput(operation: Operation, schemas: Schemas): Input | ToolFault {
       message: `has ${clash} twice, of which a tool's arguments can have one`,
       remedy: 'Call one of them otherwise.',
     }
-  const flat = { type: 'object', properties, required, additionalProperties: false }
-  const schema = withOwnDefinitions(flat as never, schemas) as Members
+  // Only records' filters have names with dots.
+  const takesPaths = [...places].some(([name, place]) => place === 'query' && name.includes('.'))
+  const patternProperties = takesPaths ? { patternProperties: behindRelations } : {}
+  const flat = { type: 'object', properties, ...patternProperties, required }
+  const closed = { ...flat, additionalProperties: false }
+  const schema = withOwnDefinitions(closed as never, schemas) as Members
   const { wholeBody, hasBody } = { wholeBody: body !== undefined && !body.fields, hasBody: !!body }
-  return { schema: tidy(schema), places, required, wholeBody, hasBody }
+  return { schema: tidy(schema), places, required, wholeBody, hasBody, takesPaths }
+}
+
+const behindRelations = {
+  [dottedPath.source]: { description: 'A field behind a relation, with its operator.' },
 }
 
 /** An empty list of what is required says nothing. */

@@ -68,7 +68,7 @@ export function openCrudAggregates(app: Application, token: string | undefined):
   }
 }
 
-const crudVerdicts: Readonly<Record<number, Answer['verdict']>> = {
+export const crudVerdicts: Readonly<Record<number, Answer['verdict']>> = {
   200: 'done',
   201: 'done',
   204: 'done',

@@ -2,6 +2,7 @@
 import { openCrud, openCrudAggregates } from './crud-doors.js'
 import type { OpenDoor } from './door.js'
 import { openGraphql, openMany, openRelay } from './graphql-doors.js'
+import { openTools } from './mcp-doors.js'
 
 export const openDoors: readonly [string, OpenDoor][] = [
   ['crud', openCrud],
@@ -11,4 +12,5 @@ export const openDoors: readonly [string, OpenDoor][] = [
   ['the executor', (app, token) => openGraphql(app, token, ' slow')],
   ['pages, aggregates and writes of many', openMany],
   ['global ids', openRelay],
+  ['agents, by tools of routes', openTools],
 ]

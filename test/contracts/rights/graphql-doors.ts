@@ -204,7 +204,7 @@ function withGlobalIds(value: unknown, type: string): unknown {
   )
 }
 
-const graphqlVerdicts: Readonly<Record<string, Answer['verdict']>> = {
+export const graphqlVerdicts: Readonly<Record<string, Answer['verdict']>> = {
   BAD_VARIABLES: 'invalid',
   CONFLICT: 'conflict',
   FORBIDDEN: 'forbidden',

@@ -49,6 +49,8 @@ export function closed(some: Partial<Record<CallerName, 1>>, value: unknown): Wa
 
 /** What a caller is to get by a door. */
 export function wantedOf(wanted: Wanted, caller: CallerName, door: string): unknown {
+  // Agents show their token with every message, before anything of it is read.
+  if (caller === 'revoked' && door.startsWith('agents')) return 'unauthenticated'
   // A token that is called back opens nothing, wherever somebody asks whose it is.
   if (caller === 'revoked' && !(wanted.plain === true && door.startsWith('crud')))
     return wanted.revoked ?? 'unauthenticated'

@@ -18,6 +18,7 @@ import {
   type RowsCaller,
   Secured,
 } from '../../../src/index.js'
+import { mcp, Tool } from '../../../src/modules/mcp/mcp.js'
 import { connect, type Database } from '../../../src/records/database.js'
 import type { Class } from '../../../src/metadata/note.js'
 
@@ -222,8 +223,11 @@ export type DecoratedAt = keyof typeof decorators
 function controllersOf(name: RecordName) {
   return (Object.keys(decorators) as DecoratedAt[]).map((at) => {
     class Crud {}
+    // Tools are called as their operations: `listAccount`.
+    Object.defineProperty(Crud, 'name', { value: `${name}Controller${at.replace('/', '_')}` })
     Controller(`${at}/${name.toLowerCase()}`, { crud: records[name] })(Crud)
     decorators[at]?.(Crud)
+    if (at === '') Tool()(Crud)
     return Crud
   })
 }
@@ -234,6 +238,7 @@ for (const type of Object.values<Class>(records)) relay.schema.fromOrm(type)
 @Module({
   records: Object.values(records),
   graphql: [relay.registerRoute('/relay')],
+  imports: [mcp()],
   controllers: (Object.keys(records) as RecordName[]).flatMap(controllersOf),
 })
 class World {}

@@ -297,6 +297,13 @@ describe('a call', () => {
     expect(error).toMatchObject({ code: -32602 })
   })
 
+  it('that is closed does not tell what it takes', async () => {
+    for (const token of [editor, undefined]) {
+      const { error, status } = await call(desk, 'ordersRemove', { hack: 1 }, { token })
+      expect([status, error?.code]).toEqual(token === undefined ? [401, 401] : [200, -32602])
+    }
+  })
+
   it('counts with its route, and once for the whole application', async () => {
     await desk.anonymous.get('/orders/list')
     const counted = await call(desk, 'ordersList', {})

@@ -1,0 +1,89 @@
+/** The doors for agents: the routes of `crud` as tools, and the tool `query`. */
+import type { Application } from '../../../src/index.js'
+import { crudVerdicts } from './crud-doors.js'
+import { shown, type Answer, type Door, type Question } from './door.js'
+import type { RecordName } from './world.js'
+
+interface ToolResult {
+  readonly isError?: boolean
+  readonly content: readonly { readonly text: string }[]
+}
+
+interface Told {
+  readonly status: number
+  readonly body: string
+  readonly result?: ToolResult
+  readonly error?: { readonly code: number; readonly message: string }
+}
+
+/** Calls a tool as a client of the older revisions does, which says nothing beside it. */
+export function toolCaller(app: Application, token: string | undefined) {
+  const headers: Record<string, string> = {
+    accept: 'application/json',
+    ...(token !== undefined && { authorization: `Bearer ${token}` }),
+  }
+  return async (name: string, given: object): Promise<Told> => {
+    const params = { name, arguments: given }
+    const json = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
+    const { status, body } = await app.inject({ method: 'POST', url: '/mcp', headers, json })
+    // A refusal by HTTP has an error of its own.
+    return { ...(status === 200 && (JSON.parse(body) as object)), status, body }
+  }
+}
+
+/** @returns undefined where the tool was called */
+export function refusalOf({ status, body, error }: Told, isThere: boolean): Answer | undefined {
+  const text = `${status} ${body}`
+  if (status === 401) return { verdict: 'unauthenticated', value: undefined, text }
+  if (error?.message.startsWith('Unknown tool: ') === true)
+    return { verdict: isThere ? 'forbidden' : 'none', value: undefined, text }
+  if (status === 200 && error === undefined) return undefined
+  throw new Error(text)
+}
+
+/** Tools that are offered to nobody. */
+const closed = /^entry(?:Create|Update|Delete)$/
+
+export function openTools(app: Application, token: string | undefined): Door {
+  const call = toolCaller(app, token)
+  const send = async (record: RecordName, what: string, given: object): Promise<Answer> => {
+    const name = `${record.toLowerCase()}${what}`
+    const told = await call(name, given)
+    const refused = refusalOf(told, !closed.test(name))
+    if (refused !== undefined) return refused
+    const { isError, content } = told.result as ToolResult
+    const text = content[0]?.text ?? ''
+    const verdict = isError === true ? crudVerdicts[Number(text.slice(0, 3))] : 'done'
+    if (verdict === undefined) throw new Error(`${name}: ${text}`)
+    const isJson = isError !== true && text !== 'Done.'
+    return { verdict, value: isJson ? JSON.parse(text) : undefined, text: told.body }
+  }
+  return {
+    list: async (record, fields, question) => {
+      const answer = await send(record, 'List', asked(question))
+      return { ...answer, value: shown(answer.value, fields) }
+    },
+    count: async (record, question) => {
+      const answer = await send(record, 'Aggregate', { ...asked(question), count: 'true' })
+      const [row] = (answer.value ?? []) as { readonly count: number }[]
+      return { ...answer, value: row?.count }
+    },
+    find: async (record, id, fields) => {
+      const answer = await send(record, 'Find', { id })
+      return { ...answer, value: shown(answer.value, fields) }
+    },
+    create: (record, values) => send(record, 'Create', values),
+    update: (record, id, values) => send(record, 'Update', { id, ...values }),
+    delete: async (record, id) => {
+      const answer = await send(record, 'Delete', { id })
+      return { ...answer, value: answer.verdict === 'done' }
+    },
+  }
+}
+
+function asked({ filter, orderBy }: Question = {}): object {
+  return {
+    ...(filter && { [`${filter.path}.${filter.operator}`]: filter.value }),
+    ...(orderBy !== undefined && { orderBy: [orderBy] }),
+  }
+}
