@@ -77,15 +77,15 @@ export class Runs {
       this.#follow(running, this.#performChecked(running))
       return
     }
-    let given: unknown
     try {
-      if (job.schedule !== undefined) given = job.call(run)
-      else given = job.call(taken.body === null ? undefined : readBody(taken.body), run)
+      if (job.schedule !== undefined) this.#follow(running, job.call(run))
+      else {
+        const body = taken.body === null ? undefined : readBody(taken.body)
+        this.#follow(running, job.call(body, run))
+      }
     } catch (error) {
       this.#failed(running, error)
-      return
     }
-    this.#follow(running, given)
   }
 
   async #performChecked({ taken, job, run }: Running): Promise<unknown> {
@@ -149,7 +149,7 @@ export class Runs {
   #failed(running: Running, error: unknown): void {
     if (running.isOver) return
     running.isOver = true
-    void this.#storeFault(running, error)
+    void this.#storeFault(running, readable(error))
   }
 
   async #storeFault(running: Running, error: unknown): Promise<void> {
@@ -261,7 +261,17 @@ function describe({ attempt }: Taken, thrown: unknown): Pick<Ending, 'error' | '
   return { error: stack, line: `${JSON.stringify({ attempt, message, stack })}\n` }
 }
 
-/** Jobs throw whatever they like. */
+/** Jobs throw whatever they like: what throws itself when it is looked at would end the process. */
+function readable(thrown: unknown): unknown {
+  try {
+    if (thrown instanceof Error) void [thrown.message, thrown.stack]
+    return thrown
+  } catch {
+    return new Error('The job has thrown what cannot be read.')
+  }
+}
+
+/** Anything as a text. */
 function textOf(thrown: unknown): string {
   try {
     return String(thrown)

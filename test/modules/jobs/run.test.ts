@@ -25,6 +25,45 @@ async function counted(name: string): Promise<void> {
   now--
 }
 
+const no = (): never => {
+  throw new Error('no')
+}
+const revoked = (): object => {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  return proxy
+}
+
+/** What jobs may throw and return that harms whoever looks at it. */
+const poisons: Readonly<Record<string, () => unknown>> = {
+  'throws null': () => {
+    throw null
+  },
+  'throws what is no text': () => {
+    throw Object.create(null)
+  },
+  'throws what cannot be looked at': () => {
+    throw revoked()
+  },
+  'throws an error whose message throws': () => {
+    throw Object.defineProperties(new Error('a'), { message: { get: no }, stack: { get: no } })
+  },
+  'throws an error that is its own cause': () => {
+    const error = new Error('a')
+    throw Object.assign(error, { cause: error })
+  },
+  'throws NUL and half of a character': () => {
+    throw new Error('a\0b\ud800')
+  },
+  'throws a long text': () => {
+    throw new Error('a'.repeat(3_000_000))
+  },
+  'returns what throws when it is awaited': () => ({ then: no }),
+  'returns what throws when it is looked at': () => Object.defineProperty({}, 'then', { get: no }),
+  'returns what cannot be looked at': revoked,
+  'rejects with what cannot be looked at': () => Promise.reject(revoked() as Error),
+}
+
 class Work {
   @Job({ retries: 2, backoff: '10s' })
   flaky({ ok }: { readonly ok: number }, job: RunningJob): void {
@@ -70,6 +109,10 @@ class Work {
   @Job() async held({ fails }: { readonly fails: boolean }): Promise<void> {
     await meanwhile()
     if (fails) throw new Error('no')
+  }
+
+  @Job({ retries: 0 }) poison({ kind }: { readonly kind: string }): unknown {
+    return poisons[kind]?.()
   }
 
   @Job({ keep: '1h' }) async told(_body: unknown, job: RunningJob): Promise<void> {
@@ -157,6 +200,15 @@ describe.each(grounds)('on %s', (_name, open) => {
       })
       expect(JSON.stringify(desk.log)).not.toContain('987654')
     })
+  })
+
+  it.each(Object.keys(poisons))('a job that %s fails, and harms no other', async (kind) => {
+    const { id } = await queue.add(Work, 'poison', { kind })
+    await queue.add(Work, 'plain', { name: 'next' })
+    await queue.drain()
+    const entry = await queue.find(id)
+    expect([entry?.state, ran]).toEqual(['failed', ['next']])
+    expect(entry?.error?.length).toBeLessThanOrEqual(8000)
   })
 
   it('retry runs a failed one again, with all its attempts', async () => {
