@@ -8,7 +8,17 @@ import {
   InMemorySpanExporter,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
-import { Controller, GraphQL, Module, NoAuth, Post } from 'filigree'
+import {
+  BelongsTo,
+  Controller,
+  Field,
+  GraphQL,
+  Module,
+  NoAuth,
+  Post,
+  Record,
+  type Rel,
+} from 'filigree'
 import { Job, JobEntry, Jobs, jobs } from 'filigree/jobs'
 import { metrics } from 'filigree/metrics'
 import { testApplication, type TestApplication } from 'filigree/testing'
@@ -41,6 +51,17 @@ class Asks {
 @Controller('/jobs', { crud: JobEntry })
 class JobList {}
 
+/** What leads to a job. */
+@Record({ table: 'parcel', plural: 'parcels' })
+class Parcel {
+  @Field('id') id!: number
+  @Field('integer') jobId!: number
+  @BelongsTo(() => JobEntry) job!: Rel<JobEntry>
+}
+
+@Controller('/parcels', { crud: Parcel })
+class ParcelList {}
+
 const exporter = new InMemorySpanExporter()
 
 describe.each(grounds)('on %s', (_name, open) => {
@@ -52,10 +73,11 @@ describe.each(grounds)('on %s', (_name, open) => {
   const start = async (database: string, roles?: string): Promise<TestApplication> => {
     const graphql = new GraphQL().registerRoute('/graphql')
     graphql.schema.fromOrm(JobEntry)
+    graphql.schema.fromOrm(Parcel)
     @Module({
-      controllers: [JobList, Asks],
+      controllers: [JobList, ParcelList, Asks],
       providers: [Work],
-      records: [JobEntry],
+      records: [JobEntry, Parcel],
       graphql: [graphql],
       imports: [jobs(roles === undefined ? {} : { roles }), metrics(), tracing()],
     })
@@ -138,9 +160,91 @@ describe.each(grounds)('on %s', (_name, open) => {
     expect((await ops.patch(`/jobs/${id}`, { state: 'done' })).status).toBe(405)
   })
 
+  describe('whoever asks', () => {
+    const callers = () => [
+      desk.anonymous,
+      desk.as({ sub: '2', roles: ['other'] }),
+      desk.as({ sub: '1', roles: ['ops'] }),
+      desk.operator,
+    ]
+
+    it('no door writes, runs again or cancels a job', async () => {
+      const { id } = await queue.add(Work, 'run', { fail: false }, { in: '1h' })
+      const before = await queue.find(id)
+      const count = (await queue.list({ limit: 1000 })).length
+      for (const caller of callers()) {
+        const refused = [
+          await caller.post('/jobs', { name: 'Work.run', state: 'waiting' }),
+          await caller.put(`/jobs/${id}`, { state: 'cancelled' }),
+          await caller.patch(`/jobs/${id}`, { state: 'cancelled' }),
+          await caller.delete(`/jobs/${id}`),
+          await caller.delete('/jobs'),
+          await caller.post('/parcels', { job: { create: { name: 'Work.run' } } }),
+        ]
+        expect(refused.filter(({ status }) => status < 400)).toEqual([])
+        for (const mutation of [
+          `updateJobEntry(id: ${id}, input: { state: "cancelled" }) { id }`,
+          `deleteJobEntry(id: ${id}) { id }`,
+          'createJobEntry(input: { name: "Work.run" }) { id }',
+          'createParcel(input: { job: { create: { name: "Work.run" } } }) { id }',
+          `createParcel(input: { job: { connect: ${id}, update: { state: "done" } } }) { id }`,
+        ])
+          expect((await caller.graphql(`mutation { ${mutation} }`)).errors).toHaveLength(1)
+      }
+      expect(await queue.find(id)).toEqual(before)
+      expect(await queue.list({ limit: 1000 })).toHaveLength(count)
+      const { data } = await desk.operator.graphql(
+        '{ __schema { mutationType { fields { name } } } }',
+      )
+      expect(JSON.stringify(data).toLowerCase()).not.toContain('jobentr')
+    })
+
+    it('what leads to a job shows it to nobody without the role', async () => {
+      const { id } = await queue.add(Work, 'run', { fail: false }, { in: '1h' })
+      const { body } = await desk.operator.post('/parcels', { jobId: id })
+      const parcel = (body as { readonly id: number }).id
+      const question = `{ parcel(id: ${parcel}) { job { name } } }`
+      for (const caller of callers().slice(0, 2)) {
+        expect(JSON.stringify((await caller.graphql(question)).data)).not.toContain('Work.run')
+        expect((await caller.get(`/parcels/${parcel}?with=job`)).text).not.toContain('Work.run')
+        expect((await caller.get('/parcels?job.name=Work.run')).text).not.toContain(
+          `"id":${parcel}`,
+        )
+      }
+    })
+
+    it.each([
+      '0',
+      '-1',
+      '1.5',
+      '1e3',
+      'NaN',
+      '9007199254740993',
+      '99999999999999999999',
+      "1' or '1'='1",
+      '%00',
+    ])('the id %s finds nothing, and fails nobody', async (id) => {
+      for (const caller of callers()) {
+        const { status } = await caller.get(`/jobs/${encodeURIComponent(id)}`)
+        expect([400, 404]).toContain(status)
+        const { data } = await caller.graphql(`query ($id: Int!) { jobEntry(id: $id) { id } }`, {
+          id: Number(id),
+        })
+        expect(data?.jobEntry ?? null).toBeNull()
+      }
+      for (const forged of [id, Number(id), [id], { id }, null, undefined]) {
+        expect(await queue.retry(forged as number)).toBe(false)
+        expect(await queue.cancel(forged as number)).toBe(false)
+        expect(await queue.find(forged as number)).toBeUndefined()
+      }
+    })
+  })
+
   it('GraphQL has no subscription of jobs: nobody tells of their changes', async () => {
-    const { data } = await desk.operator.graphql('{ __schema { subscriptionType { name } } }')
-    expect(data).toEqual({ __schema: { subscriptionType: null } })
+    const { data } = await desk.operator.graphql(
+      '{ __schema { subscriptionType { fields { name } } } }',
+    )
+    expect(JSON.stringify(data).toLowerCase()).not.toContain('jobentr')
   })
 
   describe('the body of a secret job', () => {
