@@ -2,10 +2,10 @@
  * What becomes of jobs when processes are killed, paused and blocked, and when the database is away. `npm run job-faults --
  * [kills] [engine]`: a table of what happened. Bounded: each part ends by itself.
  */
-import { spawn, type ChildProcess } from 'node:child_process'
+import { execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync } from 'node:fs'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { appendFileSync, chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
@@ -18,6 +18,8 @@ const only = process.argv[3]
 const parts = process.argv[4]?.split(',')
 
 const folder = await mkdtemp(join(tmpdir(), 'filigree-job-faults-'))
+// A server of PostgreSQL that is another user reads its clock here.
+await chmod(folder, 0o755)
 const program = resolve('dist/job-faults/jobs-process.mjs')
 
 await build({
@@ -49,6 +51,8 @@ interface Line {
   readonly id: number
   readonly attempt: number
   readonly process: number
+  /** Milliseconds since 1970. */
+  readonly at: number
 }
 
 /** A database and the processes that work on it. */
@@ -89,8 +93,9 @@ class Ground {
       .split('\n')
       .filter((line) => line !== '')
       .map((line) => {
-        const [what = '', job = '', id, attempt, pid] = line.split(' ')
-        return { what, job, id: Number(id), attempt: Number(attempt), process: Number(pid) }
+        const [what = '', job = '', ...numbers] = line.split(' ')
+        const [id = 0, attempt = 0, pid = 0, at = 0] = numbers.map(Number)
+        return { what, job, id, attempt, process: pid, at }
       })
   }
 
@@ -322,22 +327,120 @@ async function groups(engine: string, url: string): Promise<void> {
   first.kill('SIGKILL')
   const isDone = await until(async () => (await countOf(database, 'done')) === 60, 90_000)
   await ground.end()
-  let open = 0
-  let most = 0
-  const running = new Map<number, number>()
-  for (const { what, id, process: pid } of ground.lines) {
-    if (what === 'began') {
-      // What the killed one had begun ends with it.
-      if (running.get(id) !== undefined) open--
-      running.set(id, pid)
-      most = Math.max(most, ++open)
-    } else if (running.delete(id)) open--
-  }
+  const most = mostAtOnce(ground.lines)
   report(
     engine,
     'a group of one over three processes, one killed',
     `${isDone ? 'all done' : 'NOT ALL DONE'}, at most ${most} at once`,
   )
+  await database.close()
+}
+
+function mostAtOnce(lines: readonly Line[]): number {
+  let most = 0
+  const running = new Set<number>()
+  for (const { what, id } of lines) {
+    // What a killed process had begun ends with it.
+    if (what === 'began') running.add(id)
+    else running.delete(id)
+    most = Math.max(most, running.size)
+  }
+  return most
+}
+
+/** Two of a group at once, and ten a second, over three processes of which one is killed. */
+async function limits(engine: string, url: string): Promise<void> {
+  const ground = new Ground(url, `${engine}-limits`)
+  const database = await connect(url, { records: [JobEntry] })
+  await database.sync()
+  const first = await ground.start()
+  await Promise.all([ground.start(), ground.start()])
+  await add(database, 'Limited.pair', { ms: 50 }, 60, { groupKey: 'one' })
+  await add(database, 'Limited.rated', {}, 60)
+  await pause(1500)
+  first.kill('SIGKILL')
+  const isDone = await until(async () => (await countOf(database, 'done')) === 120, 90_000)
+  await ground.end()
+  const of = (job: string): Line[] => ground.lines.filter((line) => line.job === job)
+  const began = of('Limited.rated')
+    .filter(({ what }) => what === 'began')
+    .map(({ at }) => at)
+  const inSecond = Math.max(
+    ...began.map((from) => began.filter((at) => at >= from && at < from + 1000).length),
+  )
+  report(
+    engine,
+    'a group of two and a rate of 10/s over three processes, one killed',
+    `${isDone ? 'all done' : 'NOT ALL DONE'}, at most ${mostAtOnce(of('Limited.pair'))} at once; at most ${inSecond} begun in any second, ${began.length} in ${((Math.max(...began) - Math.min(...began)) / 1000).toFixed(1)} s`,
+  )
+  await database.close()
+}
+
+/** A paused process that comes back and is told to end gives back what another has taken meanwhile. */
+async function releasing(engine: string, url: string): Promise<void> {
+  const ground = new Ground(url, `${engine}-release`)
+  const database = await connect(url, { records: [JobEntry] })
+  await database.sync()
+  await add(database, 'Work.single', { ms: 30_000 }, 3, { groupKey: 'one' })
+  const victim = await ground.start()
+  await until(() => ground.lines.length === 1)
+  victim.kill('SIGSTOP')
+  await Promise.all([ground.start(), ground.start()])
+  await until(() => ground.lines.length === 2, 60_000)
+  const running = async (): Promise<string> =>
+    JSON.stringify(await database.records(JobEntry).list({ where: { state: 'running' } as never }))
+  const simple = async (): Promise<string> => (await running()).replace(/"leaseUntil":"[^"]*"/, '')
+  const before = await simple()
+  victim.kill('SIGCONT')
+  victim.kill('SIGTERM')
+  await Promise.race([once(victim, 'exit'), pause(20_000)])
+  await pause(3000)
+  const began = ground.lines.filter(({ what }) => what === 'began').length
+  report(
+    engine,
+    'SIGSTOP until the lease is lost, then SIGCONT and SIGTERM, in a group of one',
+    `${(await simple()) === before ? 'what the other runs stays' : 'THE ROW CHANGED'}, ${began} begun: ${began === 2 ? 'none beside it' : 'ANOTHER BESIDE IT'}`,
+  )
+  await ground.end()
+  await database.close()
+}
+
+/** Old and new classes work on one table. */
+async function deploys(engine: string, url: string): Promise<void> {
+  const ground = new Ground(url, `${engine}-deploys`)
+  const database = await connect(url, { records: [JobEntry] })
+  await database.sync()
+  const [old, young] = await Promise.all([
+    ground.start({ JOBS_DEPLOY: 'old' }),
+    ground.start({ JOBS_DEPLOY: 'new' }),
+  ])
+  await add(database, 'Deploy.dropped', {}, 20)
+  await add(database, 'Deploy.added', {}, 20)
+  await add(database, 'Deploy.both', { name: 'a' }, 100)
+  const isOver = (many: number): Promise<boolean> =>
+    until(async () => {
+      const failed = await countOf(database, 'failed')
+      return failed + (await countOf(database, 'done')) === many
+    }, 30_000)
+  await isOver(140)
+  const by = (job: string, child: ChildProcess): number =>
+    ground.lines.filter((line) => line.job === job && line.process === child.pid).length
+  const shared = [by('Deploy.both', old), by('Deploy.both', young)]
+  await add(database, 'Deploy.both', { name: 'a', weight: 1 }, 40)
+  await isOver(180)
+  const failed = await database.records(JobEntry).list({ where: { state: 'failed' } as never })
+  const named = failed.filter(({ error }) => error?.includes('weight is unknown') === true).length
+  old.kill('SIGTERM')
+  await once(old, 'exit')
+  await add(database, 'Deploy.dropped', {}, 5)
+  await pause(4000)
+  const wrong = by('Deploy.dropped', young) + by('Deploy.added', old)
+  report(
+    engine,
+    'an old and a new deploy at once, whose job has a field more',
+    `${wrong} run by who lacks the class; of 100 that both know ${shared.join(' and ')} are done; of 40 with the new field ${by('Deploy.both', young) - (shared[1] ?? 0)} are done, ${failed.length} failed in the old one, ${named} with the field's name; when the old one is gone ${await countOf(database, 'waiting')} of 5 wait for it`,
+  )
+  await ground.end()
   await database.close()
 }
 
@@ -378,6 +481,149 @@ async function idle(engine: string, url: string): Promise<void> {
   await database.close()
 }
 
+/** Of Debian's package `faketime`. */
+const fakeTime = '/usr/lib/x86_64-linux-gnu/faketime/libfaketimeMT.so.1'
+
+/** The clock of the machine jumps under what runs: on SQLite the processes', on PostgreSQL the server's. */
+class WrongClock {
+  readonly #file = join(folder, `clock-${Math.random()}`)
+  readonly env = {
+    LD_PRELOAD: fakeTime,
+    FAKETIME_TIMESTAMP_FILE: this.#file,
+    FAKETIME_NO_CACHE: '1',
+    DONT_FAKE_MONOTONIC: '1',
+  }
+
+  constructor() {
+    this.set(0)
+  }
+
+  set(hours: number): void {
+    writeFileSync(this.#file, `${hours < 0 ? '' : '+'}${hours}h\n`)
+    chmodSync(this.#file, 0o644)
+  }
+}
+
+async function jumping(engine: string, url: string, clock: WrongClock): Promise<void> {
+  const env = engine === 'SQLite' ? clock.env : {}
+  for (const hours of [1, -1]) {
+    const ground = new Ground(url, `${engine}-clock${hours}`)
+    const database = await connect(url, { records: [JobEntry] })
+    await database.sync()
+    await database.records(JobEntry).deleteWhere({ id: { gt: 0 } })
+    const victim = await ground.start({ ...env, JOBS_TIMED: '1' })
+    const other = await ground.start({ ...env, JOBS_TIMED: '1' })
+    await add(database, 'Work.plain', { ms: 12_000 }, 6)
+    await until(() => ground.lines.filter(({ job }) => job === 'Work.plain').length === 6)
+    clock.set(hours)
+    const jumped = ground.lines.length
+    await pause(1000)
+    victim.kill('SIGKILL')
+    const began = Date.now()
+    const isDone = await until(
+      async () =>
+        (await database.records(JobEntry).count({ name: 'Work.plain', state: 'done' } as never)) ===
+        6,
+      90_000,
+    )
+    const took = Math.round((Date.now() - began) / 1000)
+    await pause(Math.max(0, 30_000 - took * 1000))
+    const later = ground.lines.slice(jumped)
+    const count = (what: string, job: string): number =>
+      later.filter((line) => line.what === what && line.job === job).length
+    report(
+      engine,
+      `the database's clock jumps an hour ${hours > 0 ? 'ahead' : 'back'}, and one of two processes is killed`,
+      `${isDone ? 'all 6 done' : 'NOT ALL DONE'} after ${took} s, ${count('began', 'Work.plain')} of them begun again; the schedule of 2 s ran ${count('ended', 'often')} times, that of each minute ${count('ended', 'minutely')} times meanwhile`,
+    )
+    other.kill('SIGKILL')
+    await ground.end()
+    await database.close()
+    clock.set(0)
+  }
+}
+
+async function clocks(engine: string): Promise<void> {
+  if (!existsSync(fakeTime)) {
+    report(engine, 'a clock that jumps', 'left out: there is no faketime on this machine')
+    return
+  }
+  const clock = new WrongClock()
+  if (engine === 'SQLite') {
+    await jumping(engine, `sqlite:${join(folder, 'clock.db')}`, clock)
+    return
+  }
+  Object.assign(process.env, clock.env)
+  const server = await startOwnPostgres().finally(() => {
+    for (const name of Object.keys(clock.env)) delete process.env[name]
+  })
+  await jumping(engine, await server.createDatabase(), clock)
+  await server.close()
+}
+
+/** A disk in memory that becomes full under running jobs, and has room again. */
+async function disk(engine: string): Promise<void> {
+  const small = await mkdtemp(join(tmpdir(), 'filigree-disk-'))
+  const size = engine === 'SQLite' ? '8m' : '160m'
+  try {
+    const options = ['-t', 'tmpfs', '-o', `size=${size},mode=1777`, 'tmpfs', small]
+    execFileSync('mount', options, { stdio: 'pipe' })
+  } catch {
+    await rm(small, { recursive: true })
+    report(engine, 'a full disk', 'left out: no disk in memory can be mounted here')
+    return
+  }
+  let server: OwnPostgres | undefined
+  try {
+    const before = process.env.TMPDIR
+    process.env.TMPDIR = small
+    if (engine === 'PostgreSQL') server = await startOwnPostgres()
+    if (before === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = before
+    await fill(engine, (await server?.createDatabase()) ?? `sqlite:${join(small, 'app.db')}`, small)
+  } finally {
+    await server?.close()
+    execFileSync('umount', ['-l', small])
+    await rm(small, { recursive: true, force: true })
+  }
+}
+
+async function fill(engine: string, url: string, small: string): Promise<void> {
+  const ground = new Ground(url, `${engine}-disk`)
+  const database = await connect(url, { records: [JobEntry] })
+  await database.sync()
+  // The pages that updates need are not there yet.
+  await add(database, 'Work.plain', { ms: 100, text: 'a'.repeat(2000) }, 400)
+  await ground.start()
+  await until(() => ground.lines.length > 40)
+  const filler = join(small, 'filler')
+  for (const bytes of [1_000_000, 4096])
+    try {
+      for (;;) appendFileSync(filler, Buffer.alloc(bytes))
+    } catch {
+      // It is full.
+    }
+  const full = ground.lines.length
+  await pause(25_000)
+  const meanwhile = ground.lines.length - full
+  await rm(filler)
+  const began = Date.now()
+  const isDone = await until(
+    async () => (await countOf(database, 'done').catch(() => 0)) === 400,
+    120_000,
+  )
+  const ended = new Map<number, number>()
+  for (const { what, id } of ground.lines)
+    if (what === 'ended') ended.set(id, (ended.get(id) ?? 0) + 1)
+  report(
+    engine,
+    'a full disk for 25 s under 400 jobs',
+    `${meanwhile} lines meanwhile; then ${isDone ? 'all done' : 'NOT ALL DONE'} after ${Math.round((Date.now() - began) / 1000)} s: ${400 - ended.size} lost, ${[...ended.values()].filter((count) => count > 1).length} run twice`,
+  )
+  await ground.end()
+  await database.close()
+}
+
 async function away(postgres: OwnPostgres, url: string): Promise<void> {
   const ground = new Ground(url, 'away')
   let database = await connect(url, { records: [JobEntry] })
@@ -404,7 +650,10 @@ async function away(postgres: OwnPostgres, url: string): Promise<void> {
   await database.close()
 }
 
-const all = { killing, recovery, pausing, blocking, poison, groups, schedules, idle }
+const all = {
+  ...{ killing, recovery, pausing, releasing, blocking, poison, groups, limits },
+  ...{ deploys, schedules, idle, clocks, disk },
+}
 const wanted = Object.entries(all).filter(([name]) => parts === undefined || parts.includes(name))
 
 if (only !== 'postgres')

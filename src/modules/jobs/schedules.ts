@@ -39,7 +39,7 @@ export class Schedules {
     for (const job of this.#jobs) {
       const found = standing.get(keyOf(job))
       if (found === undefined) await this.#add(job, await this.#afterLast(job, now))
-      else if (found.state === 'waiting' && (found.schedule !== job.schedule?.text || anew))
+      else if (found.state === 'waiting' && (anew || isWrong(found, job, now)))
         await this.#move(found.id, job, now)
     }
     await this.#sign()
@@ -132,6 +132,15 @@ where state in ('waiting', 'running') and unique_key in (${texts('keys')})`,
   get #keys(): string {
     return JSON.stringify(this.#jobs.map(keyOf))
   }
+}
+
+/** Its pattern is another one, or the database's clock was set back: two runs at least would be left out. */
+function isWrong(
+  { schedule: text, runAt }: Standing,
+  { schedule }: KnownJob,
+  now: number,
+): boolean {
+  return text !== schedule?.text || runAt > schedule.next(schedule.next(now))
 }
 
 function keyOf({ name }: KnownJob): string {

@@ -3,7 +3,7 @@ import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from '@jest/globals'
-import { bootstrap, Module } from 'filigree'
+import { Database, bootstrap, Module } from 'filigree'
 import { Cron, Every, Job, Jobs, jobs, type RunningJob } from 'filigree/jobs'
 import { testApplication } from 'filigree/testing'
 import { closeGrounds, grounds } from './grounds.js'
@@ -236,6 +236,23 @@ describe.each(grounds)('on %s', (_name, open) => {
       await queue.drain()
     }
     expect(ran.filter((one) => one === 'often')).toHaveLength(6)
+  })
+
+  it('what was planned before the clock was set back by hours is planned anew', async () => {
+    ran.length = 0
+    await using desk = await start(await open())
+    const queue = desk.get(Jobs)
+    const ahead = new Date(Date.now() + 5 * 3_600_000).toISOString()
+    await desk
+      .get(Database)
+      .kysely.updateTable('jobs')
+      .set({ run_at: ahead, later_at: ahead })
+      .where('schedule', 'like', 'every%')
+      .execute()
+    await queue.drain()
+    await desk.clock.advance('10m')
+    await queue.drain()
+    expect(ran.filter((one) => one === 'often')).toHaveLength(1)
   })
 
   it('a schedule that nobody has known for two minutes is gone, one that is known stays', async () => {
