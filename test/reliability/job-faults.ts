@@ -555,7 +555,7 @@ async function clocks(engine: string): Promise<void> {
   }
   Object.assign(process.env, clock.env)
   const server = await startOwnPostgres().finally(() => {
-    for (const name of Object.keys(clock.env)) delete process.env[name]
+    for (const name of Object.keys(clock.env)) Reflect.deleteProperty(process.env, name)
   })
   await jumping(engine, await server.createDatabase(), clock)
   await server.close()

@@ -164,7 +164,7 @@ export class Runs {
     }
     const isFinal = error instanceof GiveUp || taken.attempt > taken.retries
     const state = why === 'cancelled' ? 'cancelled' : isFinal ? 'failed' : 'waiting'
-    const ending = { state, pause: pauseBehind(taken), ...describe(taken, error) } as const
+    const ending = { state, pause: pauseBehind(taken), ...describe(taken.attempt, error) } as const
     const end = (): Promise<boolean> => endRun(table, worker, taken, ending)
     const isMine = await workplace.untilStored(() =>
       job.schedule !== undefined && state !== 'waiting' ? this.#withNext(running, end) : end(),
@@ -254,7 +254,7 @@ function pauseBehind({ backoff, attempt }: Taken): number {
   return Math.round(pause * (0.85 + 0.15 * Math.random()))
 }
 
-function describe({ attempt }: Taken, thrown: unknown): Pick<Ending, 'error' | 'line'> {
+function describe(attempt: number, thrown: unknown): Pick<Ending, 'error' | 'line'> {
   const isError = thrown instanceof Error
   const message = clean(textOf(isError ? thrown.message : thrown)).slice(0, 2000)
   const stack = isError ? clean(textOf(thrown.stack ?? message)).slice(0, mostError) : message
@@ -264,7 +264,7 @@ function describe({ attempt }: Taken, thrown: unknown): Pick<Ending, 'error' | '
 /** Jobs throw whatever they like: what throws itself when it is looked at would end the process. */
 function readable(thrown: unknown): unknown {
   try {
-    if (thrown instanceof Error) void [thrown.message, thrown.stack]
+    describe(0, thrown)
     return thrown
   } catch {
     return new Error('The job has thrown what cannot be read.')

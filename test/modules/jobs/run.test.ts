@@ -34,34 +34,28 @@ const revoked = (): object => {
   return proxy
 }
 
+const throws = (thrown: () => unknown) => (): never => {
+  throw thrown() as Error
+}
+
 /** What jobs may throw and return that harms whoever looks at it. */
 const poisons: Readonly<Record<string, () => unknown>> = {
-  'throws null': () => {
-    throw null
-  },
-  'throws what is no text': () => {
-    throw Object.create(null)
-  },
-  'throws what cannot be looked at': () => {
-    throw revoked()
-  },
-  'throws an error whose message throws': () => {
-    throw Object.defineProperties(new Error('a'), { message: { get: no }, stack: { get: no } })
-  },
-  'throws an error that is its own cause': () => {
+  'throws null': throws(() => null),
+  'throws what is no text': throws(() => Object.create(null)),
+  'throws what cannot be looked at': throws(revoked),
+  'throws an error whose message throws': throws(() =>
+    Object.defineProperties(new Error('a'), { message: { get: no }, stack: { get: no } }),
+  ),
+  'throws an error that is its own cause': throws(() => {
     const error = new Error('a')
-    throw Object.assign(error, { cause: error })
-  },
-  'throws NUL and half of a character': () => {
-    throw new Error('a\0b\ud800')
-  },
-  'throws a long text': () => {
-    throw new Error('a'.repeat(3_000_000))
-  },
+    return Object.assign(error, { cause: error })
+  }),
+  'throws NUL and half of a character': throws(() => new Error('a\0b\ud800')),
+  'throws a long text': throws(() => new Error('a'.repeat(3_000_000))),
   'returns what throws when it is awaited': () => ({ then: no }),
   'returns what throws when it is looked at': () => Object.defineProperty({}, 'then', { get: no }),
   'returns what cannot be looked at': revoked,
-  'rejects with what cannot be looked at': () => Promise.reject(revoked() as Error),
+  'rejects with what cannot be looked at': async () => Promise.resolve().then(throws(revoked)),
 }
 
 class Work {
