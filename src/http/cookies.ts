@@ -35,6 +35,31 @@ export function readCookies(header: string): Record<string, string> {
 }
 
 /**
+ * Space and tab alone: `trim` takes other blanks too, and so would make `__Host-` of a name that the browser did not hold to
+ * the rules for it.
+ */
+const blanks = /^[ \t]+|[ \t]+$/g
+
+/**
+ * For cookies that let somebody in, or name what is theirs: another host below the same domain can plant a second one.
+ *
+ * @param header the `Cookie` header
+ * @returns its value as it came; undefined where there is none, or two that differ, of which nobody knows who set which
+ */
+export function readSoleCookie(header: string, name: string): string | undefined {
+  const start = `${name}=`
+  let found: string | undefined
+  for (const part of header.split(';')) {
+    const pair = part.replace(blanks, '')
+    if (!pair.startsWith(start)) continue
+    const value = pair.slice(start.length)
+    if (found !== undefined && found !== value) return undefined
+    found = value
+  }
+  return found === '' ? undefined : found
+}
+
+/**
  * Makes the value of a `Set-Cookie` header: `theme=dark; Path=/; HttpOnly; SameSite=Lax`.
  *
  * @param value any text; it is percent-encoded

@@ -232,11 +232,6 @@ export class ServerRequest implements HttpRequest {
   /** Cookies by name (RFC 6265), decoded. */
   get cookies(): Record<string, string> {
     this.callerReads |= readsSent
-    return this.sentCookies
-  }
-
-  /** The same for the framework: nobody notes that they are read. */
-  get sentCookies(): Record<string, string> {
     this.#cookies ??= readCookies(this.incoming.headers.cookie ?? '')
     return this.#cookies
   }

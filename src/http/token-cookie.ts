@@ -2,7 +2,7 @@
  * The cookie that carries a token for browsers that can send no header: `<img>`, EventSource, pages made by the server.
  * Source: decisions, "Sign-in"; RFC 6265bis §4.1.3.2 (`__Host-`).
  */
-import { toSetCookie } from './cookies.js'
+import { readSoleCookie, toSetCookie } from './cookies.js'
 import type { ServerRequest } from './server-request.js'
 
 export const tokenCookie = 'app_token'
@@ -14,26 +14,11 @@ function nameFor({ cookieSecure }: ServerRequest): string {
   return cookieSecure ? secureTokenCookie : tokenCookie
 }
 
-/**
- * Space and tab alone: `trim` takes other blanks too, and so would make `__Host-` of a name that the browser did not hold to
- * the rules for it.
- */
-const blanks = /^[ \t]+|[ \t]+$/g
-
-/** @returns the token; undefined where there is none, or two that differ, of which nobody knows who set which */
+/** @returns the token; undefined where there is none, or two that differ */
 export function readTokenCookie(request: ServerRequest): string | undefined {
   const header = request.incoming.headers.cookie
   if (header?.includes(tokenCookie) !== true) return undefined
-  const start = `${nameFor(request)}=`
-  let found: string | undefined
-  for (const part of header.split(';')) {
-    const pair = part.replace(blanks, '')
-    if (!pair.startsWith(start)) continue
-    const token = pair.slice(start.length)
-    if (found !== undefined && found !== token) return undefined
-    found = token
-  }
-  return found === '' ? undefined : found
+  return readSoleCookie(header, nameFor(request))
 }
 
 /**

@@ -5,7 +5,7 @@
 import { hash, randomBytes } from 'node:crypto'
 import { AddressRates } from '../core/address-counts.js'
 import { HttpError } from '../errors/http-error.js'
-import { toSetCookie } from '../http/cookies.js'
+import { readSoleCookie, toSetCookie } from '../http/cookies.js'
 import type { Log } from '../core/log.js'
 import type { Session } from '../http/request.js'
 import { sessionRefusal } from '../http/refusals.js'
@@ -145,8 +145,9 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
 }
 
 function readId(request: ServerRequest): string | undefined {
-  if (request.incoming.headers.cookie === undefined) return undefined
-  const id = request.sentCookies[sessionCookie]
+  const { cookie } = request.incoming.headers
+  if (cookie === undefined) return undefined
+  const id = readSoleCookie(cookie, sessionCookie)
   return id !== undefined && idForm.test(id) ? id : undefined
 }
 

@@ -59,6 +59,17 @@ describe('the cookie', () => {
     expect((await visit(keeper, { cookie })).before).toEqual({})
   })
 
+  it('that comes twice, of which one was planted, names no session', async () => {
+    const keeper = makeKeeper()
+    const { cookie: own = '' } = await visit(keeper, {}, setUser)
+    const { cookie: planted = '' } = await visit(keeper, {}, setUser)
+    for (const cookie of [`${planted}; ${own}`, `${own}; theme=dark; ${planted}`])
+      expect((await visit(keeper, { cookie })).before).toEqual({})
+    expect((await visit(keeper, { cookie: `${own}; ${own}` })).before).toMatchObject({
+      user: { id: 7 },
+    })
+  })
+
   it('that was altered gives a fresh session', async () => {
     const keeper = makeKeeper()
     const { cookie = '' } = await visit(keeper, {}, setUser)
