@@ -81,6 +81,18 @@ const forgeries: { forgery: string; token: () => string }[] = [
   { forgery: 'RS512', token: () => foreignToken(life, pair.privateKey, { algorithm: 'RS512' }) },
   { forgery: 'RS384', token: () => foreignToken(life, pair.privateKey, { algorithm: 'RS384' }) },
   { forgery: 'PS256', token: () => foreignToken(life, pair.privateKey, { algorithm: 'PS256' }) },
+  {
+    forgery: 'alg twice, none first',
+    token: () => rawToken('{"alg":"none","alg":"RS256"}', life, 'AAAA'),
+  },
+  {
+    forgery: 'alg twice, none last',
+    token: () => rawToken('{"alg":"RS256","alg":"none"}', life, ''),
+  },
+  {
+    forgery: 'a claim twice, under the signature of another',
+    token: () => withPart(1, () => toPart(JSON.stringify(life).replace('{', '{"sub":"1",'))),
+  },
   { forgery: 'nothing', token: () => '' },
   { forgery: 'one word', token: () => 'token' },
   { forgery: 'one part', token: () => good().split('.')[0]! },
