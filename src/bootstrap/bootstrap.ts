@@ -26,7 +26,7 @@ import { createSessionKeeper } from '../sessions/keeper.js'
 import { Application, type RouteSummary } from './application.js'
 import type { Container } from './container.js'
 import { isCaptured } from './captured-call.js'
-import { currentRequest, followRequests } from '../serving/current-request.js'
+import { againInRequest, currentRequest, followRequests } from '../serving/current-request.js'
 import { ServerRequest } from '../http/server-request.js'
 import { ApplicationState } from '../serving/application-state.js'
 import { Dispatcher } from '../serving/dispatcher.js'
@@ -248,6 +248,7 @@ function createContext(
       options: settings.live,
       clock,
       log,
+      inRequest: againInRequest,
       watch: auth.watch.bind(auth),
     }),
     database,

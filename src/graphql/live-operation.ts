@@ -60,18 +60,25 @@ export function openLive(
   const byKey = caller.auth?.by === 'key'
   const claims = caller.user
   const depth = depthOf(graphql, asking)
-  const rights = caller.trusted
-    ? [numberOf(asking.context ?? graphql)]
-    : rightsKey({ claims, byKey, request: caller.request }, depth)
+  const { request } = caller
   const name = operation.node.name?.value
   const key = ['graphql', numberOf(graphql), numberOf(access), text, name, variables, asked.whole]
   return live.open(
     {
-      key: JSON.stringify([...key, rights]),
+      of: graphql,
+      depth,
+      key: (by) => {
+        const rights = caller.trusted
+          ? [numberOf(asking.context ?? graphql)]
+          : rightsKey({ claims, byKey, request }, by)
+        return JSON.stringify([...key, rights])
+      },
       form: asked.whole ? wholeResultForm : resultForm,
-      run: async (listener) => {
+      run: async (listener, within) => {
         const context = listener.caller.context
-        const outcome = await executor.run(operation, variables, context, access, true)
+        const outcome = await within(() =>
+          executor.run(operation, variables, context, access, true),
+        )
         const outage = outcome.errors && findOutage(outcome, operation)
         if (outage !== undefined) throw new NotLive(outage.status, outcome)
         if (outcome.refused !== undefined)

@@ -25,6 +25,9 @@ interface Waiting {
   readonly reject: (error: unknown) => void
 }
 
+/** What several callers share goes by the current request: each of them is to be asked for alone. */
+export class AsksRequest extends Error {}
+
 export class LiveAnswer {
   readonly key: string
   readonly #question: LiveQuestion
@@ -47,8 +50,8 @@ export class LiveAnswer {
   #timer: NodeJS.Timeout | undefined
   #isOver = false
 
-  constructor(question: LiveQuestion, home: LiveAnswers) {
-    this.key = question.key
+  constructor(question: LiveQuestion, key: string, home: LiveAnswers) {
+    this.key = key
     this.#question = question
     this.#home = home
   }
@@ -183,7 +186,9 @@ export class LiveAnswer {
       }, longestRun).unref()
     })
     try {
-      return await noteReads(reads, () => Promise.race([this.#question.run(asker), late]))
+      const text = await noteReads(reads, () => Promise.race([this.#askFor(asker), late]))
+      if (this.#question.depth !== 'all' && reads.asksRequest) throw new AsksRequest()
+      return text
     } catch (error) {
       // What was there and is not any more may be there again.
       const isGone = this.#hasTold() && error instanceof HttpError && error.status === 404
@@ -192,6 +197,15 @@ export class LiveAnswer {
     } finally {
       clearTimeout(timer)
     }
+  }
+
+  #askFor(asker: LiveListener): Promise<string | undefined> {
+    const { request } = asker.caller
+    const { inRequest } = this.#home.parts
+    const isAlone = this.#question.depth === 'all' && request !== undefined
+    return this.#question.run(asker, (work) =>
+      isAlone && inRequest !== undefined ? inRequest(request, work) : work(),
+    )
   }
 
   #hasTold(): boolean {
@@ -257,10 +271,17 @@ export class LiveAnswer {
       this.#isDue = true
       return
     }
+    const isSplit = error instanceof AsksRequest
+    if (isSplit) this.#home.splitByRequest(this.#question)
     const status = error instanceof HttpError ? error.status : 500
     for (const { listener, reject } of this.#newcomers.splice(0)) {
       reject(error)
       listener.end()
+    }
+    if (isSplit) {
+      // Their clients come again.
+      for (const listener of [...this.#listeners]) listener.end()
+      return
     }
     if (status < 500) {
       for (const listener of [...this.#listeners]) listener.close(status)

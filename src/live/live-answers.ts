@@ -24,26 +24,34 @@ import { HttpError } from '../errors/http-error.js'
 import { addressKey } from '../core/address-counts.js'
 import type { Claims } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { LiveAnswer } from './live-answer.js'
+import { AsksRequest, LiveAnswer } from './live-answer.js'
 import type { LiveForm } from './live-form.js'
 import { LiveListener } from './live-listener.js'
 import { LiveRuns } from './live-runs.js'
 import type { LiveOptions } from './options.js'
+import type { RightsDepth } from './rights-key.js'
 import { WatchedTables } from './watched-tables.js'
 
 export type { LiveMessage } from './live-listener.js'
 
+export type Within = <R>(work: () => R) => R
+
 export interface LiveQuestion {
+  /** Whose code it asks: a route, a schema. */
+  readonly of: object
+  /** What its answer depends on of its caller, as far as the declarations say. */
+  readonly depth: RightsDepth
   /** Who has the same gets the same: the door, the text, the variables, the rights. */
-  readonly key: string
+  readonly key: (depth: RightsDepth) => string
   readonly form: LiveForm
   /**
    * Asks once, for this listener's caller.
    *
+   * @param within runs the application's code, with its caller's request as the current one where nobody shares the answer
    * @returns the answer's JSON text; undefined where there is nothing any more
    * @throws {HttpError} 401 and 403 end the listeners; 5xx is asked again later
    */
-  readonly run: (listener: LiveListener) => Promise<string | undefined>
+  readonly run: (listener: LiveListener, within: Within) => Promise<string | undefined>
 }
 
 /** Who wants to listen. */
@@ -66,6 +74,8 @@ export interface LiveParts {
   readonly options: LiveOptions
   readonly clock: Clock
   readonly log: Log
+  /** Runs work so that it has a current request. */
+  readonly inRequest?: <R>(request: ServerRequest, work: () => R) => R
   /** Calls `end` once when the token is revoked. @returns ends the watch */
   readonly watch: ((claims: Claims, end: () => void) => () => void) | undefined
 }
@@ -86,6 +96,8 @@ export class LiveAnswers {
   readonly runs: LiveRuns
   readonly counts = { listeners: 0, runs: 0, messages: 0 }
   readonly #answers = new Map<string, LiveAnswer>()
+  /** Whose code goes by the current request, though its declarations do not say so: nobody shares its answers. */
+  readonly #byRequest = new WeakSet()
   /** Different answers of each caller, each with its number of listeners. */
   readonly #byCaller = new Map<string, Map<string, number>>()
   readonly #listeners = new Set<LiveListener>()
@@ -111,7 +123,8 @@ export class LiveAnswers {
    */
   async open(question: LiveQuestion, caller: LiveCaller): Promise<LiveListener> {
     if (this.#isClosed) throw new HttpError(503)
-    const { key } = question
+    const depth = this.#byRequest.has(question.of) ? 'all' : question.depth
+    const key = question.key(depth)
     const name = nameOf(caller)
     this.#admit(key, name)
     const listener = new LiveListener(caller, (one) => {
@@ -119,13 +132,19 @@ export class LiveAnswers {
     })
     this.#add(listener, name, key)
     try {
-      const answer = this.#answers.get(key) ?? this.#make(question)
+      const answer = this.#answers.get(key) ?? this.#make({ ...question, depth }, key)
       await this.outside(() => answer.add(listener))
       return listener
     } catch (error) {
       listener.end()
+      if (error instanceof AsksRequest) return this.open(question, caller)
       throw error
     }
+  }
+
+  /** From now on each caller is asked for alone. */
+  splitByRequest({ of }: LiveQuestion): void {
+    this.#byRequest.add(of)
   }
 
   /** Runs work in no request's and no transaction's context. */
@@ -152,9 +171,9 @@ export class LiveAnswers {
     clearInterval(this.#expiry)
   }
 
-  #make(question: LiveQuestion): LiveAnswer {
-    const answer = new LiveAnswer(question, this)
-    this.#answers.set(question.key, answer)
+  #make(question: LiveQuestion, key: string): LiveAnswer {
+    const answer = new LiveAnswer(question, key, this)
+    this.#answers.set(key, answer)
     return answer
   }
 

@@ -1,20 +1,14 @@
 /** What an answer depends on of its caller: answers of equal questions are one only where this is equal too. */
 import type { Claims, HttpRequest } from '../http/request.js'
 
-/**
- * `nothing`: the same for all. `claims`: what records' rules read, which is what a token says of its user. `token`: all that it
- * says. `all`: whatever code can read of a request.
- */
-export type RightsDepth = 'nothing' | 'claims' | 'token' | 'all'
+/** `nothing`: the same for all. `claims`: all that a token says. `all`: whatever code can read of a request. */
+export type RightsDepth = 'nothing' | 'claims' | 'all'
 
 interface Asking {
   readonly claims: Claims | null | undefined
   readonly byKey: boolean
   readonly request: Pick<HttpRequest, 'headers' | 'ip' | 'secure'> | undefined
 }
-
-/** Claims that each token has of its own: when it counts is asked of each listener. What else it says, rules may go by. */
-const ofToken: ReadonlySet<string> = new Set(['exp', 'iat', 'nbf'])
 
 /** Headers of the journey, which say nothing of the caller. */
 const ofJourney: ReadonlySet<string> = new Set([
@@ -24,7 +18,7 @@ const ofJourney: ReadonlySet<string> = new Set([
 
 export function rightsKey({ claims, byKey, request }: Asking, depth: RightsDepth): unknown {
   if (depth === 'nothing') return null
-  const who = byKey ? 'key' : sorted(claims ?? {}, depth === 'claims' ? ofToken : none)
+  const who = byKey ? 'key' : sorted(claims ?? {}, none)
   const isKnown = byKey || (claims !== undefined && claims !== null)
   if (depth !== 'all' || request === undefined) return [isKnown, who]
   const { headers, ip, secure } = request

@@ -29,6 +29,8 @@ export function comparable(value: unknown): string | undefined {
 /** What one piece of work reads. */
 export class ReadsByDatabase {
   readonly all = new Map<object, TableReads>()
+  /** Code of the work has asked for the current request, which work for several callers has none of. */
+  asksRequest = false
 
   of(database: object): TableReads {
     let reads = this.all.get(database)
@@ -49,6 +51,12 @@ export function areReadsNoted(): boolean {
 /** True in work that is noted. */
 export function isNoted(): boolean {
   return open > 0 && storage.getStore() !== undefined
+}
+
+/** The current request was asked for where there is none. */
+export function noteRequest(): void {
+  const reads = open > 0 ? storage.getStore() : undefined
+  if (reads !== undefined) reads.asksRequest = true
 }
 
 /** A statement is sent: the work that it belongs to, if any, reads its tables. */

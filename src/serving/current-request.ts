@@ -7,6 +7,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { HttpRequest } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
+import { isNoted, noteRequest } from '../records/table-reads.js'
 
 const storage = new AsyncLocalStorage<HttpRequest>()
 let following = false
@@ -22,15 +23,17 @@ let warned = false
  * @returns `undefined` outside a request
  */
 export function currentRequest(): HttpRequest | undefined {
-  if (following) return storage.getStore()
-  if (synchronous === undefined && !warned) {
+  const request = following ? storage.getStore() : synchronous
+  if (request !== undefined) return request
+  noteRequest()
+  if (!following && !warned && !isNoted()) {
     warned = true
     process.emitWarning(
       'currentRequest() was called outside of a request, or behind an await in an application that does not follow ' +
         'requests through promises. For the latter, set requestContext: true in @Module or bootstrap.',
     )
   }
-  return synchronous
+  return undefined
 }
 
 /** From now on requests are followed through promises, in the whole process. */

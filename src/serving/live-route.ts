@@ -13,13 +13,12 @@ import type { Reply } from '../http/reply.js'
 import { toContent, type Content, type ResultRule } from '../http/result.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { Live } from '../live/live.js'
-import type { LiveAnswers } from '../live/live-answers.js'
+import type { LiveAnswers, Within } from '../live/live-answers.js'
 import { liveEvents, rowEvents } from '../live/live-events.js'
 import { rowsForm } from '../live/live-form.js'
 import { rightsKey, type RightsDepth } from '../live/rights-key.js'
 import { admission, requestCaller } from '../records/rights/caller.js'
 import { shownRights } from '../records/rights/shown-answers.js'
-import { againInRequest } from './current-request.js'
 import type { Stands } from './interceptors.js'
 import type { Invoker } from './invoker.js'
 import type { PlannedRoute } from './planned-route.js'
@@ -54,13 +53,17 @@ export function answeringLive(route: LiveRoute, live: LiveAnswers): Invoker {
     const depth = areCallersHeeded() && generated === undefined ? 'all' : rights
     const claims = auth?.claims
     const byKey = auth?.by === 'key'
-    const mine = rightsKey({ claims, byKey, request }, depth)
     const { 'last-event-id': lastId } = request.incoming.headers
     const listener = await live.open(
       {
-        key: JSON.stringify([where, request.sentPath, request.url, mine]),
+        of: route,
+        depth,
+        key: (by) => {
+          const mine = rightsKey({ claims, byKey, request }, by)
+          return JSON.stringify([where, request.sentPath, request.url, mine])
+        },
         form: rowsForm,
-        run: ({ caller }) => ask(route, caller.request ?? request, depth),
+        run: ({ caller }, within) => ask(route, caller.request ?? request, within),
       },
       {
         claims,
@@ -86,17 +89,17 @@ function rightsOf({ plan, stands }: LiveRoute, generated: RightsDepth | undefine
   )
   if (names.some((name) => ownArguments.has(name))) return 'all'
   if (names.length === 0) return 'nothing'
-  return names.every((name) => name === 'user') ? 'token' : 'all'
+  return names.every((name) => name === 'user') ? 'claims' : 'all'
 }
 
-/** One run. What is the same for several callers is asked without a current request. */
+/** One run. */
 async function ask(
   { plan, invoke, rule }: LiveRoute,
   request: ServerRequest,
-  depth: RightsDepth,
+  within: Within,
 ): Promise<string> {
-  await demand(plan.access, request)
-  const result = await (depth === 'all' ? againInRequest(request, invoke) : invoke(request))
+  await within(() => demand(plan.access, request))
+  const result = await within(() => invoke(request))
   const { returns } = plan.checks
   const content: Later<Content> = toContent(
     request,

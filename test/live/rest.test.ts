@@ -1,5 +1,5 @@
 /** Live answers of `crud` and of handlers with `@Live`. Source: decisions, "Third storey: live answers". */
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
 import {
   ApplicationState,
@@ -36,6 +36,24 @@ class Ticket {
   @Field('boolean', { default: true }) isOpen!: boolean
 }
 
+let shownTeam: string | undefined
+/** Rows by a header, by when a token ends and by what the program knows. */
+@Table<Sheet>({
+  rows: (user) => {
+    const team = currentRequest()?.headers.team
+    if (team !== undefined) return { team }
+    if (shownTeam !== undefined) return { team: shownTeam }
+    return Number(user?.exp) > 4e9 ? true : { team: 'all' }
+  },
+})
+class Sheet {
+  @Field('id') id!: number
+  @Field('text') team!: string
+}
+
+@Controller('/sheets', { crud: Sheet })
+class SheetController {}
+
 @Table()
 class Label {
   @Field('id') id!: number
@@ -70,7 +88,14 @@ class BoardController {
   @Live
   async count() {
     runs++
-    return { count: await this.database.records(Label).count(), by: currentRequest()?.headers.by }
+    return { count: await this.database.records(Label).count() }
+  }
+
+  @Get('/whose')
+  @Live
+  async whose() {
+    const by = currentRequest()?.headers.by
+    return { by, count: await this.database.records(Label).count() }
   }
 
   @Get('/mine')
@@ -123,8 +148,14 @@ class BoardController {
 }
 
 @Module({
-  records: [Label, Ticket, Other],
-  controllers: [LabelController, OtherController, TicketController, BoardController],
+  records: [Label, Ticket, Other, Sheet],
+  controllers: [
+    LabelController,
+    SheetController,
+    OtherController,
+    TicketController,
+    BoardController,
+  ],
 })
 class BoardModule {}
 
@@ -318,6 +349,56 @@ describe('a list of crud', () => {
   })
 })
 
+describe('rows that go by more than who somebody is', () => {
+  const names = (client: LiveClient): string[] =>
+    (holdRows(messages(client)) as readonly { team: string }[]).map(({ team }) => team)
+  beforeAll(async () => {
+    for (const team of ['red', 'blue', 'all']) await database.records(Sheet).create({ team })
+  })
+  afterEach(() => {
+    shownTeam = undefined
+  })
+
+  it('by a header: each has its own, of the same token and of none', async () => {
+    const token = await app.get(Auth).getToken({ sub: 'ann' })
+    for (const signedIn of [{}, { token }]) {
+      const teams = ['red', 'blue']
+      const lists = await Promise.all(
+        teams.map((team) => live('/sheets?limit=9', { ...signedIn, headers: { team } })),
+      )
+      await Promise.all(lists.map((list) => list.message()))
+      await database.records(Sheet).create({ team: 'red' })
+      await lists[0]!.message()
+      expect(new Set(names(lists[0]!))).toEqual(new Set(['red']))
+      expect(new Set(names(lists[1]!))).toEqual(new Set(['blue']))
+    }
+  })
+
+  it('by when a token ends: equal claims otherwise share nothing', async () => {
+    const auth = app.get(Auth)
+    const [brief, long] = await Promise.all(
+      [3600, 3e9].map((expiresIn) => auth.getToken({ sub: 'ann', jti: 'ann-1' }, { expiresIn })),
+    )
+    const all = await live('/sheets?limit=8', { token: long })
+    await all.message()
+    const some = await live('/sheets?limit=8', { token: brief })
+    await some.message()
+    expect(new Set(names(all)).size).toBe(3)
+    expect(new Set(names(some))).toEqual(new Set(['all']))
+  })
+
+  it('by what the program knows: as it is at each run, with no row of before', async () => {
+    shownTeam = 'red'
+    const list = await live('/sheets?limit=7')
+    await list.message()
+    expect(new Set(names(list))).toEqual(new Set(['red']))
+    shownTeam = 'blue'
+    await database.records(Sheet).create({ team: 'red' })
+    await list.until(() => new Set(names(list)).has('blue'))
+    expect(new Set(names(list))).toEqual(new Set(['blue']))
+  })
+})
+
 describe('a find of crud', () => {
   it('gives the row again, null once it is gone, and 404 where there is none', async () => {
     const label = await database.records(Label).create({ name: 'one' })
@@ -336,8 +417,7 @@ describe('@Live', () => {
     const clients = await Promise.all(
       ['a', 'b', 'c'].map((by) => live('/board/count', { headers: { by } })),
     )
-    const [first] = await Promise.all(clients.map((client) => client.message()))
-    expect(first?.data).not.toHaveProperty('by')
+    await Promise.all(clients.map((client) => client.message()))
     await new Promise((resolve) => setTimeout(resolve, 250))
     const before = runs
     await database.records(Label).create({ name: 'counted' })
@@ -356,6 +436,16 @@ describe('@Live', () => {
     )
     const named = await Promise.all(headers.map((client) => client.message()))
     expect(named.map(({ data }) => data)).toMatchObject([{ by: 'x' }, { by: 'y' }])
+  })
+
+  it('is asked for each caller alone where its code reads the current request', async () => {
+    const open = (by: string) => live('/board/whose', { headers: { by } })
+    const clients = await Promise.all(['a', 'b'].map(open))
+    const first = await Promise.all(clients.map((client) => client.message()))
+    expect(first.map(({ data }) => (data as { by: string }).by)).toEqual(['a', 'b'])
+    await database.records(Label).create({ name: 'whose' })
+    const next = await Promise.all(clients.map((client) => client.message()))
+    expect(next.map(({ data }) => (data as { by: string }).by)).toEqual(['a', 'b'])
   })
 
   it('asks its guard at each run, and ends with 403', async () => {
