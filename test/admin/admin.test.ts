@@ -44,7 +44,15 @@ describe.each(engines)('the admin page on %s', (engine) => {
 
   it('describes the sign-in', async () => {
     const { body } = await app.anonymous.get('/admin/api/login')
-    expect(body).toMatchObject({ path: '/login', method: 'POST', signOut: '/admin/api/sign-out' })
+    expect(body).toEqual({
+      path: '/login',
+      method: 'POST',
+      fields: [
+        { name: 'name', kind: 'string', required: true, maxLength: 100 },
+        { name: 'password', kind: 'string', required: true, maxLength: 100 },
+      ],
+      signOut: '/admin/api/sign-out',
+    })
   })
 
   it('lets nobody in without a role of the page', async () => {

@@ -11,6 +11,7 @@ import {
   NoAuth,
   Post,
   reply,
+  Routes,
   Secured,
   type Claims,
   type HttpRequest,
@@ -83,8 +84,15 @@ export function pageController({ path, login }: AdminOptions): ControllerClass {
   @Doc({ tags })
   @NoAuth
   class AdminPage {
-    static readonly inject = []
+    static readonly inject = [Routes]
     readonly #assets = new Assets()
+    #login: object | undefined
+
+    constructor(private readonly routes: Routes) {}
+
+    onStart(): void {
+      this.#login = describeLogin(login, `${path}/api/sign-out`, this.routes)
+    }
 
     @Get('/')
     @Doc({ description: 'The admin page.' })
@@ -108,7 +116,7 @@ export function pageController({ path, login }: AdminOptions): ControllerClass {
     @Get('/api/login')
     @Doc({ description: 'What the sign-in asks for.' })
     login(): object {
-      return describeLogin(login, `${path}/api/sign-out`)
+      return this.#login ?? {}
     }
   }
   return AdminPage

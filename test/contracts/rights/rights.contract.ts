@@ -3,6 +3,7 @@
  * what is asked and what each caller gets; a door is an adapter in `doors.ts`.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { describeAdmin } from './admin.js'
 import { alike } from './alike.js'
 import { describeAnswers } from './answers.js'
 import { describeDecorated } from './decorated.js'
@@ -94,6 +95,7 @@ export function describeRights(name: string, url: () => Promise<string>): void {
     })
 
     describeDecorated(ground)
+    describeAdmin(ground)
     describeStreams(ground)
     describeView(ground)
   })

@@ -13,6 +13,7 @@ import {
   ManyToMany,
   Module,
   NoAuth,
+  Post as PostRoute,
   Record,
   type Rel,
   type RowsCaller,
@@ -20,6 +21,7 @@ import {
 } from '../../../src/index.js'
 import { mcp, Tool } from '../../../src/modules/mcp/mcp.js'
 import { connect, type Database } from '../../../src/records/database.js'
+import { admin } from '../../../src/modules/admin/admin.js'
 import type { Class } from '../../../src/metadata/note.js'
 
 /** Everybody's own; all of them for administrators and the operator. */
@@ -232,14 +234,36 @@ function controllersOf(name: RecordName) {
   })
 }
 
+class Credentials {
+  @Field('string') name!: string
+}
+
+/** The sign-in that the admin page names. */
+@Controller('/login')
+class Login {
+  @PostRoute({ body: Credentials })
+  @NoAuth
+  login(): object {
+    return {}
+  }
+}
+
 const relay = new GraphQL({ relay: true })
 for (const type of Object.values<Class>(records)) relay.schema.fromOrm(type)
 
 @Module({
   records: Object.values(records),
+  imports: [
+    mcp(),
+    admin({
+      path: '/admin',
+      roles: ['admin', 'guest', 'desk'],
+      records: Object.values<new () => object>(records),
+      login: { path: '/login' },
+    }),
+  ],
   graphql: [relay.registerRoute('/relay')],
-  imports: [mcp()],
-  controllers: (Object.keys(records) as RecordName[]).flatMap(controllersOf),
+  controllers: [Login, ...(Object.keys(records) as RecordName[]).flatMap(controllersOf)],
 })
 class World {}
 
@@ -276,7 +300,12 @@ export class Ground {
     for (const name of Object.keys(records))
       schema.addField(name, 'slow', { type: 'String', resolve: () => 'slow' })
     const auth = this.app.get(Auth)
-    const roles: Partial<Record<CallerName, string[]>> = { admin: ['admin'], guest: ['guest'] }
+    const roles: Partial<Record<CallerName, string[]>> = {
+      admin: ['admin'],
+      guest: ['guest'],
+      ann: ['desk'],
+      bob: ['desk'],
+    }
     // Ann of late and by two means, Bob too long ago, the guest by one means.
     const longAgo = Math.floor(Date.now() / 1000) - 660
     const signedIn: { readonly [Name in CallerName]?: object } = {
