@@ -2,7 +2,7 @@
  * Calls the routes behind tools, resources and prompts, for the caller of the request that brought the message. A handler that asks
  * ends its round here. Source: decisions, "Third storey: admin and agents", Tools and Beyond tools.
  */
-import { createHash } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
 import {
   HttpError,
   type CarriedAnswer,
@@ -72,7 +72,7 @@ export class Calls {
       await this.#refuseStrangers(tool, exchange)
       return this.results.failed(inputFaults(faults))
     }
-    const call = toCall(tool, calling)
+    const call = toCall(tool, calling, exchange.context)
     const run = async (): Promise<string> => {
       const answer = await this.route(tool.route, call, calling, exchange)
       if (typeof answer === 'string') return answer
@@ -203,7 +203,7 @@ function placeOf({ places, takesPaths }: RouteTool, name: string): Place | undef
   return places.get(name) ?? (takesPaths && dottedPath.test(name) ? 'query' : undefined)
 }
 
-function toCall(tool: RouteTool, calling: Calling): RouteCall {
+function toCall(tool: RouteTool, calling: Calling, { auth }: Caller): RouteCall {
   const { given } = calling
   const params: Record<string, string> = {}
   const query = new URLSearchParams()
@@ -216,7 +216,10 @@ function toCall(tool: RouteTool, calling: Calling): RouteCall {
   }
   const sent = tool.wholeBody ? body.body : tool.hasBody ? body : undefined
   const call = { params, query: query.toString(), body: sent }
-  return tool.isKeyed ? { ...call, headers: { 'idempotency-key': keyOf(calling) } } : call
+  if (!tool.isKeyed) return call
+  // What is kept for nobody in particular is not for the next who asks the same.
+  const key = auth === undefined ? randomUUID() : keyOf(calling)
+  return { ...call, headers: { 'idempotency-key': key } }
 }
 
 function addQuery(query: URLSearchParams, name: string, value: unknown): void {

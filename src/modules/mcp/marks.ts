@@ -127,12 +127,12 @@ function unknown(options: object, names: readonly string[]): Fault[] {
 }
 
 function faultsOfTemplate(template: unknown): Fault[] {
-  if (typeof template === 'string' && /^[a-z][a-z\d+.-]*:(?:[^{}]|\{\w+\})+$/i.test(template))
+  if (typeof template === 'string' && /^[a-z][a-z\d+.-]*:(?:[^{}]|\{\w+\}(?!\{))+$/i.test(template))
     return []
   return [
     {
       message: `has a resource without an address: ${String(template)}`,
-      remedy: "Write @Resource('desk://guide/{name}').",
+      remedy: "Write @Resource('desk://guide/{name}'), with something between two braces.",
     },
   ]
 }

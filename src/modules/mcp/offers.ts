@@ -15,12 +15,15 @@ import { namesIn, promptOf, resourceOf, toolOf, type ResourceOptions } from './m
 import { completeText, type Members, type ServerInfo } from './protocol.js'
 import { toTool, type RouteTool } from './tool-schema.js'
 
+/** @returns what stands in the braces, as it was written; undefined for another address */
+export type Match = (uri: string) => readonly string[] | undefined
+
 /** A resource, or a template of them. */
 export interface OfferedResource {
   readonly route: RouteInfo
   readonly uri: string
   /** Undefined where it has no braces. */
-  readonly match: RegExp | undefined
+  readonly match: Match | undefined
   readonly names: readonly string[]
   readonly mime: string | undefined
   readonly complete: Completer
@@ -193,10 +196,26 @@ function toResource(
   }
 }
 
-/** Each brace stands for one part of the address. */
-function toMatch(template: string): RegExp {
-  const parts = template.split(/\{\w+\}/).map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-  return new RegExp(`^${parts.join('([^/?#]+)')}$`)
+/**
+ * Each brace stands for one part of the address, up to where its next text stands for the first time. No regular expression does
+ * that for several braces in a time that the address's length bounds.
+ */
+function toMatch(template: string): Match {
+  const [head = '', ...texts] = template.split(/\{\w+\}/)
+  const last = texts.length - 1
+  return (uri) => {
+    if (!uri.startsWith(head)) return undefined
+    const values: string[] = []
+    let from = head.length
+    for (const [place, text] of texts.entries()) {
+      const end = place === last ? uri.length - text.length : uri.indexOf(text, from + 1)
+      const value = uri.slice(from, end)
+      if (end <= from || !uri.startsWith(text, end) || /[/?#]/.test(value)) return undefined
+      values.push(value)
+      from = end + text.length
+    }
+    return values
+  }
 }
 
 function toPrompt(

@@ -248,11 +248,11 @@ function findResource(
     if (resource.match === undefined && resource.uri === uri) return { resource, params: {} }
   }
   for (const resource of resources) {
-    const values = resource.match?.exec(uri)
-    if (values === undefined || values === null) continue
+    const values = resource.match?.(uri)
+    if (values === undefined) continue
     const params: Record<string, string> = {}
     for (const [index, name] of resource.names.entries()) {
-      const value = decode(values[index + 1] ?? '')
+      const value = decode(values[index] ?? '')
       if (value === undefined) return undefined
       params[name] = value
     }

@@ -314,10 +314,14 @@ describe('a call', () => {
   })
 
   it('under a key is done once', async () => {
-    await call(desk, 'order', { title: 'twice' })
-    const again = await call(desk, 'order', { title: 'twice' })
+    await call(desk, 'order', { title: 'twice' }, { token: editor })
+    const again = await call(desk, 'order', { title: 'twice' }, { token: editor })
     expect(again.result?.structuredContent).toEqual({ added: 'twice', by: 'Order' })
     expect(seen).toHaveLength(1)
+    // Two who say no name may be two: neither gets the answer of the other.
+    await call(desk, 'order', { title: 'twice' })
+    await call(desk, 'order', { title: 'twice' })
+    expect(seen).toHaveLength(3)
   })
 
   it('of an older client has the same answer, with objects alone as structure', async () => {

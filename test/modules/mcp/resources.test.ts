@@ -1,0 +1,69 @@
+/** Addresses of resources: what stands in the braces of a template, whatever a client writes there. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { Controller, DeclarationError, Module } from 'filigree'
+import { mcp, Resource } from 'filigree/mcp'
+import { testApplication, type TestApplication } from 'filigree/testing'
+import { ask } from './ask.js'
+
+@Controller()
+class Guides {
+  @Resource('desk://guide/{name}') guide(name: string): string {
+    return `guide ${name}`
+  }
+  @Resource('desk://{kind}-{year}-{place}/end') place(
+    kind: string,
+    year: string,
+    place: string,
+  ): object {
+    return { kind, year, place }
+  }
+}
+
+@Module({ controllers: [Guides], imports: [mcp()] })
+class GuideModule {}
+
+let desk: TestApplication
+beforeAll(async () => {
+  desk = await testApplication(GuideModule)
+})
+afterAll(() => desk.close())
+
+async function read(uri: string): Promise<unknown> {
+  const { result, error } = await ask(desk, 'resources/read', { params: { uri } })
+  const [content] = (result?.contents ?? []) as { readonly text: string }[]
+  return content?.text ?? error?.code
+}
+
+describe('the address of a resource', () => {
+  it.each([
+    ['desk://guide/start', 'guide start'],
+    ['desk://guide/a%20b', 'guide a b'],
+    ['desk://guide/', -32602],
+    ['desk://guide/a/b', -32602],
+    ['desk://guide/%00', -32602],
+    ['desk://guide/%zz', -32602],
+    ['desk://a-2026-c/end', '{"kind":"a","year":"2026","place":"c"}'],
+    ['desk://a-2026-c-d/end', '{"kind":"a","year":"2026","place":"c-d"}'],
+    ['desk://a--c/end', -32602],
+    ['desk://a-b/end', -32602],
+    ['desk://a-b-/end', -32602],
+  ])('%s', async (uri, wanted) => {
+    expect(await read(uri)).toBe(wanted)
+  })
+
+  it('is looked at once, however long it is', async () => {
+    expect(await read(`desk://${'-'.repeat(500_000)}`)).toBe(-32602)
+  })
+
+  it('has something between two braces', async () => {
+    @Controller()
+    class Odd {
+      @Resource('desk://{one}{two}') both(): string {
+        return ''
+      }
+    }
+    @Module({ controllers: [Odd], imports: [mcp()] })
+    class OddModule {}
+    await expect(testApplication(OddModule)).rejects.toThrow(DeclarationError)
+  })
+})
