@@ -21,14 +21,15 @@ import { Provider } from './provider.js'
 
 /**
  * Who is signed in no more, because the token has run out or was ended elsewhere, wants what a sign-out gives, and no fault.
- * The gate has cleared the cookie of such a token.
+ * The gate has cleared the cookie of such a token. Pages of others, for which browsers leave the cookie out, lead nowhere.
  */
 class SignedOutBefore implements Interceptor {
   static readonly before = 'gate'
 
   async intercept({ headers }: HttpRequest, next: Next): Promise<Answer | Reply> {
     const answer = await next()
-    return answer.status === 401 ? leadTo('/', headers) : answer
+    const isForeign = /^(?:cross|same)-site$/.test(headers['sec-fetch-site'] ?? '')
+    return answer.status === 401 && !isForeign ? leadTo('/', headers) : answer
   }
 }
 

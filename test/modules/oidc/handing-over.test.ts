@@ -393,6 +393,7 @@ describe('signing out', () => {
     expect([out.status, await out.json(), out.headers.get('set-cookie')]).toEqual([
       ...[200, { to: '/' }, null],
     ])
+    expect((await nobody.post('/signout', { 'sec-fetch-site': 'cross-site' })).status).toBe(401)
     const authorization = `Bearer ${brief}`
     const script = await nobody.post('/signout', { authorization, 'sec-fetch-dest': 'empty' })
     expect([script.status, await script.json()]).toEqual([200, { to: '/' }])
