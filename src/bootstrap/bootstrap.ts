@@ -44,6 +44,7 @@ import { logOpenDoors } from './open-doors.js'
 import { logOpenRecords } from './open-records.js'
 import { toStartFault } from './start-fault.js'
 import { logStartWarnings } from './start-warnings.js'
+import { closeInTime, whileAnswering } from './silent-database.js'
 import { openStorage, type Storage } from './storage.js'
 import { otherWorkers, reportToPrimary } from './workers.js'
 
@@ -66,7 +67,7 @@ export async function bootstrap(
   if (plan.environment.production) logOpenDoors(plan, options, plan.log)
   const storage = await openStorage({ ...plan, ...storageOptions(plan, options) })
   try {
-    const application = await start(plan, storage, options)
+    const application = await whileAnswering(storage.database, () => start(plan, storage, options))
     const took = `${Math.round(performance.now() - began)} ms`
     const url = plan.settings.listen ? application.url : undefined
     plan.log.info(
@@ -77,7 +78,7 @@ export async function bootstrap(
     return application
   } catch (error) {
     await plan.container.stop(logFailure(plan.log))
-    await storage.close()
+    await closeInTime(() => storage.close())
     throw error
   }
 }

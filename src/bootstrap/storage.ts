@@ -22,6 +22,7 @@ import { createDatabaseSessionStore } from '../records/session-store.js'
 import { createDatabaseSignIns, createDatabaseSuccessors } from '../records/sign-ins.js'
 import { readScans } from '../records/scans/kept-scans.js'
 import { ScanLog } from '../records/scans/scan-log.js'
+import { closeInTime, whileAnswering } from './silent-database.js'
 
 export interface TokenStores {
   readonly revocations: Revocations
@@ -120,7 +121,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     takeBack?.()
     if (isOwn) await database.close()
   }
-  try {
+  const open = async (): Promise<Storage> => {
     for (const record of records) database.table(record)
     const { isReadOnly } = database.context.engine
     if (isReadOnly === true) log.warn({}, readOnly)
@@ -140,8 +141,11 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
       },
       close,
     }
+  }
+  try {
+    return await whileAnswering(database, open)
   } catch (error) {
-    await close()
+    await closeInTime(close)
     throw error
   }
 }

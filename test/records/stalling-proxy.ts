@@ -6,6 +6,8 @@ export interface StallingProxy {
   through(url: string): string
   /** From now on nothing passes; connections stay, and new ones are accepted. */
   stall(): void
+  /** The same once the server has sent so many pieces more. */
+  stallAfter(pieces: number): void
   /** What was held back passes, and all that comes. */
   resume(): void
   close(): Promise<void>
@@ -15,6 +17,14 @@ export async function startStallingProxy(url: string): Promise<StallingProxy> {
   const { hostname, port } = new URL(url)
   const pairs = new Map<Socket, Socket>()
   let stalled = false
+  let left = Infinity
+  const each = (act: (socket: Socket) => void): void => {
+    for (const pair of pairs) pair.forEach(act)
+  }
+  const stall = (): void => {
+    stalled = true
+    each((socket) => socket.pause())
+  }
   const server = createServer({ pauseOnConnect: true }, (client) => {
     const behind = connect(Number(port), hostname)
     pairs.set(client, behind)
@@ -22,7 +32,10 @@ export async function startStallingProxy(url: string): Promise<StallingProxy> {
       [client, behind],
       [behind, client],
     ] as const) {
-      one.on('data', (chunk) => other.write(chunk))
+      one.on('data', (chunk) => {
+        other.write(chunk)
+        if (one === behind && --left === 0) stall()
+      })
       one.on('error', () => undefined)
       one.on('close', () => {
         pairs.delete(client)
@@ -33,21 +46,19 @@ export async function startStallingProxy(url: string): Promise<StallingProxy> {
     else client.resume()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const each = (act: (socket: Socket) => void): void => {
-    for (const pair of pairs) pair.forEach(act)
-  }
   return {
     through: (address) => {
       const way = new URL(address)
       way.host = `127.0.0.1:${(server.address() as AddressInfo).port}`
       return way.href
     },
-    stall: () => {
-      stalled = true
-      each((socket) => socket.pause())
+    stall,
+    stallAfter: (pieces) => {
+      left = pieces
     },
     resume: () => {
       stalled = false
+      left = Infinity
       each((socket) => socket.resume())
     },
     close: async () => {

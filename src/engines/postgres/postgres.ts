@@ -4,6 +4,7 @@
  * lost, its running statements fail; others are opened when needed.
  * Sources: node-postgres, Client; PostgreSQL, Extended Query.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import { lateFault } from '../client-writes.js'
 import type { BeginOptions } from '../contract/begin-options.js'
 import type { Catalogue } from '../contract/catalogue.js'
@@ -59,7 +60,7 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
   const driver = await loadDriver()
   const names = new StatementNames(options.prepare === false)
   const pool = new ConnectionPool(driver, options, names)
-  try {
+  const open = async (): Promise<Engine> => {
     const [abilities] = await pool.query(abilitiesSql)
     const traits = await readServerTraits(pool, options)
     names.isPooled = await seesPooler(pool)
@@ -80,11 +81,36 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
       channel: await openChannel(driver, pool, settled, traits),
     })
     return new JoinedEngine(engine)
+  }
+  try {
+    return await inTime(open, options)
   } catch (cause) {
-    await pool.end()
+    // One without an answer is left to the end of the process.
+    await Promise.race([pool.end(), pause(closing, undefined, { ref: false })])
     if (refusesLimits(cause) && options.limitsWithin === undefined)
       return openPostgres(limitedWithin(options))
     throw toBootFault(options.url, cause)
+  }
+}
+
+/** Milliseconds for which connections of a start that failed may take to close. */
+const closing = 1000
+
+/** What a start asks first is little: a server that has not answered by then is not there. */
+async function inTime<T>(work: () => Promise<T>, options: PostgresOptions): Promise<T> {
+  const most = 2 * (options.connectTimeout ?? 5000)
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      // After what has arrived meanwhile.
+      setImmediate(reject, new Error(`it has not answered for ${most / 1000} s`))
+    }, most)
+  })
+  try {
+    return await Promise.race([work(), late])
+  } finally {
+    clearTimeout(timer)
+    late.catch(() => undefined)
   }
 }
 
