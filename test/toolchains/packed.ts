@@ -18,6 +18,7 @@ export async function packPackage(folder: string): Promise<string> {
   for (const args of [
     ['src/build.mjs', join(staging, 'dist/server')],
     ['client/build.mjs', join(staging, 'dist/client')],
+    ['client/admin/build.mjs', join(staging, 'dist/admin')],
     [compiler, '-p', '.', '--outDir', join(staging, 'dist'), '--emitDeclarationOnly'],
   ])
     expect(await runNode(...args)).toEqual({ code: 0, output: '' })

@@ -1,0 +1,114 @@
+/** Two people changed the same fields: theirs, mine, and what was, to choose from. Source: specification, Admin page 8. */
+import type { Control } from './controls.js'
+import { el, newId } from './element.js'
+import { fieldOf, recordNamed, type RecordInfo } from './schema.js'
+import { knownTitle, lookUp } from './titles.js'
+import { lower, toText } from './words.js'
+
+export interface Difference {
+  readonly control: Control
+  readonly mine: unknown
+  readonly theirs: unknown
+  readonly was: unknown
+}
+
+export interface ConflictOptions {
+  readonly save: (chosen: Record<string, unknown>) => Promise<void>
+  readonly cancel: () => void
+}
+
+export function showConflict(
+  record: RecordInfo,
+  name: string,
+  differences: readonly Difference[],
+  { save, cancel }: ConflictOptions,
+): HTMLElement {
+  const [id] = [newId()]
+  const choices = differences.map((difference) => makeChoice(record, difference))
+  return el(
+    'section',
+    { class: 'card conflict', 'aria-labelledby': id },
+    el('h2', { id, tabindex: '-1' }, `Conflict: “${name}” was changed meanwhile`),
+    el(
+      'p',
+      {},
+      `Somebody else changed the same ${differences.length === 1 ? 'field' : 'fields'} of this ${lower(record.one)}. `,
+      'For each choose yours (mine) or theirs; beside them stands what it was when you began.',
+    ),
+    el(
+      'form',
+      {
+        onsubmit: async (event) => {
+          event.preventDefault()
+          await save(Object.fromEntries(choices.map(({ field, read }) => [field, read()])))
+        },
+      },
+      ...choices.map(({ node }) => node),
+      el(
+        'div',
+        { class: 'buttons' },
+        el('button', { type: 'submit', class: 'main' }, 'Save'),
+        el('button', { type: 'button', onclick: cancel }, 'Back to the form'),
+      ),
+    ),
+  )
+}
+
+interface ChoiceOf {
+  readonly field: string
+  readonly read: () => unknown
+  readonly node: HTMLElement
+}
+
+function makeChoice(record: RecordInfo, difference: Difference): ChoiceOf {
+  const { control, mine, theirs, was } = difference
+  const group = newId()
+  const [mineBox, theirsBox] = ['mine', 'theirs'].map((value) =>
+    el('input', { type: 'radio', name: group, value, checked: value === 'mine' }),
+  ) as [HTMLInputElement, HTMLInputElement]
+  const option = (box: HTMLInputElement, word: string, value: unknown): HTMLElement =>
+    el(
+      'label',
+      { class: 'choice' },
+      box,
+      el('span', { class: 'whose' }, `${word} `),
+      shown(record, control.name, value),
+    )
+  return {
+    field: control.name,
+    read: () => (theirsBox.checked ? theirs : mine),
+    node: el(
+      'fieldset',
+      {},
+      el('legend', {}, control.label),
+      option(mineBox, 'Mine', mine),
+      option(theirsBox, 'Theirs', theirs),
+      el(
+        'p',
+        { class: 'was' },
+        el('span', { class: 'whose' }, 'Was '),
+        shown(record, control.name, was),
+      ),
+    ),
+  }
+}
+
+/** Keys as the titles of their rows. */
+function shown(record: RecordInfo, name: string, value: unknown): HTMLElement {
+  const field = fieldOf(record, name)
+  const relation = record.relations?.find(
+    (one) => one.ids === name || (one.kind === 'one' && one.by === name),
+  )
+  const target = relation && recordNamed(relation.to)
+  const node = el('span', { class: 'value' }, toText(value, field?.kind))
+  if (target === undefined || value === null || value === undefined) return node
+  const keys: unknown[] = Array.isArray(value) ? value : [value]
+  const draw = (): void => {
+    node.textContent = keys.map((key) => knownTitle(target, key)).join(', ') || '–'
+  }
+  draw()
+  lookUp(target, keys)
+    .then(draw)
+    .catch(() => undefined)
+  return node
+}

@@ -1,0 +1,233 @@
+/** Counts and sums of a record, drawn, and said in a table beside the drawing. */
+import { ask, rowsOf } from './ask.js'
+import { el, listen, newId, replace, svg } from './element.js'
+import { refuse } from './notice.js'
+import { rename, pathTo } from './route.js'
+import {
+  labelOf,
+  moments,
+  numbers,
+  recordNamed,
+  relationOf,
+  shownLabel,
+  type FieldInfo,
+  type RecordInfo,
+  type Row,
+} from './schema.js'
+import { knownTitle, lookUp } from './titles.js'
+import { openView } from './view.js'
+import { asText, toCount, toText, toWords } from './words.js'
+
+interface Bar {
+  readonly name: string
+  readonly value: number
+  readonly text: string
+}
+
+const times = ['day', 'week', 'month', 'quarter', 'year'] as const
+const functions = ['sum', 'avg', 'min', 'max'] as const
+
+/** What rows can be grouped by, the likeliest first. */
+function groupsOf(record: RecordInfo): { value: string; label: string }[] {
+  const { fields } = record
+  const plain = fields.filter(
+    ({ kind, list, fields: nested, name }) =>
+      list !== true &&
+      nested === undefined &&
+      !['json', 'blob', 'file', 'text'].includes(kind) &&
+      !moments.has(kind) &&
+      name !== record.key &&
+      name !== record.version,
+  )
+  const rank = ({ oneOf, kind, by, name }: FieldInfo): number =>
+    oneOf !== undefined || kind === 'boolean'
+      ? 0
+      : by !== undefined
+        ? 1
+        : name === record.title
+          ? 4
+          : numbers.has(kind)
+            ? 3
+            : 2
+  const groups = plain
+    .sort((one, other) => rank(one) - rank(other))
+    .map((field) => ({ value: field.name, label: shownLabel(record, field) }))
+  const inTime = fields.flatMap((field) =>
+    field.kind === 'datetime' || field.kind === 'date'
+      ? times.map((time) => ({
+          value: `${field.name}:${time}`,
+          label: `${labelOf(field)} by ${time}`,
+        }))
+      : [],
+  )
+  return [...groups, ...inTime]
+}
+
+function figuresOf(record: RecordInfo): { value: string; label: string }[] {
+  const fields = record.fields.filter(
+    ({ kind, list, by, name }) =>
+      numbers.has(kind) &&
+      kind !== 'id' &&
+      list !== true &&
+      by === undefined &&
+      name !== record.key &&
+      name !== record.version,
+  )
+  const words = { sum: 'Sum of', avg: 'Average of', min: 'Least', max: 'Greatest' }
+  return [
+    { value: 'count', label: 'Number of rows' },
+    ...fields.flatMap((field) =>
+      functions.map((name) => ({
+        value: `${name}:${field.name}`,
+        label: `${words[name]} ${labelOf(field).toLowerCase()}`,
+      })),
+    ),
+  ]
+}
+
+export async function showFigures(record: RecordInfo, query: URLSearchParams): Promise<void> {
+  const view = openView(record, `Figures of ${record.label.toLowerCase()}`)
+  const groups = groupsOf(record)
+  const figures = figuresOf(record)
+  const select = (label: string, options: { value: string; label: string }[], name: string) => {
+    const box = el(
+      'select',
+      { id: newId() },
+      ...options.map((option) => el('option', { value: option.value }, option.label)),
+    )
+    const wanted = query.get(name)
+    if (options.some(({ value }) => value === wanted)) box.value = wanted ?? ''
+    return { box, node: el('div', { class: 'field' }, el('label', { for: box.id }, label), box) }
+  }
+  const figure = select('Figure', figures, 'figure')
+  const group = select('By', groups, 'by')
+  const place = el('div', { class: 'card' })
+  let turn = 0
+  const draw = async (): Promise<void> => {
+    const mine = ++turn
+    const [kind = 'count', field] = figure.box.value.split(':')
+    const by = group.box.value
+    const params = {
+      ...(field === undefined ? { count: true } : { [kind]: field }),
+      ...(by === '' ? {} : { groupBy: by, limit: 40 }),
+      ...(by.includes(':')
+        ? { zone: Intl.DateTimeFormat().resolvedOptions().timeZone }
+        : by === ''
+          ? {}
+          : { orderBy: `-${resultName(kind, field)}` }),
+    }
+    const { data } = await ask<Row[]>('GET', `${rowsOf(record)}/aggregate`, {
+      params,
+      signal: view.signal,
+    })
+    const bars = await toBars(record, data, by.split(':')[0] ?? '', resultName(kind, field))
+    if (mine !== turn || !view.isOpen()) return
+    const label = `${figure.box.selectedOptions[0]?.textContent ?? ''}${by === '' ? '' : `, by ${(group.box.selectedOptions[0]?.textContent ?? '').toLowerCase()}`}`
+    replace(place, ...drawBars(label, bars))
+  }
+  for (const { box } of [figure, group])
+    listen(box, 'change', () => {
+      rename(
+        `${pathTo(record.path, 'figures')}?${String(new URLSearchParams({ figure: figure.box.value, by: group.box.value }))}`,
+      )
+      draw().catch(refuse)
+    })
+  view.show(el('div', { class: 'bar' }, figure.node, groups.length > 0 && group.node), place)
+  await draw()
+}
+
+const resultName = (kind: string, field: string | undefined): string =>
+  field === undefined ? 'count' : `${kind}${field.charAt(0).toUpperCase()}${field.slice(1)}`
+
+async function toBars(
+  record: RecordInfo,
+  rows: readonly Row[],
+  by: string,
+  figure: string,
+): Promise<Bar[]> {
+  const field = record.fields.find(({ name }) => name === by)
+  const relation = field?.by === undefined ? undefined : relationOf(record, field.by)
+  const target = relation && recordNamed(relation.to)
+  if (target !== undefined)
+    await lookUp(
+      target,
+      rows.map((row) => row[by]),
+    )
+  return rows.map((row) => {
+    const value = row[figure]
+    const key = row[by]
+    const name =
+      by === ''
+        ? 'All'
+        : target !== undefined && key !== null
+          ? knownTitle(target, key)
+          : field?.kind === 'datetime'
+            ? asText(key ?? '–')
+            : toText(key)
+    const isNumber = typeof value === 'number'
+    return { name, value: Number(value ?? 0), text: isNumber ? toCount(value) : toText(value) }
+  })
+}
+
+const [rowHeight, labelWidth, width] = [34, 190, 760]
+
+function drawBars(label: string, bars: readonly Bar[]): Element[] {
+  if (bars.length === 0) return [el('p', { class: 'quiet-words' }, 'There are no rows to count.')]
+  const most = Math.max(...bars.map(({ value }) => value), 0)
+  const least = Math.min(...bars.map(({ value }) => value), 0)
+  const span = most - least || 1
+  const room = width - labelWidth - 90
+  const zero = labelWidth + (-least / span) * room
+  const height = bars.length * rowHeight
+  const words = bars.map(({ name, text }) => `${name} ${text}`).join(', ')
+  const drawing = svg(
+    'svg',
+    {
+      class: 'bars',
+      role: 'img',
+      'aria-label': `${label}: ${words}`,
+      viewBox: `0 0 ${width} ${height}`,
+    },
+    svg('line', { class: 'axis', x1: zero, x2: zero, y1: 0, y2: height }),
+    ...bars.flatMap(({ name, value, text }, index) => {
+      const y = index * rowHeight
+      const length = (Math.abs(value) / span) * room
+      const x = value < 0 ? zero - length : zero
+      const short = name.length > 26 ? `${name.slice(0, 25)}…` : name
+      return [
+        svg('text', { class: 'name', x: labelWidth - 12, y: y + 22, 'text-anchor': 'end' }, short),
+        svg('rect', {
+          class: 'bar-of',
+          x,
+          y: y + 7,
+          width: Math.max(length, 1),
+          height: 20,
+          rx: 3,
+        }),
+        svg('text', { class: 'value', x: (value < 0 ? zero : x + length) + 8, y: y + 22 }, text),
+      ]
+    }),
+  )
+  const heads = [toWords('name'), label].map((name) => el('th', { scope: 'col' }, name))
+  return [
+    el('h2', {}, label),
+    drawing,
+    el(
+      'details',
+      {},
+      el('summary', {}, 'The numbers'),
+      el(
+        'table',
+        { class: 'numbers' },
+        el('thead', {}, el('tr', {}, ...heads)),
+        el(
+          'tbody',
+          {},
+          ...bars.map(({ name, text }) =>
+            el('tr', {}, el('th', { scope: 'row' }, name), el('td', { class: 'number' }, text)),
+          ),
+        ),
+      ),
+    ),
+  ]
+}

@@ -1,0 +1,167 @@
+/** The form of a list's filter: a control for each field by its kind. The address holds it in the words of the server. */
+import { el, newId, type Child } from './element.js'
+import { toLocal } from './controls.js'
+import { makePicker } from './picker.js'
+import {
+  labelOf,
+  moments,
+  numbers,
+  recordNamed,
+  relationOf,
+  type FieldInfo,
+  type RecordInfo,
+} from './schema.js'
+import { escapeLike, knownTitle, lookUp } from './titles.js'
+import { toMoment } from './words.js'
+
+interface Part {
+  readonly node: HTMLElement
+  /** Names and values of the address. */
+  readonly read: () => readonly (readonly [name: string, value: string])[]
+}
+
+/** Names of the address that filter nothing. */
+const others: ReadonlySet<string> = new Set([
+  'search',
+  'orderBy',
+  'after',
+  'limit',
+  'fields',
+  'count',
+])
+
+export const filterNames = (query: URLSearchParams): string[] =>
+  [...new Set(query.keys())].filter((name) => !others.has(name))
+
+export function makeFilter(
+  record: RecordInfo,
+  query: URLSearchParams,
+  apply: (filter: readonly (readonly [string, string])[]) => Promise<void>,
+): HTMLFormElement {
+  const parts = record.fields.flatMap((field) => makePart(record, field, query) ?? [])
+  return el(
+    'form',
+    {
+      ...{ class: 'card filter', 'aria-label': 'Filter', id: newId() },
+      onsubmit: async (event) => {
+        event.preventDefault()
+        await apply(parts.flatMap(({ read }) => read()).filter(([, value]) => value !== ''))
+      },
+    },
+    el('div', { class: 'fields' }, ...parts.map(({ node }) => node)),
+    el(
+      'div',
+      { class: 'buttons' },
+      el('button', { type: 'submit', class: 'main' }, 'Apply'),
+      el('button', { type: 'button', onclick: () => apply([]) }, 'Clear'),
+    ),
+  )
+}
+
+function labelled(label: string, box: HTMLElement): HTMLElement {
+  box.id = newId()
+  return el('div', { class: 'field' }, el('label', { for: box.id }, label), box)
+}
+
+function makePart(record: RecordInfo, field: FieldInfo, query: URLSearchParams): Part | undefined {
+  const { name, kind, list, oneOf } = field
+  const relation = field.by === undefined ? undefined : relationOf(record, field.by)
+  const target = relation && recordNamed(relation.to)
+  if (relation !== undefined && target !== undefined) {
+    let value = query.get(name) ?? ''
+    const picker = makePicker({
+      ...{ label: labelOf(relation), record: target },
+      onPick: (choice) => {
+        value = choice === null ? '' : String(choice.key)
+      },
+    })
+    if (value !== '') picker.show(value)
+    picker.input.id = newId()
+    const label = el('label', { for: picker.input.id }, labelOf(relation))
+    return { node: el('div', { class: 'field' }, label, picker.node), read: () => [[name, value]] }
+  }
+  if (kind === 'json' || kind === 'blob' || kind === 'file' || field.fields !== undefined)
+    return undefined
+  const label = labelOf(field)
+  if (list === true) {
+    const box = el('input', { type: 'text', value: query.get(`${name}.has`) ?? '' })
+    return { node: labelled(label, box), read: () => [[`${name}.has`, box.value.trim()]] }
+  }
+  if (oneOf !== undefined || kind === 'boolean') {
+    const values = kind === 'boolean' ? ['true', 'false'] : (oneOf ?? []).map(String)
+    const words = kind === 'boolean' ? ['Yes', 'No'] : values
+    const box = el(
+      'select',
+      {},
+      el('option', { value: '' }, 'Any'),
+      ...values.map((value, at) => el('option', { value }, words[at])),
+    )
+    box.value = query.get(name) ?? ''
+    return { node: labelled(label, box), read: () => [[name, box.value]] }
+  }
+  if (numbers.has(kind) || moments.has(kind)) return makeRange(field, label, query)
+  if (kind === 'uuid') {
+    const box = el('input', { type: 'text', value: query.get(name) ?? '' })
+    return { node: labelled(label, box), read: () => [[name, box.value.trim()]] }
+  }
+  const pattern = query.get(`${name}.ilike`) ?? ''
+  const text = pattern.replace(/^%|%$/g, '').replace(/\\([\\%_])/g, '$1')
+  const box = el('input', { type: 'text', value: text })
+  const read = (): readonly (readonly [string, string])[] => {
+    const asked = box.value.trim()
+    return asked === '' ? [] : [[`${name}.ilike`, `%${escapeLike(asked)}%`]]
+  }
+  return { node: labelled(label, box), read }
+}
+
+function makeRange({ name, kind }: FieldInfo, label: string, query: URLSearchParams): Part {
+  const type = { date: 'date', datetime: 'datetime-local', time: 'time' }[kind] ?? 'text'
+  const make = (operator: 'gte' | 'lte'): HTMLInputElement => {
+    const box = el('input', {
+      type,
+      inputmode: type === 'text' ? 'decimal' : undefined,
+      step: type.startsWith('d') && type !== 'date' ? 1 : undefined,
+    })
+    const value = query.get(`${name}.${operator}`) ?? ''
+    box.value = kind === 'datetime' ? toLocal(value) : value
+    return box
+  }
+  const [from, to] = [make('gte'), make('lte')]
+  const valueOf = ({ value }: HTMLInputElement): string =>
+    kind === 'datetime' && value !== '' ? new Date(value).toISOString() : value.trim()
+  return {
+    node: el(
+      'div',
+      { class: kind === 'datetime' ? 'range long' : 'range' },
+      labelled(`${label} from`, from),
+      labelled(`${label} to`, to),
+    ),
+    read: () => [
+      [`${name}.gte`, valueOf(from)],
+      [`${name}.lte`, valueOf(to)],
+    ],
+  }
+}
+
+/** One condition as words: `Status: open`. */
+export async function describeCondition(
+  record: RecordInfo,
+  name: string,
+  value: string,
+): Promise<Child> {
+  const [property = '', operator = ''] = name.split('.')
+  const field = record.fields.find((one) => one.name === property)
+  if (field === undefined) return `${name}: ${value}`
+  const relation = field.by === undefined ? undefined : relationOf(record, field.by)
+  const target = relation && recordNamed(relation.to)
+  if (relation !== undefined && target !== undefined && operator === '') {
+    await lookUp(target, [value])
+    return `${labelOf(relation)}: ${knownTitle(target, value)}`
+  }
+  const shown = field.kind === 'datetime' ? toMoment(value) : value
+  const words = { gte: ' from ', lte: ' to ', ilike: ' has ', has: ' has ' }[operator] ?? ': '
+  const plain =
+    operator === 'ilike' ? value.replace(/^%|%$/g, '').replace(/\\([\\%_])/g, '$1') : shown
+  const isYesNo = field.kind === 'boolean'
+  return `${labelOf(field)}${words}${isYesNo ? (value === 'true' ? 'Yes' : 'No') : plain}`
+}

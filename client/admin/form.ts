@@ -1,0 +1,160 @@
+/** A form of controls: what was changed in it, its faults, and the rows that belong to the row. */
+import { ask, rowsOf } from './ask.js'
+import { cancel, openDialog } from './dialog.js'
+import { el, replace, type Child } from './element.js'
+import { makeControl, makeControls, stamp, type Control } from './controls.js'
+import { faultsOf, faultText, type Fault } from './faults.js'
+import { hush, refuse, say } from './notice.js'
+import { makeNested } from './nested.js'
+import { recordNamed, titleOf, type FieldInfo, type RecordInfo, type Row } from './schema.js'
+import { keep, type Choice } from './titles.js'
+import { lower } from './words.js'
+
+export interface Form {
+  readonly node: HTMLFormElement
+  readonly controls: readonly Control[]
+  /** Shows a row as stored: from now on only what differs from it is a change. */
+  readonly load: (row: Row) => void
+  /** What was changed; of a new row all that was given. */
+  readonly read: () => Row
+  /** Says the first fault of each control, and goes to it. False if there is one. */
+  readonly check: () => boolean
+  /** Says what the server refused, at its control where it has one. */
+  readonly refuse: (error: unknown) => void
+}
+
+export interface FormOptions {
+  readonly isNew: boolean
+  readonly isLoose?: boolean
+  /** Fields that are not shown. */
+  readonly without?: readonly string[]
+  /** With the rows that belong to it. */
+  readonly hasNested?: boolean
+  readonly onSubmit: () => Promise<void>
+  readonly buttons: readonly Child[]
+}
+
+export function makeRecordForm(record: RecordInfo, options: FormOptions): Form {
+  const { isNew, isLoose } = options
+  const controls = makeControls(record, { isNew, isLoose, create: createInPlace }, options.without)
+  if (options.hasNested === true)
+    for (const relation of record.relations ?? []) {
+      const target = recordNamed(relation.to)
+      if (relation.kind === 'many' && relation.nested === true && target !== undefined)
+        controls.push(makeNested(relation, target))
+    }
+  return makeForm(controls, options)
+}
+
+/** The form of an action, or of the sign-in. */
+export function makeClassForm(fields: readonly FieldInfo[], options: FormOptions): Form {
+  return makeForm(
+    fields.map((field) => makeControl(field, { isNew: true })),
+    options,
+  )
+}
+
+function makeForm(controls: readonly Control[], options: FormOptions): Form {
+  const { isNew, onSubmit } = options
+  let before = new Map<string, string>()
+  let isBusy = false
+  const submit = async (event: Event): Promise<void> => {
+    event.preventDefault()
+    if (isBusy) return
+    hush()
+    isBusy = true
+    node.setAttribute('aria-busy', 'true')
+    try {
+      await onSubmit()
+    } finally {
+      isBusy = false
+      node.removeAttribute('aria-busy')
+    }
+  }
+  const node = el(
+    'form',
+    { novalidate: true, onsubmit: submit },
+    el('div', { class: 'fields' }, ...controls.map((control) => control.node)),
+    el('div', { class: 'buttons' }, ...options.buttons),
+  )
+  const snapshot = (): void => {
+    before = new Map(controls.map((control) => [control.name, stamp(control.read())]))
+  }
+  if (!isNew || options.isLoose === true) snapshot()
+  const tell = (faults: readonly Fault[]): Fault[] => {
+    for (const control of controls) control.say(undefined)
+    const others: Fault[] = []
+    let first: Control | undefined
+    for (const fault of faults) {
+      const control = controls.find(
+        ({ name }) => fault.path === name || fault.path.startsWith(`${name}.`),
+      )
+      control?.say(fault.message, fault.path.slice(control.name.length + 1))
+      if (control === undefined) others.push(fault)
+      first ??= control
+    }
+    first?.focus()
+    return others
+  }
+  return {
+    node,
+    controls,
+    load: (row) => {
+      for (const control of controls) if (control.name in row) control.write(row[control.name])
+      snapshot()
+    },
+    read: () => {
+      const changed = controls
+        .map((control) => [control.name, control.read()] as const)
+        .filter(([name, value]) => value !== undefined && before.get(name) !== stamp(value))
+      return Object.fromEntries(changed)
+    },
+    check: () => {
+      const faults = controls.flatMap((control) => {
+        const changed = before.get(control.name) !== stamp(control.read())
+        if (options.isLoose === true && !changed) return []
+        const found = control.check(isNew)
+        if (found === undefined) return []
+        const path = [control.name, found.path].filter((part) => part !== '').join('.')
+        return [{ path, message: `${path} ${found.fault}` }]
+      })
+      tell(faults)
+      if (faults.length > 0) refuse(faults.map(({ message }) => message).join('; '))
+      return faults.length === 0
+    },
+    refuse: (error) => {
+      const faults = faultsOf(error)
+      tell(faults)
+      refuse(faultText(error))
+    },
+  }
+}
+
+/** Makes a row of another record in a dialog, without leaving the form. */
+function createInPlace(record: RecordInfo, done: (choice: Choice) => void): void {
+  openDialog(`New ${lower(record.one)}`, ({ close }) => {
+    const form = makeRecordForm(record, {
+      isNew: true,
+      onSubmit: async () => {
+        if (!form.check()) return
+        try {
+          const { data } = await ask<Row>('POST', rowsOf(record), { body: form.read() })
+          close()
+          say(`${record.one} “${titleOf(record, data)}” was created.`)
+          done(keep(record, data))
+        } catch (error) {
+          form.refuse(error)
+        }
+      },
+      buttons: [el('button', { type: 'submit', class: 'main' }, 'Save'), cancel(close)],
+    })
+    return [form.node]
+  })
+}
+
+/** Names and values that cannot be changed here. */
+export const facts = (entries: readonly (readonly [string, Child])[]): HTMLElement => {
+  const list = el('dl', { class: 'facts' })
+  replace(list, ...entries.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]))
+  return list
+}

@@ -1,0 +1,140 @@
+/** Who changed what in a row. */
+import { api, ask } from './ask.js'
+import { el, icon, newId, replace, type Child } from './element.js'
+import {
+  fieldOf,
+  labelOf,
+  recordNamed,
+  relationOf,
+  shownLabel,
+  type FieldInfo,
+  type RecordInfo,
+} from './schema.js'
+import { knownTitle, lookUp } from './titles.js'
+import { toMoment, toText } from './words.js'
+
+interface Entry {
+  readonly id: number
+  readonly at: string
+  readonly by: string
+  readonly kind: 'create' | 'update' | 'delete' | 'action'
+  readonly action?: string
+  readonly changes: readonly {
+    readonly field: string
+    readonly from: unknown
+    readonly to: unknown
+  }[]
+}
+
+interface Page {
+  readonly rows: readonly Entry[]
+  readonly next?: number
+}
+
+const kinds = { create: 'Created', update: 'Changed', delete: 'Deleted', action: 'Action' } as const
+
+/** @param beside what the history is shown behind */
+export function historyButton(record: RecordInfo, key: string, beside: Element): HTMLElement {
+  const id = newId()
+  const region = el('section', {
+    class: 'card',
+    id,
+    'aria-label': 'History',
+    hidden: true,
+    tabindex: '-1',
+  })
+  const button = el('button', {
+    ...{ type: 'button', 'aria-expanded': 'false', 'aria-controls': id },
+    onclick: async () => {
+      const isOpen = button.getAttribute('aria-expanded') === 'true'
+      button.setAttribute('aria-expanded', String(!isOpen))
+      region.hidden = isOpen
+      if (isOpen) return
+      beside.after(region)
+      await draw(record, key, region)
+      region.focus()
+      region.scrollIntoView({ block: 'nearest' })
+    },
+  })
+  button.append(icon('clock'), 'History')
+  return button
+}
+
+async function draw(record: RecordInfo, key: string, region: HTMLElement): Promise<void> {
+  const body = el('tbody')
+  const more = el('div', { class: 'buttons' })
+  const load = async (after?: number): Promise<void> => {
+    const path = api(`history/${record.path}/${encodeURIComponent(key)}`)
+    const { data } = await ask<Page>('GET', path, { params: { after } })
+    await lookUpAll(record, data.rows)
+    body.append(...data.rows.flatMap((entry) => rowsOf(record, entry)))
+    const { next } = data
+    replace(
+      more,
+      next !== undefined && el('button', { type: 'button', onclick: () => load(next) }, 'Earlier'),
+    )
+  }
+  await load()
+  const heads = ['When', 'Who', 'Field', 'From', 'To'].map((name) =>
+    el('th', { scope: 'col' }, name),
+  )
+  replace(
+    region,
+    el('h2', {}, 'History'),
+    body.children.length === 0
+      ? el('p', { class: 'quiet-words' }, 'Nothing was changed yet.')
+      : el(
+          'div',
+          { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Changes' },
+          el('table', {}, el('thead', {}, el('tr', {}, ...heads)), body),
+        ),
+    more,
+  )
+}
+
+function rowsOf(record: RecordInfo, { at, by, kind, action, changes }: Entry): HTMLElement[] {
+  const row = (name: Child, from: Child, to: Child): HTMLElement =>
+    el(
+      'tr',
+      {},
+      el('td', {}, el('time', { datetime: at }, toMoment(at))),
+      el('td', {}, by),
+      el('td', {}, name),
+      el('td', {}, from),
+      el('td', {}, to),
+    )
+  const title = kind === 'action' ? (action ?? kinds.action) : kinds[kind]
+  const head = kind === 'update' ? [] : [row(el('em', {}, title), '', '')]
+  return [
+    ...head,
+    ...changes.map(({ field, from, to }) => {
+      const known = fieldOf(record, field)
+      const label = known === undefined ? labelOf({ name: field }) : shownLabel(record, known)
+      const target = known && targetOf(record, known)
+      const show = (value: unknown): string =>
+        target === undefined || value === null
+          ? toText(value, known?.kind)
+          : knownTitle(target, value)
+      return row(label, show(from), show(to))
+    }),
+  ]
+}
+
+/** Keys are shown as the titles of their rows. */
+async function lookUpAll(record: RecordInfo, entries: readonly Entry[]): Promise<void> {
+  const changes = entries.flatMap((entry) => entry.changes)
+  for (const field of record.fields) {
+    const target = targetOf(record, field)
+    if (target === undefined) continue
+    const mine = changes.filter((change) => change.field === field.name)
+    await lookUp(
+      target,
+      mine.flatMap(({ from, to }) => [from, to]),
+    )
+  }
+}
+
+function targetOf(record: RecordInfo, field: FieldInfo): RecordInfo | undefined {
+  const relation = field.by === undefined ? undefined : relationOf(record, field.by)
+  return relation && recordNamed(relation.to)
+}

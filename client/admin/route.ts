@@ -1,0 +1,61 @@
+/** The page's own addresses: `/admin/tickets/7`. */
+import { base } from './ask.js'
+import { el, type Child } from './element.js'
+
+export interface Place {
+  /** Below the page's path. */
+  readonly parts: readonly string[]
+  readonly query: URLSearchParams
+}
+
+export function here(): Place {
+  const parts = location.pathname
+    .slice(base.length)
+    .split('/')
+    .filter((part) => part !== '')
+    .map(decodeURIComponent)
+  return { parts, query: new URLSearchParams(location.search) }
+}
+
+let draw: () => void = () => undefined
+
+export const onRoute = (given: () => void): void => {
+  draw = given
+}
+
+export function go(path: string, state: object | null = null): void {
+  history.pushState(state, '', path)
+  draw()
+}
+
+/** The address changes, and what is shown stays. */
+export function rename(path: string, state: object | null = null): void {
+  history.replaceState(state, '', path)
+}
+
+export const pathTo = (...parts: readonly string[]): string =>
+  [base, ...parts.map(encodeURIComponent)].join('/')
+
+/** A link within the page. */
+export const link = (
+  path: string,
+  attributes: Readonly<Record<string, string | boolean | undefined>>,
+  ...children: Child[]
+): HTMLAnchorElement => el('a', { href: path, ...attributes }, ...children)
+
+/** Clicks that stay within the page need no new one. */
+export function followLinks(): void {
+  document.addEventListener('click', (event) => {
+    const anchor = event.target instanceof Element ? event.target.closest('a') : null
+    const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey
+    if (anchor === null || !isPlain || event.defaultPrevented || anchor.hasAttribute('download'))
+      return
+    const isOurs = anchor.origin === location.origin && `${anchor.pathname}/`.startsWith(`${base}/`)
+    if (!isOurs || anchor.hash !== '' || anchor.pathname.startsWith(`${base}/api/`)) return
+    event.preventDefault()
+    go(anchor.pathname + anchor.search)
+  })
+  addEventListener('popstate', () => {
+    draw()
+  })
+}

@@ -1,0 +1,117 @@
+/** What the server says of the records, for whoever is signed in. Source: docs/maintainers/admin.md, Schema. */
+import { asText, toWords } from './words.js'
+
+export type Row = Record<string, unknown>
+
+export interface FieldInfo {
+  readonly name: string
+  readonly label?: string
+  readonly kind: string
+  readonly list?: true
+  readonly required?: true
+  readonly nullable?: true
+  readonly readOnly?: true
+  readonly oneOf?: readonly (string | number | boolean)[]
+  readonly min?: number | string
+  readonly max?: number | string
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly pattern?: string
+  readonly default?: unknown
+  /** The relation whose key it is. */
+  readonly by?: string
+  readonly fields?: readonly FieldInfo[]
+  readonly help?: string
+  readonly order?: true
+}
+
+export interface RelationInfo {
+  readonly name: string
+  readonly label?: string
+  readonly kind: 'one' | 'many' | 'ties'
+  /** The other record's name. */
+  readonly to: string
+  readonly by?: string
+  readonly ids?: string
+  readonly required?: true
+  readonly nested?: true
+}
+
+export interface ActionInfo {
+  readonly name: string
+  readonly label: string
+  readonly bulk?: true
+  readonly fields?: readonly FieldInfo[]
+}
+
+export interface RecordInfo {
+  readonly name: string
+  readonly path: string
+  readonly label: string
+  readonly one: string
+  readonly group?: string
+  readonly help?: string
+  readonly key: string
+  readonly keyKind: 'int' | 'uuid'
+  readonly title: string
+  readonly list: readonly string[]
+  readonly can?: string
+  readonly version?: string
+  readonly search?: true
+  readonly history?: true
+  readonly fields: readonly FieldInfo[]
+  readonly relations?: readonly RelationInfo[]
+  readonly actions?: readonly ActionInfo[]
+}
+
+export interface Schema {
+  readonly caller: { readonly sub: string }
+  readonly live?: true
+  readonly records: readonly RecordInfo[]
+}
+
+let known: Schema | undefined
+
+export const schema = (): Schema | undefined => known
+export const keepSchema = (given: Schema | undefined): void => {
+  known = given
+}
+
+export const recordAt = (path: string): RecordInfo | undefined =>
+  known?.records.find((record) => record.path === path)
+
+export const recordNamed = (name: string): RecordInfo | undefined =>
+  known?.records.find((record) => record.name === name)
+
+export const fieldOf = (record: RecordInfo, name: string): FieldInfo | undefined =>
+  record.fields.find((field) => field.name === name)
+
+export const relationOf = (record: RecordInfo, name: string): RelationInfo | undefined =>
+  record.relations?.find((relation) => relation.name === name)
+
+export const may = (record: RecordInfo, what: 'c' | 'u' | 'd'): boolean =>
+  record.can?.includes(what) === true
+
+export const labelOf = ({ label, name }: { label?: string; name: string }): string =>
+  label ?? toWords(name)
+
+/** What a key field is shown as: its relation's name. */
+export function shownLabel(record: RecordInfo, field: FieldInfo): string {
+  const relation = field.by === undefined ? undefined : relationOf(record, field.by)
+  return labelOf(relation ?? field)
+}
+
+export const keyOf = (record: RecordInfo, row: Row): string => String(row[record.key])
+
+/** The text that names a row. */
+export function titleOf(record: RecordInfo, row: Row): string {
+  const value = row[record.title]
+  const text = value === null || value === undefined ? '' : asText(value).trim()
+  return text === '' || record.title === record.key ? `${record.one} ${keyOf(record, row)}` : text
+}
+
+export const numbers: ReadonlySet<string> = new Set([
+  ...['integer', 'numeric', 'float', 'bigint', 'decimal', 'id'],
+])
+export const moments: ReadonlySet<string> = new Set(['datetime', 'date', 'time'])
+export const texts: ReadonlySet<string> = new Set(['string', 'text', 'enum'])
