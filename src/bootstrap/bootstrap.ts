@@ -355,7 +355,7 @@ function createRoutes(
 }
 
 function createState(
-  { log, settings, environment, graphql, container, authOptions }: ApplicationPlan,
+  { log, settings, environment, graphql, records, container, authOptions }: ApplicationPlan,
   { database }: Storage,
   { gate, live }: ServeContext,
   observers: RequestObservers,
@@ -368,6 +368,8 @@ function createState(
     takesCookie: authOptions.cookie,
     database,
     graphql: graphql.instances,
+    mainGraphql: graphql.main,
+    records,
     live: () => live.counted,
     callerOf: (request) => (request instanceof ServerRequest ? gate.identify(request) : undefined),
     reset: () => container.reset(),

@@ -44,7 +44,13 @@ import type { RecordServices } from './records/resolve-records.js'
 export const generateRecords: GenerateRecords = (classes, context) => {
   const { problems, database, listMax, mostEvents, now } = context
   const services: RecordServices = { database, listMax, mostEvents, now }
-  const models = readModels(readTables(classes, problems), problems, context.relay)
+  const tables = readTables(classes, problems)
+  const { only } = context
+  const models = readModels(
+    only === undefined ? tables : tables.filter(({ type }) => only.has(type)),
+    problems,
+    { hasGlobalIds: context.relay, only },
+  )
   const types = new Names<TypeDeclaration>('type', problems)
   const queries = new Names<FieldDeclaration>('query', problems)
   const mutations = new Names<FieldDeclaration>('mutation', problems)

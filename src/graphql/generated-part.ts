@@ -30,6 +30,8 @@ export interface GenerateContext {
   readonly database: () => Database
   /** Records get subscriptions. */
   readonly subscriptions: boolean
+  /** Only these records are there, whatever they lead to; true: clients may write them. Default: all, with those that they lead to. */
+  readonly only?: ReadonlyMap<Class, boolean> | undefined
   /** Ids are global, as Relay's clients want them. */
   readonly relay: boolean
   /** The largest `limit` and `first` that a list takes; more is refused. */

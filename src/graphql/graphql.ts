@@ -11,6 +11,7 @@ import type { Database as DatabaseFace } from '../records/database-face.js'
 import type { Later } from '../core/later.js'
 import { LiveAnswers } from '../live/live-answers.js'
 import { defaultLive } from '../live/options.js'
+import type { Class } from '../metadata/note.js'
 import { policyOf } from '../records/rights/record-policy.js'
 import { buildSchema } from './build-schema.js'
 import { readDocuments, type DocumentsOption, type PersistedDocuments } from './documents.js'
@@ -98,6 +99,9 @@ export class GraphQL {
   readonly routes: GraphQLRoute[] = []
   readonly #options: GraphQLOptions
   readonly #problems: Problem[] = []
+  #only: ReadonlyMap<Class, boolean> | undefined
+  /** For root fields that say nothing themselves, where there is no route to say it. */
+  #access: DefaultAccess = defaultAccess
   #host: GraphQLHost | undefined
   #ownLive: LiveAnswers | undefined
   #executor: Executor | undefined
@@ -117,7 +121,9 @@ export class GraphQL {
       const database = this.#database
       const mostEvents = (): number => this.#host?.events ?? defaultBounds.events
       const now = (): number => this.#host?.clock?.now() ?? Date.now()
-      const context = { database, listMax, mostEvents, now, problems, added, subscriptions, relay }
+      const only = this.#only
+      const known = { database, listMax, mostEvents, now, problems, added }
+      const context = { ...known, subscriptions, relay, only }
       const generated = classes.size === 0 ? undefined : generateRecords([...classes], context)
       return buildSchema(parts, generated, problems)
     })
@@ -205,6 +211,31 @@ export class GraphQL {
     const access = { read, write: noAuth ? openAccess : token }
     this.routes.push({ path, access: secured === false ? access : { ...access, secured: token } })
     return this
+  }
+
+  /**
+   * Another endpoint for some records alone, with the same limits, database and log: what they lead to elsewhere is not
+   * there, in introspection neither.
+   *
+   * @param records by their classes; true: clients may write them, as their rules say
+   */
+  only(records: ReadonlyMap<Class, boolean>): GraphQL {
+    const options = { ...this.#options }
+    delete options.documents
+    const other = new GraphQL({ ...options, subscriptions: false })
+    other.#only = records
+    for (const type of records.keys()) other.schema.fromOrm(type)
+    other.#access = this.routes[0]?.access ?? this.#access
+    if (this.#host !== undefined) other.bind(this.#host)
+    return other
+  }
+
+  /** True if somebody without a token may read some of its records. */
+  get isOpen(): boolean {
+    if (!this.accessFor(this.#access).read.open) return false
+    return this.schema.records.some(
+      (type) => policyOf(this.#database().table(type)).read?.open !== false,
+    )
   }
 
   /** The page for developers is there unless it is turned off; where reads need a token, only if it is asked for. */
@@ -302,7 +333,7 @@ export class GraphQL {
     if (found.node.operation === OperationTypeNode.SUBSCRIPTION) {
       return notRun([new GraphQLError('A subscription is opened with subscribe.')])
     }
-    return this.executor().run(found, variables, context, this.accessFor(defaultAccess))
+    return this.executor().run(found, variables, context, this.accessFor(this.#access))
   }
 
   get #knownDatabase(): Database | undefined {

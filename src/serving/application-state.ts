@@ -5,6 +5,7 @@ import type { GraphQL } from '../graphql/graphql.js'
 import type { HttpRequest, RequestAuth } from '../http/request.js'
 import type { RequestObserver, RequestObservers } from '../http/request-observers.js'
 import type { Later } from '../core/later.js'
+import type { Class } from '../metadata/note.js'
 import type { Database } from '../records/database.js'
 import { readAsOf } from '../records/request-caller.js'
 
@@ -23,6 +24,8 @@ export interface ApplicationStateParts {
   readonly takesCookie: boolean
   readonly database: Database | undefined
   readonly graphql: readonly GraphQL[]
+  readonly mainGraphql: GraphQL | undefined
+  readonly records: readonly Class[]
   readonly checks: () => readonly Check[]
   readonly providers: () => readonly unknown[]
   readonly live: () => LiveCounts
@@ -94,6 +97,16 @@ export class ApplicationState {
    */
   callerOf(request: HttpRequest): RequestAuth | undefined | Promise<RequestAuth | undefined> {
     return this.#parts.callerOf(request)
+  }
+
+  /** The records of its modules. */
+  get records(): readonly Class[] {
+    return this.#parts.records
+  }
+
+  /** Its GraphQL: that of the records, otherwise the first of the modules. */
+  get graphql(): GraphQL | undefined {
+    return this.#parts.mainGraphql
   }
 
   /** Subscriptions that are open. */

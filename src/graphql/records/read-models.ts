@@ -7,6 +7,7 @@ import type { GraphqlScalar, StorageClass } from '../../fields/kinds/kind.js'
 import { idsName } from '../../records/model/english.js'
 import { isOrdered } from '../../sql/operators.js'
 import type { Column } from '../../engines/contract/table.js'
+import type { Class } from '../../metadata/note.js'
 import type { Relation, Table } from '../../records/model/table.js'
 import { rulesBehind } from '../../records/policy/client-view.js'
 import { memberAccess, policyOf, reportPolicy } from '../../records/rights/record-policy.js'
@@ -26,17 +27,26 @@ export interface Models {
 
 /**
  * @param tables every table once, with those that relations lead to
- * @param hasGlobalIds keys name their types
  */
 export function readModels(
   tables: readonly Table[],
   problems: Problem[],
-  hasGlobalIds: boolean,
+  { hasGlobalIds, only }: Reading,
 ): Models {
-  const reader = new ModelReader(problems, hasGlobalIds ? keyHolders(tables) : undefined)
+  const holders = hasGlobalIds ? keyHolders(tables) : undefined
+  const reader = new ModelReader(problems, holders, only)
   const records = tables.map((table) => reader.read(table))
   for (const model of records) reader.relate(model)
   return { records, enums: reader.enums.all() }
+}
+
+const ownScalars: ReadonlySet<string> = new Set(['ID', 'Int', 'Float', 'String', 'Boolean'])
+
+interface Reading {
+  /** Keys name their types. */
+  readonly hasGlobalIds: boolean
+  /** Those that are there, and whether clients may write them; undefined: all, as their policies say. */
+  readonly only: ReadonlyMap<Class, boolean> | undefined
 }
 
 interface OpenModel extends RecordModel {
@@ -48,9 +58,15 @@ class ModelReader {
   readonly #problems: Problem[]
   readonly #models = new Map<Table, OpenModel>()
   readonly #keyHolders: ReadonlyMap<Column, string> | undefined
+  readonly #only: Reading['only']
 
   /** @param keyHolders where ids are global: what their columns hold keys of */
-  constructor(problems: Problem[], keyHolders: ReadonlyMap<Column, string> | undefined) {
+  constructor(
+    problems: Problem[],
+    keyHolders: ReadonlyMap<Column, string> | undefined,
+    only: Reading['only'],
+  ) {
+    this.#only = only
     this.#problems = problems
     this.#keyHolders = keyHolders
     this.enums = new EnumReader(problems)
@@ -74,7 +90,7 @@ class ModelReader {
       relations: new Map(),
       methods: this.#readMethods(table),
       access: policy.read,
-      isWritable: policy.isWritable,
+      isWritable: policy.isWritable && this.#only?.get(type) !== false,
       writeAccess: policy.write,
     }
     this.#models.set(table, model)
@@ -139,7 +155,8 @@ class ModelReader {
   }
 
   #readMethods({ type, byProperty }: Table): MethodModel[] {
-    return [...readResolveNotes(type)].map(([member, note]) => {
+    const notes = [...readResolveNotes(type)].filter(([, note]) => this.#isThere(note))
+    return notes.map(([member, note]) => {
       const where = `${type.name}.${member}`
       const name = toCamelCase(member)
       this.#checkName(name, where)
@@ -154,6 +171,13 @@ class ModelReader {
       }
       return { name, member, note, access: memberAccess(type, member) }
     })
+  }
+
+  /** Where records were left out, so is what gives them. */
+  #isThere({ type }: ResolveNote): boolean {
+    if (this.#only === undefined) return true
+    const base = type.replace(/[[\]!\s]/g, '')
+    return ownScalars.has(base) || [...this.#only.keys()].some(({ name }) => name === base)
   }
 
   #checkOptions(where: string, { options }: ResolveNote): void {

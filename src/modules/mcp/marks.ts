@@ -22,7 +22,7 @@ export interface ToolOptions {
 
 /** What stands on a route: `false` takes one out of its controller's. */
 const tools = createDecorator('Tool', (...[options = {}]: [options?: ToolOptions | false]) => ({
-  check: () => faultsOfTool(options),
+  check: () => (options === false ? [] : unknown(options, toolNames)),
 }))
 const onClasses = new WeakMap<object, ToolOptions | false>()
 
@@ -111,12 +111,6 @@ const promptNames: readonly (keyof PromptOptions)[] = [...words, 'arguments', 'c
 interface Fault {
   readonly message: string
   readonly remedy: string
-}
-
-function faultsOfTool(options: ToolOptions | false): Fault[] {
-  if (options === false) return []
-  if (options.writes === undefined) return unknown(options, toolNames)
-  return [{ message: 'is a tool with writes, which is for records', remedy: 'Take writes out.' }]
 }
 
 function unknown(options: object, names: readonly string[]): Fault[] {

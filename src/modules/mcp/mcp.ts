@@ -14,6 +14,7 @@
 import { ApplicationState, createModule, Routes, type ModuleOptions } from '../../index.js'
 import { endpoint } from './endpoint.js'
 import { findProblems, type McpOptions } from './options.js'
+import { MarkedRecords, RecordRoutes } from './record-tools.js'
 import { Rounds } from './rounds.js'
 import { McpServer } from './server.js'
 import { toolCallOf } from './tool-call.js'
@@ -36,14 +37,15 @@ export const mcp = createModule(function mcp(options: McpOptions = {}): ModuleOp
   const problems = findProblems(options)
   if (problems.length > 0) return { problems }
   return {
-    controllers: [endpoint(options)],
+    controllers: [endpoint(options), RecordRoutes],
     providers: [
       Rounds,
+      MarkedRecords,
       {
         provide: McpServer,
-        inject: [Routes, Rounds, ApplicationState],
-        make: (routes: Routes, rounds: Rounds, state: ApplicationState) =>
-          new McpServer(routes, rounds, state, options),
+        inject: [Routes, Rounds, ApplicationState, MarkedRecords],
+        make: (routes: Routes, rounds: Rounds, state: ApplicationState, marked: MarkedRecords) =>
+          new McpServer(routes, rounds, state, marked, options),
       },
     ],
     arguments: { toolCall: (request) => toolCallOf.get(request) ?? null },

@@ -13,6 +13,7 @@ import {
 } from '../../index.js'
 import { namesIn, promptOf, resourceOf, toolOf, type ResourceOptions } from './marks.js'
 import { completeText, type Members, type ServerInfo } from './protocol.js'
+import { isOfRecords, type MarkedRecords } from './record-tools.js'
 import { toTool, type RouteTool } from './tool-schema.js'
 
 /** @returns what stands in the braces, as it was written; undefined for another address */
@@ -43,7 +44,16 @@ type Completer = ResourceOptions['complete']
 /** One entry of a list, with who may see it. */
 interface Entry {
   readonly route: RouteInfo
+  /** Somebody without a token may see it. Default: as the route's rule says. */
+  readonly isOpen?: boolean
   readonly told: Members
+}
+
+/** Entries that the same callers see. */
+interface Rule {
+  readonly route: RouteInfo
+  readonly isOpen: boolean | undefined
+  readonly entries: number[]
 }
 
 /** How long clients may keep a list: it changes with the program and with the caller's rights. */
@@ -62,18 +72,18 @@ export class RightsList {
   readonly #routes: Routes
   readonly #info: ServerInfo
   /** A route for each rule, with the places of its entries. */
-  readonly #rules: readonly { readonly route: RouteInfo; readonly entries: readonly number[] }[]
+  readonly #rules: readonly Rule[]
   readonly #kept = new Map<string, string>()
 
   constructor(kind: ListKind, routes: Routes, info: ServerInfo) {
     this.#kind = kind
     this.#routes = routes
     this.#info = info
-    const rules = new Map<object, { route: RouteInfo; entries: number[] }>()
-    for (const [index, { route }] of kind.entries.entries()) {
-      const rule = routes.ruleOf(route)
+    const rules = new Map<unknown, Rule>()
+    for (const [index, { route, isOpen }] of kind.entries.entries()) {
+      const rule = isOpen ?? routes.ruleOf(route)
       const known = rules.get(rule)
-      if (known === undefined) rules.set(rule, { route, entries: [index] })
+      if (known === undefined) rules.set(rule, { route, isOpen, entries: [index] })
       else known.entries.push(index)
     }
     this.#rules = [...rules.values()]
@@ -81,14 +91,17 @@ export class RightsList {
 
   /** True if somebody without a token sees any of it. */
   get isOpen(): boolean {
-    return this.#rules.some(({ route }) => this.#routes.isOpen(route))
+    return this.#rules.some((rule) => this.#isOpen(rule))
   }
 
   /** The complete result, as text. */
   read(request: HttpRequest, auth: RequestAuth | undefined): string | Promise<string> {
     let rights = ''
-    for (const [index, { route }] of this.#rules.entries()) {
-      const admits = this.#routes.admits(route, request, auth)
+    for (const [index, { route, isOpen }] of this.#rules.entries()) {
+      const admits =
+        isOpen === undefined
+          ? this.#routes.admits(route, request, auth)
+          : isOpen || auth !== undefined
       if (typeof admits !== 'boolean') return this.#readLater(request, auth, rights, index)
       rights += admits ? '1' : '0'
     }
@@ -102,9 +115,15 @@ export class RightsList {
     from: number,
   ): Promise<string> {
     let rights = known
-    for (const { route } of this.#rules.slice(from))
-      rights += (await this.#routes.admits(route, request, auth)) ? '1' : '0'
+    for (const { route, isOpen } of this.#rules.slice(from)) {
+      const admits = isOpen ?? (await this.#routes.admits(route, request, auth))
+      rights += admits || (isOpen !== undefined && auth !== undefined) ? '1' : '0'
+    }
     return this.#textFor(rights)
+  }
+
+  #isOpen({ route, isOpen }: Rule): boolean {
+    return isOpen ?? this.#routes.isOpen(route)
   }
 
   #textFor(rights: string): string {
@@ -114,7 +133,7 @@ export class RightsList {
       this.#rules.flatMap(({ entries }, at) => (rights[at] === '1' ? entries : [])),
     )
     const told = this.#kind.entries.filter((_, index) => seen.has(index)).map(({ told }) => told)
-    const isPublic = this.#rules.every(({ route }) => this.#routes.isOpen(route))
+    const isPublic = this.#rules.every((rule) => this.#isOpen(rule))
     const cacheScope = isPublic ? 'public' : 'private'
     const result = { [this.#kind.name]: told, ttlMs: listTime, cacheScope }
     const text = completeText(result, this.#info)
@@ -137,7 +156,7 @@ interface Fault {
 }
 
 /** @throws {DeclarationError} with every mark that cannot be offered */
-export function readOffers(routes: Routes, reserved: readonly string[]): Offered {
+export function readOffers(routes: Routes, marked: MarkedRecords): Offered {
   const faults: Fault[] = []
   const tools = new Map<string, RouteTool>()
   const resources: OfferedResource[] = []
@@ -159,17 +178,29 @@ export function readOffers(routes: Routes, reserved: readonly string[]): Offered
     }
     const options = resource === undefined && prompt === undefined ? toolOf(route) : undefined
     if (options === undefined) continue
+    if (options.writes !== undefined)
+      refuse(route, 'has @Tool with writes, which records have', 'Take writes out.')
     const tool = toTool(route, options, described)
     if ('message' in tool) {
       refuse(route, tool.message, tool.remedy)
       continue
     }
-    if (tools.has(tool.name) || reserved.includes(tool.name))
+    if (isOfRecords(route) && marked.graphql === undefined) continue
+    if (tools.has(tool.name))
       refuse(route, `is the second tool ${tool.name}`, "Name one otherwise: @Tool({ name: '…' }).")
-    tools.set(tool.name, tool)
+    tools.set(tool.name, isOfRecords(route) ? toRecordTool(tool, marked) : tool)
   }
   if (faults.length > 0) throw new DeclarationError(faults)
   return { tools, resources, prompts }
+}
+
+/** They read unless some record opens its mutations, though both are sent by POST. */
+function toRecordTool(tool: RouteTool, { writes, isOpen }: MarkedRecords): RouteTool {
+  const isReading = tool.name === 'describe' || !writes
+  const annotations = isReading
+    ? { readOnlyHint: true, openWorldHint: false }
+    : { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false }
+  return { ...tool, isKeyed: false, isOpen, told: { ...tool.told, annotations } }
 }
 
 type Options<T> = Exclude<T, undefined>

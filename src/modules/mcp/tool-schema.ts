@@ -25,6 +25,8 @@ export interface RouteTool {
   readonly hasBody: boolean
   /** Dotted paths go into the query: it filters by fields behind relations, which the document does not list. */
   readonly takesPaths: boolean
+  /** Somebody without a token may see it. Default: as the route's rule says. */
+  readonly isOpen?: boolean
   /** Calling it twice with the same arguments is done once: it takes keys. */
   readonly isKeyed: boolean
 }
