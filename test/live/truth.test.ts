@@ -1,9 +1,13 @@
 /** Live answers are true after random writes, on both engines. The long one: `npm run live-truth`. */
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from '@jest/globals'
+import pg from 'pg'
+import { bootstrap, Database } from 'filigree'
 import { startPostgres } from '../records/postgres-server.js'
+import { openLive } from './live-client.js'
+import { fillWorld, TruthModule } from './truth-world.js'
 import { findUntruths } from './truth.js'
 
 const folder = await mkdtemp(join(tmpdir(), 'live-truth-'))
@@ -29,4 +33,29 @@ describe.each([
     expect(verdict.stored).toBeGreaterThan(80)
     expect(verdict.messages).toBeGreaterThan(30)
   }, 60_000)
+})
+
+it('are told of what another program writes to PostgreSQL, by the trigger of docs/live.md', async () => {
+  const url = await server.createDatabase()
+  const app = await bootstrap(TruthModule, {
+    port: 0,
+    host: '127.0.0.1',
+    logger: false,
+    database: url,
+    env: {},
+  })
+  await app.get(Database).sync()
+  await fillWorld(app.get(Database))
+  const psql = new pg.Client({ connectionString: url, application_name: 'psql' })
+  await psql.connect()
+  const page = await readFile(new URL('../../docs/live.md', import.meta.url), 'utf8')
+  await psql.query(/```sql\n(.*?)```/s.exec(page)?.[1] ?? '')
+  await psql.query('update ticket set is_open = false')
+  const list = await openLive(`${app.url}/tickets?fields=id,title`)
+  expect(await list.message()).toEqual({ version: 1, data: [] })
+  await psql.query("update ticket set is_open = true, title = 'by hand' where id = 3")
+  expect(await list.message()).toMatchObject({ set: [{ id: 3, title: 'by hand' }] })
+  list.leave()
+  await psql.end()
+  await app.close()
 })
