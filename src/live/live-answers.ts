@@ -34,6 +34,9 @@ import { WatchedTables } from './watched-tables.js'
 
 export type { LiveMessage } from './live-listener.js'
 
+/** Characters of a question, its variables among them, that are kept as long as somebody listens. */
+const longestKey = 64 * 1024
+
 export type Within = <R>(work: () => R) => R
 
 export interface LiveQuestion {
@@ -119,12 +122,15 @@ export class LiveAnswers {
   /**
    * Opens a listener, once there is a first answer.
    *
-   * @throws {HttpError} 429 where there are too many different answers; what the first run is refused with
+   * @throws {HttpError} 413 where the question is too long, 429 where there are too many different answers; what the first
+   *   run is refused with
    */
   async open(question: LiveQuestion, caller: LiveCaller): Promise<LiveListener> {
     if (this.#isClosed) throw new HttpError(503)
     const depth = this.#byRequest.has(question.of) ? 'all' : question.depth
     const key = question.key(depth)
+    if (key.length > longestKey)
+      throw new HttpError(413, `A live answer is asked for by at most ${longestKey} characters.`)
     const name = nameOf(caller)
     this.#admit(key, name)
     const listener = new LiveListener(caller, (one) => {

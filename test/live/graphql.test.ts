@@ -250,5 +250,8 @@ describe('query @live', () => {
   it('refuses before the first message with the status', async () => {
     const bad = live('query @live { labels { id } }', { token: 'nonsense' })
     await expect(bad).rejects.toMatchObject({ status: 401 } satisfies Partial<Refused>)
+    const text = 'query ($name: String!) @live { labels(where: { name: { eq: $name } }) { id } }'
+    const long = live(text, { variables: { name: 'x'.repeat(70_000) } })
+    await expect(long).rejects.toMatchObject({ status: 413 } satisfies Partial<Refused>)
   })
 })

@@ -169,7 +169,7 @@ beforeAll(async () => {
     host: '127.0.0.1',
     logger: false,
     database: 'sqlite::memory:',
-    live: { answers: 60, byCaller: 40 },
+    live: { answers: 100, byCaller: 40 },
     env: { APP_API_KEY: 'k'.repeat(32) },
   })
   database = app.get(Database)
