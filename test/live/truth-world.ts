@@ -16,6 +16,7 @@ import {
   Record as Table,
   type Claims,
   type Rel,
+  type Transaction,
 } from '../../src/index.js'
 
 @Table()
@@ -180,12 +181,13 @@ async function toggleOpen(database: Database, id: number): Promise<void> {
 
 /**
  * A member leaves, and then the tickets say what is not for it; or comes, and before that they say it no more. Two who
- * change the same organisation go one after the other.
+ * change the same organisation go one after the other, and each sees what the one before it has written: at a higher level
+ * the second would go on with what there was when it began to wait.
  */
 async function changeMember(database: Database, who: number, orgId: number): Promise<void> {
   const mark = ` not for ${who}.`
   const where = { orgId } as never
-  await database.transaction(async (tx) => {
+  const change = async (tx: Transaction): Promise<void> => {
     await tx.records(Org).find(orgId, { lock: true })
     const members = tx.records(Member)
     const [member] = await members.list({ where: { who, orgId } as never, limit: 1 })
@@ -200,5 +202,6 @@ async function changeMember(database: Database, who: number, orgId: number): Pro
     await members.delete(member.id)
     for (const { id, title } of all.slice(-6))
       await tx.records(Ticket).update(id, { title: title + mark })
-  })
+  }
+  await database.transaction(change, { isolation: 'read committed' })
 }
