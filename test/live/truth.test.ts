@@ -1,15 +1,23 @@
 /** Live answers are true after random writes, on both engines. The long one: `npm run live-truth`. */
 import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from '@jest/globals'
-import pg from 'pg'
 import { bootstrap, Database } from 'filigree'
 import { startPostgres } from '../records/postgres-server.js'
 import { openLive } from './live-client.js'
 import { fillWorld, TruthModule } from './truth-world.js'
 import { findUntruths } from './truth.js'
 
+/** The driver, which has no types here. */
+const { Client } = createRequire(import.meta.url)('pg') as {
+  readonly Client: new (options: { connectionString: string; application_name: string }) => {
+    connect(): Promise<void>
+    query(text: string): Promise<unknown>
+    end(): Promise<void>
+  }
+}
 const folder = await mkdtemp(join(tmpdir(), 'live-truth-'))
 const server = await startPostgres()
 afterAll(async () => {
@@ -46,7 +54,7 @@ it('are told of what another program writes to PostgreSQL, by the trigger of doc
   })
   await app.get(Database).sync()
   await fillWorld(app.get(Database))
-  const psql = new pg.Client({ connectionString: url, application_name: 'psql' })
+  const psql = new Client({ connectionString: url, application_name: 'psql' })
   await psql.connect()
   const page = await readFile(new URL('../../docs/live.md', import.meta.url), 'utf8')
   await psql.query(/```sql\n(.*?)```/s.exec(page)?.[1] ?? '')
