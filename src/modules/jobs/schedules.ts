@@ -34,8 +34,8 @@ export class Schedules {
    */
   async keep(anew = false): Promise<void> {
     if (this.isEmpty) return
-    const { now } = this.#table
-    const standing = await this.#standing()
+    // Of the database itself: what is known of its clock here may be older than the clock.
+    const { standing, now = this.#table.now } = await this.#standing()
     for (const job of this.#jobs) {
       const found = standing.get(keyOf(job))
       if (found === undefined) await this.#add(job, await this.#afterLast(job, now))
@@ -96,16 +96,19 @@ where id = ${value('id')} and state = 'waiting' and attempt = 0`,
     await statement.change({ id, at, schedule: job.schedule?.text ?? '' })
   }
 
-  async #standing(): Promise<Map<string, Standing>> {
+  async #standing(): Promise<{
+    readonly standing: ReadonlyMap<string, Standing>
+    readonly now: number | undefined
+  }> {
     const statement = this.#table.prepare(
       'schedule standing',
       'select',
-      ({ texts, millis }) =>
-        `select unique_key, id, state, schedule, ${millis('run_at')} from jobs
+      ({ texts, value, now, millis }) =>
+        `select unique_key, id, state, schedule, ${millis('run_at')}, ${millis(now(value('shift')))} from jobs
 where state in ('waiting', 'running') and unique_key in (${texts('keys')})`,
     )
-    const rows = await statement.rows({ keys: this.#keys })
-    return new Map(
+    const rows = await statement.rows({ keys: this.#keys, shift: this.#table.shift })
+    const standing = new Map(
       rows.map(([key, id, state, schedule, runAt]) => [
         String(key),
         {
@@ -116,6 +119,7 @@ where state in ('waiting', 'running') and unique_key in (${texts('keys')})`,
         },
       ]),
     )
+    return { standing, now: rows[0] && Math.round(Number(rows[0][5])) }
   }
 
   async #sign(): Promise<void> {
