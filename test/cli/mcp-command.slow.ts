@@ -185,3 +185,24 @@ describe('filigree mcp beside filigree dev', () => {
     expect(await call('log')).toMatchObject({ isError: true })
   })
 })
+
+describe('filigree/mcp', () => {
+  it('starts without a warning of its own', async () => {
+    const program = `
+      import { bootstrap, Controller, Get, Module } from 'filigree'
+      import { mcp, Tool } from 'filigree/mcp'
+      class Clock { now() { return 'noon' } }
+      Get('/now')(Clock.prototype, 'now', Object.getOwnPropertyDescriptor(Clock.prototype, 'now'))
+      Controller()(Clock)
+      Tool()(Clock)
+      class Root {}
+      Module({ controllers: [Clock], imports: [mcp()] })(Root)
+      const app = await bootstrap(Root, { port: 0, auth: { keys: false } })
+      await app.close()`
+    const args = ['--input-type=module', '--eval', program]
+    const env = { ...process.env, NODE_ENV: 'development', NODE_OPTIONS: '' }
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: project, env })
+    expect(stdout).toContain('listening at')
+    expect(stdout).not.toContain('"level":40')
+  })
+})

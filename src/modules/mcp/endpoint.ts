@@ -77,7 +77,10 @@ export function endpoint(options: McpOptions): ControllerClass {
       private readonly publicUrl: PublicUrl,
     ) {}
 
-    @Post(path, { args: ['request', 'body'], ...(limit !== undefined && { limit }) })
+    @Post(path, {
+      ...{ args: ['request', 'body'], body: Object },
+      ...(limit !== undefined && { limit }),
+    })
     @Doc({ summary: 'Messages of the Model Context Protocol', tags: ['agents'] })
     async take(request: HttpRequest, body: unknown): Promise<Reply> {
       const auth = await this.server.callerOf(request)
