@@ -35,7 +35,9 @@ export async function loadApplication(
   }
   const file = resolve(cwd, named)
   if (!existsSync(file))
-    throw new UsageError(`the file ${named} does not exist. Build the application first.`)
+    throw new UsageError(
+      `the file ${named} does not exist. Build the application first, or name the built one: --module dist/main.js.`,
+    )
   if (isSource(file)) await loadSources?.(file)
   const found = await captureBootstrap(() => importFile(file, named))
   if ('call' in found) return { ...found.call, path: file }
