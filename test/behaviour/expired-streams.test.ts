@@ -19,6 +19,7 @@ import {
   type Application,
 } from 'filigree'
 import { TestClock } from 'filigree/testing'
+import { WebSocket } from 'ws'
 
 @Record
 @NoAuth
@@ -211,4 +212,46 @@ it('of records that want a sign-in of late end too, and tell nothing more', asyn
   await secrets.create({ word: 'late' })
   for (const one of [changes, rows, query]) await one.end()
   for (const one of [changes, rows, query]) expect(one.text).not.toContain('late')
+})
+
+it('over a socket are told: a sign-in that is too old ends them, a token that has run out the socket', async () => {
+  const socket = new WebSocket(`${app.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+  leaving.push(() => {
+    socket.terminate()
+  })
+  const messages: string[] = []
+  let code = 0
+  socket.on('message', (data: Buffer) => messages.push(data.toString()))
+  socket.on('close', (given: number) => (code = given))
+  const until = async (isSo: () => boolean): Promise<void> => {
+    while (!isSo() && !isLeaving) await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  const send = (message: object): void => {
+    socket.send(JSON.stringify(message))
+  }
+  await until(() => socket.readyState === WebSocket.OPEN)
+  send({ type: 'connection_init', payload: { token: await tokenFor('20m') } })
+  await until(() => messages.length === 1)
+  for (const [id, name] of [
+    ['recent', 'secret'],
+    ['plain', 'letter'],
+  ] as const) {
+    const query = `subscription { ${name}Changed { event } }`
+    send({ type: 'subscribe', id, payload: { query } })
+  }
+  const letters = app.get(Database).records(Letter)
+  const secrets = app.get(Database).records(Secret)
+  while (messages.length < 3 && !isLeaving) {
+    await letters.create({ text: 'a' })
+    await secrets.create({ word: 'a' })
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+  await clock.advance('11m')
+  await until(() => messages.join().includes('"error"'))
+  expect(messages.filter((text) => text.includes('"error"'))).toEqual([
+    '{"id":"recent","type":"error","payload":[{"message":"The stream was ended.","extensions":{"code":"FORBIDDEN"}}]}',
+  ])
+  await clock.advance('10m')
+  await until(() => code !== 0)
+  expect(code).toBe(4403)
 })

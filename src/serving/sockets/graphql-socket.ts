@@ -232,7 +232,8 @@ export class GraphqlSocket {
       }
     } catch {
       // The answer was cut off, as a connection is, and its cause is logged where that was done.
-      if (this.#isRunning(id, operation)) await this.#explainEnd(id, operation)
+      if (this.#isRunning(id, operation))
+        await this.#explainEnd(id, operation, 'INTERNAL_SERVER_ERROR')
     }
   }
 
@@ -250,7 +251,8 @@ export class GraphqlSocket {
       }
       await this.#sendInTurn(`{"id":${key},"type":"next","payload":${data}}`)
     }
-    if (this.#isRunning(id, operation)) await this.#explainEnd(id, operation)
+    // Its token counts no more, or only its sign-in is too old for what it asks.
+    if (this.#isRunning(id, operation)) await this.#explainEnd(id, operation, 'FORBIDDEN')
   }
 
   /** The end of the application ends its subscriptions, and none of them is complete. */
@@ -259,11 +261,9 @@ export class GraphqlSocket {
   }
 
   /** A stream has ended without a word: the application closes, or its token counts no more. */
-  async #explainEnd(id: string, operation: RunningOperation): Promise<void> {
+  async #explainEnd(id: string, operation: RunningOperation, code: string): Promise<void> {
     if (this.#host.isClosing() || !(await this.#judge())) return
-    if (this.#isRunning(id, operation)) {
-      this.#fail(id, 'The stream was ended.', 'INTERNAL_SERVER_ERROR')
-    }
+    if (this.#isRunning(id, operation)) this.#fail(id, 'The stream was ended.', code)
   }
 
   #isRunning(id: string, operation: RunningOperation): boolean {
