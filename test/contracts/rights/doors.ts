@@ -2,7 +2,7 @@
 import { openCrud, openCrudAggregates } from './crud-doors.js'
 import type { OpenDoor } from './door.js'
 import { openGraphql, openMany, openRelay } from './graphql-doors.js'
-import { openTools } from './mcp-doors.js'
+import { openQuery, openTools } from './mcp-doors.js'
 
 export const openDoors: readonly [string, OpenDoor][] = [
   ['crud', openCrud],
@@ -12,5 +12,10 @@ export const openDoors: readonly [string, OpenDoor][] = [
   ['the executor', (app, token) => openGraphql(app, token, ' slow')],
   ['pages, aggregates and writes of many', openMany],
   ['global ids', openRelay],
+]
+
+/** They go in by the doors above, which are asked on each engine: one is enough for them. */
+export const openAgentsDoors: readonly [string, OpenDoor][] = [
   ['agents, by tools of routes', openTools],
+  ['agents, by query', openQuery],
 ]

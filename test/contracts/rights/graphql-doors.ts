@@ -4,12 +4,12 @@ import { pluralOf, queryNames } from '../../../src/graphql/records/names.js'
 import { shown, type Answer, type Door, type Filter, type Question } from './door.js'
 import type { RecordName } from './world.js'
 
-interface GraphqlBody {
+export interface GraphqlBody {
   readonly data?: Readonly<Record<string, unknown>> | null
   readonly errors?: readonly { readonly extensions: { readonly code: string } }[]
 }
 
-type Send = (query: string, variables: object, fields?: readonly string[]) => Promise<Answer>
+export type Send = (query: string, variables: object, fields?: readonly string[]) => Promise<Answer>
 
 /** @param read makes of an answer's text what the other doors say */
 function graphqlSender(
@@ -26,20 +26,27 @@ function graphqlSender(
     const { status } = answer
     const body = read(answer.body)
     if (status === 500) throw new Error(`${query}: ${body}`)
-    const { data, errors = [] } = JSON.parse(body) as GraphqlBody
-    const value = Object.values(data ?? {})[0]
-    const text = `${status} ${body}`
-    const code = errors[0]?.extensions.code
-    // Fields that may not be read are null beside the others.
-    if (code === undefined || (value !== null && value !== undefined)) {
-      const isMissing = value === null || value === false
-      const verdict = isMissing ? 'missing' : 'done'
-      return { verdict, value: shown(value, fields), text }
-    }
-    const verdict = graphqlVerdicts[code]
-    if (verdict === undefined) throw new Error(`${query}: ${text}`)
-    return { verdict, value: undefined, text }
+    return toAnswer(JSON.parse(body) as GraphqlBody, `${status} ${body}`, fields)
   }
+}
+
+/** @param text of the whole answer */
+export function toAnswer(
+  { data, errors = [] }: GraphqlBody,
+  text: string,
+  fields: readonly string[],
+): Answer {
+  const value = Object.values(data ?? {})[0]
+  const code = errors[0]?.extensions.code
+  // Fields that may not be read are null beside the others.
+  if (code === undefined || (value !== null && value !== undefined)) {
+    const isMissing = value === null || value === false
+    const verdict = isMissing ? 'missing' : 'done'
+    return { verdict, value: shown(value, fields), text }
+  }
+  const verdict = graphqlVerdicts[code]
+  if (verdict === undefined) throw new Error(text)
+  return { verdict, value: undefined, text }
 }
 
 const questionTypes = (record: RecordName): string =>
@@ -204,7 +211,7 @@ function withGlobalIds(value: unknown, type: string): unknown {
   )
 }
 
-export const graphqlVerdicts: Readonly<Record<string, Answer['verdict']>> = {
+const graphqlVerdicts: Readonly<Record<string, Answer['verdict']>> = {
   BAD_VARIABLES: 'invalid',
   CONFLICT: 'conflict',
   FORBIDDEN: 'forbidden',

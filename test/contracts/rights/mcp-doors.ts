@@ -2,6 +2,7 @@
 import type { Application } from '../../../src/index.js'
 import { crudVerdicts } from './crud-doors.js'
 import { shown, type Answer, type Door, type Question } from './door.js'
+import { openGraphql, toAnswer, type GraphqlBody, type Send } from './graphql-doors.js'
 import type { RecordName } from './world.js'
 
 interface ToolResult {
@@ -17,7 +18,7 @@ interface Told {
 }
 
 /** Calls a tool as a client of the older revisions does, which says nothing beside it. */
-export function toolCaller(app: Application, token: string | undefined) {
+function toolCaller(app: Application, token: string | undefined) {
   const headers: Record<string, string> = {
     accept: 'application/json',
     ...(token !== undefined && { authorization: `Bearer ${token}` }),
@@ -32,7 +33,7 @@ export function toolCaller(app: Application, token: string | undefined) {
 }
 
 /** @returns undefined where the tool was called */
-export function refusalOf({ status, body, error }: Told, isThere: boolean): Answer | undefined {
+function refusalOf({ status, body, error }: Told, isThere: boolean): Answer | undefined {
   const text = `${status} ${body}`
   if (status === 401) return { verdict: 'unauthenticated', value: undefined, text }
   if (error?.message.startsWith('Unknown tool: ') === true)
@@ -79,6 +80,25 @@ export function openTools(app: Application, token: string | undefined): Door {
       return { ...answer, value: answer.verdict === 'done' }
     },
   }
+}
+
+/** The tool `query` of the records that are marked. */
+export function openQuery(app: Application, token: string | undefined): Door {
+  const call = toolCaller(app, token)
+  const send: Send = async (query, variables, fields = []) => {
+    const told = await call('query', { query, variables })
+    const refused = refusalOf(told, true)
+    if (refused !== undefined) return refused
+    const { isError, content } = told.result as ToolResult
+    const text = content[0]?.text ?? ''
+    if (isError !== true) return toAnswer(JSON.parse(text) as GraphqlBody, told.body, fields)
+    // What is not in the schema is not there.
+    const isNone = /^400 (?:Cannot query field|Unknown type)/.test(text)
+    const verdict = isNone ? 'none' : crudVerdicts[Number(text.slice(0, 3))]
+    if (verdict === undefined) throw new Error(`${query}: ${text}`)
+    return { verdict, value: undefined, text: told.body }
+  }
+  return openGraphql(app, token, '', send)
 }
 
 function asked({ filter, orderBy }: Question = {}): object {

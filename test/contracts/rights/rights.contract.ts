@@ -7,7 +7,7 @@ import { describeAdmin } from './admin.js'
 import { alike } from './alike.js'
 import { describeAnswers } from './answers.js'
 import { describeDecorated } from './decorated.js'
-import { openDoors } from './doors.js'
+import { openAgentsDoors, openDoors } from './doors.js'
 import { outcome, wantedOf, withoutKey } from './line.js'
 import { reads } from './reads.js'
 import { describeStreams } from './streams.js'
@@ -25,7 +25,8 @@ export function describeRights(name: string, url: () => Promise<string>): void {
     afterAll(() => ground.close())
     beforeEach(() => ground.clear())
 
-    describe.each(openDoors)('by %s', (door, open) => {
+    const doors = name === 'SQLite' ? [...openDoors, ...openAgentsDoors] : openDoors
+    describe.each(doors)('by %s', (door, open) => {
       it.each(reads)('reading, %s', async (_rule, ask, wanted) => {
         for (const caller of callers) {
           const answer = await ask(open(ground.app, ground.tokens.get(caller)))

@@ -248,6 +248,9 @@ class Login {
   }
 }
 
+// Records are there for agents, and so are their routes without a decorator.
+for (const type of Object.values<Class>(records)) Tool({ writes: true })(type)
+
 const relay = new GraphQL({ relay: true })
 for (const type of Object.values<Class>(records)) relay.schema.fromOrm(type)
 
