@@ -43,6 +43,8 @@ export class CsvFault extends Error {
 
 /** Columns of a line that are read; no record has as many. */
 const mostCells = 1000
+/** Lines that are read, the empty ones too. */
+export const mostLines = 100_001
 
 /**
  * The rows of a file, one at a time. Takes a byte order mark, all line ends, and commas, quotes and line breaks in quotes; empty
@@ -55,7 +57,7 @@ export function* readLines(file: string): Generator<{ row: number; cells: Cell[]
   const separator = separatorOf(file, at)
   let row = 0
   while (at < file.length) {
-    row++
+    if (++row > mostLines) throw new CsvFault(row, `is behind the ${mostLines - 1} rows of a file`)
     const cells: Cell[] = []
     let isOver = false
     while (!isOver) {

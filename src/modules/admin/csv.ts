@@ -9,8 +9,6 @@ import {
 import { CsvFault, readCell, readLines, writeCell, writeLine, type Cell } from './csv-text.js'
 import { asJson, refuseWriting, type Row, type ShownRecord } from './shown-records.js'
 
-/** Rows of one file that are read. */
-const mostRows = 100_000
 /** Faults that are told; a file with as many is looked at no further. */
 const mostFaults = 50
 
@@ -82,8 +80,7 @@ export async function readCsv(
         if (faults.length > 0) break
         continue
       }
-      if (++rows > mostRows)
-        throw new CsvFault(row, `is behind the ${mostRows} rows that a file may have`)
+      rows++
       if (rows % 200 === 0) await new Promise((resolve) => setImmediate(resolve))
       await each(() => writeRow(shown, rights, cells, columns as readonly Column[])).catch(
         (error: unknown) => faults.push(...toFaults(error, row)),

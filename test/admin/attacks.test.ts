@@ -1,0 +1,199 @@
+/** What the admin page must withstand: foreign pages, heavy files, odd names, and what is left after a sign-out. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { gunzipSync } from 'node:zlib'
+import { Database } from 'filigree'
+import { AdminEntry } from 'filigree/admin'
+import { testApplication, type TestApplication } from 'filigree/testing'
+import { Desk, fill, Org, Ticket } from './desk.js'
+
+describe('attacks on the admin page', () => {
+  let app: TestApplication
+  let database: Database
+  let cookie: string
+  const admin = () => app.as({ sub: 'ann', roles: ['admin'] })
+  const editor = () => app.as({ sub: 'ed', roles: ['editor'], org: 1 })
+
+  beforeAll(async () => {
+    app = await testApplication(Desk, { auth: { cookie: true } })
+    database = app.get(Database)
+  })
+  beforeEach(async () => {
+    await app.reset()
+    await fill(database)
+    const login = await app.app.inject({
+      method: 'POST',
+      url: '/login',
+      json: { name: 'ann', password: 'right' },
+    })
+    cookie = String(login.headers['set-cookie']).split(';')[0] ?? ''
+  })
+  afterAll(() => app.close())
+
+  const send = (
+    method: string,
+    path: string,
+    json?: unknown,
+    headers: Record<string, string> = { 'sec-fetch-site': 'same-origin' },
+  ) =>
+    app.app.inject({
+      ...{ method, url: `/admin/api/${path}`, headers: { cookie, ...headers } },
+      ...(json === undefined ? {} : { json }),
+    })
+
+  const writes: [string, string, unknown][] = [
+    ['POST', 'save/tickets/1', { was: {}, values: { subject: 'Mine' } }],
+    ['POST', 'remove/tickets/1', { was: {} }],
+    ['POST', 'bulk/tickets', { ids: [1], remove: true }],
+    ['POST', 'actions/tickets/purge', { ids: [1] }],
+    ['POST', 'rows/tickets', { subject: 'Mine', orgId: 1 }],
+    ['PATCH', 'rows/tickets/1', { subject: 'Mine' }],
+    ['DELETE', 'rows/tickets/1', undefined],
+    ['POST', 'sign-out', undefined],
+  ]
+
+  it.each(writes)(
+    '%s %s by cookie is taken from our own pages alone',
+    async (method, path, json) => {
+      for (const headers of [
+        { 'sec-fetch-site': 'cross-site' },
+        { 'sec-fetch-site': 'same-site' },
+        { origin: 'https://evil.example' },
+        { origin: 'null' },
+        { host: 'evil.example', origin: 'https://evil.example' },
+      ] as Record<string, string>[])
+        expect((await send(method, path, json, headers)).status).toBe(403)
+      expect(await database.records(Ticket).count({ subject: { in: ['Lamp', 'Chair'] } })).toBe(2)
+      expect((await send('GET', 'schema')).status).toBe(200)
+    },
+  )
+
+  it('takes a file by cookie from our own pages alone', async () => {
+    const post = (site: string) =>
+      app.app.inject({
+        method: 'POST',
+        url: '/admin/api/csv/tickets',
+        headers: { cookie, 'sec-fetch-site': site, 'content-type': 'text/csv' },
+        body: 'subject,orgId\nMine,1\n',
+      })
+    expect((await post('cross-site')).status).toBe(403)
+    expect((await post('same-origin')).status).toBe(200)
+  })
+
+  it('leaves nothing after a sign-out', async () => {
+    const list = await send('GET', 'rows/tickets')
+    expect(list.headers['cache-control']).toContain('no-store')
+    for (const path of [
+      'schema',
+      'rows/tickets/1',
+      'csv/tickets',
+      'history/tickets/1',
+      'rows/nothing',
+    ])
+      expect(String((await send('GET', path)).headers['cache-control'])).toContain('no-store')
+    const out = await send('POST', 'sign-out')
+    expect(out.status).toBe(204)
+    expect(String(out.headers['set-cookie'])).toMatch(/app_token=;.*Max-Age=0/)
+    for (const path of ['schema', 'rows/tickets', 'csv/tickets', 'history/tickets/1'])
+      expect((await send('GET', path)).status).toBe(401)
+  })
+
+  it('packs its schema', async () => {
+    const { rawBody, headers } = await app.app
+      .inject({ url: '/admin/api/schema', headers: { cookie, 'accept-encoding': 'gzip, br' } })
+      .then((answer) => ({ ...answer, rawBody: (answer as { bytes?: Uint8Array }).bytes }))
+    expect(headers['content-encoding']).toBe('gzip')
+    expect(headers.vary).toContain('Accept-Encoding')
+    if (rawBody !== undefined) expect(gunzipSync(rawBody).toString()).toContain('"name":"Ticket"')
+  })
+
+  it.each([
+    ['a line of 10 MB', `subject,orgId\n${'x'.repeat(10_000_000)},1\n`],
+    ['a quote that is never closed', `subject,orgId\n"${'x\n'.repeat(2_000_000)}`],
+    ['quotes alone', `subject,orgId\n${'"'.repeat(2_000_001)}`],
+    ['commas alone', `subject,orgId\n${','.repeat(2_000_000)}`],
+    ['empty lines alone', `subject,orgId\n${'\n'.repeat(4_000_000)}`],
+    ['a line of names without an end', 'a,'.repeat(1_000_000)],
+    ['faults in 100,000 rows', `subject,orgId\n${'x,1\n'.repeat(100_000)}`],
+    ['NUL', 'subject,orgId\nab\0cd,1\n'],
+    ['no text', Buffer.from([0xc3, 0x28, 0xff])],
+  ])('a file of %s is answered soon, and writes nothing', async (what, file) => {
+    const started = await app.app.inject({
+      method: 'POST',
+      url: '/admin/api/csv/tickets',
+      headers: { cookie, 'sec-fetch-site': 'same-origin', 'content-type': 'text/csv' },
+      body: file,
+    })
+    expect([what, started.status]).toEqual([what, 400])
+    expect(started.body.length).toBeLessThan(20_000)
+    expect(await database.records(Ticket).count()).toBe(3)
+  })
+
+  it('takes no file beyond 16 MB, and no more than 100,000 rows', async () => {
+    const post = (body: string) =>
+      admin().post('/admin/api/csv/orgs', body, { headers: { 'content-type': 'text/csv' } })
+    expect((await post('x'.repeat(17_000_000))).status).toBe(413)
+  })
+
+  it.each([
+    ['GET', 'rows/__proto__'],
+    ['GET', 'csv/__proto__'],
+    ['GET', 'csv/constructor'],
+    ['GET', 'history/hasOwnProperty/1'],
+    ['GET', 'history/tickets/__proto__'],
+    ['GET', 'history/tickets/1%20or%201=1'],
+    ['GET', 'history/adminEntries/1'],
+    ['GET', 'rows/adminEntries'],
+    ['POST', 'bulk/__proto__'],
+    ['POST', 'actions/tickets/__proto__'],
+    ['POST', 'actions/tickets/constructor'],
+    ['POST', 'save/tickets/__proto__'],
+  ])('%s %s is nothing', async (method, path) => {
+    const json = { ids: [1], remove: true }
+    const body = path.startsWith('actions')
+      ? { ids: [1] }
+      : path.startsWith('save')
+        ? { was: {}, values: {} }
+        : json
+    const answer = await send(method, path, method === 'GET' ? undefined : body)
+    expect(answer.status).toBe(404)
+  })
+
+  it('tells nothing by what was compared', async () => {
+    const ask = (was: object) => editor().post('/admin/api/save/tickets/1', { was, values: {} })
+    for (const was of [{ secret: 'hidden words' }, { salary: 'pay of Lamp' }, { toString: null }]) {
+      const [right, wrong] = [await ask(was), await ask({ [Object.keys(was)[0] ?? '']: 'x' })]
+      expect([right.status, wrong.status]).toEqual([400, 400])
+      expect(right.text).toBe(wrong.text)
+    }
+  })
+
+  it('shows the history of a row to none but its readers, whatever id another record has', async () => {
+    await admin().patch('/admin/api/rows/orgs/1', { name: 'Alphas' })
+    const entries = await database.records(AdminEntry).list()
+    expect(entries.every(({ record }) => record !== 'Org')).toBe(true)
+    const { body } = await editor().get('/admin/api/history/orgs/1')
+    expect(body).toEqual({ rows: [] })
+    expect((await editor().get('/admin/api/history/plans/1')).status).toBe(403)
+    const graphql = await admin().graphql('{ adminEntries { id } }')
+    expect(graphql.errors).toBeDefined()
+  })
+
+  it('does not do the work of 100,000 ids', async () => {
+    const ids = Array.from({ length: 100_000 }, (_, index) => index + 1)
+    for (const path of ['bulk/tickets', 'actions/tickets/purge']) {
+      const body = path.startsWith('bulk') ? { ids, remove: true } : { ids }
+      expect((await admin().post(`/admin/api/${path}`, body)).status).toBe(400)
+    }
+    expect(await database.records(Ticket).count()).toBe(3)
+  })
+
+  it('lets pickers and lists find only what the caller sees', async () => {
+    const { body } = await editor().get(
+      '/admin/api/rows/tickets?fields=id,subject&subject.startsWith=T',
+    )
+    expect(body).toEqual([])
+    const comments = await editor().get('/admin/api/rows/comments?ticket.subject=Table')
+    expect(comments.body).toEqual([])
+    expect(await database.records(Org).count()).toBe(2)
+  })
+})
