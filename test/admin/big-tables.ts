@@ -1,5 +1,5 @@
 /**
- * How long the admin page's pickers and lists take in the server with 1,000,000 rows in a relation, on both engines, and how large
+ * How long the admin page's pickers and lists take in the server with 1,000,000 rows in a relation, on both engines; how large
  * the schema of 60 records is. `tsx --tsconfig test/tsconfig.json test/admin/big-tables.ts [rows]`. Prints a table; ends with 1 where
  * an answer takes 200 ms or the schema 30 KB.
  */

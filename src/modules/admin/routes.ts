@@ -15,6 +15,7 @@ import {
   reply,
   Routes,
   Secured,
+  Use,
   type Claims,
   type HttpRequest,
   type Interceptor,
@@ -24,6 +25,7 @@ import {
   type Session,
 } from '../../index.js'
 import { runAction } from './actions.js'
+import { boundedPatterns } from './bounded-patterns.js'
 import { changeMany, mostRows, removeRow, saveRow } from './changes.js'
 import { readCsv, writeCsv, type Imported } from './csv.js'
 import type { Class } from './declare.js'
@@ -284,6 +286,7 @@ export function rowsController(
 ): ControllerClass {
   @Controller(`${path}/api/rows/${plural}`, { crud: type })
   @Doc({ tags })
+  @Use(boundedPatterns(type))
   @Secured({ roles: [roles].flat() })
   class AdminRows {}
   Object.defineProperty(AdminRows, 'name', { value: `Admin${type.name}Rows` })
