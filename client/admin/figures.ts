@@ -169,14 +169,17 @@ async function toBars(
   })
 }
 
-const [rowHeight, labelWidth, width] = [34, 190, 760]
+const rowHeight = 34
 
 function drawBars(label: string, bars: readonly Bar[]): Element[] {
   if (bars.length === 0) return [el('p', { class: 'quiet-words' }, 'There are no rows to count.')]
   const most = Math.max(...bars.map(({ value }) => value), 0)
   const least = Math.min(...bars.map(({ value }) => value), 0)
   const span = most - least || 1
-  const room = width - labelWidth - 90
+  // On a phone less, so that the words stay as large.
+  const isSmall = innerWidth < 600
+  const [width, labelWidth] = isSmall ? [340, 100] : [760, 190]
+  const room = width - labelWidth - (isSmall ? 60 : 90)
   const zero = labelWidth + (-least / span) * room
   const height = bars.length * rowHeight
   const words = bars.map(({ name, text }) => `${name} ${text}`).join(', ')
@@ -193,7 +196,8 @@ function drawBars(label: string, bars: readonly Bar[]): Element[] {
       const y = index * rowHeight
       const length = (Math.abs(value) / span) * room
       const x = value < 0 ? zero - length : zero
-      const short = name.length > 26 ? `${name.slice(0, 25)}…` : name
+      const longest = isSmall ? 13 : 26
+      const short = name.length > longest ? `${name.slice(0, longest - 1)}…` : name
       return [
         svg('text', { class: 'name', x: labelWidth - 12, y: y + 22, 'text-anchor': 'end' }, short),
         svg('rect', {

@@ -1,0 +1,65 @@
+/** What the admin page weighs, what it reaches for, and whether its words are the server's. */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from '@jest/globals'
+import { checkOf, Field } from 'filigree'
+import { findFault } from '../../client/admin/rules.js'
+import type { FieldInfo } from '../../client/admin/schema.js'
+import { root } from '../repository/source-files.js'
+
+describe('the admin page', () => {
+  it('is at most 45 KB with gzip, writes no HTML and names no other origin', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'filigree-admin-size-'))
+    try {
+      await promisify(execFile)(process.execPath, ['client/admin/build.mjs', folder], { cwd: root })
+      const files = ['admin.js', 'admin.css'].map((name) => readFileSync(join(folder, name)))
+      const size = files.reduce((sum, file) => sum + gzipSync(file, { level: 9 }).length, 0)
+      expect(size).toBeLessThanOrEqual(45_000)
+      const text = files.map(String).join('\n')
+      expect(text).not.toMatch(/innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(/)
+      expect(text.match(/(?:https?:)?\/\/[\w.-]+\.\w+[^"'`]*/g)).toEqual([
+        'http://www.w3.org/2000/svg',
+      ])
+    } finally {
+      rmSync(folder, { recursive: true })
+    }
+  })
+
+  it.each([
+    [{ kind: 'string', minLength: 3 }, 'x'],
+    [{ kind: 'string', minLength: 1 }, ''],
+    [{ kind: 'string', maxLength: 2 }, 'x😀y'],
+    [{ kind: 'string', pattern: '^[A-Z]+$' }, 'low'],
+    [{ kind: 'string', oneOf: ['a', 'b'] }, 'c'],
+    [{ kind: 'integer', min: 2 }, 1],
+    [{ kind: 'integer', max: 2 }, 3],
+    [{ kind: 'integer' }, 'three'],
+    [{ kind: 'integer' }, 1.5],
+    [{ kind: 'numeric' }, 'three'],
+    [{ kind: 'date' }, 'soon'],
+    [{ kind: 'time' }, 'soon'],
+    [{ kind: 'datetime' }, 'soon'],
+    [{ kind: 'uuid' }, 'soon'],
+    [{ kind: 'bigint' }, 'soon'],
+    [{ kind: 'blob', maxLength: 2 }, 'aGVsbG8='],
+    [{ kind: 'string' }, undefined],
+    [{ kind: 'string' }, null],
+  ] as const)('says what the server says of %j %j', async (rules, value) => {
+    const { kind, ...others } = rules as unknown as { kind: 'string' }
+    class Body {
+      @Field(kind, others) field!: unknown
+    }
+    const check = async (): Promise<unknown> => await checkOf(Body)({ field: value })
+    const words = await check().then(
+      () => undefined,
+      (error: unknown) => (error as Error).message,
+    )
+    const info = { name: 'field', required: true, ...rules } as FieldInfo
+    const fault = findFault(info, value, true)
+    expect(fault === undefined ? undefined : `field ${fault}`).toBe(words)
+  })
+})
