@@ -1,6 +1,7 @@
 /** The atlas: its modules, records and controllers. */
 import { Controller, Doc, Get, Module, reply } from 'filigree'
 import { accessLog } from 'filigree/access-log'
+import { admin } from 'filigree/admin'
 import { health } from 'filigree/health'
 import { metrics } from 'filigree/metrics'
 import { passkeys } from 'filigree/passkeys'
@@ -49,6 +50,12 @@ export class IndexController {
     metrics(),
     accessLog(),
     passkeys({ name: 'Atlas', signIn: [PasskeyUsers, 'fromPasskey'] }),
+    admin({
+      path: '/admin',
+      roles: 'admin',
+      records: [Country, City, Picture, User],
+      login: { path: '/login' },
+    }),
   ],
   controllers: [
     IndexController,

@@ -25,6 +25,7 @@ The atlas knows ${countries} countries and ${cities} cities.
   ${app.url}/cities?q=reykja                     search
   ${app.url}/cities/near/64.14/-21.9             what is around
   ${app.url}/swagger                             the documentation, to try out
+  ${app.url}/admin                               the records, for those who look after them: log in as ada
   ${app.url}/health/ready                        whether it is ready for requests
   ${app.url}/metrics                             what it does, in numbers
   ${app.url}/graphql                             the same over GraphQL, with a page to write queries on

@@ -9,10 +9,17 @@ import {
   Resolve,
   Secured,
 } from 'filigree'
+import { Admin } from 'filigree/admin'
 import { distance, toTenths, type Place } from './geography.js'
 
 /** Everybody can read it; over GraphQL only administrators can write it. `?search=` finds words in its names. */
 @Record({ mutations: 'admin', search: ['name', 'officialName', 'capital'] })
+@Admin({
+  title: 'name',
+  list: ['name', 'code', 'capital', 'region', 'area'],
+  group: 'World',
+  history: true,
+})
 export class Country {
   @Field('id') id!: number
   @Field('string', {
@@ -39,6 +46,7 @@ export class Country {
  * Everybody can read it; over GraphQL only administrators can write it, over REST all users can add and change cities.
  */
 @Record({ mutations: 'admin' })
+@Admin({ title: 'name', list: ['name', 'country', 'lat', 'lng'], group: 'World' })
 export class City {
   @Field('id') id!: number
   @Field('string', { minLength: 1, maxLength: 120, example: 'Reykjavík' }) name!: string
@@ -63,6 +71,7 @@ export class City {
 /** Only for administrators, also over GraphQL. */
 @Record
 @Secured('admin')
+@Admin({ title: 'name', group: 'People', history: true })
 export class User {
   @Field('id') id!: number
   @Field('string', { minLength: 1, maxLength: 80, unique: true }) name!: string
@@ -73,6 +82,7 @@ export class User {
 
 /** The file of each country's picture. Only uploads write it: GraphQL has no mutations for it. */
 @Record({ timestamps: true, mutations: false })
+@Admin({ title: 'file', group: 'World' })
 export class Picture {
   @Field('id') id!: number
   @Field('integer', { unique: true }) countryId!: number

@@ -432,5 +432,24 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
       const cities = await app.get(Database).records(City).count()
       expect((await app.inject({ url, token: admin })).json()).toEqual({ countries: 5, cities })
     })
+
+    it('look after the records at /admin as administrators only', async () => {
+      const page = await app.inject('/admin')
+      expect([page.status, page.headers['content-type']]).toEqual([200, 'text/html; charset=utf-8'])
+      const url = '/admin/api/schema'
+      expect((await app.inject(url)).status).toBe(401)
+      expect((await app.inject({ url, token })).status).toBe(403)
+      const admin = await logIn(app, 'ada', 'analytical')
+      const { records } = (await app.inject({ url, token: admin })).json() as {
+        records: { name: string; title: string; can?: string }[]
+      }
+      expect(records.map(({ name, title, can }) => [name, title, can])).toEqual([
+        ['Country', 'name', 'cud'],
+        ['City', 'name', 'cud'],
+        ['Picture', 'file', undefined],
+        ['User', 'name', 'cud'],
+      ])
+      expect(JSON.stringify(records)).not.toMatch(/passwordHash|searchable/)
+    })
   })
 })
