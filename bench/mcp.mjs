@@ -14,10 +14,8 @@ else await compare()
 
 async function serve() {
   const { bootstrap, Controller, Field, Get, Module, NoAuth, Post } =
-    await import('../dist/src/index.js').catch(() => import('filigree'))
-  const { mcp, Tool } = await import('../dist/src/modules/mcp/mcp.js').catch(
-    () => import('filigree/mcp'),
-  )
+    await import('../dist/server/index.js')
+  const { mcp, Tool } = await import('../dist/server/mcp.js')
   class Body {}
   Field('string')(Body.prototype, 'title')
   Field('integer')(Body.prototype, 'count')

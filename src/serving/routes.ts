@@ -38,7 +38,7 @@ export interface RouteCall {
   readonly headers?: Readonly<Record<string, string>>
   /** Called with the request before its walk. */
   readonly prepare?: (request: HttpRequest) => void
-  /** Aborts it, as a client that leaves does. */
+  /** Aborts it, as the client of the request around it does who leaves. */
   readonly signal?: AbortSignal | undefined
   /** The largest answer that is taken, in bytes. Default 8 MiB. */
   readonly most?: number
@@ -129,22 +129,28 @@ export class Routes {
     const url = query === '' ? place.path : `${place.path}?${query}`
     const { method } = route
     const incoming = carriedIncoming({ ...carrier, method, url, headers })
-    const outgoing = new KeptResponse(most)
+    const kept = new KeptResponse(most)
     const leave = (): void => {
-      outgoing.destroy()
+      kept.destroy()
     }
     if (signal?.aborted === true) leave()
     signal?.addEventListener('abort', leave, { once: true })
+    request.onFinished(leave)
     try {
-      dispatcher.carry(incoming, outgoing, { route: target, values: place.values }, (inner) => {
-        inner.carriedBy = request
-        inner.bodyRead = true
-        inner.body = body
-        if (body !== undefined && route.arguments.includes('rawBody'))
-          inner.rawBody = Buffer.from(JSON.stringify(body))
-        prepare?.(inner)
-      })
-      return await outgoing.answer
+      dispatcher.carry(
+        incoming,
+        kept.outgoing,
+        { route: target, values: place.values },
+        (inner) => {
+          inner.carriedBy = request
+          inner.bodyRead = true
+          inner.body = body
+          if (body !== undefined && route.arguments.includes('rawBody'))
+            inner.rawBody = Buffer.from(JSON.stringify(body))
+          prepare?.(inner)
+        },
+      )
+      return await kept.answer
     } finally {
       signal?.removeEventListener('abort', leave)
     }

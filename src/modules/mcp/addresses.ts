@@ -11,6 +11,9 @@ export class Addresses {
   /** Names with a port, and those for every port. */
   readonly #hosts: ReadonlySet<string>
 
+  /** The port may be known later than this. */
+  #own: { readonly href: string; readonly hosts: readonly string[] } | undefined
+
   constructor(publicUrl: PublicUrl, hosts: readonly string[]) {
     this.#publicUrl = publicUrl
     this.#hosts = new Set(hosts.map((host) => host.toLowerCase()))
@@ -35,9 +38,16 @@ export class Addresses {
   #isOurs(host: string): boolean {
     const asked = host.toLowerCase()
     if (this.#hosts.has(asked) || this.#hosts.has(nameOf(asked))) return true
-    const { host: own, protocol } = new URL(this.#publicUrl.href)
-    return asked === own || asked === `${own}:${protocol === 'https:' ? 443 : 80}`
+    const { href } = this.#publicUrl
+    if (this.#own?.href !== href) this.#own = { href, hosts: hostsOf(href) }
+    return this.#own.hosts.includes(asked)
   }
+}
+
+/** Browsers leave out the usual port, other clients may say it. */
+function hostsOf(href: string): string[] {
+  const { host, protocol } = new URL(href)
+  return [host, `${host}:${protocol === 'https:' ? 443 : 80}`]
 }
 
 /** `desk.example:8080` → `desk.example`. */

@@ -33,6 +33,8 @@ export interface Caller {
   readonly request: HttpRequest
   /** Undefined: nobody in particular. */
   readonly auth: RequestAuth | undefined
+  /** Aborts where the client cancels by a message; leaving is known of the request. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** What is called, and what came along when it is called again. */
@@ -102,7 +104,8 @@ export class Calls {
     calling: Calling,
     exchange: Exchange<Caller>,
   ): Promise<CarriedAnswer | string> {
-    const { context, signal } = exchange
+    const { context } = exchange
+    const { signal } = context
     const asksBack = route.arguments.includes('toolCall')
     const own = asksBack ? await this.#begin(calling, exchange) : undefined
     const prepare =

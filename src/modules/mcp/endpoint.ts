@@ -12,6 +12,7 @@ import { randomUUID } from 'node:crypto'
 import {
   Controller,
   createDecorator,
+  currentRequest,
   Doc,
   events,
   Get,
@@ -77,12 +78,12 @@ export function endpoint(options: McpOptions): ControllerClass {
       private readonly publicUrl: PublicUrl,
     ) {}
 
-    @Post(path, {
-      ...{ args: ['request', 'body'], body: Object },
-      ...(limit !== undefined && { limit }),
-    })
+    @Post(path, { args: ['body'], body: Object, ...(limit !== undefined && { limit }) })
     @Doc({ summary: 'Messages of the Model Context Protocol', tags: ['agents'] })
-    async take(request: HttpRequest, body: unknown): Promise<Reply> {
+    async take(body: unknown): Promise<Reply> {
+      // Named among the arguments it would bring a session, which no agent has.
+      const request = currentRequest()
+      if (request === undefined) throw new Error('mcp: there is no request.')
       const auth = await this.server.callerOf(request)
       if (auth === 'bad') throw this.unauthorized(true)
       if (auth === undefined && !this.server.isOpen) throw this.unauthorized(false)
@@ -117,16 +118,19 @@ export function endpoint(options: McpOptions): ControllerClass {
       const stream = takesEvents(request) ? new Conversation() : undefined
       const own = isModern ? undefined : this.running.begin(message.id, request)
       const exchange = openExchange(message, {
-        context: caller,
+        context: own === undefined ? caller : { request, auth, signal: own.signal },
         revision,
-        signal: own?.signal ?? request.signal,
+        get signal() {
+          return own?.signal ?? request.signal
+        },
         notify:
           stream &&
           ((method, params) => {
             stream.say(notification(method, params))
           }),
       })
-      const running = answer(this.server.offer, message, exchange).finally(() => own?.end())
+      const answering = answer(this.server.offer, message, exchange)
+      const running = own === undefined ? answering : answering.finally(own.end)
       const given = stream === undefined ? await running : await stream.first(running)
       if (given === undefined)
         return events(stream?.items(running) ?? []).header('X-Accel-Buffering', 'no')

@@ -112,7 +112,7 @@ export interface Exchange<Context> {
   readonly capabilities: Members
   /** Where progress is told; undefined where nobody wants to hear. */
   readonly progressToken: MessageId | undefined
-  /** Aborts when the client leaves or cancels. */
+  /** Aborts when the client leaves or cancels; made when it is first read. */
   readonly signal: AbortSignal | undefined
   /** Sends a notification ahead of the answer. */
   readonly notify: (method: string, params: Members) => void
@@ -140,22 +140,32 @@ export function isModernMessage({ meta }: Message, revision: string | undefined)
  */
 export function openExchange<Context>(
   message: Message,
-  { context, revision, signal, notify = ignore }: Transport<Context>,
+  transport: Transport<Context>,
 ): Exchange<Context> {
+  const { context, revision, notify = ignore } = transport
   const { meta = {} } = message
-  const progressToken = readToken(meta.progressToken)
-  if (!isModernMessage(message, revision)) {
-    const spoken = revision ?? '2025-03-26'
-    return {
-      context,
-      revision: spoken,
-      isModern: false,
-      capabilities: {},
-      progressToken,
-      signal,
-      notify,
-    }
+  const isModern = isModernMessage(message, revision)
+  const own = isModern
+    ? readModern(meta, revision)
+    : { revision: revision ?? '2025-03-26', capabilities: {} }
+  return {
+    context,
+    revision: own.revision,
+    capabilities: own.capabilities,
+    isModern,
+    progressToken: readToken(meta.progressToken),
+    // Not every call wants one, and making it costs.
+    get signal() {
+      return transport.signal
+    },
+    notify,
   }
+}
+
+function readModern(
+  meta: Members,
+  revision: string | undefined,
+): { readonly revision: string; readonly capabilities: Members } {
   const asked = meta[metaNames.revision] ?? (revision === modernRevision ? undefined : revision)
   if (typeof asked !== 'string') throw wrongParams(`_meta lacks ${metaNames.revision}, a text`, 400)
   if (asked !== modernRevision)
@@ -166,7 +176,7 @@ export function openExchange<Context>(
   const capabilities = meta[metaNames.capabilities]
   if (!isMembers(capabilities))
     throw wrongParams(`_meta lacks ${metaNames.capabilities}, an object`, 400)
-  return { context, revision: asked, isModern: true, capabilities, progressToken, signal, notify }
+  return { revision: asked, capabilities }
 }
 
 /** A result: an object, or the JSON text of one that is complete as it is, kept from before. */

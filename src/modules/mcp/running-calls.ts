@@ -12,7 +12,7 @@ export const label = 'Mcp-Session-Id'
 /** A call that can be ended. */
 interface Running {
   readonly signal: AbortSignal
-  end(): void
+  readonly end: () => void
 }
 
 export class RunningCalls {

@@ -139,8 +139,11 @@ export class McpServer implements Lifecycle {
                 const tool = tools.get(name)
                 if (tool === undefined) throw unknownTool(name)
                 const calling = { method: 'tools/call', name, given, round }
-                return this.#admitted(tool.route, exchange, unknownTool(name), () =>
-                  calls.tool(tool, calling, exchange),
+                return this.#admitted(
+                  tool.route,
+                  exchange,
+                  () => unknownTool(name),
+                  () => calls.tool(tool, calling, exchange),
                 )
               },
             },
@@ -160,8 +163,8 @@ export class McpServer implements Lifecycle {
               list: read(lists.prompts),
               get: async (name, given, exchange, round) => {
                 const prompt = prompts.get(name)
-                const unknown = wrongParams(`Unknown prompt: ${name}`)
-                if (prompt === undefined) throw unknown
+                const unknown = () => wrongParams(`Unknown prompt: ${name}`)
+                if (prompt === undefined) throw unknown()
                 const unfit = Object.keys(given).find((one) => !prompt.names.includes(one))
                 if (unfit !== undefined) throw wrongParams(`${unfit} is no argument of ${name}`)
                 const query = new URLSearchParams(
@@ -193,9 +196,9 @@ export class McpServer implements Lifecycle {
     { uri, exchange, round }: { uri: string; exchange: Exchanged; round: Round },
   ): Promise<Result> {
     const code = exchange.isModern ? codes.params : codes.resource
-    const missing = new ProtocolError(code, 'Resource not found', { data: { uri } })
+    const missing = () => new ProtocolError(code, 'Resource not found', { data: { uri } })
     const found = findResource(resources, uri)
-    if (found === undefined) throw missing
+    if (found === undefined) throw missing()
     const { resource, params } = found
     const calling: Calling = { method: 'resources/read', name: uri, given: {}, round }
     return this.#admitted(resource.route, exchange, missing, async () => {
@@ -212,8 +215,8 @@ export class McpServer implements Lifecycle {
   ): Promise<readonly string[]> {
     const { of, name, argument, text, known } = asked
     const found = of === 'prompt' ? prompts.get(name) : resources.find(({ uri }) => uri === name)
-    const unknown = wrongParams(`Unknown ${of}: ${name}`)
-    if (found === undefined) throw unknown
+    const unknown = () => wrongParams(`Unknown ${of}: ${name}`)
+    if (found === undefined) throw unknown()
     return this.#admitted(found.route, exchange, unknown, async () => {
       const { complete } = found
       const one = typeof complete === 'function' ? complete : ownOf(complete, argument)
@@ -225,13 +228,13 @@ export class McpServer implements Lifecycle {
   async #admitted<T>(
     route: RouteInfo,
     { context }: Exchanged,
-    unknown: ProtocolError,
+    unknown: () => ProtocolError,
     run: () => T | Promise<T>,
   ): Promise<T> {
     const { request, auth } = context
     if (auth === undefined || this.#routes.asksGuard(route)) return run()
     const admits = await this.#routes.admits(route, request, auth)
-    if (!admits) throw unknown
+    if (!admits) throw unknown()
     return run()
   }
 }
@@ -278,10 +281,10 @@ function decode(text: string): string | undefined {
 }
 
 /** @throws {ProtocolError} for an answer that refuses */
-function refused(answer: CarriedAnswer, missing: ProtocolError): CarriedAnswer {
+function refused(answer: CarriedAnswer, missing: () => ProtocolError): CarriedAnswer {
   const { status } = answer
   if (status < 400) return answer
-  if (status === 403 || status === 404) throw missing
+  if (status === 403 || status === 404) throw missing()
   if (status < 500) throw wrongParams(wordsOf(answer))
   throw new ProtocolError(codes.internal, wordsOf(answer))
 }

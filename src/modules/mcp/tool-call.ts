@@ -59,7 +59,6 @@ export const unanswered = 428
 
 /** A call while it runs: what it asks, and what is answered already. */
 export class Call implements ToolCall {
-  readonly signal: AbortSignal
   readonly capabilities: Readonly<Record<string, unknown>>
   /** Questions of this round, by name. */
   readonly asked: Record<string, Members> = {}
@@ -69,12 +68,16 @@ export class Call implements ToolCall {
   refusal: ProtocolError | undefined
   readonly #exchange: Exchange<unknown>
   #share = -1
+  #signal: AbortSignal | undefined
 
   constructor(exchange: Exchange<unknown>, answers: Members) {
     this.#exchange = exchange
-    this.signal = exchange.signal ?? new AbortController().signal
     this.capabilities = exchange.capabilities
     this.answers = { ...answers }
+  }
+
+  get signal(): AbortSignal {
+    return (this.#signal ??= this.#exchange.signal ?? new AbortController().signal)
   }
 
   progress(share: number, words?: string): void {

@@ -1,0 +1,319 @@
+/** What comes over HTTP: addresses, tokens, revisions, headers and codes, rounds of questions, and clients that leave. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  Auth,
+  bootstrap,
+  Controller,
+  Field,
+  Get,
+  Module,
+  Secured,
+  type Application,
+  type HttpRequest,
+} from 'filigree'
+import { mcp, Prompt, Resource, Tool, type ToolCall } from 'filigree/mcp'
+import { testApplication, type TestApplication } from 'filigree/testing'
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ask, call, post } from './ask.js'
+
+class Sure {
+  @Field('boolean') sure!: boolean
+}
+
+const runs: string[] = []
+
+@Controller('/work')
+@Tool
+class Work {
+  @Get('/ask')
+  async ask(toolCall: ToolCall | null): Promise<string> {
+    runs.push('ask')
+    const first = await toolCall?.ask('first', Sure, 'Really?')
+    const second = await toolCall?.ask('second', Sure, 'Really, really?')
+    return first === null ? 'no' : `${String(first?.sure)} ${String(second?.sure)}`
+  }
+
+  @Get('/wait')
+  async wait(request: HttpRequest, toolCall: ToolCall | null): Promise<string> {
+    toolCall?.progress(0.5, 'half')
+    await new Promise((resolve) => {
+      request.signal.addEventListener('abort', resolve)
+    })
+    runs.push('left')
+    return 'never'
+  }
+
+  @Get('/mine')
+  @Secured
+  mine(): string {
+    return 'mine'
+  }
+}
+
+class Named {
+  @Field('string') name!: string
+}
+
+@Controller()
+class Guides {
+  @Resource('desk://guide/{name}', { mime: 'text/markdown', complete: () => ['a', 'b'] })
+  guide(name: string): string {
+    return `# ${name}`
+  }
+
+  @Resource('desk://closed')
+  @Secured('boss')
+  closed(): object {
+    return { closed: true }
+  }
+
+  @Prompt({ arguments: Named })
+  greet(query: Named): string {
+    return `Greet ${query.name}.`
+  }
+}
+
+@Module({
+  controllers: [Work, Guides],
+  imports: [
+    mcp({
+      hosts: ['desk.internal'],
+      limit: '2kb',
+      authorizationServers: ['https://login.example'],
+    }),
+  ],
+})
+class AppModule {}
+
+let desk: TestApplication
+let listening: Application
+
+beforeAll(async () => {
+  desk = await testApplication(AppModule)
+  listening = await bootstrap(AppModule, { port: 0, logger: false })
+})
+beforeEach(() => {
+  runs.length = 0
+})
+afterAll(async () => {
+  await desk.close()
+  await listening.close()
+})
+
+it.each([
+  ['host', { host: 'evil.example' }, 403],
+  ['host', { host: 'desk.internal' }, 200],
+  ['host', { host: 'desk.internal:8080' }, 200],
+  ['origin', { origin: 'https://evil.example' }, 403],
+  ['origin', { origin: 'null' }, 403],
+  ['origin', { origin: 'http://localhost:5173' }, 200],
+  ['origin', { host: 'desk.internal', origin: 'http://localhost:5173' }, 403],
+  ['content type', { 'content-type': 'text/plain' }, 415],
+])('of %s %j is answered %d', async (_what, headers, status) => {
+  expect((await ask(desk, 'tools/list', { headers })).status).toBe(status)
+})
+
+describe('tokens', () => {
+  it('that are bad are 401 with the metadata, for open tools too', async () => {
+    const { status, headers } = await ask(desk, 'tools/list', { token: 'bad' })
+    const where = 'http://localhost/.well-known/oauth-protected-resource/mcp'
+    expect([status, headers['www-authenticate']]).toEqual([
+      401,
+      expect.stringMatching(/^Bearer error="invalid_token", resource_metadata="http.*\/mcp"$/),
+    ])
+    const metadata = await desk.app.inject(new URL(where).pathname)
+    expect(metadata.json()).toEqual({
+      resource: expect.stringMatching(/\/mcp$/),
+      authorization_servers: ['https://login.example'],
+      bearer_methods_supported: ['header'],
+    })
+  })
+
+  it('that are missing are asked for where a tool needs one', async () => {
+    const { status, headers } = await call(desk, 'workMine', {})
+    expect([status, headers['www-authenticate']]).toEqual([
+      401,
+      expect.stringContaining('resource_metadata'),
+    ])
+    const token = await desk.get(Auth).getToken({ sub: 'ann' })
+    const mine = await call(desk, 'workMine', {}, { token })
+    expect(mine.result?.content?.[0]?.text).toBe('mine')
+  })
+})
+
+describe('codes', () => {
+  it.each([
+    ['a batch', [{ jsonrpc: '2.0', id: 1, method: 'ping' }], 400, -32600],
+    ['an answer', { jsonrpc: '2.0', id: 1, result: {} }, 400, -32600],
+    ['no id that counts', { jsonrpc: '2.0', id: null, method: 'ping' }, 400, -32600],
+    ['an unknown method of before', { jsonrpc: '2.0', id: 1, method: 'no/such' }, 200, -32601],
+  ])('%s', async (_what, json, status, code) => {
+    const answer = await post(desk, json)
+    expect([answer.status, answer.error?.code]).toEqual([status, code])
+  })
+
+  it.each([
+    ['another revision in the header', { 'mcp-protocol-version': '2025-11-25' }, 400, -32020],
+    ['no revision in the header', { 'mcp-protocol-version': undefined }, 400, -32020],
+    ['another method in the header', { 'mcp-method': 'tools/call' }, 400, -32020],
+    ['no method in the header', { 'mcp-method': undefined }, 400, -32020],
+  ])('%s', async (_what, headers, status, code) => {
+    const answer = await ask(desk, 'tools/list', { headers })
+    expect([answer.status, answer.error?.code]).toEqual([status, code])
+  })
+
+  it('a revision that is not spoken names those that are', async () => {
+    const name = 'io.modelcontextprotocol/protocolVersion'
+    const headers = { 'mcp-protocol-version': '1900-01-01' }
+    const answer = await ask(desk, 'tools/list', { headers, meta: { [name]: '1900-01-01' } })
+    expect([answer.status, answer.error]).toMatchObject([
+      400,
+      {
+        code: -32022,
+        data: {
+          requested: '1900-01-01',
+          supported: expect.arrayContaining(['2026-07-28', '2025-11-25']),
+        },
+      },
+    ])
+  })
+
+  it('names in headers are compared, decoded', async () => {
+    const encoded = `=?base64?${Buffer.from('workMine').toString('base64')}?=`
+    expect((await call(desk, 'workMine', {}, { headers: { 'mcp-name': encoded } })).status).toBe(
+      401,
+    )
+    const other = await call(desk, 'workMine', {}, { headers: { 'mcp-name': 'workAsk' } })
+    expect([other.status, other.error?.code]).toEqual([400, -32020])
+  })
+
+  it('other methods are 405, too large is 413, notifications are 202', async () => {
+    const got = await desk.app.inject('/mcp')
+    expect([got.status, got.headers.allow]).toEqual([405, expect.stringContaining('POST')])
+    expect((await call(desk, 'workAsk', { text: 'x'.repeat(3000) })).status).toBe(413)
+    const told = await post(desk, { jsonrpc: '2.0', method: 'notifications/initialized' })
+    expect([told.status, told.result]).toEqual([202, undefined])
+  })
+})
+
+describe('questions', () => {
+  const capable = { 'io.modelcontextprotocol/clientCapabilities': { elicitation: {} } }
+
+  it('end a round, and the next one brings the answers', async () => {
+    const first = await call(desk, 'workAsk', {}, { meta: capable })
+    expect(first.result).toMatchObject({
+      resultType: 'input_required',
+      inputRequests: { first: { method: 'elicitation/create', params: { message: 'Really?' } } },
+    })
+    const yes = (name: string, requestState: unknown) => ({
+      inputResponses: { [name]: { action: 'accept', content: { sure: true } } },
+      requestState,
+    })
+    const state = first.result?.requestState
+    const second = await call(desk, 'workAsk', {}, { meta: capable, params: yes('first', state) })
+    expect(second.result?.inputRequests).toHaveProperty('second')
+    const params = yes('second', second.result?.requestState)
+    const third = await call(desk, 'workAsk', {}, { meta: capable, params })
+    expect(third.result?.content?.[0]?.text).toBe('true true')
+    expect(runs).toHaveLength(3)
+    const stolen = await desk.get(Auth).getToken({ sub: 'other' })
+    const other = await call(desk, 'workAsk', {}, { meta: capable, params, token: stolen })
+    expect(other.error?.code).toBe(-32602)
+    await desk.clock.advance('16m')
+    expect((await call(desk, 'workAsk', {}, { meta: capable, params })).error?.code).toBe(-32602)
+  })
+
+  it('are not asked of clients that cannot answer', async () => {
+    const { status, error } = await call(desk, 'workAsk', {})
+    expect([status, error]).toMatchObject([
+      400,
+      { code: -32021, data: { requiredCapabilities: { elicitation: {} } } },
+    ])
+  })
+})
+
+it('gives resources, prompts and completions to those who may see them', async () => {
+  const listed = await ask(desk, 'resources/list')
+  expect(listed.result?.resources).toEqual([])
+  const guide = await ask(desk, 'resources/read', { params: { uri: 'desk://guide/caf%C3%A9' } })
+  expect(guide.result).toMatchObject({
+    contents: [{ mimeType: 'text/markdown', text: '# café' }],
+    cacheScope: 'private',
+  })
+  const boss = await desk.get(Auth).getToken({ sub: 'b', roles: ['boss'] })
+  const params = { uri: 'desk://closed' }
+  expect((await ask(desk, 'resources/read', { params, token: boss })).result).toMatchObject({
+    contents: [{ text: '{"closed":true}' }],
+  })
+  const ann = await desk.get(Auth).getToken({ sub: 'ann' })
+  const closed = await ask(desk, 'resources/read', { params, token: ann })
+  const absent = await ask(desk, 'resources/read', { params: { uri: 'desk://no' } })
+  expect([closed.error?.message, absent.error?.code]).toEqual(['Resource not found', -32602])
+  const prompt = { name: 'greet', arguments: { name: 'Bo' } }
+  expect((await ask(desk, 'prompts/get', { params: prompt })).result?.messages).toEqual([
+    { role: 'user', content: { type: 'text', text: 'Greet Bo.' } },
+  ])
+  const odd = { name: 'greet', arguments: { name: 'Bo', more: 1 } }
+  expect((await ask(desk, 'prompts/get', { params: odd })).error?.code).toBe(-32602)
+  const ref = { type: 'ref/resource', uri: 'desk://guide/{name}' }
+  const completing = { ref, argument: { name: 'name', value: '' } }
+  expect(
+    (await ask(desk, 'completion/complete', { params: completing })).result?.completion,
+  ).toEqual({
+    values: ['a', 'b'],
+    total: 2,
+    hasMore: false,
+  })
+})
+
+it('is spoken by the client of earlier revisions, which hears progress and cancels', async () => {
+  const client = new Client({ name: 'test', version: '1.0.0' })
+  await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', listening.url)))
+  expect(client.getServerVersion()).toMatchObject({ name: 'filigree' })
+  const { tools } = await client.listTools()
+  expect(tools.map(({ name }) => name)).toEqual(['workAsk', 'workWait'])
+  const read = await client.readResource({ uri: 'desk://guide/x' })
+  expect(read.contents).toMatchObject([{ text: '# x' }])
+  const leaving = new AbortController()
+  const heard: unknown[] = []
+  const waiting = client.callTool({ name: 'workWait', arguments: {} }, undefined, {
+    signal: leaving.signal,
+    onprogress: (progress) => {
+      heard.push(progress)
+      leaving.abort()
+    },
+  })
+  await expect(waiting).rejects.toThrow()
+  expect(heard).toMatchObject([{ progress: 0.5, total: 1, message: 'half' }])
+  while (runs.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  expect(runs).toEqual(['left'])
+  const asked = await client.callTool({ name: 'workAsk', arguments: {} })
+  expect(JSON.stringify(asked)).toContain('cannot be asked')
+  await client.close()
+})
+
+it('aborts the call of a client that leaves', async () => {
+  const leaving = new AbortController()
+  const meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const params = { name: 'workWait', arguments: {}, _meta: { ...meta, progressToken: 1 } }
+  const answer = await fetch(new URL('/mcp', listening.url), {
+    method: 'POST',
+    signal: leaving.signal,
+    headers: {
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': 'workWait',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params }),
+  })
+  expect(answer.headers.get('content-type')).toContain('text/event-stream')
+  leaving.abort()
+  while (runs.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
+  expect(runs).toEqual(['left'])
+})
