@@ -135,10 +135,14 @@ export class Call implements ToolCall {
   }
 }
 
-/** @returns undefined for what is no answer: it is asked again */
+/** What is not asked for is passed over. @returns undefined for what is no answer: it is asked again */
 function readAnswer<T extends object>(type: Class<T>, content: unknown): T | undefined {
   try {
-    return checkOf(type)(content) as T
+    const { properties = {} } = schemaOf(type)
+    const known = Object.entries(isMembers(content) ? content : {}).filter(([name]) =>
+      Object.hasOwn(properties, name),
+    )
+    return checkOf(type)(Object.fromEntries(known)) as T
   } catch {
     return undefined
   }

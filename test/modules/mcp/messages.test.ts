@@ -207,7 +207,7 @@ describe('questions', () => {
       inputRequests: { first: { method: 'elicitation/create', params: { message: 'Really?' } } },
     })
     const yes = (name: string, requestState: unknown) => ({
-      inputResponses: { [name]: { action: 'accept', content: { sure: true } } },
+      inputResponses: { [name]: { action: 'accept', content: { sure: true, more: 1 } } },
       requestState,
     })
     const state = first.result?.requestState
