@@ -2,6 +2,7 @@
 import {
   BelongsTo,
   Field,
+  hashPassword,
   type Generated,
   HasMany,
   Record,
@@ -9,7 +10,7 @@ import {
   Resolve,
   Secured,
 } from 'filigree'
-import { Admin } from 'filigree/admin'
+import { Admin, AdminAction, type ActionContext } from 'filigree/admin'
 import { distance, toTenths, type Place } from './geography.js'
 
 /** Everybody can read it; over GraphQL only administrators can write it. `?search=` finds words in its names. */
@@ -68,6 +69,10 @@ export class City {
   }
 }
 
+export class NewPassword {
+  @Field('string', { minLength: 8, maxLength: 200 }) password!: string
+}
+
 /** Only for administrators, also over GraphQL. */
 @Record
 @Secured('admin')
@@ -78,6 +83,11 @@ export class User {
   @Field('string', { list: true, default: [] }) roles!: Generated<string[]>
   /** Made by `hashPassword`. A user without one cannot log in. */
   @Field('string', { hidden: true, optional: true }) passwordHash?: string
+
+  @AdminAction({ label: 'Set password', body: NewPassword })
+  async setPassword({ body }: ActionContext<NewPassword>): Promise<void> {
+    this.passwordHash = await hashPassword(body.password)
+  }
 }
 
 /** The file of each country's picture. Only uploads write it: GraphQL has no mutations for it. */
