@@ -1,4 +1,5 @@
 /** Routes as tools: what is listed for whom, what a call takes and answers, and on which walk it goes. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   Auth,
@@ -311,6 +312,16 @@ describe('a call', () => {
     expect(counted.headers['ratelimit']).toContain('r=998')
     const refused = await call(desk, 'ordersList', {})
     expect(refused.result?.content?.[0]?.text).toMatch(/^429 .*Try again in \d+ s\.$/)
+  })
+
+  it('is told to those who trace, with its name and without its arguments', async () => {
+    const told: unknown[] = []
+    const hear = (message: unknown): unknown => told.push(message)
+    subscribe('filigree:tool', hear)
+    await call(desk, 'order', { title: 'a secret' })
+    unsubscribe('filigree:tool', hear)
+    expect(told).toMatchObject([{ tool: 'order', route: 'Orders.add', error: undefined }])
+    expect(JSON.stringify(told)).not.toContain('secret')
   })
 
   it('under a key is done once', async () => {
