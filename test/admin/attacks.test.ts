@@ -97,6 +97,22 @@ describe('attacks on the admin page', () => {
       expect((await send('GET', path)).status).toBe(401)
   })
 
+  it('serves two files and no other', async () => {
+    for (const [name, type] of [
+      ['admin.js', 'text/javascript; charset=utf-8'],
+      ['admin.css', 'text/css; charset=utf-8'],
+    ] as const) {
+      const { status, headers } = await app.app.inject({ url: `/admin/assets/${name}` })
+      expect([status, headers['content-type']]).toEqual([200, type])
+      expect(headers['x-content-type-options']).toBe('nosniff')
+      const again = { 'if-none-match': headers.etag ?? '' }
+      const known = await app.app.inject({ url: `/admin/assets/${name}`, headers: again })
+      expect(known.status).toBe(304)
+    }
+    for (const name of ['admin.ts', '__proto__', '..%2fpackage.json', 'admin.js/x'])
+      expect((await app.app.inject({ url: `/admin/assets/${name}` })).status).not.toBe(200)
+  })
+
   it('packs its schema', async () => {
     const { rawBody, headers } = await app.app
       .inject({ url: '/admin/api/schema', headers: { cookie, 'accept-encoding': 'gzip, br' } })
