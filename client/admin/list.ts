@@ -7,6 +7,7 @@ import { cellOf, chosenColumns, columnChoice, isNumber, type Column } from './co
 import { exportLink } from './export.js'
 import { el, icon, listen, newId, put, replace, type Child } from './element.js'
 import { describeCondition, filterNames, makeFilter } from './filters.js'
+import { statusOf } from './faults.js'
 import { hush, refuse } from './notice.js'
 import { link, pathTo, rename } from './route.js'
 import { fieldOf, keyOf, may, schema, texts, titleOf, type RecordInfo, type Row } from './schema.js'
@@ -18,6 +19,9 @@ const pageSize = 25
 
 const client = createClient()
 const live = createLive(client)
+
+/** How what is typed is looked for. */
+type Way = 'words' | 'anywhere' | 'beginnings'
 
 interface PageState {
   /** The cursors of the pages before this one, the first is empty. */
@@ -56,6 +60,7 @@ class ListView {
   #columns: Column[]
   #shown: readonly Row[] = []
   #after: string | undefined
+  #way: Way
   #stop: () => void = () => undefined
   #turn = 0
 
@@ -65,6 +70,7 @@ class ListView {
     readonly query: URLSearchParams,
   ) {
     this.#columns = chosenColumns(record)
+    this.#way = record.search === true ? 'words' : 'anywhere'
     const caption = el('caption', { class: 'unseen' }, record.label)
     this.#table = el('table', {}, caption, el('thead', {}, this.#head), this.#rows)
     this.#searchBox = el('input', {
@@ -263,17 +269,18 @@ class ListView {
   }
 
   /** The conditions of the list, without its page. */
-  #filter(isWide = false): URLSearchParams {
+  #filter(): URLSearchParams {
     const asked = new URLSearchParams()
     for (const name of filterNames(this.query))
       for (const value of this.query.getAll(name)) asked.append(name, value)
     const { record } = this
     const text = this.query.get('search') ?? ''
     const title = fieldOf(record, record.title)
-    if (text !== '' && record.search === true && !isWide) asked.set('search', text)
-    else if (text !== '' && title !== undefined && texts.has(title.kind))
-      asked.set(`${record.title}.ilike`, `%${escapeLike(text)}%`)
-    else if (text !== '') asked.set(record.title, text)
+    if (text !== '' && this.#way === 'words') asked.set('search', text)
+    else if (text !== '' && title !== undefined && texts.has(title.kind)) {
+      if (this.#way === 'beginnings') asked.set(`${record.title}.startsWith`, text)
+      else asked.set(`${record.title}.ilike`, `%${escapeLike(text)}%`)
+    } else if (text !== '') asked.set(record.title, text)
     const order = this.query.get('orderBy')
     if (order !== null) asked.set('orderBy', order)
     return asked
@@ -287,8 +294,9 @@ class ListView {
     const fields = new Set([record.key, record.title, ...columns.map(({ field }) => field.name)])
     const { pages = [], total } = stateOf()
     const after = this.query.get('after')
-    const askFor = async (isWide: boolean) => {
-      const asked = this.#filter(isWide)
+    const askFor = async (way: Way) => {
+      this.#way = way
+      const asked = this.#filter()
       asked.set('fields', [...fields].join(','))
       asked.set('limit', String(pageSize))
       if (after !== null) asked.set('after', after)
@@ -299,10 +307,19 @@ class ListView {
     this.#table.setAttribute('aria-busy', 'true')
     let found
     try {
-      found = await askFor(false)
-      // Words are found whole; what is typed may be a part of one.
-      const isSearch = record.search === true && this.query.has('search') && after === null
-      if (found.said.data.length === 0 && isSearch) found = await askFor(true)
+      const isSearch = this.query.has('search') && after === null
+      const first = record.search === true ? 'words' : 'anywhere'
+      const isTooMuch = (error: unknown): boolean => isSearch && statusOf(error) === 400
+      found = await askFor(after === null ? first : this.#way).catch((error: unknown) => {
+        if (!isTooMuch(error)) throw error
+        return askFor('beginnings')
+      })
+      // Words are found whole; what is typed may be a part of one. Large tables are searched by beginnings alone.
+      if (found.said.data.length === 0 && isSearch && first === 'words')
+        found = await askFor('anywhere').catch((error: unknown) => {
+          if (!isTooMuch(error)) throw error
+          return askFor('beginnings')
+        })
     } finally {
       if (turn === this.#turn) this.#table.removeAttribute('aria-busy')
     }
