@@ -8,7 +8,7 @@ import { showList } from './list.js'
 import { refuse } from './notice.js'
 import { followLinks, here, onRoute } from './route.js'
 import { showNew, showRow } from './row.js'
-import { keepSchema, may, recordAt, schema, type Schema } from './schema.js'
+import { keepSchema, may, readSent, recordAt, schema, type SentSchema } from './schema.js'
 import { endSignIn, showSignIn, signInAgain } from './sign-in.js'
 import { forgetTitles } from './titles.js'
 import { closeView, onSignOut, openView, showStart } from './view.js'
@@ -40,8 +40,8 @@ const drawSafely = (): void => {
 }
 
 const readSchema = async (): Promise<void> => {
-  const { data } = await ask<Schema>('GET', api('schema'), { open: true })
-  keepSchema(data)
+  const { data } = await ask<SentSchema>('GET', api('schema'), { open: true })
+  keepSchema(readSent(data))
 }
 
 /**

@@ -70,6 +70,22 @@ export interface Schema {
   readonly records: readonly RecordInfo[]
 }
 
+/** As it is sent: what fields are, once for all that are alike, and each record's by name and place. */
+export interface SentSchema extends Omit<Schema, 'records'> {
+  readonly fields: readonly Omit<FieldInfo, 'name'>[]
+  readonly records: readonly (Omit<RecordInfo, 'fields'> & {
+    readonly fields: readonly (readonly [name: string, place: number])[]
+  })[]
+}
+
+export const readSent = ({ fields, records, ...sent }: SentSchema): Schema => ({
+  ...sent,
+  records: records.map((record) => ({
+    ...record,
+    fields: record.fields.map(([name, place]) => ({ name, ...fields[place] }) as FieldInfo),
+  })),
+})
+
 let known: Schema | undefined
 
 export const schema = (): Schema | undefined => known

@@ -90,6 +90,13 @@ describe.each(engines)('the admin page on %s', (engine) => {
         { name: 'Plan', version: 'version' },
       ],
     })
+    const { records, fields } = all as unknown as {
+      records: { fields: [string, number][] }[]
+      fields: object[]
+    }
+    expect(new Set(fields.map((field) => JSON.stringify(field))).size).toBe(fields.length)
+    const [, place = -1] = records[0]!.fields.find(([name]) => name === 'priority')!
+    expect(fields[place]).toMatchObject({ kind: 'integer', max: 9, default: 0 })
     expect(JSON.stringify(all)).not.toContain('secret')
     expect(JSON.stringify(all)).toContain('salary')
     expect(JSON.stringify(some)).not.toMatch(/secret|salary|Plan|Purge/)

@@ -33,7 +33,7 @@ import { listHistory } from './history.js'
 import { describeLogin } from './login.js'
 import type { AdminOptions } from './options.js'
 import { Assets, showPage } from './page.js'
-import { writeRecord } from './schema.js'
+import { shareFields, writeRecord } from './schema.js'
 import { readId, ShownRecords, type Row, type ShownRecord } from './shown-records.js'
 
 type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
@@ -167,7 +167,7 @@ export function dataController(
     @Doc({ description: 'The records and fields that the caller may see.' })
     async schema(request: HttpRequest, user: Claims | null): Promise<Reply> {
       const all = this.#records
-      const records: object[] = []
+      const records: Row[] = []
       for (const { type } of all.all) {
         const own = all.recordsOf(type, request)
         const rights = await own.rights()
@@ -175,7 +175,8 @@ export function dataController(
         const actions = await all.actionsFor(rights, own)
         records.push(writeRecord(rights, all.types, new Set(actions.keys())))
       }
-      return packed({ caller: { sub: user?.sub ?? 'key' }, live: true, records }, request)
+      const caller = { sub: user?.sub ?? 'key' }
+      return packed({ caller, live: true, ...shareFields(records) }, request)
     }
 
     @Post('/save/<record>/<id>', { body: SavedRow, transaction: true })

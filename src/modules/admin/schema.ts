@@ -69,6 +69,27 @@ export function writeRecord(
   })
 }
 
+/**
+ * The records with each field by its name, and what fields are once for all that are alike: keys, moments and names stand in most
+ * records, and the schema of sixty has to stay small.
+ */
+export function shareFields(records: readonly Json[]): { fields: Json[]; records: Json[] } {
+  const places = new Map<string, number>()
+  const fields: Json[] = []
+  const placeOf = ({ name: _, ...field }: Json): number => {
+    const text = JSON.stringify(field)
+    const place = places.get(text)
+    if (place !== undefined) return place
+    places.set(text, fields.push(field) - 1)
+    return fields.length - 1
+  }
+  const shared = records.map((record) => {
+    const own = record.fields as Json[]
+    return { ...record, fields: own.map((field) => [field.name, placeOf(field)]) }
+  })
+  return { fields, records: shared }
+}
+
 /** The fields of a class, as a form asks for them. */
 export function writeFields(type: Class): Json[] {
   return describeFields(type).map((field) => sparse(writeField(field, 1)))
