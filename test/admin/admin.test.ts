@@ -1,37 +1,14 @@
 /** The server's side of the admin page. Source: specification, Admin page. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { Database } from 'filigree'
-import { testApplication, type TestApplication } from 'filigree/testing'
-import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
-import { Desk, fill } from './desk.js'
-
-const engines = ['SQLite', 'PostgreSQL'] as const
+import { describe, expect, it } from '@jest/globals'
+import { deskOn, engines } from './desk-on.js'
 
 describe.each(engines)('the admin page on %s', (engine) => {
-  let server: PostgresServer | undefined
-  let app: TestApplication
-  let database: Database
-  const admin = () => app.as({ sub: 'ann', roles: ['admin'] })
-  const editor = () => app.as({ sub: 'ed', roles: ['editor'], org: 1 })
-
-  beforeAll(async () => {
-    if (engine === 'PostgreSQL') server = await startPostgres()
-    const where = server === undefined ? {} : { database: await server.createDatabase() }
-    app = await testApplication(Desk, { ...where, auth: { cookie: true } })
-    database = app.get(Database)
-  }, 60_000)
-  beforeEach(async () => {
-    await app.reset({ emptyTables: true })
-    await fill(database)
-  })
-  afterAll(async () => {
-    await app.close()
-    await server?.close()
-  })
+  const desk = deskOn(engine)
+  const { admin, editor } = desk
 
   it('serves the page to everybody, with a strict policy and nothing of any row', async () => {
     for (const path of ['/admin', '/admin/tickets/7']) {
-      const page = await app.anonymous.get(path)
+      const page = await desk.app.anonymous.get(path)
       expect(page.status).toBe(200)
       expect(page.text).toContain('src="/admin/assets/admin.js"')
       const policy = String(page.headers['content-security-policy'])
@@ -39,11 +16,11 @@ describe.each(engines)('the admin page on %s', (engine) => {
       expect(policy).not.toMatch(/unsafe|data:|\*/)
       expect(page.headers['cache-control']).toBe('no-store')
     }
-    expect((await app.anonymous.get('/admin/api/none')).status).toBe(404)
+    expect((await desk.app.anonymous.get('/admin/api/none')).status).toBe(404)
   })
 
   it('describes the sign-in', async () => {
-    const { body } = await app.anonymous.get('/admin/api/login')
+    const { body } = await desk.app.anonymous.get('/admin/api/login')
     expect(body).toEqual({
       path: '/login',
       method: 'POST',
@@ -57,10 +34,10 @@ describe.each(engines)('the admin page on %s', (engine) => {
 
   it('lets nobody in without a role of the page', async () => {
     for (const path of ['schema', 'rows/tickets', 'csv/tickets', 'history/tickets/1']) {
-      expect((await app.anonymous.get(`/admin/api/${path}`)).status).toBe(401)
-      expect((await app.as({ sub: 'x', roles: ['user'] }).get(`/admin/api/${path}`)).status).toBe(
-        403,
-      )
+      expect((await desk.app.anonymous.get(`/admin/api/${path}`)).status).toBe(401)
+      expect(
+        (await desk.app.as({ sub: 'x', roles: ['user'] }).get(`/admin/api/${path}`)).status,
+      ).toBe(403)
     }
   })
 
@@ -95,7 +72,7 @@ describe.each(engines)('the admin page on %s', (engine) => {
       fields: object[]
     }
     expect(new Set(fields.map((field) => JSON.stringify(field))).size).toBe(fields.length)
-    const [, place = -1] = records[0]!.fields.find(([name]) => name === 'priority')!
+    const [, place] = records[0]!.fields.find(([name]) => name === 'priority')!
     expect(fields[place]).toMatchObject({ kind: 'integer', max: 9, default: 0 })
     expect(JSON.stringify(all)).not.toContain('secret')
     expect(JSON.stringify(all)).toContain('salary')

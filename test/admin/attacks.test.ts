@@ -1,33 +1,23 @@
 /** What the admin page must withstand: foreign pages, heavy files, odd names, and what is left after a sign-out. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { beforeEach, describe, expect, it } from '@jest/globals'
 import { gunzipSync } from 'node:zlib'
-import { Database } from 'filigree'
 import { AdminEntry } from 'filigree/admin'
-import { testApplication, type TestApplication } from 'filigree/testing'
-import { Desk, fill, Org, Ticket } from './desk.js'
+import { Org, Ticket } from './desk.js'
+import { deskOn } from './desk-on.js'
 
 describe('attacks on the admin page', () => {
-  let app: TestApplication
-  let database: Database
+  const desk = deskOn('SQLite')
+  const { admin, editor } = desk
   let cookie: string
-  const admin = () => app.as({ sub: 'ann', roles: ['admin'] })
-  const editor = () => app.as({ sub: 'ed', roles: ['editor'], org: 1 })
 
-  beforeAll(async () => {
-    app = await testApplication(Desk, { auth: { cookie: true } })
-    database = app.get(Database)
-  })
   beforeEach(async () => {
-    await app.reset()
-    await fill(database)
-    const login = await app.app.inject({
+    const login = await desk.app.app.inject({
       method: 'POST',
       url: '/login',
       json: { name: 'ann', password: 'right' },
     })
     cookie = String(login.headers['set-cookie']).split(';')[0] ?? ''
   })
-  afterAll(() => app.close())
 
   const send = (
     method: string,
@@ -35,7 +25,7 @@ describe('attacks on the admin page', () => {
     json?: unknown,
     headers: Record<string, string> = { 'sec-fetch-site': 'same-origin' },
   ) =>
-    app.app.inject({
+    desk.app.app.inject({
       ...{ method, url: `/admin/api/${path}`, headers: { cookie, ...headers } },
       ...(json === undefined ? {} : { json }),
     })
@@ -62,14 +52,16 @@ describe('attacks on the admin page', () => {
         { host: 'evil.example', origin: 'https://evil.example' },
       ] as Record<string, string>[])
         expect((await send(method, path, json, headers)).status).toBe(403)
-      expect(await database.records(Ticket).count({ subject: { in: ['Lamp', 'Chair'] } })).toBe(2)
+      expect(
+        await desk.database.records(Ticket).count({ subject: { in: ['Lamp', 'Chair'] } }),
+      ).toBe(2)
       expect((await send('GET', 'schema')).status).toBe(200)
     },
   )
 
   it('takes a file by cookie from our own pages alone', async () => {
     const post = (site: string) =>
-      app.app.inject({
+      desk.app.app.inject({
         method: 'POST',
         url: '/admin/api/csv/tickets',
         headers: { cookie, 'sec-fetch-site': site, 'content-type': 'text/csv' },
@@ -102,19 +94,19 @@ describe('attacks on the admin page', () => {
       ['admin.js', 'text/javascript; charset=utf-8'],
       ['admin.css', 'text/css; charset=utf-8'],
     ] as const) {
-      const { status, headers } = await app.app.inject({ url: `/admin/assets/${name}` })
+      const { status, headers } = await desk.app.app.inject({ url: `/admin/assets/${name}` })
       expect([status, headers['content-type']]).toEqual([200, type])
       expect(headers['x-content-type-options']).toBe('nosniff')
       const again = { 'if-none-match': headers.etag ?? '' }
-      const known = await app.app.inject({ url: `/admin/assets/${name}`, headers: again })
+      const known = await desk.app.app.inject({ url: `/admin/assets/${name}`, headers: again })
       expect(known.status).toBe(304)
     }
     for (const name of ['admin.ts', '__proto__', '..%2fpackage.json', 'admin.js/x'])
-      expect((await app.app.inject({ url: `/admin/assets/${name}` })).status).not.toBe(200)
+      expect((await desk.app.app.inject({ url: `/admin/assets/${name}` })).status).not.toBe(200)
   })
 
   it('packs its schema', async () => {
-    const { rawBody, headers } = await app.app
+    const { rawBody, headers } = await desk.app.app
       .inject({ url: '/admin/api/schema', headers: { cookie, 'accept-encoding': 'gzip, br' } })
       .then((answer) => ({ ...answer, rawBody: (answer as { bytes?: Uint8Array }).bytes }))
     expect(headers['content-encoding']).toBe('gzip')
@@ -133,7 +125,7 @@ describe('attacks on the admin page', () => {
     ['NUL', 'subject,orgId\nab\0cd,1\n'],
     ['no text', Buffer.from([0xc3, 0x28, 0xff])],
   ])('a file of %s is answered soon, and writes nothing', async (what, file) => {
-    const started = await app.app.inject({
+    const started = await desk.app.app.inject({
       method: 'POST',
       url: '/admin/api/csv/tickets',
       headers: { cookie, 'sec-fetch-site': 'same-origin', 'content-type': 'text/csv' },
@@ -141,7 +133,7 @@ describe('attacks on the admin page', () => {
     })
     expect([what, started.status]).toEqual([what, 400])
     expect(started.body.length).toBeLessThan(20_000)
-    expect(await database.records(Ticket).count()).toBe(3)
+    expect(await desk.database.records(Ticket).count()).toBe(3)
   })
 
   it('takes no file beyond 16 MB, and no more than 100,000 rows', async () => {
@@ -185,7 +177,7 @@ describe('attacks on the admin page', () => {
 
   it('shows the history of a row to none but its readers, whatever id another record has', async () => {
     await admin().patch('/admin/api/rows/orgs/1', { name: 'Alphas' })
-    const entries = await database.records(AdminEntry).list()
+    const entries = await desk.database.records(AdminEntry).list()
     expect(entries.every(({ record }) => record !== 'Org')).toBe(true)
     const { body } = await editor().get('/admin/api/history/orgs/1')
     expect(body).toEqual({ rows: [] })
@@ -200,7 +192,7 @@ describe('attacks on the admin page', () => {
       const body = path.startsWith('bulk') ? { ids, remove: true } : { ids }
       expect((await admin().post(`/admin/api/${path}`, body)).status).toBe(400)
     }
-    expect(await database.records(Ticket).count()).toBe(3)
+    expect(await desk.database.records(Ticket).count()).toBe(3)
   })
 
   it('lets pickers and lists find only what the caller sees', async () => {
@@ -210,6 +202,6 @@ describe('attacks on the admin page', () => {
     expect(body).toEqual([])
     const comments = await editor().get('/admin/api/rows/comments?ticket.subject=Table')
     expect(comments.body).toEqual([])
-    expect(await database.records(Org).count()).toBe(2)
+    expect(await desk.database.records(Org).count()).toBe(2)
   })
 })

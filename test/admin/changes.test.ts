@@ -1,38 +1,16 @@
 /** Saving, deleting, changing many rows, history and actions of the admin page. Source: specification, Admin page. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { Database } from 'filigree'
+import { describe, expect, it } from '@jest/globals'
 import { AdminEntry } from 'filigree/admin'
-import { testApplication, type TestApplication } from 'filigree/testing'
-import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
-import { Comment, Desk, fill, Label, Plan, Ticket } from './desk.js'
-
-const engines = ['SQLite', 'PostgreSQL'] as const
+import { Comment, Label, Plan, Ticket } from './desk.js'
+import { deskOn, engines } from './desk-on.js'
 
 describe.each(engines)('changes by the admin page on %s', (engine) => {
-  let server: PostgresServer | undefined
-  let app: TestApplication
-  let database: Database
-  const admin = () => app.as({ sub: 'ann', roles: ['admin'] })
-  const editor = () => app.as({ sub: 'ed', roles: ['editor'], org: 1 })
+  const desk = deskOn(engine)
+  const { admin, editor } = desk
   const api = '/admin/api'
 
-  beforeAll(async () => {
-    if (engine === 'PostgreSQL') server = await startPostgres()
-    const where = server === undefined ? {} : { database: await server.createDatabase() }
-    app = await testApplication(Desk, { ...where, auth: { cookie: true } })
-    database = app.get(Database)
-  }, 60_000)
-  beforeEach(async () => {
-    await app.reset({ emptyTables: true })
-    await fill(database)
-  })
-  afterAll(async () => {
-    await app.close()
-    await server?.close()
-  })
-
   const entries = (record: string) =>
-    database.records(AdminEntry).list({ where: { record }, orderBy: { id: 'asc' } })
+    desk.database.records(AdminEntry).list({ where: { record }, orderBy: { id: 'asc' } })
 
   describe('saving', () => {
     const save = (was: object, values: object, id: number | string = 1, who = editor()) =>
@@ -50,7 +28,7 @@ describe.each(engines)('changes by the admin page on %s', (engine) => {
       expect(answer.status).toBe(409)
       expect(answer.body).toMatchObject({ code: 'CHANGED', theirs: { subject: 'Lamp' } })
       expect(answer.text).not.toMatch(/pay of|hidden words|salary/)
-      expect(await database.records(Ticket).find(1)).toMatchObject({ subject: 'Lamp' })
+      expect(await desk.database.records(Ticket).find(1)).toMatchObject({ subject: 'Lamp' })
     })
 
     it('compares ties', async () => {
@@ -80,7 +58,7 @@ describe.each(engines)('changes by the admin page on %s', (engine) => {
       [{}, { orgId: 2 }, 403],
     ])('refuses %j %j', async (was, values, status) => {
       expect((await save(was, values)).status).toBe(status)
-      expect(await database.records(Ticket).find(1)).toMatchObject({ views: 0, orgId: 1 })
+      expect(await desk.database.records(Ticket).find(1)).toMatchObject({ views: 0, orgId: 1 })
     })
 
     it('knows only rows that the caller sees', async () => {
@@ -105,16 +83,16 @@ describe.each(engines)('changes by the admin page on %s', (engine) => {
     it('are changed and deleted together', async () => {
       const changed = await bulk({ ids: [1, '2', 2], values: { status: 'closed' } })
       expect(changed.body).toEqual({ count: 2 })
-      expect(await database.records(Ticket).count({ status: 'closed' })).toBe(2)
+      expect(await desk.database.records(Ticket).count({ status: 'closed' })).toBe(2)
       expect((await bulk({ ids: [1, 2], remove: true })).body).toEqual({ count: 2 })
-      expect(await database.records(Ticket).count()).toBe(1)
+      expect(await desk.database.records(Ticket).count()).toBe(1)
     })
 
     it('are all left where one of them is not there for the caller', async () => {
       expect((await bulk({ ids: [1, 3], values: { status: 'closed' } })).status).toBe(404)
       expect((await bulk({ ids: [1, 3], remove: true })).status).toBe(404)
       expect((await bulk({ ids: ['__proto__'], remove: true })).status).toBe(404)
-      expect(await database.records(Ticket).count({ status: 'open' })).toBe(3)
+      expect(await desk.database.records(Ticket).count({ status: 'open' })).toBe(3)
     })
 
     it('are all left where one of them has a fault, which names its row', async () => {
@@ -139,8 +117,8 @@ describe.each(engines)('changes by the admin page on %s', (engine) => {
     })
 
     it('are none of who may not write', async () => {
-      await database.records(Plan).create({ code: 'a' })
-      const writerless = app.as({ sub: 'p', roles: ['admin'] })
+      await desk.database.records(Plan).create({ code: 'a' })
+      const writerless = desk.app.as({ sub: 'p', roles: ['admin'] })
       expect((await writerless.post(`${api}/bulk/plans`, { ids: [1], remove: true })).status).toBe(
         403,
       )
@@ -155,7 +133,7 @@ describe.each(engines)('changes by the admin page on %s', (engine) => {
       await admin().patch('/tickets/1', { subject: 'By REST' })
       await editor().patch(`${api}/rows/tickets/1`, { status: 'closed' })
       await admin().graphql('mutation { updateTicket(id: 1, input: { priority: 3 }) { id } }')
-      await database.records(Ticket).updateWhere({ id: 1 }, { subject: 'By program' })
+      await desk.database.records(Ticket).updateWhere({ id: 1 }, { subject: 'By program' })
       const { rows } = (await history(1)).body as { rows: object[] }
       expect(rows).toMatchObject([
         { by: 'program', changes: [{ field: 'subject', from: 'By REST', to: 'By program' }] },
@@ -167,8 +145,8 @@ describe.each(engines)('changes by the admin page on %s', (engine) => {
     })
 
     it('keeps creations and deletions, and no hidden field', async () => {
-      await database.records(Ticket).insertMany([{ subject: 'Many', orgId: 1 }])
-      await database.records(Ticket).deleteWhere({ subject: 'Many' })
+      await desk.database.records(Ticket).insertMany([{ subject: 'Many', orgId: 1 }])
+      await desk.database.records(Ticket).deleteWhere({ subject: 'Many' })
       const [, , , created, deleted] = await entries('Ticket')
       expect(created).toMatchObject({ kind: 'create', row: '4' })
       expect(deleted).toMatchObject({ kind: 'delete', row: '4' })
@@ -176,19 +154,19 @@ describe.each(engines)('changes by the admin page on %s', (engine) => {
     })
 
     it('is of the same transaction', async () => {
-      const failing = database.transaction(async () => {
-        await database.records(Label).create({ name: 'green' })
+      const failing = desk.database.transaction(async () => {
+        await desk.database.records(Label).create({ name: 'green' })
         throw new Error('no')
       })
       await expect(failing).rejects.toThrow('no')
       expect(await entries('Label')).toHaveLength(2)
       // What fails alone leaves nothing in the transaction around it.
-      await database.transaction(async () => {
-        await database
+      await desk.database.transaction(async () => {
+        await desk.database
           .records(Label)
           .create({ name: 'red' })
           .catch(() => undefined)
-        await database.records(Label).create({ name: 'white' })
+        await desk.database.records(Label).create({ name: 'white' })
       })
       expect((await entries('Label')).map(({ changes }) => changes[0]?.to)).toEqual([
         'red',
@@ -210,7 +188,7 @@ describe.each(engines)('changes by the admin page on %s', (engine) => {
 
     it('comes in pages', async () => {
       for (let index = 0; index < 60; index++)
-        await database.records(Ticket).update(1, { priority: index % 2 })
+        await desk.database.records(Ticket).update(1, { priority: index % 2 })
       const first = (await history(1)).body
       const second = (await history(1, admin(), `?after=${first.next}`)).body
       expect([first.rows.length, second.rows.length]).toEqual([50, 10])
@@ -226,7 +204,7 @@ describe.each(engines)('changes by the admin page on %s', (engine) => {
     it('run once a row, in one transaction', async () => {
       const answer = await run('close', [1, 2], { reason: 'done' })
       expect(answer.body).toEqual({ count: 2 })
-      expect(await database.records(Ticket).count({ status: 'closed' })).toBe(2)
+      expect(await desk.database.records(Ticket).count({ status: 'closed' })).toBe(2)
       expect((await entries('Ticket')).slice(-2)).toMatchObject([
         { kind: 'update', by: 'ed' },
         { kind: 'action', action: 'Close', by: 'ed', row: '2' },
@@ -237,13 +215,13 @@ describe.each(engines)('changes by the admin page on %s', (engine) => {
       const answer = await run('close', [1, 2], { reason: 'stop' })
       expect(answer.status).toBe(409)
       expect(answer.text).toContain('This one stays open.')
-      expect(await database.records(Ticket).count({ status: 'closed' })).toBe(0)
-      expect(await database.records(Comment).count()).toBe(0)
+      expect(await desk.database.records(Ticket).count({ status: 'closed' })).toBe(0)
+      expect(await desk.database.records(Comment).count()).toBe(0)
     })
 
     it('store what they change on the row', async () => {
       expect((await run('raise', [1])).status).toBe(200)
-      expect(await database.records(Ticket).find(1)).toMatchObject({ priority: 1 })
+      expect(await desk.database.records(Ticket).find(1)).toMatchObject({ priority: 1 })
       expect((await run('raise', [1, 2])).status).toBe(400)
     })
 
@@ -258,7 +236,7 @@ describe.each(engines)('changes by the admin page on %s', (engine) => {
         expect((await run(name, [1])).status).toBe(404)
       expect((await run('close', [1, 3], { reason: 'done' })).status).toBe(404)
       expect((await run('purge', [3], undefined, admin())).status).toBe(200)
-      expect(await database.records(Ticket).count({ status: 'closed' })).toBe(0)
+      expect(await desk.database.records(Ticket).count({ status: 'closed' })).toBe(0)
     })
   })
 })

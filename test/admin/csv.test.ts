@@ -1,33 +1,11 @@
 /** CSV out of the admin page's lists and in. Source: specification, Admin page 9. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
-import { Database } from 'filigree'
-import { testApplication, type TestApplication } from 'filigree/testing'
-import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
-import { Desk, fill, Label, Ticket } from './desk.js'
-
-const engines = ['SQLite', 'PostgreSQL'] as const
+import { describe, expect, it } from '@jest/globals'
+import { Label, Ticket } from './desk.js'
+import { deskOn, engines } from './desk-on.js'
 
 describe.each(engines)('CSV of the admin page on %s', (engine) => {
-  let server: PostgresServer | undefined
-  let app: TestApplication
-  let database: Database
-  const admin = () => app.as({ sub: 'ann', roles: ['admin'] })
-  const editor = () => app.as({ sub: 'ed', roles: ['editor'], org: 1 })
-
-  beforeAll(async () => {
-    if (engine === 'PostgreSQL') server = await startPostgres()
-    const where = server === undefined ? {} : { database: await server.createDatabase() }
-    app = await testApplication(Desk, { ...where, auth: { cookie: true } })
-    database = app.get(Database)
-  }, 60_000)
-  beforeEach(async () => {
-    await app.reset({ emptyTables: true })
-    await fill(database)
-  })
-  afterAll(async () => {
-    await app.close()
-    await server?.close()
-  })
+  const desk = deskOn(engine)
+  const { admin, editor } = desk
 
   const out = (query = '', who = editor()) => who.get(`/admin/api/csv/tickets${query}`)
   const send = (file: string | Buffer, query = '', who = editor(), record = 'tickets') =>
@@ -54,7 +32,7 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
     const rows = Array.from({ length: 1203 }, (_, index) => ({
       name: `label ${index % 7} ${index}`,
     }))
-    await database.records(Label).insertMany(rows)
+    await desk.database.records(Label).insertMany(rows)
     const { text } = await admin().get('/admin/api/csv/labels?orderBy=-name')
     const lines = text.trimEnd().split('\r\n')
     expect(new Set(lines).size).toBe(1206)
@@ -62,7 +40,8 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
 
   it('defuses formulas, and takes the apostrophe away again', async () => {
     const subjects = ['=1+1', '+x', '-2', '-x', '@a', '\tb', "'=c", 'a,"b"\nc', ' d ', '+49 30']
-    for (const subject of subjects) await database.records(Ticket).create({ subject, orgId: 1 })
+    for (const subject of subjects)
+      await desk.database.records(Ticket).create({ subject, orgId: 1 })
     const { text } = await out('?fields=id,subject&id.gt=3')
     const lines = [
       "'=1+1",
@@ -79,14 +58,17 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
     for (const [index, line] of lines.entries()) expect(text).toContain(`${index + 4},${line}\r\n`)
     expect((await send(text)).body).toEqual({ count: subjects.length })
     for (const [index, subject] of subjects.entries())
-      expect(await database.records(Ticket).find(index + 4)).toMatchObject({ subject })
+      expect(await desk.database.records(Ticket).find(index + 4)).toMatchObject({ subject })
   })
 
   it('takes back the file that it gave', async () => {
     const { text } = await out()
     expect((await send(text, '?check=true')).body).toEqual({ rows: 2, faults: [] })
     expect((await send(text.replace('Lamp', 'Lamps'))).body).toEqual({ count: 2 })
-    expect(await database.records(Ticket).find(1)).toMatchObject({ subject: 'Lamps', views: 0 })
+    expect(await desk.database.records(Ticket).find(1)).toMatchObject({
+      subject: 'Lamps',
+      views: 0,
+    })
     const odd = text.replace(/,0(,[^,]*,[^,]*)\r\n/, ',7$1\r\n')
     const { faults } = (await send(odd, '?check=true')).body
     expect(faults.map(({ path }: { path: string }) => path)).toEqual([
@@ -100,7 +82,7 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
     const file =
       '\ufeffsubject;status;priority;orgId;body\r\n"Bed; big";open;3;1;"two\r\nlines"\r\n\r\nSofa;;;1;\n'
     expect((await send(file)).body).toEqual({ count: 2 })
-    expect(await database.records(Ticket).list({ where: { id: { gt: 3 } } })).toMatchObject([
+    expect(await desk.database.records(Ticket).list({ where: { id: { gt: 3 } } })).toMatchObject([
       { subject: 'Bed; big', priority: 3, body: 'two\r\nlines' },
       { subject: 'Sofa', status: 'open', priority: 0, body: null },
     ])
@@ -127,14 +109,14 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
       { row: 2, path: 'subject' },
       { row: 2, path: 'status' },
     ])
-    expect(await database.records(Ticket).count()).toBe(3)
-    expect(await database.records(Ticket).find(1)).toMatchObject({ subject: 'Lamp' })
+    expect(await desk.database.records(Ticket).count()).toBe(3)
+    expect(await desk.database.records(Ticket).find(1)).toMatchObject({ subject: 'Lamp' })
   })
 
   it('finds two alike in one file', async () => {
     const answer = await send('name\ngreen\ngreen\nred\n', '?check=true', admin(), 'labels')
     expect(answer.body.faults.map(({ row }: { row: number }) => row)).toEqual([3, 4])
-    expect(await database.records(Label).count()).toBe(2)
+    expect(await desk.database.records(Label).count()).toBe(2)
   })
 
   it.each([
@@ -150,13 +132,13 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
     const answer = await send(file, '?check=true')
     expect(answer.body.faults[0]).toMatchObject({ path })
     expect((await send(file)).status).toBe(400)
-    expect(await database.records(Ticket).count()).toBe(3)
+    expect(await desk.database.records(Ticket).count()).toBe(3)
   })
 
   it('takes text/csv alone, of who may write', async () => {
     const json = await editor().post('/admin/api/csv/tickets', { a: 1 })
     expect(json.status).toBe(415)
-    const plain = await app
+    const plain = await desk.app
       .as({ sub: 'x', roles: ['user'] })
       .post('/admin/api/csv/tickets', 'a', { headers: { 'content-type': 'text/csv' } })
     expect(plain.status).toBe(403)
