@@ -28,6 +28,7 @@ import {
 } from '../../src/index.js'
 import type { Class } from '../../src/metadata/note.js'
 import { Job, jobs } from '../../src/modules/jobs/jobs.js'
+import { mcp, Tool, type ToolOptions } from '../../src/modules/mcp/mcp.js'
 import { mail } from '../../src/modules/mail/mail.js'
 
 interface Attempt {
@@ -144,6 +145,8 @@ function method(decorators: readonly AnyDecorator[], body = (): unknown => '', n
 const path = (text: string, body?: () => unknown): Attempt =>
   app({ controllers: [method([Get(text)], body)] })
 const route = (...decorators: AnyDecorator[]): Attempt => app({ controllers: [method(decorators)] })
+const tool = (options: ToolOptions): Attempt =>
+  app({ imports: [mcp()], controllers: [method([Get('/'), Tool(options)])] })
 
 type Fields = Readonly<globalThis.Record<string, AnyDecorator | readonly AnyDecorator[]>>
 const id = Field('id')
@@ -557,6 +560,7 @@ const faults: readonly (readonly [
     () => app({ controllers: [crudOf(Target)] }),
     () => app({ records: [Target], controllers: [crudOf(Target)] }),
   ],
+  ['TOOL_DECLARATION', /Take writes out/, () => tool({ writes: true }), () => tool({})],
   ['CRUD_OPERATION', /list/, () => crud({ only: ['lst'] }), () => crud({ only: ['list'] })],
   [
     'CRUD_MUTATIONS',
