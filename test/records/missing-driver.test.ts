@@ -14,7 +14,8 @@ afterEach(() => {
 async function problemsOf(url: string): Promise<unknown> {
   for (const name of ['pg', 'better-sqlite3']) {
     const load = () => {
-      throw new Error(`Cannot find package '${name}'`)
+      const missing = new Error(`Cannot find package '${name}' imported from /shop/main.js`)
+      throw Object.assign(missing, { code: 'ERR_MODULE_NOT_FOUND' })
     }
     // better-sqlite3 is not installed where Node brings SQLite along.
     jest.unstable_mockModule(name, load, { virtual: true })
