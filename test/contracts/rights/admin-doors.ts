@@ -1,5 +1,6 @@
 /** The doors of the admin page: its rows, one by one, and its files and changes of many. */
 import type { Application } from '../../../src/index.js'
+import { crudVerdicts } from './crud-doors.js'
 import { shown, type Answer, type Door, type Question } from './door.js'
 import type { RecordName } from './world.js'
 
@@ -75,7 +76,7 @@ function sender(app: Application, token: string | undefined) {
   return async (method: string, path: string, json?: object): Promise<Sent> => {
     const url = `/admin/api/${path}`
     const { status, headers: sent, body } = await app.inject({ method, url, headers, json })
-    const verdict = verdicts[status]
+    const verdict = crudVerdicts[status]
     if (verdict === undefined) throw new Error(`${method} ${url}: ${status} ${body}`)
     const isJson = sent['content-type']?.includes('json') === true
     const value: unknown = verdict === 'done' && isJson ? JSON.parse(body) : undefined
@@ -111,16 +112,4 @@ const plurals: Partial<Record<RecordName, string>> = {
 
 function pathOf(record: RecordName): string {
   return plurals[record] ?? `${record.toLowerCase()}s`
-}
-
-const verdicts: Readonly<Record<number, Answer['verdict']>> = {
-  200: 'done',
-  201: 'done',
-  204: 'done',
-  400: 'invalid',
-  401: 'unauthenticated',
-  403: 'forbidden',
-  404: 'missing',
-  405: 'none',
-  409: 'conflict',
 }
