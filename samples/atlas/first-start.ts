@@ -45,8 +45,8 @@ export class FirstStart {
       }),
     )
     await this.#database.transaction(async (tx) => {
-      await tx.records(Country).insertMany(this.#gazetteer.countries())
-      await tx.records(User).insertMany(users)
+      await tx.records(Country).insertMany(numbered(this.#gazetteer.countries()))
+      await tx.records(User).insertMany(numbered(users))
       await this.#loadCities(tx, this.#gazetteer.cities())
     })
   }
@@ -62,15 +62,23 @@ export class FirstStart {
   }
 }
 
-/** Ids are given, because an interrupted load, which uses up numbers on PostgreSQL, must not change them. */
+/**
+ * With ids from 1 by their places. Ids are given, because loads that were interrupted, or that run beside this one, use up
+ * numbers on PostgreSQL and must not change them.
+ */
+function* numbered<T extends object>(rows: Iterable<T>): Generator<T & { id: number }> {
+  let id = 0
+  for (const row of rows) yield { id: ++id, ...row }
+}
+
 function* toCities(
   known: readonly KnownCity[],
   countries: ReadonlyMap<string, number>,
 ): Generator<NewRow<City>> {
-  for (const [index, { name, lat, lng, country }] of known.entries()) {
+  for (const { id, name, lat, lng, country } of numbered(known)) {
     const countryId = countries.get(country)
     if (countryId === undefined) throw new Error(`${name} is in the unknown country ${country}.`)
     const searchable = toSearchable(name)
-    yield { id: index + 1, name, lat, lng, countryId, searchable }
+    yield { id, name, lat, lng, countryId, searchable }
   }
 }
