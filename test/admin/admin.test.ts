@@ -53,18 +53,20 @@ describe.each(engines)('the admin page on %s', (engine) => {
           label: 'Tickets',
           one: 'Ticket',
           group: 'Desk',
-          help: 'What people ask.',
+          help: 'What people ask, and what became of it.',
           key: 'id',
           keyKind: 'int',
           title: 'subject',
-          list: ['subject', 'status', 'org'],
+          list: ['subject', 'status', 'priority', 'org', 'due'],
           can: 'cud',
           history: true,
         },
         { name: 'Comment' },
-        { name: 'Org', search: true },
         { name: 'Label' },
+        { name: 'Device', keyKind: 'uuid' },
+        { name: 'Org', search: true },
         { name: 'Plan', version: 'version' },
+        { name: 'Contract' },
       ],
     })
     const { records, fields } = all as unknown as {
@@ -76,7 +78,7 @@ describe.each(engines)('the admin page on %s', (engine) => {
     expect(fields[place]).toMatchObject({ kind: 'integer', max: 9, default: 0 })
     expect(JSON.stringify(all)).not.toContain('secret')
     expect(JSON.stringify(all)).toContain('salary')
-    expect(JSON.stringify(some)).not.toMatch(/secret|salary|Plan|Purge/)
+    expect(JSON.stringify(some)).not.toMatch(/secret|salary|Plan|Contract|Purge/)
     expect(JSON.stringify(all)).toContain('Purge')
   })
 })
