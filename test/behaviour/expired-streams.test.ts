@@ -241,7 +241,8 @@ it('over a socket are told: a sign-in that is too old ends them, a token that ha
   }
   const letters = app.get(Database).records(Letter)
   const secrets = app.get(Database).records(Secret)
-  while (messages.length < 3 && !isLeaving) {
+  const isTold = (id: string): boolean => messages.some((text) => text.includes(`"id":"${id}"`))
+  while (!(isTold('recent') && isTold('plain')) && !isLeaving) {
     await letters.create({ text: 'a' })
     await secrets.create({ word: 'a' })
     await new Promise((resolve) => setTimeout(resolve, 50))

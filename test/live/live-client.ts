@@ -69,7 +69,7 @@ export class LiveClient {
   }
 
   /** Resolves once what was told makes this true. */
-  async until(isSo: () => boolean, patience = 8000): Promise<void> {
+  async until(isSo: () => boolean, patience = 100_000): Promise<void> {
     const end = performance.now() + patience
     while (!isSo()) {
       if (performance.now() > end) throw new Error('What was waited for has not come.')

@@ -35,7 +35,7 @@ describe.each([
       queries: 24,
       writes: 150,
       seed: 20261123,
-      patience: 10_000,
+      patience: 100_000,
     })
     expect(verdict.faults).toEqual([])
     expect(verdict.stored).toBeGreaterThan(80)

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals'
+import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { bootstrap, Field, Module, Record, type Application } from 'filigree'
 import { health } from 'filigree/health'
 
@@ -21,12 +21,23 @@ let app: Application | undefined
 afterEach(async () => {
   await app?.close()
   app = undefined
+  jest.restoreAllMocks()
 })
+
+/** Stops the clock of the probes. @returns what sets it forward, by milliseconds */
+function stopClock(): (by: number) => void {
+  let now = performance.now()
+  jest.spyOn(performance, 'now').mockImplementation(() => now)
+  return (by) => {
+    now += by
+  }
+}
 
 async function start(options: Parameters<typeof health>[0] = {}): Promise<Mailer> {
   const mailer = new Mailer()
   @Module({
-    imports: [health({ leaving: 300, timeout: 50, ...options })],
+    // The event loop of a busy machine is late.
+    imports: [health({ leaving: 0, eventLoopDelay: 600_000, ...options })],
     records: [Lamp],
     providers: [{ provide: 'mailer', use: mailer }],
   })
@@ -60,7 +71,7 @@ describe('health', () => {
     ['answers false', () => false],
     ['hangs', () => new Promise(() => undefined)],
   ])('is not ready where a check %s, and does not say why', async (_, answer) => {
-    const mailer = await start()
+    const mailer = await start({ timeout: 300 })
     mailer.answer = answer
     const { status, body } = await ask('ready')
     expect([status, body]).toEqual([
@@ -83,28 +94,49 @@ describe('health', () => {
 
   it('asks its checks once a second, whoever asks', async () => {
     const mailer = await start()
+    const advance = stopClock()
     await Promise.all(Array.from({ length: 20 }, () => ask('ready')))
+    advance(999)
+    await ask('ready')
     expect(mailer.asked).toBe(1)
+    advance(1)
+    await ask('ready')
+    expect(mailer.asked).toBe(2)
   })
 
   it('asks a check that never ends again, after ten times its time', async () => {
-    const mailer = await start({ timeout: 20 })
+    const mailer = await start({ timeout: 300 })
+    const advance = stopClock()
     mailer.answer = () => new Promise(() => undefined)
     expect((await ask('ready')).status).toBe(503)
     mailer.answer = () => true
-    while ((await ask('ready')).status !== 200) {
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
+    advance(3000)
+    expect((await ask('ready')).status).toBe(503)
+    expect(mailer.asked).toBe(1)
+    advance(1000)
+    expect((await ask('ready')).status).toBe(200)
     expect(mailer.asked).toBe(2)
   })
 
   it('is not ready while the application closes, on new connections too', async () => {
-    await start()
+    await start({ leaving: 12_345 })
     expect((await ask('ready')).status).toBe(200)
+    const begin = globalThis.setTimeout
+    const closed = new Promise<() => void>((resolve) => {
+      jest.spyOn(globalThis, 'setTimeout').mockImplementation(((
+        ...args: Parameters<typeof begin>
+      ) => {
+        if (args[1] !== 12_345) return begin(...args)
+        resolve(args[0])
+        return undefined
+      }) as typeof begin)
+    })
     const closing = app!.close()
+    const leave = await closed
     const { status, body } = await ask('ready')
     expect([status, body]).toEqual([503, { status: 'closing' }])
     expect((await ask('live')).status).toBe(200)
+    leave()
     await closing
     await expect(ask('ready')).rejects.toThrow()
   })

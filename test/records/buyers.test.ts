@@ -93,12 +93,12 @@ afterAll(() => server.close())
 
 describe('a pool of one connection', () => {
   it('serves those who wait longer than connecting may take, while others come and go', async () => {
-    const url = `${await server.createDatabase()}?connections=1&connectTimeout=400`
+    const url = `${await server.createDatabase()}?connections=1&connectTimeout=2500`
     const database = await connect(url, { records: [Piece] })
     await database.sync()
     await database.records(Piece).create({ id: 1, stock: 0 })
-    // 40 of them take at least 800 milliseconds.
-    const nap = sql`select pg_sleep(0.02)`
+    // 40 of them take at least three seconds.
+    const nap = sql`select pg_sleep(0.075)`
     const pieces = database.records(Piece)
     const waiting = Array.from({ length: 40 }, (_, index) => [
       database.transaction(() => nap.execute(database.kysely)),
@@ -110,7 +110,7 @@ describe('a pool of one connection', () => {
   })
 
   it('refuses those who wait while nothing comes back', async () => {
-    const url = `${await server.createDatabase()}?connections=1&connectTimeout=200`
+    const url = `${await server.createDatabase()}?connections=1&connectTimeout=2500`
     const database = await connect(url, { records: [Piece] })
     await database.sync()
     let letGo = (): void => undefined

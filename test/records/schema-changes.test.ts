@@ -113,9 +113,9 @@ describe('a change of the schema', () => {
     ['in a transaction', ''],
     ['without one', '-- filigree: no transaction\n'],
   ])('is not cut by the statement_timeout of the address, %s', async (_what, first) => {
-    await write(`${first}select pg_sleep(0.4);\n`)
-    const hurried = await open('?statement_timeout=200')
-    await expect(sql`select pg_sleep(0.4)`.execute(hurried.kysely)).rejects.toMatchObject({
+    await write(`${first}select pg_sleep(1.5);\n`)
+    const hurried = await open('?statement_timeout=1000')
+    await expect(sql`select pg_sleep(1.5)`.execute(hurried.kysely)).rejects.toMatchObject({
       cause: { message: expect.stringContaining('timeout') },
     })
     expect(await migrateUp(hurried, { folder })).toEqual(['20260101000000_one'])

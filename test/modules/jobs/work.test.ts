@@ -151,8 +151,8 @@ describe.each(addresses)('on %s', (_name, address) => {
 
   scene('jobs run when their times come, however seldom the table is looked at', async (scene) => {
     const [, queue] = await scene.start({ work: true, poll: '1h' })
-    await queue.add(Work, 'look', { name: 'last' }, { in: '2s' })
-    await queue.add(Work, 'look', { name: 'later' }, { in: '1s' })
+    await queue.add(Work, 'look', { name: 'last' }, { in: '5s' })
+    await queue.add(Work, 'look', { name: 'later' }, { in: '2s' })
     await queue.add(Work, 'look', { name: 'now' })
     await until(() => scene.seen.length === 3)
     expect(scene.seen.map((one) => (one as string[])[0])).toEqual(['now', 'later', 'last'])
