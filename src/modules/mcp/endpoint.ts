@@ -43,6 +43,7 @@ import {
   type Answered,
   type Members,
   type Message,
+  type Transport,
 } from './protocol.js'
 import { label, RunningCalls } from './running-calls.js'
 import { McpServer } from './server.js'
@@ -117,18 +118,8 @@ export function endpoint(options: McpOptions): ControllerClass {
       if (isModern) checkHeaders(request, message, revision)
       const stream = takesEvents(request) ? new Conversation() : undefined
       const own = isModern ? undefined : this.running.begin(message.id, request)
-      const exchange = openExchange(message, {
-        context: own === undefined ? caller : { request, auth, signal: own.signal },
-        revision,
-        get signal() {
-          return own?.signal ?? request.signal
-        },
-        notify:
-          stream &&
-          ((method, params) => {
-            stream.say(notification(method, params))
-          }),
-      })
+      const context = own === undefined ? caller : { request, auth, signal: own.signal }
+      const exchange = openExchange(message, new HttpTransport(context, revision, stream))
       const answering = answer(this.server.offer, message, exchange)
       const running = own === undefined ? answering : answering.finally(own.end)
       const given = stream === undefined ? await running : await stream.first(running)
@@ -159,6 +150,27 @@ export function endpoint(options: McpOptions): ControllerClass {
     }
   }
   return McpController
+}
+
+/** What an HTTP request knows of its message. */
+class HttpTransport implements Transport<Caller> {
+  readonly notify: Transport<Caller>['notify']
+
+  constructor(
+    readonly context: Caller,
+    readonly revision: string | undefined,
+    stream: Conversation | undefined,
+  ) {
+    this.notify =
+      stream &&
+      ((method, params) => {
+        stream.say(notification(method, params))
+      })
+  }
+
+  get signal(): AbortSignal {
+    return this.context.signal ?? this.context.request.signal
+  }
 }
 
 /** @throws {HttpError} 415: a form would come from any page */

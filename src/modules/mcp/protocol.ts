@@ -142,23 +142,37 @@ export function openExchange<Context>(
   message: Message,
   transport: Transport<Context>,
 ): Exchange<Context> {
-  const { context, revision, notify = ignore } = transport
-  const { meta = {} } = message
-  const isModern = isModernMessage(message, revision)
-  const own = isModern
-    ? readModern(meta, revision)
-    : { revision: revision ?? '2025-03-26', capabilities: {} }
-  return {
-    context,
-    revision: own.revision,
-    capabilities: own.capabilities,
-    isModern,
-    progressToken: readToken(meta.progressToken),
-    // Not every call wants one, and making it costs.
-    get signal() {
-      return transport.signal
-    },
-    notify,
+  return new OpenExchange(message, transport)
+}
+
+/** A class, since a getter in an object that is made for each message gives each a shape of its own, which stays for long. */
+class OpenExchange<Context> implements Exchange<Context> {
+  readonly context: Context
+  readonly revision: string
+  readonly isModern: boolean
+  readonly capabilities: Members
+  readonly progressToken: MessageId | undefined
+  readonly notify: (method: string, params: Members) => void
+  readonly #transport: Transport<Context>
+
+  constructor(message: Message, transport: Transport<Context>) {
+    const { context, revision, notify = ignore } = transport
+    const { meta = {} } = message
+    this.context = context
+    this.isModern = isModernMessage(message, revision)
+    const own = this.isModern
+      ? readModern(meta, revision)
+      : { revision: revision ?? '2025-03-26', capabilities: {} }
+    this.revision = own.revision
+    this.capabilities = own.capabilities
+    this.progressToken = readToken(meta.progressToken)
+    this.notify = notify
+    this.#transport = transport
+  }
+
+  // Not every call wants one, and making it costs.
+  get signal(): AbortSignal | undefined {
+    return this.#transport.signal
   }
 }
 
