@@ -175,7 +175,7 @@ describe.each(engines)('sign-ins of several processes, on %s', (engine) => {
       }),
     ).rejects.toThrow('back')
     expect(await auth.signIns('7')).toEqual([])
-    expect(await use(token)).toBe(200)
+    await useAs('Phone', token)
     const { id } = await only()
     await expect(
       database.transaction(async () => {
