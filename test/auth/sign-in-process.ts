@@ -58,7 +58,7 @@ const app = await bootstrap(SiteModule, {
   auth: {
     // Due from the next second on.
     rotate: 'always',
-    rotation: { grace: '4s', reuse: 'end' },
+    rotation: { grace: '12s', reuse: 'end' },
     renew: async (claims) => {
       asked++
       await new Promise((resolve) => setTimeout(resolve, 50))

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { get, type IncomingMessage } from 'node:http'
+import { createInterface } from 'node:readline'
 import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { afterEach, describe, expect, it } from '@jest/globals'
@@ -23,12 +24,16 @@ function start(
   })
   child.stdout.setEncoding('utf8')
   children.push(child)
+  lines.set(child, createInterface(child.stdout)[Symbol.asyncIterator]())
   return child
 }
 
+/** What each says, kept until it is asked for. */
+const lines = new WeakMap<ChildProcessWithoutNullStreams, AsyncIterator<string>>()
+
 async function line(child: ChildProcessWithoutNullStreams): Promise<string> {
-  const [text] = (await once(child.stdout, 'data')) as [string]
-  return text.trim()
+  const said = await lines.get(child)?.next()
+  return String(said?.value)
 }
 
 async function exitCode(child: ChildProcessWithoutNullStreams): Promise<number | null> {
@@ -120,21 +125,21 @@ describe('an error that nobody caught', () => {
   })
 })
 
-/**
- * Asks on a connection of its own, so that any worker may answer. A connection that was handed to a worker in the moment
- * it ended gets no answer at all.
- */
-async function ask(url: string): Promise<Record<string, number>> {
-  const request = get(url, { agent: false, signal: AbortSignal.timeout(1000) })
+/** Asks on a connection of its own, so that any worker may answer. */
+async function ask(url: string, signal?: AbortSignal): Promise<Record<string, number>> {
+  const request = get(url, { agent: false, signal })
   const [answer] = (await once(request, 'response')) as [IncomingMessage]
   return (await json(answer)) as Record<string, number>
 }
 
-/** The processes that answer, asked until there are two of them, `without` not among them. */
+/**
+ * The processes that answer, asked until there are two of them, `without` not among them. A connection that was handed to
+ * a worker in the moment it ended gets no answer at all.
+ */
 async function findWorkers(url: string, without?: number): Promise<Set<number>> {
   const pids = new Set<number>()
-  for (let attempt = 0; attempt < 500 && pids.size < 2; attempt++) {
-    const answer = await ask(`${url}/pid`).catch(() => undefined)
+  while (pids.size < 2) {
+    const answer = await ask(`${url}/pid`, AbortSignal.timeout(1000)).catch(() => undefined)
     if (answer?.pid !== undefined && answer.pid !== without) pids.add(answer.pid)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }

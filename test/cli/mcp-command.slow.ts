@@ -169,8 +169,11 @@ describe('filigree mcp beside filigree dev', () => {
     await start('ready')
     const { url } = JSON.parse(await readFile(join(project, '.filigree/dev.json'), 'utf8'))
     await fetch(`${url}/tickets?token=abcdefghijkl`)
-    const { structuredContent } = await call('requests')
-    expect(structuredContent.requests).toMatchObject([
+    const requests = async (): Promise<unknown[]> =>
+      (await call('requests')).structuredContent.requests
+    // It is told of behind the answer.
+    while ((await requests()).length === 0) await new Promise((resolve) => setTimeout(resolve, 50))
+    expect(await requests()).toMatchObject([
       { url: '/tickets?token=(hidden)', status: 401, statements: 0 },
     ])
     const told = "process.send(null); process.send('ready')"

@@ -75,11 +75,11 @@ const total = async (shop: Shop): Promise<number> =>
 it('counts a limit together, on every process', async () => {
   const answers: Response[] = []
   // Few at a time: where a count takes longer than throttle waits for it, each process counts alone.
-  for (let n = 0; n < 90; n += shops.length)
+  for (let n = 0; n < 9; n += shops.length)
     answers.push(...(await Promise.all(shops.map((shop) => ask(shop, '/shop/limited')))))
   const statuses = answers.map(({ status }) => status)
-  expect(statuses.filter((status) => status === 200)).toHaveLength(60)
-  expect(statuses.filter((status) => status === 429)).toHaveLength(30)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(6)
+  expect(statuses.filter((status) => status === 429)).toHaveLength(3)
   for (const answer of answers.filter(({ status }) => status === 429)) {
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
   }

@@ -142,15 +142,19 @@ async function beginTrying(block: Locator): Promise<void> {
   const start = block.locator('.try-out__btn:not(.cancel)')
   const form = block.locator('.execute')
   await start.or(form).first().waitFor()
-  for (let attempt = 0; attempt < 5 && !(await form.isVisible()); attempt++) {
-    await start.first().click({ timeout: 6000 })
+  while (!(await form.isVisible())) {
+    // It may be gone by now, since the form has come.
+    await start
+      .first()
+      .click({ timeout: 3000 })
+      .catch(() => undefined)
     await form.waitFor({ timeout: 3000 }).catch(() => undefined)
   }
 }
 
 /** The page takes a click for nothing while it still writes a parameter down, so the button is pressed until it asks. */
 async function execute(page: Page, block: Locator): Promise<Response> {
-  for (let attempt = 0; attempt < 5; attempt++) {
+  for (;;) {
     const asked = page
       .waitForResponse((response) => !response.url().includes('/swagger'), { timeout: 6000 })
       .catch(() => undefined)
@@ -158,7 +162,6 @@ async function execute(page: Page, block: Locator): Promise<Response> {
     const answer = await asked
     if (answer !== undefined) return answer
   }
-  throw new Error('The page asked for nothing.')
 }
 
 /** The browser reports a refused request as an error, which here is meant. */

@@ -253,7 +253,7 @@ describe('a browser', () => {
   })
 })
 
-it('a provider that hangs is 503 with Retry-After within 15 s, and nobody else waits', async () => {
+it('a provider that hangs is 503 with Retry-After, and nobody else waits', async () => {
   const hanging = createServer(() => undefined).listen(0, '127.0.0.1')
   await once(hanging, 'listening')
   const issuer = `http://127.0.0.1:${(hanging.address() as AddressInfo).port}`
@@ -269,13 +269,13 @@ it('a provider that hangs is 503 with Retry-After within 15 s, and nobody else w
     logger: false,
     times: { linger: 1 },
   })
-  const began = performance.now()
+  const ended: string[] = []
   const waiting = fetch(new URL('/signin/slow', slow.url), { redirect: 'manual' })
+  void waiting.then(() => ended.push('the sign-in'))
   expect((await fetch(new URL('/store', slow.url))).status).toBe(200)
-  expect(performance.now() - began).toBeLessThan(5000)
+  expect(ended).toEqual([])
   const answer = await waiting
   expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '10'])
-  expect(performance.now() - began).toBeLessThan(15_000)
   hanging.closeAllConnections()
   hanging.close()
   await slow.close()
