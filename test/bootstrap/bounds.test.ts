@@ -157,7 +157,7 @@ describe('a client that takes nothing', () => {
   })
 
   it('is not one that takes a little now and then', async () => {
-    await start({ times: { stall: 1000 } })
+    await start({ times: { stall: 3000 } })
     const answer = await ask('/large')
     let size = 0
     let rests = 0
@@ -167,7 +167,7 @@ describe('a client that takes nothing', () => {
       if (size < rests * 2_000_000) return
       rests += 1
       answer.pause()
-      setTimeout(() => answer.resume(), 60)
+      setTimeout(() => answer.resume(), 130)
     })
     await once(answer, 'end')
     expect(rests).toBe(26)

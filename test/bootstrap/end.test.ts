@@ -113,7 +113,7 @@ describe('the end of an application', () => {
   })
 
   it('answers new connections while it closes, with Connection: close, then takes none', async () => {
-    const app = await start({ linger: 400 })
+    const app = await start({ linger: 2000 })
     const held = once(get(`${app.url}/slow`, { agent: false }), 'response')
     await whenEntered()
     const closing = app.close()

@@ -113,7 +113,7 @@ describe('reads of clients on PostgreSQL', () => {
   it.each(['/items', '/items/1', '/graphql?query={items{id}}'])(
     'end with the answer, by %s',
     async (path) => {
-      const app = await start(400)
+      const app = await start(1500)
       await locked(async () => {
         const answer = await fetch(address(app, path))
         expect(answer.status).toBe(503)
@@ -138,7 +138,7 @@ describe('reads of clients on PostgreSQL', () => {
   })
 
   it('end in a transaction once the time of the handler is over, and what it wrote is not there', async () => {
-    const app = await start(300)
+    const app = await start(1500)
     const before = await watcher.records(Thing).count()
     await locked(async () => {
       const late = await fetch(address(app, '/work'), { method: 'POST' })
@@ -206,7 +206,7 @@ describe('reads of clients on PostgreSQL', () => {
   })
 
   it('cancel nothing of what runs next', async () => {
-    const app = await start(1500)
+    const app = await start(3000)
     await locked(async () => {
       const statuses = await Promise.all(
         Array.from({ length: 12 }, async () => (await fetch(address(app, '/items'))).status),

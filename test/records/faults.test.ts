@@ -239,7 +239,7 @@ describe('a PostgreSQL', () => {
   })
 
   it('answers 503 to a statement that takes longer than statement_timeout', async () => {
-    const url = `${await server.createDatabase()}?statement_timeout=200`
+    const url = `${await server.createDatabase()}?statement_timeout=1500`
     const hurried = await connect(url, { records: [Entry] })
     try {
       await hurried.sync()

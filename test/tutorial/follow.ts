@@ -3,10 +3,8 @@
  * and tokens are free. After each page the project's types are checked, where it has settings for a compiler.
  */
 import { spawnSync } from 'node:child_process'
-import { createServer } from 'node:net'
-import { once } from 'node:events'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
+import { freePort, startPostgres, type PostgresServer } from '../records/postgres-server.js'
 import { toPattern, type Page } from './pages.js'
 import { Reader } from './reader.js'
 
@@ -37,12 +35,4 @@ export function followPages(pages: readonly Page[], engine: 'sqlite' | 'postgres
     }
     expect(reader.checkTypes()).toBe('')
   })
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0)
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
