@@ -26,7 +26,7 @@ export function deskOn(engine: (typeof engines)[number]): DeskGround {
     if (engine === 'PostgreSQL') server = await startPostgres()
     const where = server === undefined ? {} : { database: await server.createDatabase() }
     app = await testApplication(Desk, { ...where, auth: { cookie: true } })
-  }, 60_000)
+  })
   beforeEach(async () => {
     await app.reset({ emptyTables: true })
     await fill(app.get(Database))

@@ -40,7 +40,7 @@ describe.each([
     expect(verdict.faults).toEqual([])
     expect(verdict.stored).toBeGreaterThan(80)
     expect(verdict.messages).toBeGreaterThan(30)
-  }, 60_000)
+  })
 })
 
 it('are told of what another program writes to PostgreSQL, by the trigger of docs/live.md', async () => {

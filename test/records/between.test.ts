@@ -65,7 +65,7 @@ describe.each(await startBothEngines())('%s: between', (_name, open) => {
     application = await bootstrap(Ground, { database, graphql: {}, listen: false, logger: false })
     samples = database.records(Sample)
     await samples.createMany(rows)
-  }, 60_000)
+  })
 
   afterAll(async () => {
     await application.close()

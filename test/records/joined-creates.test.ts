@@ -30,7 +30,7 @@ let server: PostgresServer
 let url: string
 beforeAll(async () => {
   server = await startPostgres()
-}, 60_000)
+})
 afterAll(() => server.close())
 
 const engines = [
@@ -53,7 +53,7 @@ describe.each(engines)('new rows on %s', (name, openOne) => {
     // From the first calls that meet the types of a statement's values are known.
     await Promise.all(['a', 'b'].map((one) => coins().create({ name: `first ${one}` })))
     await watch.settled()
-  }, 60_000)
+  })
   afterAll(() => database.close())
 
   const coins = () => database.records(Coin)

@@ -125,7 +125,7 @@ const where =
   })
 
   it('a time-out of the address holds in transactions, though no connection can bring it', async () => {
-    const database = await open(`${pooled}?statement_timeout=200&lock_timeout=100`)
+    const database = await open(`${pooled}?statement_timeout=2000&lock_timeout=1000`)
     const sleeping = database.transaction(async () => {
       await sql`select pg_sleep(30)`.execute(database.kysely)
     })
@@ -158,7 +158,7 @@ const where =
       host: '127.0.0.1',
       logger: false,
       database: pooled,
-      times: { handler: 300 },
+      times: { handler: 2000 },
     })
     const observer = await open(direct)
     const running = async (): Promise<number> => {

@@ -63,7 +63,7 @@ describe.each(engines)('A search on %s', (_name, open) => {
     await database.kysely.executeQuery(CompiledQuery.raw('analyze'))
     await database.sizes.read()
     app = await bootstrap(App, { port: 0, logger: false, database, graphql: true })
-  }, 60_000)
+  })
   afterAll(() => app.close())
 
   const get = async (path: string) => {

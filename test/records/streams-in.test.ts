@@ -47,7 +47,7 @@ describe.each(engines)('streams on %s', (_, open) => {
   beforeAll(async () => {
     database = await connect(await open(), { records: [Line, Hooked, Ware] })
     await database.sync()
-  }, 60_000)
+  })
   afterAll(() => database.close())
   beforeEach(async () => {
     for (const name of ['line', 'hooked', 'ware']) await database.kysely.deleteFrom(name).execute()

@@ -139,7 +139,7 @@ describe.each(engines)('groups of time on %s', (_, open) => {
     app = await bootstrap(Museum, { listen: false, logger: false, database: await open(), env })
     visits = app.get(Database).records(Visit)
     await visits.insertMany(rows)
-  }, 60_000)
+  })
   afterAll(() => app.close())
 
   const oracle = (by: TimeUnit, zone: string, of = rows): object[] => {

@@ -56,7 +56,7 @@ beforeAll(async () => {
   const client = '@modelcontextprotocol/client@2.4.0'
   await run('npm', ['install', '--no-audit', '--no-fund', client], { cwd: folder })
   app = await bootstrap(AppModule, { port: 0, logger: false })
-}, 120_000)
+})
 
 afterAll(async () => {
   await app.close()
