@@ -1,7 +1,9 @@
 /** The ends of a request that is made within another by the program itself: nothing is read of a body, and the answer is kept. */
 import { EventEmitter } from 'node:events'
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Later } from '../core/later.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'
-import type { StandInRequest } from '../http/stand-in.js'
+import { isCarriedOn } from './carried-request.js'
 
 /** What a carried request was answered with. */
 export interface CarriedAnswer {
@@ -12,30 +14,58 @@ export interface CarriedAnswer {
   readonly body: string | Buffer
 }
 
-/** A request whose body was read already: with streams made for it each call would cost twice as much. */
+/** What a request within another is, beside what it has of the outer one. */
+export interface CarriedHead {
+  readonly method: string
+  readonly url: string
+  /** By lower-case name, in place of the outer request's. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
+/**
+ * A request whose body was read already: with streams made for it each call would cost twice as much. Its headers are made when
+ * somebody asks for them, which not every route does.
+ */
 class ReadIncoming extends EventEmitter {
   readonly isCarried = true as const
   readonly complete = true
   readonly readableEnded = true
   readonly httpVersion = '1.1'
-  readonly headers: Record<string, string> = {}
-  readonly rawHeaders: string[] = []
-  readonly socket: { readonly remoteAddress: string | undefined; readonly encrypted: boolean }
+  readonly method: string
+  readonly url: string
   destroyed = false
+  readonly #outer: Incoming
+  readonly #own: CarriedHead['headers']
+  #headers: IncomingHttpHeaders | undefined
+  #rawHeaders: readonly string[] | undefined
+  #socket: Incoming['socket'] | undefined
 
-  constructor(
-    readonly method: string,
-    readonly url: string,
-    request: Pick<StandInRequest, 'headers' | 'remoteAddress' | 'encrypted'>,
-  ) {
+  constructor(outer: Incoming, { method, url, headers }: CarriedHead) {
     super()
-    for (const [name, value] of request.headers) {
-      const before = this.headers[name]
-      this.headers[name] = before === undefined ? value : `${before}, ${value}`
-      this.rawHeaders.push(name, value)
+    this.method = method
+    this.url = url
+    this.#outer = outer
+    this.#own = headers
+  }
+
+  get headers(): IncomingHttpHeaders {
+    return (this.#headers ??= headersWithin(this.#outer, this.#own))
+  }
+
+  get rawHeaders(): readonly string[] {
+    this.#rawHeaders ??= Object.entries(this.headers).flatMap(([name, value]) =>
+      Array.isArray(value) ? value.flatMap((one) => [name, one]) : [name, value ?? ''],
+    )
+    return this.#rawHeaders
+  }
+
+  /** What may be known of the connection, and nothing to end it with. */
+  get socket(): Incoming['socket'] {
+    if (this.#socket === undefined) {
+      const { remoteAddress, encrypted = false } = this.#outer.socket
+      this.#socket = { remoteAddress, encrypted }
     }
-    const { remoteAddress, encrypted = false } = request
-    this.socket = { remoteAddress, encrypted }
+    return this.#socket
   }
 
   pause(): this {
@@ -56,10 +86,36 @@ class ReadIncoming extends EventEmitter {
   }
 }
 
-/** @param request its header names in lower case */
-export function carriedIncoming(request: Omit<StandInRequest, 'body'>): Incoming {
-  return new ReadIncoming(request.method, request.url, request) as unknown as Incoming
+function headersWithin(outer: Incoming, own: CarriedHead['headers']): IncomingHttpHeaders {
+  const headers: IncomingHttpHeaders = {}
+  const sent = outer.headers
+  for (const name in sent) if (isCarriedOn(name)) headers[name] = sent[name]
+  for (const name in own) headers[name] = own[name]
+  return headers
 }
+
+export function carriedIncoming(outer: Incoming, head: CarriedHead): Incoming {
+  return new ReadIncoming(outer, head) as unknown as Incoming
+}
+
+/** An answer as its head and body were sent. */
+class KeptAnswer implements CarriedAnswer {
+  readonly status: number
+  readonly body: string | Buffer
+  readonly #head: readonly string[]
+
+  constructor(status: number, head: readonly string[], body: string | Buffer) {
+    this.status = status
+    this.#head = head
+    this.body = body
+  }
+
+  header(name: string): string | undefined {
+    return valueOf(this.#head, name)
+  }
+}
+
+const now = Promise.resolve()
 
 /** Where an answer is kept: what the framework needs of a response, and nothing that waits. */
 export class KeptResponse extends EventEmitter {
@@ -69,22 +125,36 @@ export class KeptResponse extends EventEmitter {
   writableEnded = false
   writableFinished = false
   readonly writableNeedDrain = false
-  /** Rejects where it was cut off, or is a stream or larger than the bound. */
-  readonly answer: Promise<CarriedAnswer>
   readonly #most: number
   #head: readonly string[] = []
-  #pieces: (string | Uint8Array)[] = []
+  #pieces: (string | Uint8Array)[] | undefined
   #length = 0
-  #settle: (answer: CarriedAnswer) => void = () => undefined
-  #reject: (reason: Error) => void = () => undefined
+  #answer: CarriedAnswer | undefined
+  #fault: Error | undefined
+  #waiting:
+    { resolve: (answer: CarriedAnswer) => void; reject: (reason: Error) => void } | undefined
 
   /** @param most bytes */
   constructor(most: number) {
     super()
     this.#most = most
-    this.answer = new Promise((resolve, reject) => {
-      this.#settle = resolve
-      this.#reject = reject
+  }
+
+  /** True once there is an answer, or none will come. */
+  get isSettled(): boolean {
+    return this.#answer !== undefined || this.#fault !== undefined
+  }
+
+  /**
+   * At once where it is there.
+   *
+   * @throws {Error} where it was cut off, or is a stream or larger than the bound
+   */
+  answer(): Later<CarriedAnswer> {
+    if (this.#fault !== undefined) throw this.#fault
+    if (this.#answer !== undefined) return this.#answer
+    return new Promise((resolve, reject) => {
+      this.#waiting = { resolve, reject }
     })
   }
 
@@ -98,29 +168,29 @@ export class KeptResponse extends EventEmitter {
     this.headersSent = true
     this.statusCode = status
     this.#head = headers
-    if (this.#header('content-type')?.startsWith('text/event-stream') === true)
+    if (valueOf(headers, 'content-type')?.startsWith('text/event-stream') === true)
       this.#refuse('The answer is a stream of events, which does not end.')
     return this
   }
 
   write(chunk: string | Uint8Array, ...[encoding, done = encoding]: unknown[]): boolean {
     if (this.writableEnded || this.destroyed) return false
-    this.#length += chunk.length
-    if (this.#length > this.#most) this.#refuse(`The answer is larger than ${this.#most} bytes.`)
-    else this.#pieces.push(chunk)
+    if (this.#fits(chunk)) (this.#pieces ??= []).push(chunk)
     if (typeof done === 'function') queueMicrotask(done as () => void)
     return true
   }
 
   end(chunk?: unknown): this {
     if (this.writableEnded || this.destroyed) return this
-    if (typeof chunk === 'string' || chunk instanceof Uint8Array) this.write(chunk)
-    if (this.destroyed as boolean) return this
+    const last = typeof chunk === 'string' || chunk instanceof Uint8Array ? chunk : ''
+    if (!this.#fits(last)) return this
     this.writableEnded = this.writableFinished = true
-    const [first = '', ...more] = this.#pieces
-    const body = more.length === 0 ? asGiven(first) : Buffer.concat(this.#pieces.map(toBytes))
-    this.#settle({ status: this.statusCode, header: (name) => this.#header(name), body })
-    queueMicrotask(() => {
+    const pieces = this.#pieces
+    const body =
+      pieces === undefined ? asGiven(last) : Buffer.concat([...pieces, last].map(toBytes))
+    this.#answer = new KeptAnswer(this.statusCode, this.#head, body)
+    this.#waiting?.resolve(this.#answer)
+    void now.then(() => {
       this.emit('finish')
       this.#close()
     })
@@ -129,9 +199,16 @@ export class KeptResponse extends EventEmitter {
 
   destroy(): this {
     if (this.destroyed) return this
-    if (!this.writableFinished) this.#reject(new Error('The answer was cut off.'))
+    if (!this.writableFinished) this.#fail(new Error('The answer was cut off.'))
     this.#close()
     return this
+  }
+
+  #fits({ length }: string | Uint8Array): boolean {
+    this.#length += length
+    if (this.#length <= this.#most) return true
+    this.#refuse(`The answer is larger than ${this.#most} bytes.`)
+    return false
   }
 
   #close(): void {
@@ -140,19 +217,23 @@ export class KeptResponse extends EventEmitter {
     this.emit('close')
   }
 
-  #header(wanted: string): string | undefined {
-    const list = this.#head
-    for (let index = 0; index + 1 < list.length; index += 2) {
-      if (list[index]?.toLowerCase() === wanted) return list[index + 1]
-    }
-    return undefined
+  #fail(fault: Error): void {
+    this.#fault ??= fault
+    this.#waiting?.reject(fault)
   }
 
   #refuse(why: string): void {
-    this.#reject(new Error(why))
-    this.#pieces = []
+    this.#fail(new Error(why))
+    this.#pieces = undefined
     this.destroy()
   }
+}
+
+function valueOf(head: readonly string[], wanted: string): string | undefined {
+  for (let index = 0; index + 1 < head.length; index += 2) {
+    if (head[index]?.toLowerCase() === wanted) return head[index + 1]
+  }
+  return undefined
 }
 
 function asGiven(piece: string | Uint8Array): string | Buffer {

@@ -22,14 +22,19 @@ const left: ReadonlySet<string> = new Set([
   ...['content-type', 'content-length', 'content-encoding', 'x-request-id'],
 ])
 
+/** Whether a header is also of the requests within, cookies apart. */
+export function isCarriedOn(name: string): boolean {
+  return !left.has(name) && name !== 'cookie' && !name.startsWith('sec-websocket-')
+}
+
 /** @param withCookies false where a page of another origin has opened it: its browser sends them for every page */
 export function carrierOf(incoming: Incoming, withCookies: boolean): Carrier {
   const headers: [string, string][] = []
   const { rawHeaders, socket } = incoming
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const [name = '', value = ''] = [rawHeaders[index]?.toLowerCase(), rawHeaders[index + 1]]
-    const isLeft = left.has(name) || name.startsWith('sec-websocket-')
-    if (!isLeft && (withCookies || name !== 'cookie')) headers.push([name, value])
+    const isKept = name === 'cookie' ? withCookies : isCarriedOn(name)
+    if (isKept) headers.push([name, value])
   }
   const { remoteAddress = '', encrypted = false } = socket
   return { headers, remoteAddress, encrypted }

@@ -99,18 +99,19 @@ export class Dispatcher {
   carry(
     incoming: Incoming,
     outgoing: Outgoing,
-    { route, values }: { route: ServedRoute; values: readonly (string | number)[] },
+    route: ServedRoute,
+    values: readonly (string | number)[],
     prepare: (request: ServerRequest) => void,
   ): void {
     const request = new ServerRequest(incoming, outgoing, this.#settings)
-    request.pathValues.push(...values)
+    for (const value of values) request.pathValues.push(value)
     prepare(request)
-    const take = (): void => {
-      this.#walk(request, route)
-    }
     if (this.#observers.are) this.#observers.begin(request)
-    if (requestEvents.heard) observeRequest(request, this.#application, take)
-    else take()
+    if (requestEvents.heard)
+      observeRequest(request, this.#application, (same) => {
+        this.#walk(same, route)
+      })
+    else this.#walk(request, route)
   }
 
   /** Answers a request with an error, before any route. */

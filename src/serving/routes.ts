@@ -6,6 +6,7 @@
 import type { OperationObject, SchemaObject } from 'openapi3-ts/oas31'
 import { asksGuard } from '../auth/access.js'
 import type { Gate } from '../auth/gate.js'
+import type { Later } from '../core/later.js'
 import { isStorable } from '../core/storable-text.js'
 import { HttpError } from '../errors/http-error.js'
 import type { HttpRequest, RequestAuth } from '../http/request.js'
@@ -14,7 +15,6 @@ import { restType } from '../routing/path-types.js'
 import type { Pattern } from '../routing/pattern.js'
 import type { RouteInfo } from '../routing/route-info.js'
 import { carriedIncoming, KeptResponse, type CarriedAnswer } from './carried-answer.js'
-import { carrierOf } from './carried-request.js'
 import type { Dispatcher } from './dispatcher.js'
 import type { PlannedRoute } from './planned-route.js'
 import type { ServedRoute } from './served-route.js'
@@ -29,15 +29,15 @@ export interface RouteDescriptions {
 /** A call of a route. */
 export interface RouteCall {
   /** By name, as text. */
-  readonly params?: Readonly<Record<string, string>>
+  readonly params?: Readonly<Record<string, string>> | undefined
   /** Behind the path, without `?`. */
-  readonly query?: string
+  readonly query?: string | undefined
   /** Parsed JSON; undefined: none. */
   readonly body?: unknown
   /** Headers of its own, by lower-case name; they take the place of those of the request that it is made within. */
-  readonly headers?: Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>> | undefined
   /** Called with the request before its walk. */
-  readonly prepare?: (request: HttpRequest) => void
+  readonly prepare?: ((request: HttpRequest) => void) | undefined
   /** Aborts it, as the client of the request around it does who leaves. */
   readonly signal?: AbortSignal | undefined
   /** The largest answer that is taken, in bytes. Default 8 MiB. */
@@ -63,6 +63,8 @@ export class Routes {
   readonly all: readonly RouteInfo[]
   readonly #parts: RoutesParts
   readonly #planned: ReadonlyMap<RouteInfo, PlannedRoute>
+  /** By routes that were called. */
+  readonly #doors = new Map<RouteInfo, Door>()
 
   constructor(parts: RoutesParts) {
     this.#parts = parts
@@ -110,50 +112,52 @@ export class Routes {
   /**
    * Calls a route as the caller of `request`, with its headers; cookies and what is said of its own body stay behind.
    *
+   * @returns at once where nothing of the route waits
    * @throws {HttpError} 404 for path parameters that the route does not take, 413 for a body that is larger than it takes
    * @throws {Error} where the answer is cut off, is no answer that ends, or is too large
    */
-  async call(request: HttpRequest, route: RouteInfo, call: RouteCall = {}): Promise<CarriedAnswer> {
+  call(request: HttpRequest, route: RouteInfo, call: RouteCall = {}): Later<CarriedAnswer> {
     const { body, prepare, signal, most = mostBytes, params = {}, query = '' } = call
-    const { route: declared, limits } = this.#find(route)
-    const { dispatcher, served } = this.#parts.serving()
-    const target = served.get(route)
-    const place = toPlace(declared.pattern, params)
+    const { target, pattern, fixed, keepsBytes, limit } =
+      this.#doors.get(route) ?? this.#open(route)
+    const place = fixed ?? toPlace(pattern, params)
     if (target === undefined || place === undefined)
       throw new HttpError(404, undefined, { reason: 'a path parameter does not fit' })
-    if (Number(request.incoming.headers['content-length'] ?? Infinity) > limits.body)
-      refuseLarge(body, limits.body)
-    const carrier = carrierOf(request.incoming, false)
-    const headers = withOwn([...carrier.headers, accept], call.headers)
-    if (body !== undefined) headers.push(json)
-    const url = query === '' ? place.path : `${place.path}?${query}`
-    const { method } = route
-    const incoming = carriedIncoming({ ...carrier, method, url, headers })
+    if (body !== undefined && !(lengthOf(request) <= limit)) refuseLarge(body, limit)
+    const standing = body === undefined ? bare : withBody
+    const incoming = carriedIncoming(request.incoming, {
+      method: route.method,
+      url: query === '' ? place.path : `${place.path}?${query}`,
+      headers: call.headers === undefined ? standing : { ...standing, ...call.headers },
+    })
     const kept = new KeptResponse(most)
-    const leave = (): void => {
-      kept.destroy()
+    if (signal?.aborted === true) kept.destroy()
+    this.#parts
+      .serving()
+      .dispatcher.carry(incoming, kept.outgoing, target, place.values, (inner) => {
+        inner.carriedBy = request
+        inner.bodyRead = true
+        inner.body = body
+        if (body !== undefined && keepsBytes) inner.rawBody = Buffer.from(JSON.stringify(body))
+        prepare?.(inner)
+      })
+    return kept.isSettled ? kept.answer() : whileAsked(request, kept, signal)
+  }
+
+  /** What calls need of a route, once it is served. */
+  #open(route: RouteInfo): Door {
+    const { route: declared, limits } = this.#find(route)
+    const { pattern } = declared
+    const target = this.#parts.serving().served.get(route)
+    const door = {
+      target,
+      pattern,
+      fixed: pattern.names.length === 0 ? toPlace(pattern, {}) : undefined,
+      keepsBytes: route.arguments.includes('rawBody'),
+      limit: limits.body,
     }
-    if (signal?.aborted === true) leave()
-    signal?.addEventListener('abort', leave, { once: true })
-    request.onFinished(leave)
-    try {
-      dispatcher.carry(
-        incoming,
-        kept.outgoing,
-        { route: target, values: place.values },
-        (inner) => {
-          inner.carriedBy = request
-          inner.bodyRead = true
-          inner.body = body
-          if (body !== undefined && route.arguments.includes('rawBody'))
-            inner.rawBody = Buffer.from(JSON.stringify(body))
-          prepare?.(inner)
-        },
-      )
-      return await kept.answer
-    } finally {
-      signal?.removeEventListener('abort', leave)
-    }
+    if (target !== undefined) this.#doors.set(route, door)
+    return door
   }
 
   #find(route: RouteInfo): PlannedRoute {
@@ -163,20 +167,46 @@ export class Routes {
   }
 }
 
-const accept = ['accept', 'application/json, */*;q=0.5'] as const
-const json = ['content-type', 'application/json'] as const
+interface Door {
+  readonly target: ServedRoute | undefined
+  readonly pattern: Pattern
+  /** The place of a route without path parameters. */
+  readonly fixed: Place | undefined
+  readonly keepsBytes: boolean
+  /** The largest body, in bytes. */
+  readonly limit: number
+}
 
-type Header = readonly [string, string]
+const bare = { accept: 'application/json, */*;q=0.5' }
+const withBody = { ...bare, 'content-type': 'application/json' }
 
-function withOwn(headers: Header[], own: RouteCall['headers']): Header[] {
-  if (own === undefined) return headers
-  return [...headers.filter(([name]) => !Object.hasOwn(own, name)), ...Object.entries(own)]
+/** Of the message that the call came in. */
+function lengthOf({ incoming }: HttpRequest): number {
+  return Number(incoming.headers['content-length'] ?? Infinity)
 }
 
 /** A body within a larger message may still be one that the route takes. */
 function refuseLarge(body: unknown, most: number): void {
-  if (body !== undefined && Buffer.byteLength(JSON.stringify(body)) > most)
+  if (Buffer.byteLength(JSON.stringify(body)) > most)
     throw new HttpError(413, undefined, { reason: `the body is larger than ${most} bytes` })
+}
+
+/** The answer of a route that waits, unless the client leaves or cancels. */
+async function whileAsked(
+  request: HttpRequest,
+  kept: KeptResponse,
+  signal: AbortSignal | undefined,
+): Promise<CarriedAnswer> {
+  const leave = (): void => {
+    kept.destroy()
+  }
+  signal?.addEventListener('abort', leave, { once: true })
+  request.onFinished(leave)
+  try {
+    return await kept.answer()
+  } finally {
+    signal?.removeEventListener('abort', leave)
+  }
 }
 
 interface Place {

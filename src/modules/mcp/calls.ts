@@ -16,10 +16,13 @@ import {
 } from '../../index.js'
 import type { Round } from './methods.js'
 import {
+  after,
+  codes,
   completeText,
   ProtocolError,
   wrongParams,
   type Exchange,
+  type Later,
   type Members,
   type ServerInfo,
 } from './protocol.js'
@@ -34,7 +37,7 @@ export interface Caller {
   /** Undefined: nobody in particular. */
   readonly auth: RequestAuth | undefined
   /** Aborts where the client cancels by a message; leaving is known of the request. */
-  readonly signal?: AbortSignal | undefined
+  readonly cancelled?: AbortSignal | undefined
 }
 
 /** What is called, and what came along when it is called again. */
@@ -68,29 +71,37 @@ export class Calls {
   }
 
   /** The text of the tool's result. */
-  async tool(tool: RouteTool, calling: Calling, exchange: Exchange<Caller>): Promise<string> {
+  tool(tool: RouteTool, calling: Calling, exchange: Exchange<Caller>): Later<string> {
     const faults = faultsOf(tool, calling.given)
-    if (faults.length > 0) {
-      await this.#refuseStrangers(tool, exchange)
-      return this.results.failed(inputFaults(faults))
-    }
+    if (faults !== undefined)
+      return after(this.#refuseStrangers(tool, exchange), () =>
+        this.results.failed(inputFaults(faults)),
+      )
     const call = toCall(tool, calling, exchange.context)
-    const run = async (): Promise<string> => {
-      const answer = await this.route(tool.route, call, calling, exchange)
+    if (!toolEvents.heard) return this.#run(tool, call, calling, exchange)
+    const work = { tool: tool.name, route: tool.route.name, ms: 0, error: undefined }
+    return toolEvents.around(work, () => this.#run(tool, call, calling, exchange))
+  }
+
+  #run(
+    tool: RouteTool,
+    call: RouteCall,
+    calling: Calling,
+    exchange: Exchange<Caller>,
+  ): Later<string> {
+    return after(this.route(tool.route, call, calling, exchange), (answer) => {
       if (typeof answer === 'string') return answer
       if (answer.status === 403 && !this.#isPlain(tool.route)) throw unknownTool(tool.name)
       return this.results.of(answer, exchange.isModern)
-    }
-    if (!toolEvents.heard) return run()
-    const { name } = tool
-    return toolEvents.around({ tool: name, route: tool.route.name, ms: 0, error: undefined }, run)
+    })
   }
 
   /** What a tool takes is told to those alone who may call it. The walk asks all others. */
-  async #refuseStrangers({ route, name }: RouteTool, { context }: Exchange<Caller>): Promise<void> {
+  #refuseStrangers({ route, name }: RouteTool, { context }: Exchange<Caller>): Later<void> {
     const { request, auth } = context
-    if (await this.#routes.admits(route, request, auth)) return
-    throw auth === undefined ? new NeedsToken() : unknownTool(name)
+    return after(this.#routes.admits(route, request, auth), (admits) => {
+      if (!admits) throw auth === undefined ? new NeedsToken() : unknownTool(name)
+    })
   }
 
   /**
@@ -98,41 +109,42 @@ export class Calls {
    *
    * @throws {NeedsToken} where the gate wants another token
    */
-  async route(
+  route(
+    route: RouteInfo,
+    call: RouteCall,
+    calling: Calling,
+    exchange: Exchange<Caller>,
+  ): Later<CarriedAnswer | string> {
+    return route.arguments.includes('toolCall')
+      ? this.#askingRoute(route, call, calling, exchange)
+      : after(this.#send(exchange.context, route, call), admitted)
+  }
+
+  /** Of a handler that may ask the client. */
+  async #askingRoute(
     route: RouteInfo,
     call: RouteCall,
     calling: Calling,
     exchange: Exchange<Caller>,
   ): Promise<CarriedAnswer | string> {
     const { context } = exchange
-    const { signal } = context
-    const asksBack = route.arguments.includes('toolCall')
-    const own = asksBack ? await this.#begin(calling, exchange) : undefined
-    const prepare =
-      own &&
-      ((request: HttpRequest): void => {
-        toolCallOf.set(request, own)
-      })
-    const answer = await this.#send(context.request, route, {
-      ...call,
-      signal,
-      ...(prepare && { prepare }),
-    })
-    if (answer.status === unanswered && own !== undefined) {
-      const asked = await this.#asked(own, calling, context)
-      if (asked !== undefined) return asked
+    const own = await this.#begin(calling, exchange)
+    const prepare = (request: HttpRequest): void => {
+      toolCallOf.set(request, own)
     }
-    if (answer.status === 401) throw new NeedsToken()
-    return answer
+    const answer = await this.#send(context, route, { ...call, prepare })
+    const asked =
+      answer.status === unanswered ? await this.#asked(own, calling, context) : undefined
+    return asked ?? admitted(answer)
   }
 
-  async #send(request: HttpRequest, route: RouteInfo, call: RouteCall): Promise<CarriedAnswer> {
+  #send({ request, cancelled }: Caller, route: RouteInfo, call: RouteCall): Later<CarriedAnswer> {
     try {
-      return await this.#routes.call(request, route, call)
+      const whole = cancelled === undefined ? call : { ...call, signal: cancelled }
+      const answer = this.#routes.call(request, route, whole)
+      return answer instanceof Promise ? answer.catch(toAnswer) : answer
     } catch (error) {
-      if (!(error instanceof HttpError)) throw cutOff(error)
-      const body = JSON.stringify({ error: error.message })
-      return { status: error.status, header: () => undefined, body }
+      return toAnswer(error)
     }
   }
 
@@ -169,10 +181,21 @@ export function unknownTool(name: string): ProtocolError {
   return wrongParams(`Unknown tool: ${name}`)
 }
 
-/** The client has left, or the answer is none that a tool can give. */
-function cutOff(error: unknown): ProtocolError {
-  const words = error instanceof Error ? error.message : 'The answer was cut off.'
-  return new ProtocolError(-32603, words)
+/** @throws {NeedsToken} where the gate wants another token */
+function admitted(answer: CarriedAnswer): CarriedAnswer {
+  if (answer.status === 401) throw new NeedsToken()
+  return answer
+}
+
+/** @throws {ProtocolError} where the client has left, or the answer is none that a tool can give */
+function toAnswer(error: unknown): CarriedAnswer {
+  if (!(error instanceof HttpError))
+    throw new ProtocolError(
+      codes.internal,
+      error instanceof Error ? error.message : 'The answer was cut off.',
+    )
+  const body = JSON.stringify({ error: error.message })
+  return { status: error.status, header: () => undefined, body }
 }
 
 interface InputFault {
@@ -188,16 +211,16 @@ function inputFaults(faults: readonly InputFault[]): string {
 }
 
 /** What the route's own checks cannot see: arguments that go nowhere, and parts of the path. */
-function faultsOf(tool: RouteTool, given: Members): InputFault[] {
+function faultsOf(tool: RouteTool, given: Members): InputFault[] | undefined {
   const { places, required } = tool
-  const faults: InputFault[] = []
+  let faults: InputFault[] | undefined
   for (const path of Object.keys(given)) {
     if (placeOf(tool, path) === undefined)
-      faults.push({ path, message: 'is no argument of this tool' })
+      (faults ??= []).push({ path, message: 'is no argument of this tool' })
   }
   for (const path of required) {
     if (places.get(path) === 'path' && !Object.hasOwn(given, path))
-      faults.push({ path, message: 'is required' })
+      (faults ??= []).push({ path, message: 'is required' })
   }
   return faults
 }
@@ -209,20 +232,24 @@ function placeOf({ places, takesPaths }: RouteTool, name: string): Place | undef
 function toCall(tool: RouteTool, calling: Calling, { auth }: Caller): RouteCall {
   const { given } = calling
   const params: Record<string, string> = {}
-  const query = new URLSearchParams()
   const body: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(given)) {
+  let query: URLSearchParams | undefined
+  for (const name of Object.keys(given)) {
+    const value = given[name]
     const place = placeOf(tool, name)
-    if (place === 'path') params[name] = toText(value)
-    else if (place === 'query') addQuery(query, name, value)
-    else if (value !== undefined) body[name] = value
+    if (place === 'body') body[name] = value
+    else if (place === 'path') params[name] = toText(value)
+    else addQuery((query ??= new URLSearchParams()), name, value)
   }
-  const sent = tool.wholeBody ? body.body : tool.hasBody ? body : undefined
-  const call = { params, query: query.toString(), body: sent }
-  if (!tool.isKeyed) return call
-  // What is kept for nobody in particular is not for the next who asks the same.
-  const key = auth === undefined ? randomUUID() : keyOf(calling)
-  return { ...call, headers: { 'idempotency-key': key } }
+  return {
+    params,
+    query: query?.toString(),
+    body: tool.wholeBody ? body.body : tool.hasBody ? body : undefined,
+    headers: tool.isKeyed
+      ? // What is kept for nobody in particular is not for the next who asks the same.
+        { 'idempotency-key': auth === undefined ? randomUUID() : keyOf(calling) }
+      : undefined,
+  }
 }
 
 function addQuery(query: URLSearchParams, name: string, value: unknown): void {

@@ -5,29 +5,37 @@ import type { Answered } from './protocol.js'
 /** How long a call may take before its answer becomes a stream, whose heartbeats keep the connection. */
 const longCall = 5_000
 
+/** How many messages wait for a client that does not read. */
+const mostUnread = 100
+
 export class Conversation {
   #said: string[] = []
   #wake: (() => void) | undefined
 
-  /** Sends a message ahead of the answer. */
+  /** Sends a message ahead of the answer. For a client that does not read the latest alone are kept. */
   say(text: string): void {
+    if (this.#said.length >= mostUnread) this.#said.shift()
     this.#said.push(text)
     this.#wake?.()
   }
 
   /** @returns the answer, or undefined where a stream has to begin before it */
-  async first(running: Promise<Answered | undefined>): Promise<Answered | undefined> {
-    let timer: NodeJS.Timeout | undefined
-    const begun = new Promise<undefined>((resolve) => {
-      this.#wake = () => {
-        resolve(undefined)
+  first(running: Promise<Answered | undefined>): Promise<Answered | undefined> {
+    if (this.#said.length > 0) return Promise.resolve(undefined)
+    return new Promise((resolve) => {
+      const begin = (): void => {
+        end(undefined)
       }
-      timer = setTimeout(this.#wake, longCall)
+      const timer = setTimeout(begin, longCall)
+      const end = (answered: Answered | undefined): void => {
+        if (this.#wake !== begin) return
+        clearTimeout(timer)
+        this.#wake = undefined
+        resolve(answered)
+      }
+      this.#wake = begin
+      void running.then(end)
     })
-    const answered = await Promise.race([running, begun])
-    clearTimeout(timer)
-    this.#wake = undefined
-    return this.#said.length === 0 ? answered : undefined
   }
 
   /** What is said, as it comes, and the answer at last. */

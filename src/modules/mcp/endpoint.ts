@@ -24,12 +24,14 @@ import {
   type HttpRequest,
   type ModuleOptions,
   type Reply,
+  type RequestAuth,
 } from '../../index.js'
 import { Addresses } from './addresses.js'
 import type { Caller } from './calls.js'
 import { Conversation } from './conversation.js'
 import type { McpOptions } from './options.js'
 import {
+  after,
   answer,
   codes,
   idOf,
@@ -41,11 +43,12 @@ import {
   readMessage,
   refusal,
   type Answered,
+  type Later,
   type Members,
   type Message,
   type Transport,
 } from './protocol.js'
-import { label, RunningCalls } from './running-calls.js'
+import { label, RunningCalls, type Running } from './running-calls.js'
 import { McpServer } from './server.js'
 
 type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
@@ -81,20 +84,11 @@ export function endpoint(options: McpOptions): ControllerClass {
 
     @Post(path, { args: ['body'], body: Object, ...(limit !== undefined && { limit }) })
     @Doc({ summary: 'Messages of the Model Context Protocol', tags: ['agents'] })
-    async take(body: unknown): Promise<Reply> {
+    take(body: unknown): Later<Reply> {
       // Named among the arguments it would bring a session, which no agent has.
       const request = currentRequest()
       if (request === undefined) throw new Error('mcp: there is no request.')
-      const auth = await this.server.callerOf(request)
-      if (auth === 'bad') throw this.unauthorized(true)
-      if (auth === undefined && !this.server.isOpen) throw this.unauthorized(false)
-      refuseOtherMedia(request)
-      try {
-        return await this.answer(readMessage(body), { request, auth })
-      } catch (error) {
-        if (!(error instanceof ProtocolError)) throw error
-        return this.toReply(refusal(error, idOf(body)), auth !== undefined)
-      }
+      return after(this.server.callerOf(request), (auth) => this.heed(body, request, auth))
     }
 
     @Get(metadataPath)
@@ -107,8 +101,27 @@ export function endpoint(options: McpOptions): ControllerClass {
       }
     }
 
-    private async answer(message: Message, caller: Caller): Promise<Reply> {
-      const { request, auth } = caller
+    private heed(
+      body: unknown,
+      request: HttpRequest,
+      auth: RequestAuth | undefined | 'bad',
+    ): Later<Reply> {
+      if (auth === 'bad') throw this.unauthorized(true)
+      if (auth === undefined && !this.server.isOpen) throw this.unauthorized(false)
+      refuseOtherMedia(request)
+      try {
+        return this.answer(readMessage(body), request, auth)
+      } catch (error) {
+        if (!(error instanceof ProtocolError)) throw error
+        return this.toReply(refusal(error, idOf(body)), auth !== undefined)
+      }
+    }
+
+    private answer(
+      message: Message,
+      request: HttpRequest,
+      auth: RequestAuth | undefined,
+    ): Later<Reply> {
       const revision = headerOf(request, 'mcp-protocol-version')
       const isModern = isModernMessage(message, revision)
       if (message.id === undefined) {
@@ -116,19 +129,28 @@ export function endpoint(options: McpOptions): ControllerClass {
         return reply(null, 202)
       }
       if (isModern) checkHeaders(request, message, revision)
-      const stream = takesEvents(request) ? new Conversation() : undefined
       const own = isModern ? undefined : this.running.begin(message.id, request)
-      const context = own === undefined ? caller : { request, auth, signal: own.signal }
-      const exchange = openExchange(message, new HttpTransport(context, revision, stream))
-      const answering = answer(this.server.offer, message, exchange)
-      const running = own === undefined ? answering : answering.finally(own.end)
-      const given = stream === undefined ? await running : await stream.first(running)
-      if (given === undefined)
-        return events(stream?.items(running) ?? []).header('X-Accel-Buffering', 'no')
-      const told = this.toReply(given, auth !== undefined)
-      return message.method === 'initialize' && !isModern && given.status === 200
-        ? told.header(label, randomUUID())
-        : told
+      const caller = { request, auth, cancelled: own?.cancelled }
+      const transport = new HttpTransport(caller, revision)
+      const answering = answer(this.server.offer, message, openExchange(message, transport))
+      const running = endingWith(answering, own)
+      const finish = (given: Answered | undefined): Reply => {
+        if (given === undefined) return reply(null, 202)
+        const told = this.toReply(given, auth !== undefined)
+        const isGreeted = message.method === 'initialize' && !isModern && given.status === 200
+        return isGreeted ? told.header(label, randomUUID()) : told
+      }
+      const isThere = !(running instanceof Promise) && transport.conversation === undefined
+      if (isThere || !takesEvents(request)) return after(running, finish)
+      const talk = (transport.conversation ??= new Conversation())
+      const whole = Promise.resolve(running)
+      return talk
+        .first(whole)
+        .then((given) =>
+          given === undefined
+            ? events(talk.items(whole)).header('X-Accel-Buffering', 'no')
+            : finish(given),
+        )
     }
 
     private toReply({ text, status }: Answered, hasToken: boolean): Reply {
@@ -152,24 +174,36 @@ export function endpoint(options: McpOptions): ControllerClass {
   return McpController
 }
 
+/** An older client can cancel it until there is an answer. */
+function endingWith<T>(answering: Later<T>, own: Running | undefined): Later<T> {
+  if (own === undefined) return answering
+  if (answering instanceof Promise) return answering.finally(own.end)
+  own.end()
+  return answering
+}
+
 /** What an HTTP request knows of its message. */
 class HttpTransport implements Transport<Caller> {
-  readonly notify: Transport<Caller>['notify']
+  readonly context: Caller
+  readonly revision: string | undefined
+  /** Where something is said ahead of the answer. */
+  conversation: Conversation | undefined
 
-  constructor(
-    readonly context: Caller,
-    readonly revision: string | undefined,
-    stream: Conversation | undefined,
-  ) {
-    this.notify =
-      stream &&
-      ((method, params) => {
-        stream.say(notification(method, params))
-      })
+  constructor(context: Caller, revision: string | undefined) {
+    this.context = context
+    this.revision = revision
   }
 
+  /** Aborts when the client leaves or cancels. */
   get signal(): AbortSignal {
-    return this.context.signal ?? this.context.request.signal
+    const { request, cancelled } = this.context
+    return cancelled === undefined ? request.signal : AbortSignal.any([cancelled, request.signal])
+  }
+
+  notify(method: string, params: Members): void {
+    if (!takesEvents(this.context.request)) return
+    this.conversation ??= new Conversation()
+    this.conversation.say(notification(method, params))
   }
 }
 

@@ -6,12 +6,11 @@ import {
   isMembers,
   wrongParams,
   type Exchange,
+  type Later,
   type Members,
   type Method,
   type Result,
 } from './protocol.js'
-
-type Later<T> = T | Promise<T>
 
 /** A list for one caller: the whole result (`{ tools: […], ttlMs, cacheScope }`), or its complete text. */
 type ReadList<Context> = (exchange: Exchange<Context>) => Later<Result>

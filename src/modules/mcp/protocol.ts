@@ -115,7 +115,7 @@ export interface Exchange<Context> {
   /** Aborts when the client leaves or cancels; made when it is first read. */
   readonly signal: AbortSignal | undefined
   /** Sends a notification ahead of the answer. */
-  readonly notify: (method: string, params: Members) => void
+  notify(method: string, params: Members): void
 }
 
 /** What a transport knows of a message. */
@@ -125,7 +125,7 @@ export interface Transport<Context> {
   readonly revision?: string | undefined
   readonly signal?: AbortSignal | undefined
   /** Default: notifications are dropped. */
-  readonly notify?: ((method: string, params: Members) => void) | undefined
+  notify?(method: string, params: Members): void
 }
 
 /** True if the message is of the revision that has no `initialize`, or claims to be. */
@@ -152,11 +152,10 @@ class OpenExchange<Context> implements Exchange<Context> {
   readonly isModern: boolean
   readonly capabilities: Members
   readonly progressToken: MessageId | undefined
-  readonly notify: (method: string, params: Members) => void
   readonly #transport: Transport<Context>
 
   constructor(message: Message, transport: Transport<Context>) {
-    const { context, revision, notify = ignore } = transport
+    const { context, revision } = transport
     const { meta = {} } = message
     this.context = context
     this.isModern = isModernMessage(message, revision)
@@ -166,8 +165,11 @@ class OpenExchange<Context> implements Exchange<Context> {
     this.revision = own.revision
     this.capabilities = own.capabilities
     this.progressToken = readToken(meta.progressToken)
-    this.notify = notify
     this.#transport = transport
+  }
+
+  notify(method: string, params: Members): void {
+    this.#transport.notify?.(method, params)
   }
 
   // Not every call wants one, and making it costs.
@@ -193,14 +195,18 @@ function readModern(
   return { revision: asked, capabilities }
 }
 
+/** There now, or later: no promise is made where nothing waits. */
+export type Later<T> = T | Promise<T>
+
+export function after<T, R>(value: Later<T>, next: (value: T) => Later<R>): Later<R> {
+  return value instanceof Promise ? value.then(next) : next(value)
+}
+
 /** A result: an object, or the JSON text of one that is complete as it is, kept from before. */
 export type Result = Members | string
 
 /** @throws {ProtocolError} what the answer says instead; anything else is told as an internal error */
-export type Method<Context> = (
-  params: Members,
-  exchange: Exchange<Context>,
-) => Result | Promise<Result>
+export type Method<Context> = (params: Members, exchange: Exchange<Context>) => Later<Result>
 
 export interface ServerInfo {
   readonly name: string
@@ -229,24 +235,35 @@ export interface Answered {
   readonly status: number
 }
 
-/** @returns `undefined` for a notification, which nobody answers. Never rejects */
-export async function answer<Context>(
+/**
+ * @returns at once where the method does not wait; `undefined` for a notification, which nobody answers. Never throws nor
+ * rejects
+ */
+export function answer<Context>(
   offer: Offer<Context>,
   message: Message,
   exchange: Exchange<Context>,
-): Promise<Answered | undefined> {
+): Later<Answered | undefined> {
   const { id, method, params } = message
   if (id === undefined) return undefined
+  const told = (result: Result): Answered => ({
+    text: answerText(id, toResultText(offer, result)),
+    status: 200,
+  })
+  const failed = (error: unknown): Answered => {
+    if (!(error instanceof ProtocolError)) offer.failed?.(error)
+    return refusal(error, id)
+  }
   try {
     const run = offer.methods.get(method) ?? ownMethod(offer, method, exchange.isModern)
     if (run === undefined)
       throw new ProtocolError(codes.method, `Method not found: ${method}`, {
         status: exchange.isModern ? 404 : 200,
       })
-    return { text: answerText(id, toResultText(offer, await run(params, exchange))), status: 200 }
+    const result = run(params, exchange)
+    return result instanceof Promise ? result.then(told).catch(failed) : told(result)
   } catch (error) {
-    if (!(error instanceof ProtocolError)) offer.failed?.(error)
-    return refusal(error, id)
+    return failed(error)
   }
 }
 
@@ -331,5 +348,3 @@ function invalid(message: string): ProtocolError {
 export function isMembers(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
-
-const ignore = (): void => undefined

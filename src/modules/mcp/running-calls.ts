@@ -10,8 +10,9 @@ import { idOf, type Message, type MessageId } from './protocol.js'
 export const label = 'Mcp-Session-Id'
 
 /** A call that can be ended. */
-interface Running {
-  readonly signal: AbortSignal
+export interface Running {
+  /** Aborts where the client cancels. */
+  readonly cancelled: AbortSignal
   readonly end: () => void
 }
 
@@ -25,7 +26,7 @@ export class RunningCalls {
     const cancel = new AbortController()
     this.#calls.set(key, cancel)
     return {
-      signal: AbortSignal.any([cancel.signal, request.signal]),
+      cancelled: cancel.signal,
       end: () => {
         this.#calls.delete(key)
       },

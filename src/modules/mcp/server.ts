@@ -16,10 +16,12 @@ import { methodsOf, type Completing, type Round } from './methods.js'
 import { readOffers, RightsList, type Offered, type OfferedResource } from './offers.js'
 import type { McpOptions } from './options.js'
 import {
+  after,
   codes,
   ProtocolError,
   wrongParams,
   type Exchange,
+  type Later,
   type Offer,
   type Result,
   type ServerInfo,
@@ -42,7 +44,8 @@ export class McpServer implements Lifecycle {
   readonly #marked: MarkedRecords
   readonly #options: McpOptions
   #offer: Offer<Caller> | undefined
-  #lists: readonly RightsList[] = []
+  /** True if there is something for callers without a token. */
+  isOpen = false
 
   constructor(
     routes: Routes,
@@ -86,15 +89,8 @@ export class McpServer implements Lifecycle {
     return this.#offer
   }
 
-  /** True if there is something for callers without a token. */
-  get isOpen(): boolean {
-    return this.#lists.some(({ isOpen }) => isOpen)
-  }
-
   /** @returns undefined for nobody in particular, `'bad'` for a token that is refused; cookies count for nothing here */
-  callerOf(
-    request: HttpRequest,
-  ): RequestAuth | undefined | 'bad' | Promise<RequestAuth | undefined | 'bad'> {
+  callerOf(request: HttpRequest): Later<RequestAuth | undefined | 'bad'> {
     const { authorization } = request.incoming.headers
     if (authorization === undefined) return undefined
     const caller = this.#state.callerOf(request)
@@ -124,10 +120,10 @@ export class McpServer implements Lifecycle {
       ),
       prompts: list('prompts', prompts.values()),
     }
-    this.#lists = Object.values(lists)
+    this.isOpen = Object.values(lists).some(({ isOpen }) => isOpen)
     const read =
       (one: RightsList) =>
-      ({ context }: Exchanged): Result | Promise<Result> =>
+      ({ context }: Exchanged): Later<Result> =>
         one.read(context.request, context.auth)
     return {
       tools:
@@ -225,17 +221,18 @@ export class McpServer implements Lifecycle {
   }
 
   /** What is closed to a caller is not there; who has no token may get one. Guards are asked on the route's own walk. */
-  async #admitted<T>(
+  #admitted<T>(
     route: RouteInfo,
     { context }: Exchanged,
     unknown: () => ProtocolError,
-    run: () => T | Promise<T>,
-  ): Promise<T> {
+    run: () => Later<T>,
+  ): Later<T> {
     const { request, auth } = context
     if (auth === undefined || this.#routes.asksGuard(route)) return run()
-    const admits = await this.#routes.admits(route, request, auth)
-    if (!admits) throw unknown()
-    return run()
+    return after(this.#routes.admits(route, request, auth), (admits) => {
+      if (!admits) throw unknown()
+      return run()
+    })
   }
 }
 

@@ -28,7 +28,8 @@ export interface ToolCall {
   /** What the client can do: `{ elicitation: {} }`. */
   readonly capabilities: Readonly<Record<string, unknown>>
   /**
-   * Tells how far it is; nothing where nobody wants to know. Shares that do not rise are passed over.
+   * Tells how far it is; nothing where nobody wants to know. Shares that rise by less than a thousandth are passed over, so
+   * that a loop may tell each of its turns.
    *
    * @param share from 0 to 1
    */
@@ -57,6 +58,9 @@ class Unanswered extends HttpError {
 /** Precondition Required: the call is made again with the answer. */
 export const unanswered = 428
 
+/** What a share has to rise by to be told. */
+const leastStep = 0.001
+
 /** A call while it runs: what it asks, and what is answered already. */
 export class Call implements ToolCall {
   readonly capabilities: Readonly<Record<string, unknown>>
@@ -67,7 +71,7 @@ export class Call implements ToolCall {
   /** What the client would have to be able to do. */
   refusal: ProtocolError | undefined
   readonly #exchange: Exchange<unknown>
-  #share = -1
+  #share = -leastStep
   #signal: AbortSignal | undefined
 
   constructor(exchange: Exchange<unknown>, answers: Members) {
@@ -81,10 +85,13 @@ export class Call implements ToolCall {
   }
 
   progress(share: number, words?: string): void {
-    const { progressToken, notify } = this.#exchange
-    if (progressToken === undefined || !(share > this.#share)) return
-    this.#share = share
-    notify('notifications/progress', { progressToken, progress: share, total: 1, message: words })
+    const { progressToken } = this.#exchange
+    const progress = Math.min(1, share)
+    const isFurther = progress - this.#share >= (progress < 1 ? leastStep : Number.MIN_VALUE)
+    if (progressToken === undefined || !isFurther) return
+    this.#share = progress
+    const told = { progressToken, progress, total: 1, message: words }
+    this.#exchange.notify('notifications/progress', told)
   }
 
   ask<T extends object>(name: string, type: Class<T>, words: string): Promise<T | null> {

@@ -88,17 +88,29 @@ export function wordsOf(answer: CarriedAnswer): string {
 
 interface ErrorBody {
   readonly error?: unknown
-  readonly errors?: readonly { readonly path?: unknown; readonly message?: unknown }[]
+  readonly errors?: readonly Fault[]
 }
 
+interface Fault {
+  readonly path?: unknown
+  readonly message?: unknown
+}
+
+/** Each sentence once: what is wrong with the input is also summed up in one. */
 function readError(text: string): string {
   try {
     const { error, errors = [] } = JSON.parse(text) as ErrorBody
-    const lines = errors.map(({ path, message }) => `${toPath(path)}: ${String(message)}`)
-    return [String(error), ...lines].join('\n')
+    const lines = errors.map(toLine)
+    const isSummed = String(error) === errors.map(({ message }) => message).join('; ')
+    return (isSummed && lines.length > 0 ? lines : [String(error), ...lines]).join('\n')
   } catch {
     return text
   }
+}
+
+function toLine({ path, message }: Fault): string {
+  const [place, words] = [toPath(path), String(message)]
+  return words.startsWith(`${place} `) ? words : `${place}: ${words}`
 }
 
 function toPath(path: unknown): string {

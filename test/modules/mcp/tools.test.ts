@@ -5,6 +5,7 @@ import {
   Auth,
   Controller,
   createDecorator,
+  currentRequest,
   Delete,
   Doc,
   Field,
@@ -17,6 +18,7 @@ import {
   Secured,
   type Claims,
   type HttpRequest,
+  type RequestEvent,
 } from 'filigree'
 import { idempotent } from 'filigree/idempotent'
 import { mcp, Tool, type ToolCall } from 'filigree/mcp'
@@ -41,6 +43,10 @@ class Asked {
 class Shown {
   @Field('integer') id!: number
   @Field('string') title!: string
+}
+
+class Sent {
+  @Field('string') text!: string
 }
 
 const seen: unknown[] = []
@@ -122,6 +128,15 @@ class All {
   @Get('/one') one(): string {
     return 'plain text'
   }
+  @Get('/later') async later(): Promise<string> {
+    await new Promise(setImmediate)
+    return 'plain text'
+  }
+  @Get('/sent', { query: Sent }) sent(request: HttpRequest): object {
+    const { url, ip, headers, incoming } = request
+    const raw = incoming.rawHeaders.length / 2
+    return { url, ip, sent: headers, raw, current: currentRequest() === request }
+  }
   @Get('/two') @Tool(false) two(): string {
     return '2'
   }
@@ -153,7 +168,16 @@ beforeEach(async () => {
 })
 afterAll(() => desk.close())
 
-const open = ['ordersShow', 'order', 'ordersBroken', 'ordersList', 'ordersSlow', 'allOne']
+const open = [
+  'ordersShow',
+  'order',
+  'ordersBroken',
+  'ordersList',
+  'ordersSlow',
+  'allOne',
+  'allLater',
+  'allSent',
+]
 
 describe('the list', () => {
   it('has what the caller may call, by roles and guards, and nothing that is unmarked', async () => {
@@ -249,7 +273,7 @@ describe('a call', () => {
     }
     expect(await text('order', { title: 'x'.repeat(30), lines: [{ count: 0 }] })).toEqual([
       true,
-      expect.stringMatching(/400 .*\ntitle: .*\nlines\.0\.count: /),
+      '400 title must have at most 20 characters\nlines.0.count must be at least 1',
     ])
     expect(await text('order', { title: 'x', __proto__x: 1, hack: true })).toEqual([
       true,
@@ -323,6 +347,51 @@ describe('a call', () => {
     expect(told).toMatchObject([{ tool: 'order', route: 'Orders.add', error: undefined }])
     expect(JSON.stringify(told)).not.toContain('secret')
   })
+
+  it('has what its message has of the client, and nothing of the message itself', async () => {
+    const headers = {
+      cookie: 'visit=1',
+      'user-agent': 'an agent',
+      'x-request-id': 'of-the-message',
+      'if-none-match': '*',
+      accept: 'application/json, text/event-stream',
+    }
+    const { result } = await call(desk, 'allSent', { text: 'a b' }, { headers, token: editor })
+    expect(result?.structuredContent).toEqual({
+      url: '/all/sent?text=a+b',
+      ip: '127.0.0.1',
+      sent: {
+        accept: 'application/json, */*;q=0.5',
+        authorization: `Bearer ${editor}`,
+        host: 'localhost',
+        'mcp-method': 'tools/call',
+        'mcp-name': 'allSent',
+        'mcp-protocol-version': '2026-07-28',
+        'user-agent': 'an agent',
+      },
+      raw: 7,
+      current: true,
+    })
+  })
+
+  it.each(['allOne', 'allLater'])(
+    'is a request of its own for those who watch, before its message is: %s',
+    async (name) => {
+      const told: unknown[] = []
+      const hear = (message: unknown): void => {
+        const { request, status, bytes, aborted } = message as RequestEvent
+        told.push([request.route?.name.replace(/.*\./, ''), status, bytes > 0, aborted])
+      }
+      const ended = 'tracing:filigree:request:asyncEnd'
+      subscribe(ended, hear)
+      await call(desk, name, {})
+      unsubscribe(ended, hear)
+      expect(told).toEqual([
+        [name.slice(3).toLowerCase(), 200, true, false],
+        ['take', 200, true, false],
+      ])
+    },
+  )
 
   it('under a key is done once', async () => {
     await call(desk, 'order', { title: 'twice' }, { token: editor })
