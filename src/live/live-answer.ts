@@ -190,8 +190,9 @@ export class LiveAnswer {
       if (this.#question.depth !== 'all' && reads.asksRequest) throw new AsksRequest()
       return text
     } catch (error) {
-      // What was there and is not any more may be there again.
-      const isGone = this.#hasTold() && error instanceof HttpError && error.status === 404
+      // Looked at first: what cannot be, such as a revoked proxy, throws an error here that can. What was there and is not any
+      // more may be there again.
+      const isGone = error instanceof HttpError && error.status === 404 && this.#hasTold()
       if (!isGone) throw error
       return undefined
     } finally {

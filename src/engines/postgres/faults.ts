@@ -1,4 +1,5 @@
 /** Converts PostgreSQL's errors to faults. Source: PostgreSQL, Appendix A, Error Codes. */
+import { causesOf } from '../../errors/causes.js'
 import { EngineFault, type FaultKind } from '../contract/engine.js'
 
 /** @returns an `EngineFault`; errors that come neither from the server nor from its connection unchanged */
@@ -85,7 +86,7 @@ export function endsConnection(error: unknown): boolean {
 
 /** A wait for a lock reached `lock_timeout`, even if the error was wrapped since. */
 export function isLockTimeout(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+  for (const cause of causesOf(error)) {
     if ((cause as { readonly code?: unknown }).code === '55P03') return true
   }
   return false

@@ -2,6 +2,7 @@
  * Transactions. Work inside one is part of it whichever repository it uses: the transaction follows asynchronous calls,
  * so that an injected repository joins the transaction of the route that calls it.
  */
+import { causesOf } from '../../errors/causes.js'
 import type { BeginOptions, Isolation } from '../../engines/contract/begin-options.js'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { OpenTransaction } from '../../core/open-transaction.js'
@@ -439,7 +440,7 @@ const rolledBack = new Error('The transaction is rolled back.')
 
 /** The fault may be the cause of a repository's or application's error. */
 function isConflict(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+  for (const cause of causesOf(error)) {
     if (cause instanceof EngineFault) return cause.kind === 'conflict'
   }
   return false
