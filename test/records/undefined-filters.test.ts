@@ -144,6 +144,16 @@ const methods: [
   ['deleteWhere', (tickets, where) => tickets.deleteWhere(where)],
 ]
 
+/** What has no conditions of its own, and would match every row. */
+const hollow: [what: string, make: () => object][] = [
+  ['a promise', () => Promise.resolve({ orgId: 1 })],
+  ['a map', () => new Map([['orgId', 1]])],
+  ['a set', () => new Set([1])],
+  ['parameters', () => new URLSearchParams('orgId=1')],
+  ['an error', () => new Error('orgId')],
+  ['inherited', () => Object.create({ orgId: 1 }) as object],
+]
+
 /** The others, which take none. */
 const without = [
   ...['find', 'create', 'createMany', 'insertMany', 'updateMany', 'upsert', 'delete', 'deleteMany'],
@@ -219,6 +229,46 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
     }
     expect(await tickets.count()).toBe(3)
     expect(await tickets.count({ subject: 'x' })).toBe(0)
+  })
+
+  it('so is what has no conditions of its own, as a filter, a relation or a comparison', async () => {
+    const places: [path: string, where: (value: object) => object][] = [
+      ['the filter', (value) => value],
+      ['and.0', (value) => ({ and: [value] })],
+      ['not', (value) => ({ not: value })],
+      ['org', (value) => ({ org: value })],
+      ['orgId', (value) => ({ orgId: value })],
+      ['org.name', (value) => ({ org: { name: value } })],
+    ]
+    for (const [method, ask] of methods)
+      for (const [what, make] of hollow)
+        for (const [path, where] of places)
+          await expect({
+            what: `${method} of ${what}`,
+            error: await ask(tickets, where(make()) as never).catch(
+              (error: Error) => error.message,
+            ),
+          }).toEqual({
+            what: `${method} of ${what}`,
+            error: expect.stringMatching(`^(where\\.?)?(${path})?\\b`),
+          })
+    await expect(tickets.deleteWhere({ orgId: {} })).rejects.toThrow('orgId needs a comparison')
+    for (const [, make] of hollow)
+      await expect(tickets.aggregate({ having: make() })).rejects.toThrow('having must be')
+    expect(await tickets.count({})).toBe(3)
+  })
+
+  it('flags are true or false: a text would read as true, or lock nothing', async () => {
+    for (const flag of ['false', 0, null] as never[]) {
+      for (const ask of [
+        () => tickets.list({ withDeleted: flag }),
+        () => tickets.count({}, { withDeleted: flag }),
+        () => tickets.find(1, { lock: flag }),
+      ])
+        await expect(ask()).rejects.toThrow('must be true or false')
+    }
+    await expect(tickets.list({ limit: NaN })).rejects.toThrow('limit must be an integer')
+    await expect(tickets.list({ offset: NaN })).rejects.toThrow('offset must be an integer')
   })
 
   it('is sent to every method of repositories that takes a filter', () => {

@@ -1,7 +1,7 @@
 /** Reads the options of an aggregate: looks names up, checks operands, and puts the values into slots. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
-import { isPlainObject, type FilterContext } from '../filters/filter.js'
+import { isEmptyMap, isPlainObject, type FilterContext } from '../filters/filter.js'
 import { invalid } from '../filters/invalid.js'
 import { readCount } from '../filters/list-options.js'
 import { isOrdered } from '../../sql/operators.js'
@@ -276,7 +276,8 @@ class AggregateReader {
   #having(given: unknown): HavingCondition[] {
     if (given === undefined) return []
     if (given === skip) throw skipAt('having')
-    if (!isPlainObject(given)) throw invalid('having', 'type', 'must be an object')
+    if (!isPlainObject(given) || (Object.keys(given).length === 0 && !isEmptyMap(given)))
+      throw invalid('having', 'type', 'must be an object with conditions of its own')
     return Object.keys(given).flatMap((name) => {
       const test = given[name]
       const path = `having.${name}`

@@ -73,9 +73,12 @@ export class FilterReader {
     if (where === undefined || where === skip) throw this.#refused(where, path)
     if (!isPlainObject(where)) throw invalid(path, 'type', 'must be an object')
     if (depth > deepest) throw invalid(path, 'depth', `is nested deeper than ${deepest} levels`)
+    const names = Object.keys(where)
+    if (names.length === 0 && !isEmptyMap(where))
+      throw invalid(path, 'type', 'must be an object with conditions of its own')
     const parts: Condition[] = []
     this.key += '('
-    for (const name of Object.keys(where)) {
+    for (const name of names) {
       const value = where[name]
       if (++this.#count > mostConditions) throw invalid(path, 'maxItems', 'has too many conditions')
       const inner = path === '' ? name : `${path}.${name}`
@@ -162,8 +165,12 @@ export class FilterReader {
     if (!isPlainObject(value)) return this.#readEqual(codec, value, path, 'eq')
     if (codec.column.compares === 'json' && 'path' in value && value.path !== null)
       return this.#readWithin(codec, value, path)
+    const names = Object.keys(value)
+    // A client says so on purpose; in a program it is a value of another kind, or a promise that nobody has awaited.
+    if (names.length === 0 && !this.#isClient)
+      throw invalid(path, 'required', 'needs a comparison, or skip for none')
     const parts: Condition[] = []
-    for (const name of Object.keys(value)) {
+    for (const name of names) {
       const part = this.#readOperator(codec, name, value[name], `${path}.${name}`)
       if (part !== undefined) parts.push(part)
     }
@@ -389,6 +396,12 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
     !(value instanceof Date) &&
     !(value instanceof Uint8Array)
   )
+}
+
+/** Not a map, a set or a promise, which have no keys of their own, and not what inherits its conditions. */
+export function isEmptyMap(value: object): boolean {
+  for (const _inherited in value) return false
+  return Object.prototype.toString.call(value) === '[object Object]'
 }
 
 /** Pads lists to a power of two by repeating the last item, so that few different statements are made. */

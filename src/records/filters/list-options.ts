@@ -85,11 +85,26 @@ const wholes = [
   ['having', '{} for all groups'],
 ] as const
 
-/** @throws {DeclarationError} for a filter or search that is there, but undefined */
+/**
+ * @throws {DeclarationError} for a filter or search that is there, but undefined
+ * @throws {TypeError} for a flag that is neither true nor false
+ */
 export function refuseUndefined(options: object): void {
   const given = options as Readonly<Record<string, unknown>>
   for (const [name, whole] of wholes)
     if (given[name] === undefined && name in given) throw undefinedWhole(name, whole)
+  refuseFlags(given)
+}
+
+/** @throws {TypeError} for `withDeleted: 'false'`, which would read as true, and `lock: 'true'`, which would lock nothing */
+function refuseFlags({ withDeleted, lock }: { readonly [name: string]: unknown }): void {
+  refuseFlag('withDeleted', withDeleted)
+  refuseFlag('lock', lock)
+}
+
+function refuseFlag(name: string, value: unknown): void {
+  if (value !== undefined && typeof value !== 'boolean')
+    throw new TypeError(`${name} must be true or false.`)
 }
 
 /** @throws {TypeError} for an unknown option */
@@ -99,6 +114,7 @@ export function checkFindOptions(options: object | undefined, shard?: Column): v
     options,
     shard === undefined ? findOptions : new Set([...findOptions, shard.property]),
   )
+  if (options !== undefined) refuseFlags(options as { readonly [name: string]: unknown })
 }
 
 /** @throws as `checkListOptions` */

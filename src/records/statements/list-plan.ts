@@ -24,21 +24,23 @@ export function planList<T extends object>(
   context: RecordsContext,
   options: ListOptions<T>,
 ): PlannedList {
-  const { limit, offset, view, distinct, related: behind } = options
+  const { view, distinct, related: behind } = options
   checkListOptions(options)
+  const limit = options.limit === undefined ? undefined : readCount('limit', options.limit)
+  const offset = readCount('offset', options.offset ?? 0)
   const given = readOrder(table, options.orderBy, view !== undefined)
   view?.order(table, given)
   const selected = selectOrdered(table, context, options, given)
   const { values, order, passed } = selected
-  checkRanked(order, (limit ?? 0) + passed + (offset ?? 0))
+  checkRanked(order, (limit ?? 0) + passed + offset)
   const slots = { values, key: '' }
   const wanted = behind?.read(slots)
   const related = wanted && toRelatedParts(wanted, slots.key, behind?.most)
   const selection =
     related === undefined ? selected.selection : { ...selected.selection, count: values.length }
-  if (limit !== undefined) values.push(readCount('limit', limit))
-  const hasOffset = offset !== undefined || passed > 0
-  if (hasOffset) values.push(passed + readCount('offset', offset ?? 0))
+  if (limit !== undefined) values.push(limit)
+  const hasOffset = options.offset !== undefined || passed > 0
+  if (hasOffset) values.push(passed + offset)
   const plan = context.plansOf(table).list(selection, order, {
     hasLimit: limit !== undefined,
     hasOffset,
