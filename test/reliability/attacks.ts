@@ -4,6 +4,7 @@
  * docs/reliability.md, and exits with 1 where a target is missed. The server is a process of its own, on loopback.
  */
 import { fork, type ChildProcess } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { Agent, request as ask } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -247,11 +248,52 @@ async function fill(database: Database, rows: number): Promise<void> {
   await runSql(database, 'analyze')
 }
 
-/** The server's process: tells its parent the address. */
+/** The longest turn of the server's event loop, in ms: on a core, and in line for one, while others have them. */
+interface LongestTurn {
+  readonly ran: number
+  readonly waited: number
+}
+
+/** Nanoseconds that the main thread has run, and has waited for a core. Zeros where the system does not tell. */
+function readSchedule(): readonly [number, number] {
+  try {
+    const [ran = 0, waited = 0] = readFileSync('/proc/self/schedstat', 'latin1')
+      .split(' ')
+      .map(Number)
+    return [ran, waited]
+  } catch {
+    return [0, 0]
+  }
+}
+
+/** A turn that is long by its own work stands in the program; one that waits for a core stands on the machine. */
+function watchTurns(): () => LongestTurn {
+  let longest: LongestTurn = { ran: 0, waited: 0 }
+  let most = 0
+  let [ran, waited] = readSchedule()
+  setInterval(() => {
+    const [ranNow, waitedNow] = readSchedule()
+    const turn = { ran: (ranNow - ran) / 1e6, waited: (waitedNow - waited) / 1e6 }
+    if (turn.ran + turn.waited > most) {
+      most = turn.ran + turn.waited
+      longest = turn
+    }
+    ;[ran, waited] = [ranNow, waitedNow]
+  }, 1).unref()
+  return () => {
+    const told = longest
+    ;[longest, most] = [{ ran: 0, waited: 0 }, 0]
+    return told
+  }
+}
+
+/** The server's process: tells its parent the address, and what it asks of the longest turn since it asked last. */
 async function serve(url: string): Promise<void> {
   const database = await connect(url, { records: [Author, Article] })
   const app = await bootstrap(App, { port: 0, logger: false, database, graphql: true })
   process.send?.(app.url)
+  const tell = watchTurns()
+  process.on('message', () => process.send?.(tell()))
   process.on('disconnect', () => process.exit())
 }
 
@@ -266,6 +308,15 @@ async function listen(url: string): Promise<[ChildProcess, string]> {
     })
   })
   return [child, address]
+}
+
+function askTurn(child: ChildProcess): Promise<LongestTurn> {
+  return new Promise((resolve) => {
+    child.once('message', (turn) => {
+      resolve(turn as LongestTurn)
+    })
+    child.send('turn')
+  })
 }
 
 async function run(title: string, url: string): Promise<boolean> {
@@ -284,8 +335,12 @@ async function run(title: string, url: string): Promise<boolean> {
     const [child, address] = await listen(url)
     for (const { asks } of victims) for (let n = 0; n < 20; n++) await send(address, asks())
     const first = await send(address, attack.asks(0))
+    await askTurn(child)
     const [line, isMet] = await measure(address, attack)
-    process.stdout.write(`${line} alone: ${first.status} in ${first.ms.toFixed(0)} ms\n`)
+    const { ran, waited } = await askTurn(child)
+    process.stdout.write(
+      `${line} alone: ${first.status} in ${first.ms.toFixed(0)} ms; longest turn: ${ran.toFixed(0)} ms on a core, ${waited.toFixed(0)} ms in line for one\n`,
+    )
     isFine &&= isMet
     child.disconnect()
     await new Promise((resolve) => child.once('exit', resolve))
