@@ -70,21 +70,48 @@ function counted({ name: table, version }: SqlTable): Sql[] {
   return version === undefined ? [] : [set(version, sql`${name(table, version.name)} + 1`)]
 }
 
-function writeUpdateEach({ table, columns, types }: UpdateEach, { writing }: RowsWriter): Sql {
+function writeUpdateEach(change: UpdateEach, { writing }: RowsWriter): Sql {
+  const { table, types } = change
+  const { own, key, alive, head, columns, list, lists } = eachOf(change, writing)
+  const given = within(lists.rows, join(types.map((type, place) => list(type, place))))
+  const held = sql`select 1 from ${own} where ${key} = any(${list(types[0], 0)})${alive} order by ${key} ${raw(lists.held)}`
+  const areThere = sql`(select count(*) from (${held}) as ${name(heldName)}) = ${slot(types.length)}`
+  return sql`${head} from ${given} as ${name(rowsName)} (${join(columns)}) where ${key} = ${name(rowsName, 'k')}${alive} and ${areThere} returning ${answeredOf(table, table.name, writing)}`
+}
+
+/**
+ * The same for the rows of several calls: each call's rows are changed if all of them are there and nobody holds one, and
+ * none of them else. It answers a call's number behind each row. Values: lists of keys and of the columns' values, of the
+ * numbers of their calls and of how many rows those have, then the keys again.
+ */
+export function writeUpdateCalls(change: UpdateEach, { writing }: RowsWriter): Sql {
+  const { table, types } = change
+  const { own, key, alive, head, columns, list, lists } = eachOf(change, writing)
+  const [call, size, found] = [name('filigree_call'), name('filigree_size'), name('filigree_found')]
+  const values = [...types, 'integer', 'integer'].map((type, place) => list(type, place))
+  const given = sql`${within(lists.rows, join(values))} as filigree_given (${join([...columns, call, size])})`
+  const held = sql`select ${key} as filigree_key from ${own} where ${key} = any(${list(types[0], 0)})${alive} ${raw(lists.held)} skip locked`
+  const rows = sql`select filigree_given.*, count(*) over (partition by ${call}) as ${found} from ${given} join (${held}) as ${name(heldName)} on filigree_key = ${name('k')}`
+  return sql`${head} from (${rows}) as ${name(rowsName)} where ${key} = ${name(rowsName, 'k')}${alive} and ${found} = ${size} returning ${answeredOf(table, table.name, writing)}, ${call}`
+}
+
+/** The parts of both: the columns of a row of values are `k` and `c0`, `c1` … */
+function eachOf({ table, columns }: UpdateEach, writing: Writing) {
   const { lists } = writing.dialect
   if (lists === undefined) throw new TypeError('The database does not accept lists.')
-  const sets = columns.map((column, place) => set(column, name(rowsName, `c${place}`)))
-  const list = (place: number): Sql => within(lists.list(types[place] ?? ''), slot(place))
-  const names = ['k', ...columns.map((_, place) => `c${place}`)].map((one) => name(one))
-  const values = within(lists.rows, join(types.map((_, place) => list(place))))
-  const rows = sql`${values} as ${name(rowsName)} (${join(names)})`
   const own = writing.named(table.name)
-  const key = ref(table.name, table.key)
   const lives = living(table, table.name)
-  const alive = lives && sql` and ${lives}`
-  const held = sql`select 1 from ${own} where ${key} = any(${list(0)})${alive} order by ${key} ${raw(lists.held)}`
-  const areThere = sql`(select count(*) from (${held}) as filigree_held) = ${slot(types.length)}`
-  return sql`update ${own} set ${join([...sets, ...counted(table)])} from ${rows} where ${key} = ${name(rowsName, 'k')}${alive} and ${areThere} returning ${answeredOf(table, table.name, writing)}`
+  const named = columns.map((_, place) => `c${place}`)
+  const sets = columns.map((column, place) => set(column, name(rowsName, `c${place}`)))
+  return {
+    lists,
+    own,
+    key: ref(table.name, table.key),
+    alive: lives && sql` and ${lives}`,
+    head: sql`update ${own} set ${join([...sets, ...counted(table)])}`,
+    columns: ['k', ...named].map((one) => name(one)),
+    list: (type: string | undefined, place: number) => within(lists.list(type ?? ''), slot(place)),
+  }
 }
 
 function writeDelete({ table, where, at, answers }: Delete, writer: RowsWriter): Sql {

@@ -1,10 +1,17 @@
 /** Makes statements of trees. Written once for each shape of question; plans are kept by those who ask. */
 import type { Dialect } from '../engines/contract/engine.js'
-import type { OneNewRow, OneRowChange } from '../engines/contract/one-row-change.js'
+import type { OneNewRow, OneRowChange, RowsChange } from '../engines/contract/one-row-change.js'
 import { join, name, raw, slot, sql, toText, type Sql } from '../engines/contract/sql-text.js'
 import type { Statement } from '../engines/contract/statement.js'
 import { quote } from '../engines/contract/ddl.js'
-import { insertHead, insertTail, passOf, updateHead, writeChange } from './changes.js'
+import {
+  insertHead,
+  insertTail,
+  passOf,
+  updateHead,
+  writeChange,
+  writeUpdateCalls,
+} from './changes.js'
 import { areOwn, factsOf, keyPlaceOf, rowTestOf } from './facts.js'
 import { writeFigures } from './figures.js'
 import { ObjectWriter } from './objects.js'
@@ -42,6 +49,7 @@ export function write(tree: Question | Change, dialect: Dialect): Plan {
       (name) => writer.writing.namesOnce(name),
     ),
     oneRow: 'change' in tree ? oneRowOf(tree, dialect, order) : undefined,
+    rows: 'change' in tree ? rowsOf(tree, dialect) : undefined,
     newRow: 'change' in tree ? newRowOf(tree, dialect) : undefined,
   }
   const isInOrder = order.every((place, index) => place === index)
@@ -116,4 +124,13 @@ function oneRowOf(
     keyPlace: order.indexOf(key) + 1,
     head: head.sql.length,
   }
+}
+
+/** What an engine needs to change several rows of each of several calls by one statement. */
+function rowsOf(change: Change, dialect: Dialect): RowsChange | undefined {
+  if (change.change !== 'updateEach' || dialect.isLocal) return undefined
+  const { table, columns, types } = change
+  if (table.shard !== undefined || !areOwn(table, columns)) return undefined
+  const together = writeUpdateCalls(change, new RowsWriter(new Writing(dialect)))
+  return { together: toText(together, dialect.placeholder).sql, lists: types.length }
 }

@@ -233,6 +233,129 @@ describe.each(engines)('changes of one row on %s', (_, open) => {
     }
   })
 
+  describe('of several rows', () => {
+    const reword = (ids: readonly number[], text = 'reworded') =>
+      ground.boxes.updateMany(ids.map((id) => ({ id, name: `${text} ${id}` })))
+    const pair = (id: number): number[] => [id, id + 1]
+    const warm = () => ground.warm((id) => reword(pair(id * 2)))
+
+    it('go together where one is on its way: each gets its own rows, in its own order', async () => {
+      await warm()
+      const lists = [
+        [30, 31],
+        [34, 33, 32],
+        [36, 35],
+        [38, 37, 40, 39],
+      ]
+      let answers: PromiseSettledResult<Box[]>[] = []
+      const seen = await ground.watch.during(async () => {
+        answers = await ground.together(() => lists.map((ids) => reword(ids, 'now')))
+      })
+      expect(seen.map(isJoined)).toEqual([false, true])
+      expect(answers).toEqual(
+        lists.map((ids) => ({
+          status: 'fulfilled',
+          value: ids.map((id) => expect.objectContaining({ id, name: `now ${id}` })),
+        })),
+      )
+    })
+
+    it('are all or none for each call: what is missing or refused is its own', async () => {
+      await warm()
+      const before = (await ground.boxes.find(53))?.name
+      const answers = await ground.together(() => [
+        reword([50, 51], 'kept'),
+        reword([52, 53, 9999], 'lost'),
+        reword([54, 55], 'kept'),
+        ground.boxes.updateMany([
+          { id: 56, name: 'fine' },
+          { id: 57, name: 'cursed' },
+        ]),
+        reword([58, 59], 'kept'),
+      ])
+      expect(answers.map(({ status }) => status)).toEqual([
+        'fulfilled',
+        'rejected',
+        'fulfilled',
+        'rejected',
+        'fulfilled',
+      ])
+      expect(answers[1]).toMatchObject({ reason: { status: 404 } })
+      const names = (await ground.boxes.list({ where: { id: { gte: 50, lte: 59 } } })).map(
+        ({ name }) => name,
+      )
+      const kept = (id: number) => `kept ${id}`
+      expect(names.slice(0, 2)).toEqual([kept(50), kept(51)])
+      expect(names[3]).toBe(before)
+      expect(names.slice(4, 6)).toEqual([kept(54), kept(55)])
+      expect(names).not.toContain('fine')
+      expect(names.slice(8)).toEqual([kept(58), kept(59)])
+    })
+
+    it('all count where they have rows in common, whoever asks', async () => {
+      await warm()
+      const random = createRandom(1913)
+      const versions = new Map((await ground.boxes.list()).map(({ id, version }) => [id, version]))
+      const pick = (): number[] => {
+        const ids = new Set<number>()
+        while (ids.size < 5) ids.add(Math.floor(random() * 40) + 1)
+        return [...ids]
+      }
+      const loops = Array.from({ length: 20 }, async () => {
+        for (let round = 0; round < 10; round++) {
+          const ids = pick()
+          const text = `of ${random()}`
+          const boxes = await reword(ids, text)
+          expect(boxes.map(({ id, name }) => [id, name])).toEqual(
+            ids.map((id) => [id, `${text} ${id}`]),
+          )
+          for (const id of ids) versions.set(id, (versions.get(id) ?? 0) + 1)
+        }
+      })
+      const seen = await ground.watch.during(() => Promise.all(loops))
+      expect(seen.some(isJoined)).toBe(true)
+      for (const { id, version } of await ground.boxes.list())
+        expect([id, version]).toEqual([id, versions.get(id)])
+    })
+
+    it('write values of all kinds', async () => {
+      const texts = ['with "quotes"', "it's", 'back\\slash', '{braces,}', 'NULL', '🏺', '']
+      const change = (id: number) => ({
+        id,
+        name: texts[id % texts.length] ?? '',
+        worth: `${id}.5`,
+      })
+      await ground.warm((id) => ground.boxes.updateMany(pair(id * 2).map(change)))
+      const lists = [60, 63, 66, 69].map((id) => [id, id + 1, id + 2])
+      const seen = await ground.watch.during(() =>
+        ground.together(() => lists.map((ids) => ground.boxes.updateMany(ids.map(change)))),
+      )
+      expect(seen.some(isJoined)).toBe(true)
+      const stored = await ground.boxes.list({ where: { id: { gte: 60, lte: 71 } } })
+      expect(stored).toMatchObject(stored.map(({ id }) => ({ ...change(id), worth: `${id}.50` })))
+    })
+
+    it('go by themselves in a transaction, and where they are many or can meet what others have written', async () => {
+      await warm()
+      const others = [
+        (ids: readonly number[]) =>
+          ground.boxes.updateMany(ids.map((id) => ({ id, code: `another ${id}` }))),
+        (ids: readonly number[]) =>
+          ground.database.transaction((tx) =>
+            tx.records(Box).updateMany(ids.map((id) => ({ id, name: 'inside' }))),
+          ),
+        (ids: readonly number[]) =>
+          reword(Array.from({ length: 101 }, (_, n) => n + (ids[0] ?? 0))),
+      ]
+      for (const change of others) {
+        const seen = await ground.watch.during(() =>
+          Promise.allSettled([80, 82, 84, 86].map((id) => change(pair(id)))),
+        )
+        expect(seen.filter(isJoined)).toEqual([])
+      }
+    })
+  })
+
   it('are all there in the end, whoever asks', async () => {
     const random = createRandom(4711)
     const sums = new Map((await ground.boxes.list()).map(({ id, version }) => [id, version]))
@@ -298,6 +421,24 @@ describe('changes beside rows that others hold', () => {
     expect(stored.map(({ name, worth }) => [name, worth])).toEqual(
       [10, 12, 14].map((id) => [`renamed ${id}`, '7.00']),
     )
+  })
+
+  it('of several rows wait for nobody else', async () => {
+    const reword = (ids: readonly number[]) =>
+      ground.boxes.updateMany(ids.map((id) => ({ id, name: `list of ${id}` })))
+    await ground.warm((id) => reword([id * 2, id * 2 + 1]))
+    let held: Promise<unknown>[] = []
+    await other.transaction(
+      async (tx) => {
+        await tx.records(Box).find(70, { lock: true })
+        held = [reword([71, 70]), reword([70, 72])]
+        await Promise.all([reword([73, 74]), reword([76, 75])])
+      },
+      { isolation: 'read committed' },
+    )
+    await Promise.all(held)
+    const stored = await ground.boxes.list({ where: { id: { gte: 70, lte: 76 } } })
+    expect(stored.map(({ id, name }) => name === `list of ${id}`)).not.toContain(false)
   })
 
   it('of many rows are one statement, all or none, in whatever order they are named', async () => {

@@ -17,3 +17,15 @@ export interface OneRowChange {
   /** So long is the text before its ` where `. Behind that stands ` returning `, and nothing behind its columns. */
   readonly head: number
 }
+
+/** A change of several rows by lists of their keys and values, of which an engine may make one for several calls. */
+export interface RowsChange {
+  /**
+   * What does so. A call's rows are changed if all of them are there and nobody holds one, and none of them else; each row
+   * is answered with its call's number behind it. Values: the lists of all calls, lists of each row's call and of how many
+   * rows that has, and the keys again.
+   */
+  readonly together: string
+  /** The first placeholders are the lists: of the keys, then of the columns. */
+  readonly lists: number
+}

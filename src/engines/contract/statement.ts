@@ -2,7 +2,7 @@
  * What a statement is: said by what writes it, and read by all who run, spread, count and bound statements. Nobody reads
  * its text (test/repository/sql-text.test.ts). SQL of applications is `unknown`: it may wait, and has no bound.
  */
-import type { OneNewRow, OneRowChange } from './one-row-change.js'
+import type { OneNewRow, OneRowChange, RowsChange } from './one-row-change.js'
 
 /**
  * `script`: changes of the schema, and several statements at once; `savepoint`: begins or ends a part of a transaction;
@@ -38,6 +38,8 @@ export interface Statement {
   readonly only?: RowTest | undefined
   /** It changes one row by its key. */
   readonly oneRow?: OneRowChange | undefined
+  /** It changes several rows by their keys, all of them or none. */
+  readonly rows?: RowsChange | undefined
   /** It writes one new row and answers it. */
   readonly newRow?: OneNewRow | undefined
 }

@@ -1,32 +1,48 @@
 /**
- * The changes of one row by its key. The first goes at once; those that come while some are on their way go together as one
- * statement, and so with one commit. That statement waits for nobody: a row that others hold, and a row that is not there,
- * are tried by themselves behind it. Of what fails each half is tried, down to the call that is the reason.
+ * The changes of one row by its key, or of several rows by a list of theirs, all of them or none. The first goes at once; those that come while some are on their way go together as one
+ * statement, and so with one commit. That statement waits for nobody: a call for a row that others hold, or for one that is not there,
+ * is tried by itself behind it. Of what fails each half is tried, down to the call that is the reason.
  */
 import type { Later } from '../../../core/later.js'
 import type { Engine, Row, Statement } from '../../contract/engine.js'
 import { isOfAll } from '../faults.js'
-import { writeJoinedChange, type JoinedStatement } from './joined-statement.js'
+import { writeJoinedChange, writeJoinedRows, type JoinedStatement } from './joined-statement.js'
 import { mostRows, type QueuedWrite, type WriteCaller } from './queued-write.js'
 import { WriteQueue } from './write-queue.js'
 
+/** Rows in one statement, of calls that change several. */
+const mostOfLists = 1000
+
+/** Rows of one of them: what changes more goes by itself, and nobody waits for it. */
+const mostOfOne = 100
+
 export class ChangeQueue extends WriteQueue {
-  readonly #keyPlace: number
   readonly #most: number
   #isGathering = false
 
   /** @param most statements on their way at once */
   constructor(statement: Statement, engine: Engine, most: number) {
-    super(statement, engine, writeJoinedChange)
+    super(statement, engine, statement.rows === undefined ? writeJoinedChange : writeJoinedRows)
     this.#most = most
-    this.#keyPlace = (statement.oneRow?.keyPlace ?? 1) - 1
   }
 
   /** @returns the changed row. It goes by itself where nobody is before it, or it is not known how they go together */
   run(values: readonly unknown[], caller: WriteCaller): Later<readonly Row[]> {
+    if (this.#isLong(values)) return caller.runner.run(this.statement, values, 'rows')
     if (this.underWay === 0 || typeof this.joined !== 'object') return this.goAlone(values, caller)
     if (this.underWay < this.#most) this.#gather()
-    return this.queue(values, caller)
+    return this.queue(values, caller, this.#keysOf(values))
+  }
+
+  #isLong(values: readonly unknown[]): boolean {
+    return this.statement.rows !== undefined && Number(values.at(-1)) > mostOfOne
+  }
+
+  /** Texts that are the same for the same row. */
+  #keysOf(values: readonly unknown[]): readonly string[] {
+    const { oneRow } = this.statement
+    if (oneRow === undefined) return (values[0] as string).slice(1, -1).split(',')
+    return [String(values[oneRow.keyPlace - 1])]
   }
 
   /** Sends at the end of the loop's turn: until then others may come. */
@@ -40,7 +56,7 @@ export class ChangeQueue extends WriteQueue {
   }
 
   protected override answered(): void {
-    this.send()
+    if (this.underWay < this.#most) this.send()
   }
 
   protected override send(): void {
@@ -55,14 +71,15 @@ export class ChangeQueue extends WriteQueue {
 
   /** Calls for different rows, as many as go into one statement; what else is for one of them comes behind it. */
   #take(): QueuedWrite[] {
-    const keys = new Set<unknown>()
+    const most = this.statement.rows === undefined ? mostRows : mostOfLists
+    const keys = new Set<string>()
     const calls: QueuedWrite[] = []
     const left: QueuedWrite[] = []
     for (const call of this.waiting) {
       if (call.isOver) continue
-      const key = String(call.values[this.#keyPlace])
-      const goes = calls.length < mostRows && !keys.has(key)
-      keys.add(key)
+      const isFull = calls.length > 0 && keys.size + call.keys.length > most
+      const goes = !isFull && !call.keys.some((key) => keys.has(key))
+      for (const key of call.keys) keys.add(key)
       ;(goes ? calls : left).push(call)
     }
     this.waiting = left
@@ -77,14 +94,13 @@ export class ChangeQueue extends WriteQueue {
     } catch (error) {
       return this.#fail(calls, error, joined)
     }
-    const isChanged = new Set<QueuedWrite>()
-    for (const row of rows as unknown[][]) {
-      const call = calls[Number(row.pop()) - 1]
-      if (call === undefined) continue
-      isChanged.add(call)
-      call.resolve([row])
+    const changed = calls.map((): Row[] => [])
+    for (const row of rows as unknown[][]) changed[Number(row.pop()) - 1]?.push(row)
+    for (const [index, call] of calls.entries()) {
+      const own = changed[index] ?? []
+      if (own.length > 0) call.resolve(own)
+      else this.#runApart(call)
     }
-    for (const call of calls) if (!isChanged.has(call)) this.#runApart(call)
     return true
   }
 

@@ -1,6 +1,6 @@
 /**
  * An engine whose brief reads go together: calls of the same statement that arrive while one of them is on its way are
- * answered by one statement. So do changes of one row by its key, as change-queue.ts says, and new rows, as create-queue.ts
+ * answered by one statement. So do changes of rows by their keys, as change-queue.ts says, and new rows, as create-queue.ts
  * says.
  * Statements that are shared have one answer for all who ask them with the same values meanwhile: counts and lists. What holds
  * of both:
@@ -101,16 +101,16 @@ class Queues {
     return queue
   }
 
-  /** Of changes of one row by its key, and of new rows. */
+  /** Of changes of rows by their keys, and of new rows. */
   #ofWrites(statement: Statement): ChangeQueue | CreateQueue | undefined {
-    const { oneRow, newRow } = statement
-    if (oneRow === undefined && newRow === undefined) return undefined
+    const { oneRow, rows, newRow } = statement
+    if (oneRow === undefined && rows === undefined && newRow === undefined) return undefined
     let queue = this.#writes.get(statement)
     if (queue === undefined) {
       queue =
-        oneRow === undefined
+        newRow !== undefined
           ? new CreateQueue(statement, this.#engine)
-          : new ChangeQueue(statement, this.#engine, this.#most)
+          : new ChangeQueue(statement, this.#engine, rows === undefined ? this.#most : 1)
       this.#writes.set(statement, queue)
     }
     return queue

@@ -80,6 +80,33 @@ export function writeJoinedChange(
   }
 }
 
+/**
+ * The changes of several rows of each call, of whose rows none is held by others: nobody waits here for anybody. The lists of
+ * the calls become one by their texts.
+ */
+export function writeJoinedRows({ tables, rows }: Statement): JoinedStatement | undefined {
+  if (rows === undefined) return undefined
+  const { together, lists } = rows
+  return {
+    statement: Object.freeze({
+      sql: together,
+      kind: 'update',
+      tables,
+      mayWait: false,
+      for: 'client',
+    }),
+    toLists: (calls) => {
+      const values: unknown[] = []
+      for (let place = 0; place < lists; place++)
+        values.push(`{${calls.map((call) => (call[place] as string).slice(1, -1)).join()}}`)
+      const sizes = calls.map((call) => Number(call.at(-1)))
+      const each = (value: (call: number) => number): string =>
+        `{${sizes.map((size, call) => `${value(call)},`.repeat(size).slice(0, -1)).join()}}`
+      return [...values, each((call) => call + 1), each((call) => sizes[call] ?? 0), values[0]]
+    },
+  }
+}
+
 /** Milliseconds that one of several new rows may wait for somebody: then each of them is written by itself. */
 const patience = 100
 

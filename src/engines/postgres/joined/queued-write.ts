@@ -14,37 +14,42 @@ export interface WriteCaller {
   readonly writing?: ClientWriting | undefined
 }
 
+interface Answer {
+  resolve(rows: readonly Row[]): void
+  reject(error: unknown): void
+}
+
 export class QueuedWrite implements UnderWay {
   readonly values: readonly unknown[]
+  readonly keys: readonly string[]
   /** It was answered, or its request's time was over before it went. */
   isOver = false
   /** It is on its way, with others or by itself: who stops it then waits for what becomes of it. */
   hasGone = false
   readonly #caller: WriteCaller
-  readonly #resolve: (rows: readonly Row[]) => void
-  readonly #reject: (error: unknown) => void
+  readonly #answer: Answer
 
   constructor(
     values: readonly unknown[],
     caller: WriteCaller,
-    resolve: (rows: readonly Row[]) => void,
-    reject: (error: unknown) => void,
+    keys: readonly string[],
+    answer: Answer,
   ) {
     this.values = values
+    this.keys = keys
     this.#caller = caller
-    this.#resolve = resolve
-    this.#reject = reject
+    this.#answer = answer
     caller.writing?.begun(this)
   }
 
   resolve(rows: readonly Row[]): void {
     this.#end(true)
-    this.#resolve(rows)
+    this.#answer.resolve(rows)
   }
 
   reject(error: unknown): void {
     this.#end(false)
-    this.#reject(error)
+    this.#answer.reject(error)
   }
 
   stop(): void {

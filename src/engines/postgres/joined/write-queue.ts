@@ -64,9 +64,14 @@ export abstract class WriteQueue {
     return answer
   }
 
-  protected queue(values: readonly unknown[], caller: WriteCaller): Promise<readonly Row[]> {
+  /** @param keys of the rows that it changes */
+  protected queue(
+    values: readonly unknown[],
+    caller: WriteCaller,
+    keys: readonly string[] = [],
+  ): Promise<readonly Row[]> {
     return new Promise((resolve, reject) => {
-      this.waiting.push(new QueuedWrite(values, caller, resolve, reject))
+      this.waiting.push(new QueuedWrite(values, caller, keys, { resolve, reject }))
     })
   }
 
