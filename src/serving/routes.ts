@@ -6,7 +6,7 @@
 import type { OperationObject, SchemaObject } from 'openapi3-ts/oas31'
 import { asksGuard } from '../auth/access.js'
 import type { Gate } from '../auth/gate.js'
-import type { Later } from '../core/later.js'
+import { promise, type Later } from '../core/later.js'
 import { isStorable } from '../core/storable-text.js'
 import { HttpError } from '../errors/http-error.js'
 import type { HttpRequest, RequestAuth } from '../http/request.js'
@@ -192,21 +192,20 @@ function refuseLarge(body: unknown, most: number): void {
 }
 
 /** The answer of a route that waits, unless the client leaves or cancels. */
-async function whileAsked(
+function whileAsked(
   request: HttpRequest,
   kept: KeptResponse,
   signal: AbortSignal | undefined,
-): Promise<CarriedAnswer> {
+): Later<CarriedAnswer> {
   const leave = (): void => {
     kept.destroy()
   }
-  signal?.addEventListener('abort', leave, { once: true })
   request.onFinished(leave)
-  try {
-    return await kept.answer()
-  } finally {
-    signal?.removeEventListener('abort', leave)
-  }
+  if (signal === undefined) return kept.answer()
+  signal.addEventListener('abort', leave, { once: true })
+  return promise(() => kept.answer()).finally(() => {
+    signal.removeEventListener('abort', leave)
+  })
 }
 
 interface Place {

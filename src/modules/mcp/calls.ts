@@ -26,7 +26,7 @@ import {
   type Members,
   type ServerInfo,
 } from './protocol.js'
-import type { Rounds } from './rounds.js'
+import { refused, type Rounds } from './rounds.js'
 import { Call, toolCallOf, unanswered } from './tool-call.js'
 import type { ToolResults } from './tool-results.js'
 import { dottedPath, type Place, type RouteTool } from './tool-schema.js'
@@ -108,6 +108,7 @@ export class Calls {
    * What the route answered, or the text of a result that asks the client.
    *
    * @throws {NeedsToken} where the gate wants another token
+   * @throws {ProtocolError} for a state that no call of this route has given
    */
   route(
     route: RouteInfo,
@@ -115,9 +116,10 @@ export class Calls {
     calling: Calling,
     exchange: Exchange<Caller>,
   ): Later<CarriedAnswer | string> {
-    return route.arguments.includes('toolCall')
-      ? this.#askingRoute(route, call, calling, exchange)
-      : after(this.#send(exchange.context, route, call), admitted)
+    if (route.arguments.includes('toolCall'))
+      return this.#askingRoute(route, call, calling, exchange)
+    if (calling.round.state !== undefined) throw refused('is of a call that asks')
+    return this.#send(exchange.context, route, call)
   }
 
   /** Of a handler that may ask the client. */
@@ -135,37 +137,36 @@ export class Calls {
     const answer = await this.#send(context, route, { ...call, prepare })
     const asked =
       answer.status === unanswered ? await this.#asked(own, calling, context) : undefined
-    return asked ?? admitted(answer)
+    return asked ?? answer
   }
 
   #send({ request, cancelled }: Caller, route: RouteInfo, call: RouteCall): Later<CarriedAnswer> {
     try {
       const whole = cancelled === undefined ? call : { ...call, signal: cancelled }
       const answer = this.#routes.call(request, route, whole)
-      return answer instanceof Promise ? answer.catch(toAnswer) : answer
+      return answer instanceof Promise ? answer.then(admitted, toAnswer) : admitted(answer)
     } catch (error) {
       return toAnswer(error)
     }
   }
 
   async #begin({ round, method, name, given }: Calling, exchange: Exchange<Caller>): Promise<Call> {
-    const { context } = exchange
-    const caller = context.auth?.claims
-    const before =
-      round.state === undefined
-        ? {}
-        : await this.#rounds.open(round.state, { caller, method, name, given })
-    return new Call(exchange, { ...before, ...round.answers })
+    if (round.state === undefined) return new Call(exchange, {})
+    const caller = exchange.context.auth?.claims
+    const { answers, asked } = await this.#rounds.open(round.state, { caller, method, name, given })
+    const fresh = Object.entries(round.answers).filter(([one]) => asked.includes(one))
+    return new Call(exchange, { ...answers, ...Object.fromEntries(fresh) })
   }
 
   /** @throws {ProtocolError} where the client could not answer */
   async #asked(call: Call, calling: Calling, { auth }: Caller): Promise<string | undefined> {
     if (call.refusal !== undefined) throw call.refusal
-    if (Object.keys(call.asked).length === 0) return undefined
+    const asked = Object.keys(call.asked)
+    if (asked.length === 0) return undefined
     const { method, name, given } = calling
     const requestState = await this.#rounds.seal(
       { caller: auth?.claims, method, name, given },
-      call.answers,
+      { answers: call.answers, asked },
     )
     const result = { resultType: 'input_required', inputRequests: call.asked, requestState }
     return completeText(result, this.#info)
@@ -187,8 +188,9 @@ function admitted(answer: CarriedAnswer): CarriedAnswer {
   return answer
 }
 
-/** @throws {ProtocolError} where the client has left, or the answer is none that a tool can give */
+/** @throws {ProtocolError} where a token is needed, the client has left, or the answer is none that a tool can give */
 function toAnswer(error: unknown): CarriedAnswer {
+  if (error instanceof NeedsToken) throw error
   if (!(error instanceof HttpError))
     throw new ProtocolError(
       codes.internal,

@@ -2,8 +2,39 @@
 import type { EventItem } from '../../index.js'
 import type { Answered } from './protocol.js'
 
-/** How long a call may take before its answer becomes a stream, whose heartbeats keep the connection. */
-const longCall = 5_000
+/** How many seconds a call may take before its answer becomes a stream, whose heartbeats keep the connection. */
+const longCall = 5
+
+/** Calls that may become long, the oldest first: one clock for all, since a timer for each would cost more. */
+class LongCalls {
+  readonly #calls = new Map<() => void, number>()
+  #clock: NodeJS.Timeout | undefined
+  #seconds = 0
+
+  begin(isLong: () => void): void {
+    this.#calls.set(isLong, this.#seconds)
+    this.#clock ??= setInterval(() => {
+      this.#tick()
+    }, 1000).unref()
+  }
+
+  end(isLong: () => void): void {
+    this.#calls.delete(isLong)
+  }
+
+  #tick(): void {
+    this.#seconds++
+    for (const [isLong, began] of this.#calls) {
+      if (this.#seconds - began <= longCall) return
+      this.#calls.delete(isLong)
+      isLong()
+    }
+    clearInterval(this.#clock)
+    this.#clock = undefined
+  }
+}
+
+const longCalls = new LongCalls()
 
 /** How many messages wait for a client that does not read. */
 const mostUnread = 100
@@ -26,14 +57,14 @@ export class Conversation {
       const begin = (): void => {
         end(undefined)
       }
-      const timer = setTimeout(begin, longCall)
       const end = (answered: Answered | undefined): void => {
         if (this.#wake !== begin) return
-        clearTimeout(timer)
+        longCalls.end(begin)
         this.#wake = undefined
         resolve(answered)
       }
       this.#wake = begin
+      longCalls.begin(begin)
       void running.then(end)
     })
   }

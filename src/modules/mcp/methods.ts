@@ -155,10 +155,11 @@ function givenOf({ arguments: given = {} }: Members): Members {
   return given
 }
 
-function roundOf({ inputResponses, requestState }: Members): Round {
-  if (inputResponses !== undefined && !isMembers(inputResponses))
-    throw wrongParams('inputResponses is an object')
-  if (requestState !== undefined && typeof requestState !== 'string')
-    throw wrongParams('requestState is a text')
-  return { answers: inputResponses ?? {}, state: requestState }
+/** What nobody has asked for is no answer: what was asked stands in the state. */
+function roundOf({ inputResponses: answers = {}, requestState: state }: Members): Round {
+  if (!isMembers(answers)) throw wrongParams('inputResponses is an object')
+  if (state !== undefined && typeof state !== 'string') throw wrongParams('requestState is a text')
+  if (state === undefined && Object.keys(answers).length > 0)
+    throw wrongParams('inputResponses without requestState: nothing was asked')
+  return { answers, state }
 }

@@ -246,13 +246,16 @@ export function answer<Context>(
 ): Later<Answered | undefined> {
   const { id, method, params } = message
   if (id === undefined) return undefined
-  const told = (result: Result): Answered => ({
-    text: answerText(id, toResultText(offer, result)),
-    status: 200,
-  })
   const failed = (error: unknown): Answered => {
     if (!(error instanceof ProtocolError)) offer.failed?.(error)
     return refusal(error, id)
+  }
+  const told = (result: Result): Answered => {
+    try {
+      return { text: answerText(id, toResultText(offer, result)), status: 200 }
+    } catch (error) {
+      return failed(error)
+    }
   }
   try {
     const run = offer.methods.get(method) ?? ownMethod(offer, method, exchange.isModern)
@@ -261,7 +264,7 @@ export function answer<Context>(
         status: exchange.isModern ? 404 : 200,
       })
     const result = run(params, exchange)
-    return result instanceof Promise ? result.then(told).catch(failed) : told(result)
+    return result instanceof Promise ? result.then(told, failed) : told(result)
   } catch (error) {
     return failed(error)
   }

@@ -18,6 +18,7 @@ import {
 } from '../../index.js'
 import { Tool, toolOfRecord } from './marks.js'
 import { describeSchema } from './describe-schema.js'
+import { isMembers } from './protocol.js'
 
 class Query {
   @Field('string', { description: 'A GraphQL document; describe tells what there is.' })
@@ -93,6 +94,8 @@ export class RecordRoutes {
   })
   async query(body: Query, request: HttpRequest, user: Claims | null): Promise<object> {
     const { query, variables, operationName } = body
+    if (variables !== undefined && variables !== null && !isMembers(variables))
+      throw new HttpError(400, 'variables must be an object.')
     const context = { request, user }
     const { data, errors = [] } = await this.endpoint.execute(
       query,

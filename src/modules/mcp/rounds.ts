@@ -1,6 +1,6 @@
 /**
  * What a call that asks has been told so far, sealed for the client to bring back: who calls, what is called with which arguments, until
- * when, and the answers of earlier rounds. Nothing is kept here, so any process may go on. AES-256-GCM with a key derived from the
+ * when, what was asked, and the answers of earlier rounds. Nothing is kept here, so any process may go on. AES-256-GCM with a key derived from the
  * application's.
  */
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
@@ -13,6 +13,14 @@ export interface Asking {
   readonly method: string
   readonly name: string
   readonly given: Members
+}
+
+/** Where a call that asks has come to. */
+export interface Told {
+  /** Of earlier rounds, by the names of their questions. */
+  readonly answers: Members
+  /** The names of what was asked at last: nothing else can be answered. */
+  readonly asked: readonly string[]
 }
 
 const life = 15 * 60_000
@@ -28,8 +36,9 @@ export class Rounds {
     private readonly clock: Clock,
   ) {}
 
-  async seal(asking: Asking, answers: Members): Promise<string> {
-    const text = JSON.stringify({ of: digest(asking), until: this.clock.now() + life, answers })
+  async seal(asking: Asking, { answers, asked }: Told): Promise<string> {
+    const until = this.clock.now() + life
+    const text = JSON.stringify({ of: digest(asking), until, answers, asked })
     const start = randomBytes(startBytes)
     const cipher = createCipheriv('aes-256-gcm', await this.#secret(), start)
     const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
@@ -37,12 +46,16 @@ export class Rounds {
   }
 
   /** @throws {ProtocolError} for a state that is not ours, of another caller or call, or run out */
-  async open(state: string, asking: Asking): Promise<Members> {
+  async open(state: string, asking: Asking): Promise<Told> {
     const told = await this.#read(state)
     if (told === undefined || told.of !== digest(asking)) throw refused('is not of this call')
     if (typeof told.until !== 'number' || told.until < this.clock.now())
       throw refused('has run out')
-    return isMembers(told.answers) ? told.answers : {}
+    const { answers, asked } = told
+    return {
+      answers: isMembers(answers) ? answers : {},
+      asked: Array.isArray(asked) ? (asked as string[]) : [],
+    }
   }
 
   async #read(state: string): Promise<Members | undefined> {
@@ -73,6 +86,7 @@ function digest({ caller, method, name, given }: Asking): string {
   return createHash('sha256').update(text).digest('base64url')
 }
 
-function refused(why: string): Error {
+/** A state that is not what it should be. */
+export function refused(why: string): Error {
   return wrongParams(`Invalid requestState: it ${why}`)
 }

@@ -21,6 +21,12 @@ class Sure {
   @Field('boolean') sure!: boolean
 }
 
+class Turns {
+  @Field('integer') turns!: number
+  @Field('integer') of!: number
+  @Field('boolean', { optional: true }) waits?: boolean
+}
+
 const runs: string[] = []
 
 @Controller('/work')
@@ -42,6 +48,15 @@ class Work {
     })
     runs.push('left')
     return 'never'
+  }
+
+  @Get('/count', { query: Turns })
+  async count(query: Turns, toolCall: ToolCall | null): Promise<string> {
+    for (let turn = 1; turn <= query.turns; turn++) {
+      toolCall?.progress(turn / query.of, `turn ${turn}`)
+      if (query.waits === true) await new Promise(setImmediate)
+    }
+    return 'done'
   }
 
   @Get('/mine')
@@ -224,6 +239,28 @@ describe('questions', () => {
     expect((await call(desk, 'workAsk', {}, { meta: capable, params })).error?.code).toBe(-32602)
   })
 
+  it('are answered by those alone who were asked', async () => {
+    const sure = { action: 'accept', content: { sure: true } }
+    const send = (name: string, params: Readonly<Record<string, unknown>>) =>
+      call(desk, name, {}, { meta: capable, params })
+    for (const name of ['workAsk', 'workWait'])
+      expect((await send(name, { inputResponses: { first: sure, second: sure } })).error).toEqual({
+        code: -32602,
+        message: 'inputResponses without requestState: nothing was asked',
+      })
+    expect(runs).toEqual([])
+    const { requestState } = (await send('workAsk', {})).result ?? {}
+    const early = await send('workAsk', { requestState, inputResponses: { second: sure } })
+    expect(early.result?.inputRequests).toHaveProperty('first')
+    const both = { first: sure, second: sure }
+    const second = await send('workAsk', { requestState, inputResponses: both })
+    expect(second.result?.inputRequests).toHaveProperty('second')
+    const greet = { name: 'greet', arguments: { name: 'Bo' }, requestState }
+    expect((await ask(desk, 'prompts/get', { params: greet })).error?.message).toBe(
+      'Invalid requestState: it is of a call that asks',
+    )
+  })
+
   it('are not asked of clients that cannot answer', async () => {
     const { status, error } = await call(desk, 'workAsk', {})
     expect([status, error]).toMatchObject([
@@ -272,7 +309,7 @@ it('is spoken by the client of earlier revisions, which hears progress and cance
   await client.connect(new StreamableHTTPClientTransport(new URL('/mcp', listening.url)))
   expect(client.getServerVersion()).toMatchObject({ name: 'filigree' })
   const { tools } = await client.listTools()
-  expect(tools.map(({ name }) => name)).toEqual(['workAsk', 'workWait'])
+  expect(tools.map(({ name }) => name)).toEqual(['workAsk', 'workWait', 'workCount'])
   const read = await client.readResource({ uri: 'desk://guide/x' })
   expect(read.contents).toMatchObject([{ text: '# x' }])
   const leaving = new AbortController()
@@ -291,6 +328,34 @@ it('is spoken by the client of earlier revisions, which hears progress and cance
   const asked = await client.callTool({ name: 'workAsk', arguments: {} })
   expect(JSON.stringify(asked)).toContain('cannot be asked')
   await client.close()
+})
+
+describe('progress', () => {
+  const progressOf = async (given: object): Promise<number[]> => {
+    const request = { jsonrpc: '2.0', id: 1, method: 'tools/call' }
+    const params = { name: 'workCount', arguments: given, _meta: { progressToken: 'p' } }
+    const { body } = await desk.app.inject({
+      url: '/mcp',
+      headers: { accept: 'application/json, text/event-stream' },
+      json: { ...request, params },
+    })
+    const told = [...body.matchAll(/^data: (.*)$/gm)].map(
+      ([, text = '']) => JSON.parse(text) as { params?: { progress: number }; result?: unknown },
+    )
+    expect(told.at(-1)?.result).toMatchObject({ content: [{ text: 'done' }] })
+    return told.flatMap(({ params }) => (params === undefined ? [] : [params.progress]))
+  }
+
+  it('is told as it rises', async () => {
+    expect(await progressOf({ turns: 3, of: 2, waits: true })).toEqual([0.5, 1])
+  })
+
+  it('of a long loop neither fills the memory nor floods the client', async () => {
+    const atOnce = await progressOf({ turns: 100_000, of: 100_000 })
+    expect([atOnce.length, atOnce.at(-1)]).toEqual([100, 1])
+    const slowly = await progressOf({ turns: 500, of: 100_000, waits: true })
+    expect(slowly.length).toBeLessThanOrEqual(5)
+  })
 })
 
 it('aborts the call of a client that leaves', async () => {

@@ -121,6 +121,14 @@ describe('query', () => {
     expect(await desk.records(Note).count()).toBe(1)
   })
 
+  it.each([[[]], ['{}'], [1]])('takes variables by name alone, not %j', async (variables) => {
+    const { result } = await query('{ ticketCount }', { variables })
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ text: '400 variables must be an object.' }],
+    })
+  })
+
   it('stays within the budget, and takes no subscription', async () => {
     const costly = `{ ${Array.from({ length: 60 }, (_, at) => `a${at}: tickets(limit: 100) { notes { ticket { notes { id } } } }`).join(' ')} }`
     expect((await query(costly)).result?.content?.[0]?.text).toMatch(/^400 /)
