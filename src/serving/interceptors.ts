@@ -234,8 +234,9 @@ function promised(given: unknown, request: ServerRequest): Promise<unknown> {
 }
 
 function start(inner: Invoker, request: ServerRequest): unknown {
-  // The client already got a 503: new work would be useless.
-  if (request.answered || request.late) return Promise.reject(new HttpError(503))
+  // The client already got a 503: new work would be useless. Live answers are asked for again behind what was sent.
+  if ((request.answered && !request.isLive) || request.late)
+    return Promise.reject(new HttpError(503))
   try {
     return callInRequest(request, inner)
   } catch (error) {

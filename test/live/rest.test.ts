@@ -17,7 +17,10 @@ import {
   Record as Table,
   Secured,
   type Application,
+  Use,
   type Claims,
+  type HttpRequest,
+  type Next,
 } from 'filigree'
 import { CacheFor } from 'filigree/cache'
 import {
@@ -79,6 +82,16 @@ class OtherController {}
 @Controller('/tickets', { crud: Ticket })
 class TicketController {}
 
+/** Each run goes through it, and it waits on the way. */
+class Around {
+  async enter(): Promise<void> {
+    await Promise.resolve()
+  }
+  intercept(_request: HttpRequest, next: Next): Promise<unknown> {
+    return next()
+  }
+}
+
 @Controller('/board')
 class BoardController {
   static inject = [Database]
@@ -139,6 +152,13 @@ class BoardController {
   @Live
   kept() {
     return this.database.records(Other).list({ limit: 1 })
+  }
+
+  @Get('/around')
+  @Use(Around)
+  @Live
+  around() {
+    return this.database.records(Other).list({ limit: 1, orderBy: { id: 'desc' } })
   }
 
   @Get('/plain')
@@ -306,6 +326,13 @@ describe('a list of crud', () => {
     expect(await plain.json()).toHaveLength(1)
     const list = await live('/board/kept')
     expect(list.response.headers.get('content-type')).toBe('text/event-stream')
+  })
+
+  it('is told of writes also where interceptors that wait stand before its handler', async () => {
+    const list = await live('/board/around')
+    await list.message()
+    const { id } = await database.records(Other).create({ name: 'seen through them' })
+    expect(await list.message()).toMatchObject({ set: [{ id, name: 'seen through them' }] })
   })
 
   it('shows a caller its own rows alone', async () => {
