@@ -3,6 +3,7 @@ import { api, ask } from './ask.js'
 import { cancel, openDialog } from './dialog.js'
 import { el } from './element.js'
 import { makeClassForm } from './form.js'
+import { mayLeave } from './leaving.js'
 import { say } from './notice.js'
 import type { ActionInfo, RecordInfo } from './schema.js'
 import { counted } from './words.js'
@@ -24,8 +25,9 @@ export function actionButtons(
         'button',
         {
           type: 'button',
-          onclick: () => {
-            run(record, action, keys(), done)
+          onclick: async () => {
+            // What has become of the rows is shown in place of what was typed.
+            if (await mayLeave()) run(record, action, keys(), done)
           },
         },
         action.label,

@@ -8,32 +8,43 @@ import { refuse, say } from './notice.js'
 import { may, type RecordInfo } from './schema.js'
 import { counted } from './words.js'
 
-/** @param done shows the list as it is now */
-export function bulkButtons(
+export interface BulkOptions {
+  readonly keys: () => readonly string[]
+  readonly none: () => void
+  /** Shows the list as it is now. */
+  readonly done: () => Promise<void>
+}
+
+/** What is done with the chosen rows, shown while there are some. */
+export function makeBulkBar(
   record: RecordInfo,
-  keys: () => readonly string[],
-  done: () => Promise<void>,
-): HTMLElement[] {
-  const edit = el(
-    'button',
-    {
-      type: 'button',
-      onclick: () => {
-        editMany(record, keys(), done)
-      },
-    },
-    'Edit chosen',
+  { keys, none, done }: BulkOptions,
+): { node: HTMLElement; show: (count: number) => void } {
+  const count = el('span', { role: 'status', class: 'count' })
+  const button = (name: string, onclick: () => unknown, more = ''): HTMLElement =>
+    el('button', { type: 'button', class: more, onclick }, name)
+  const node = el(
+    'div',
+    { class: 'bulk', role: 'group', 'aria-label': 'Chosen rows', hidden: true },
+    count,
+    button('Choose none', none, 'quiet'),
+    el(
+      'div',
+      { class: 'doings' },
+      may(record, 'u') &&
+        button('Edit chosen', () => {
+          editMany(record, keys(), done)
+        }),
+      ...actionButtons(record, keys, done, true),
+      may(record, 'd') &&
+        button('Delete chosen', () => deleteMany(record, keys(), done), 'grave quiet'),
+    ),
   )
-  const remove = el(
-    'button',
-    { type: 'button', class: 'grave quiet', onclick: () => deleteMany(record, keys(), done) },
-    'Delete chosen',
-  )
-  return [
-    ...(may(record, 'u') ? [edit] : []),
-    ...actionButtons(record, keys, done, true),
-    ...(may(record, 'd') ? [remove] : []),
-  ]
+  const show = (chosen: number): void => {
+    node.hidden = chosen === 0
+    count.textContent = chosen === 0 ? '' : `${counted(chosen, record)} chosen`
+  }
+  return { node, show }
 }
 
 const send = async (record: RecordInfo, keys: readonly string[], what: object): Promise<number> => {

@@ -90,8 +90,8 @@ export function cellOf(record: RecordInfo, row: Row, { name, field, target }: Co
   const value = row[field.name]
   if (name === record.title)
     return link(pathTo(record.path, keyOf(record, row)), { class: 'title' }, titleOf(record, row))
-  if (target !== undefined)
-    return value === null || value === undefined ? '–' : knownTitle(target, value)
+  if (target !== undefined && value !== null && value !== undefined)
+    return knownTitle(target, value)
   const text = toText(value, field.kind)
   if (text === '–') return el('span', { class: 'none' }, text)
   if (field.list !== true && (field.oneOf !== undefined || field.kind === 'boolean'))

@@ -1,5 +1,5 @@
 /** Two people changed the same fields: theirs, mine, and what was, to choose from. Source: specification, Admin page 8. */
-import type { Control } from './controls.js'
+import type { Control } from './control.js'
 import { el, newId } from './element.js'
 import { fieldOf, recordNamed, type RecordInfo } from './schema.js'
 import { knownTitle, lookUp } from './titles.js'

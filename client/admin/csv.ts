@@ -86,7 +86,7 @@ export function showImport(record: RecordInfo): void {
         el(
           'p',
           { class: 'help', id: `${id}h` },
-          `The first line names the columns: ${names}. Rows with a ${record.key} are changed, others are new.`,
+          `The first line names the columns: ${names}. Rows that have their ${record.key} are changed, others are new.`,
         ),
       ),
       el('div', { class: 'buttons' }, checker, importer),

@@ -1,6 +1,5 @@
 /** The form of a list's filter: a control for each field by its kind. The address holds it in the words of the server. */
 import { el, newId, type Child } from './element.js'
-import { toLocal } from './controls.js'
 import { makePicker } from './picker.js'
 import {
   labelOf,
@@ -12,6 +11,7 @@ import {
   type RecordInfo,
 } from './schema.js'
 import { escapeLike, knownTitle, lookUp } from './titles.js'
+import { toLocal } from './values.js'
 import { toMoment } from './words.js'
 
 interface Part {

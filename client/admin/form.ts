@@ -1,9 +1,12 @@
 /** A form of controls: what was changed in it, its faults, and the rows that belong to the row. */
 import { ask, rowsOf } from './ask.js'
 import { cancel, openDialog } from './dialog.js'
-import { el, replace, type Child } from './element.js'
-import { makeControl, makeControls, stamp, type Control } from './controls.js'
+import { el, type Child } from './element.js'
+import { stamp, type Control } from './control.js'
+import { makeControls } from './controls.js'
+import { makeControl } from './fields.js'
 import { faultsOf, faultText, type Fault } from './faults.js'
+import { watch } from './leaving.js'
 import { hush, refuse, say } from './notice.js'
 import { makeNested } from './nested.js'
 import { recordNamed, titleOf, type FieldInfo, type RecordInfo, type Row } from './schema.js'
@@ -30,6 +33,8 @@ export interface FormOptions {
   readonly without?: readonly string[]
   /** With the rows that belong to it. */
   readonly hasNested?: boolean
+  /** Whoever leaves it is asked, once something was changed. */
+  readonly isKept?: boolean
   readonly onSubmit: () => Promise<void>
   readonly buttons: readonly Child[]
 }
@@ -56,7 +61,10 @@ export function makeClassForm(fields: readonly FieldInfo[], options: FormOptions
 
 function makeForm(controls: readonly Control[], options: FormOptions): Form {
   const { isNew, onSubmit } = options
+  const now = (): Map<string, string> =>
+    new Map(controls.map((control) => [control.name, stamp(control.read())]))
   let before = new Map<string, string>()
+  let stored = now()
   let isBusy = false
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault()
@@ -77,10 +85,10 @@ function makeForm(controls: readonly Control[], options: FormOptions): Form {
     el('div', { class: 'fields' }, ...controls.map((control) => control.node)),
     el('div', { class: 'buttons' }, ...options.buttons),
   )
-  const snapshot = (): void => {
-    before = new Map(controls.map((control) => [control.name, stamp(control.read())]))
-  }
-  if (!isNew || options.isLoose === true) snapshot()
+  // Of a new row all is a change for the server, but what it begins with is nothing that one would lose.
+  if (!isNew || options.isLoose === true) before = stored
+  if (options.isKept !== false)
+    watch(node, () => [...now()].some(([name, value]) => stored.get(name) !== value))
   const tell = (faults: readonly Fault[]): Fault[] => {
     for (const control of controls) control.say(undefined)
     const others: Fault[] = []
@@ -101,7 +109,7 @@ function makeForm(controls: readonly Control[], options: FormOptions): Form {
     controls,
     load: (row) => {
       for (const control of controls) if (control.name in row) control.write(row[control.name])
-      snapshot()
+      before = stored = now()
     },
     read: () => {
       const changed = controls
@@ -150,11 +158,4 @@ function createInPlace(record: RecordInfo, done: (choice: Choice) => void): void
     })
     return [form.node]
   })
-}
-
-/** Names and values that cannot be changed here. */
-export const facts = (entries: readonly (readonly [string, Child])[]): HTMLElement => {
-  const list = el('dl', { class: 'facts' })
-  replace(list, ...entries.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]))
-  return list
 }

@@ -85,7 +85,7 @@ async function draw(record: RecordInfo, key: string, region: HTMLElement): Promi
       ? el('p', { class: 'quiet-words' }, 'Nothing was changed yet.')
       : el(
           'div',
-          { class: 'scroll', tabindex: '0', role: 'group', 'aria-label': 'Changes' },
+          { class: 'scroll changes', tabindex: '0', role: 'group', 'aria-label': 'Changes' },
           el('table', {}, el('thead', {}, el('tr', {}, ...heads)), body),
         ),
     more,
@@ -93,16 +93,22 @@ async function draw(record: RecordInfo, key: string, region: HTMLElement): Promi
 }
 
 function rowsOf(record: RecordInfo, { at, by, kind, action, changes }: Entry): HTMLElement[] {
-  const row = (name: Child, from: Child, to: Child): HTMLElement =>
-    el(
+  let isFirst = true
+  const row = (name: Child, from: Child, to: Child): HTMLElement => {
+    // Said for each row, and shown for the first of them.
+    const unseen = isFirst ? undefined : 'unseen'
+    const made = el(
       'tr',
-      {},
-      el('td', {}, el('time', { datetime: at }, toMoment(at))),
-      el('td', {}, by),
+      { class: isFirst ? 'first' : undefined },
+      el('td', {}, el('time', { datetime: at, class: unseen }, toMoment(at))),
+      el('td', {}, el('span', { class: unseen }, by)),
       el('td', {}, name),
       el('td', {}, from),
       el('td', {}, to),
     )
+    isFirst = false
+    return made
+  }
   const title = kind === 'action' ? (action ?? kinds.action) : kinds[kind]
   const head = kind === 'update' ? [] : [row(el('em', {}, title), '', '')]
   return [

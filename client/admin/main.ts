@@ -4,10 +4,12 @@ import { showImport } from './csv.js'
 import { el } from './element.js'
 import { statusOf } from './faults.js'
 import { showFigures } from './figures.js'
+import { mayLeave } from './leaving.js'
 import { showList } from './list.js'
 import { refuse } from './notice.js'
 import { followLinks, here, onRoute } from './route.js'
-import { showNew, showRow } from './row.js'
+import { showNew } from './new-row.js'
+import { showRow } from './row.js'
 import { keepSchema, may, readSent, recordAt, schema, type SentSchema } from './schema.js'
 import { endSignIn, showSignIn, signInAgain } from './sign-in.js'
 import { forgetTitles } from './titles.js'
@@ -73,6 +75,7 @@ async function begin(token: string | boolean = keptToken()): Promise<void> {
 }
 
 async function leave(): Promise<void> {
+  if (!(await mayLeave())) return
   await endSignIn()
   closeView()
   keepSchema(undefined)

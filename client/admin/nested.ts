@@ -1,6 +1,7 @@
 /** Rows that belong to a row, changed in its form: sent as one change with it. */
 import { el, icon, newId } from './element.js'
-import { makeControls, stamp, type Control } from './controls.js'
+import { stamp, type Control } from './control.js'
+import { makeControls } from './controls.js'
 import { labelOf, may, type RecordInfo, type RelationInfo, type Row } from './schema.js'
 import { lower } from './words.js'
 

@@ -20,6 +20,8 @@ export interface PickerOptions {
   readonly create?: (record: RecordInfo, done: (choice: Choice) => void) => void
   /** The box is emptied after each choice: what is chosen stands elsewhere. */
   readonly isMany?: boolean
+  /** What is chosen already is not offered again. */
+  readonly isTaken?: (choice: Choice) => boolean
 }
 
 export interface Picker {
@@ -29,7 +31,7 @@ export interface Picker {
 }
 
 export function makePicker(options: PickerOptions): Picker {
-  const { label, record, describedBy, required, onPick, create, isMany } = options
+  const { label, record, describedBy, required, onPick, create, isMany, isTaken } = options
   const list = el('ul', { role: 'listbox', id: newId(), 'aria-label': label, hidden: true })
   const input = el('input', {
     ...{ type: 'text', role: 'combobox', autocomplete: 'off', spellcheck: 'false' },
@@ -77,6 +79,7 @@ export function makePicker(options: PickerOptions): Picker {
     let found: Choice[]
     try {
       found = await findRows(record, text, mine.signal)
+      if (isTaken !== undefined) found = found.filter((choice) => !isTaken(choice))
     } catch (error) {
       if (!mine.signal.aborted) throw error
       return

@@ -1,6 +1,8 @@
 /** The page's own addresses: `/admin/tickets/7`. */
 import { base } from './ask.js'
 import { el, type Child } from './element.js'
+import { isAnyChanged, mayLeave } from './leaving.js'
+import { refuse } from './notice.js'
 
 export interface Place {
   /** Below the page's path. */
@@ -23,14 +25,25 @@ export const onRoute = (given: () => void): void => {
   draw = given
 }
 
-export function go(path: string, state: object | null = null): void {
+/** What is shown, and what the browser's history keeps with it. */
+let shown = { path: location.pathname + location.search, state: history.state as object | null }
+
+/** A new address for what is shown. */
+export function push(path: string, state: object | null = null): void {
   history.pushState(state, '', path)
-  draw()
+  shown = { path, state }
 }
 
 /** The address changes, and what is shown stays. */
 export function rename(path: string, state: object | null = null): void {
   history.replaceState(state, '', path)
+  shown = { path, state }
+}
+
+/** Shows another place, whatever stands here. */
+export function go(path: string): void {
+  push(path)
+  draw()
 }
 
 export const pathTo = (...parts: readonly string[]): string =>
@@ -53,9 +66,31 @@ export function followLinks(): void {
     const isOurs = anchor.origin === location.origin && `${anchor.pathname}/`.startsWith(`${base}/`)
     if (!isOurs || anchor.hash !== '' || anchor.pathname.startsWith(`${base}/api/`)) return
     event.preventDefault()
-    go(anchor.pathname + anchor.search)
+    mayLeave()
+      .then((may) => {
+        if (may) go(anchor.pathname + anchor.search)
+      })
+      .catch(refuse)
   })
+  let isLeaving = false
+  let isAsking = false
   addEventListener('popstate', () => {
-    draw()
+    if (isLeaving || !isAnyChanged()) {
+      isLeaving = false
+      shown = { path: location.pathname + location.search, state: history.state as object | null }
+      draw()
+      return
+    }
+    // The browser is there already: back to the form, which stays until somebody says so.
+    history.pushState(shown.state, '', shown.path)
+    if (isAsking) return
+    isAsking = true
+    mayLeave()
+      .then((may) => {
+        isAsking = false
+        isLeaving = may
+        if (may) history.back()
+      })
+      .catch(refuse)
   })
 }

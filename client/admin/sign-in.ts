@@ -5,6 +5,7 @@ import { el, replace } from './element.js'
 import { Abandoned, faultText, statusOf } from './faults.js'
 import { makeClassForm, type Form } from './form.js'
 import { refuse } from './notice.js'
+import { rename } from './route.js'
 import type { FieldInfo } from './schema.js'
 
 interface Login {
@@ -30,6 +31,7 @@ async function makeForm(done: (token: string) => Promise<void>): Promise<Form> {
   const { path, fields } = await readLogin()
   const form = makeClassForm(fields, {
     isNew: true,
+    isKept: false,
     onSubmit: async () => {
       if (!form.check()) return
       const body = form.read()
@@ -126,6 +128,6 @@ export async function endSignIn(): Promise<void> {
   } finally {
     forgetToken()
     goByToken(false)
-    history.replaceState(null, '', base)
+    rename(base)
   }
 }

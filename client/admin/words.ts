@@ -38,6 +38,10 @@ export function toText(value: unknown, kind = ''): string {
     return Number.isNaN(date.getTime()) ? asText(value) : day.format(date)
   }
   if (kind === 'blob') return toSize(asText(value))
+  if (typeof value === 'object' && !Array.isArray(value) && kind !== 'json')
+    return Object.entries(value)
+      .map(([name, part]) => `${toWords(name)}: ${toText(part)}`)
+      .join(', ')
   if (Array.isArray(value)) return value.map((item) => toText(item)).join(', ') || '–'
   return asText(value)
 }

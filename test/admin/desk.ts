@@ -159,7 +159,7 @@ export class Device {
   @Field('integer') orgId!: number
   @BelongsTo(() => Org) org!: Rel<Org>
   @Field('uuid', { nullable: true, optional: true }) parentId?: string | null
-  @BelongsTo(() => Device) parent!: Rel<Device | null>
+  @BelongsTo(() => Device, { onDelete: 'setNull' }) parent!: Rel<Device | null>
 
   @AdminAction({ label: 'Rename', bulk: true })
   rename(): void {

@@ -1,103 +1,65 @@
 /**
- * Takes the pictures of the admin page for docs/admin.md, or all views into a folder to look at:
+ * Takes the pictures of the admin page for docs/admin.md, each view in light, dark and on a phone beside each other; or of all
+ * views one by one, as long as they are, into a folder to look at:
  * `TSX_TSCONFIG_PATH=test/tsconfig.json node --import tsx test/browser/admin-screenshots.ts [folder]`
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Database } from 'filigree'
+import { Database, type Application } from 'filigree'
 import type { Page } from 'playwright-core'
-import { root } from '../repository/source-files.js'
 import { Ticket } from '../admin/desk.js'
+import { root } from '../repository/source-files.js'
 import { startDesk } from './admin-desk.js'
+import { adminViews, signIn } from './admin-views.js'
 import { withPage } from './open-page.js'
 import { toSmallPng } from './small-png.js'
 
-const app = await startDesk()
 const [, , folder] = process.argv
+if (folder !== undefined) mkdirSync(folder, { recursive: true })
 
-const views: Record<string, (page: Page) => Promise<unknown>> = {
-  start: (page) => page.goto(`${app.url}/admin`),
-  list: async (page) => {
-    await page.goto(`${app.url}/admin/tickets?orderBy=-priority`)
-    await page.getByRole('checkbox', { name: 'Choose Badge is not read', exact: true }).check()
-  },
-  filter: async (page) => {
-    await page.goto(`${app.url}/admin/tickets?status=open&priority.gte=1`)
-    await page.getByRole('button', { name: 'Filter', exact: true }).click()
-    await page.getByRole('form', { name: 'Filter' }).waitFor()
-  },
-  form: async (page) => {
-    await page.goto(`${app.url}/admin/tickets/1`)
-    await page.getByRole('combobox', { name: 'Org' }).click()
-    await page.getByRole('option').first().waitFor()
-  },
-  faults: async (page) => {
-    await page.goto(`${app.url}/admin/tickets/new`)
-    await page.getByRole('button', { name: 'Save' }).click()
-  },
-  conflict: async (page) => {
-    await page.goto(`${app.url}/admin/tickets/2`)
-    await page.getByLabel('Subject').fill('Chair squeaks when one leans back')
-    const tickets = app.get(Database).records(Ticket)
-    const subject = `Chair of the hall squeaks (${String(Math.random()).slice(2, 4)})`
-    await tickets.update(2, { subject })
-    await page.getByRole('button', { name: 'Save' }).click()
-    await page.getByRole('region', { name: /^Conflict/ }).waitFor()
-  },
-  question: async (page) => {
-    await page.goto(`${app.url}/admin/tickets`)
-    await page.getByLabel('Choose all').check()
-    await page.getByRole('button', { name: /^Delete/ }).click()
-  },
-  many: async (page) => {
-    await page.goto(`${app.url}/admin/orgs`)
-    await page.getByLabel('Choose all').check()
-    await page.getByRole('button', { name: /^Edit/ }).click()
-  },
-  figures: async (page) => {
-    await page.goto(`${app.url}/admin/tickets/figures`)
-    await page.getByRole('img').waitFor()
-  },
-  history: async (page) => {
-    await page.goto(`${app.url}/admin/tickets/2`)
-    await page.getByRole('button', { name: 'History' }).click()
-    await page.getByRole('region', { name: 'History' }).getByRole('row').first().waitFor()
-  },
-  import: (page) => page.goto(`${app.url}/admin/labels/import`),
-}
+const looks = ['light', 'dark', 'phone'] as const
+const pictures = new Map<string, Buffer[]>()
 
-/** Those of the documentation, with the picture's height. */
-const shown: Record<string, readonly string[]> = {
-  light: ['list', 'conflict'],
-  dark: ['form'],
-  phone: ['list'],
-}
-
-for (const look of ['light', 'dark', 'phone'] as const) {
+for (const look of looks) {
+  const app = await startDesk()
   await withPage(app.url, async ({ page }) => {
     await page.emulateMedia({ colorScheme: look === 'dark' ? 'dark' : 'light' })
-    await page.setViewportSize(
-      look === 'phone' ? { width: 390, height: 760 } : { width: 1180, height: 760 },
-    )
-    await page.goto(`${app.url}/admin`)
-    await page.getByLabel('Name').fill('ann')
-    await page.getByLabel('Password').fill('right')
-    if (folder !== undefined) {
-      mkdirSync(folder, { recursive: true })
-      await page.screenshot({ path: join(folder, `${look}-sign-in.png`) })
-    }
-    await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.getByRole('button', { name: 'Sign out' }).waitFor()
-    for (const [name, show] of Object.entries(views)) {
-      const isShown = shown[look]?.includes(name) === true
-      if (folder === undefined && !isShown) continue
-      await show(page)
-      await page.waitForTimeout(400)
-      const picture = await page.screenshot({ fullPage: folder !== undefined })
-      if (folder !== undefined) writeFileSync(join(folder, `${look}-${name}.png`), picture)
-      else
-        writeFileSync(join(root, `docs/admin-${name}-${look}.png`), await toSmallPng(page, picture))
+    await take(app, page, look)
+  })
+  await app.close()
+}
+if (folder === undefined)
+  await withPage('data:', async ({ page }) => {
+    for (const [name, three] of pictures) {
+      const picture = await toSmallPng(page, await besideEachOther(page, three))
+      writeFileSync(join(root, `docs/admin-${name}.png`), picture)
     }
   })
+
+async function take(app: Application, page: Page, look: (typeof looks)[number]): Promise<void> {
+  const tickets = app.get(Database).records(Ticket)
+  const isPhone = look === 'phone'
+  for (const [name, { show, height = 700, isPublic = false }] of Object.entries(adminViews)) {
+    await page.setViewportSize({ width: isPhone ? 390 : 1040, height })
+    if (!isPublic && !(await page.getByRole('button', { name: 'Sign out' }).isVisible()))
+      await signIn(page, app.url)
+    await show({ page, url: app.url, tickets, isPhone }).catch((error: unknown) => {
+      console.error(name, error)
+      throw error
+    })
+    // What moves comes to rest.
+    await page.waitForTimeout(300)
+    const picture = await page.screenshot({ fullPage: folder !== undefined })
+    if (folder !== undefined) writeFileSync(join(folder, `${name}-${look}.png`), picture)
+    pictures.set(name, [...(pictures.get(name) ?? []), picture])
+  }
 }
-await app.close()
+
+async function besideEachOther(page: Page, three: readonly Buffer[]): Promise<Buffer> {
+  const images = three.map((one) => `<img src="data:image/png;base64,${one.toString('base64')}">`)
+  await page.setViewportSize({ width: 2510, height: 400 })
+  await page.setContent(
+    `<body style="margin: 0; padding: 10px; display: flex; gap: 10px; width: max-content; background: #8b939b">${images.join('')}`,
+  )
+  return page.locator('body').screenshot()
+}

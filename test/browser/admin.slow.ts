@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { Database, type Application } from 'filigree'
 import type { Locator, Page } from 'playwright-core'
-import { Contract, Ticket } from '../admin/desk.js'
+import { Contract, Device, Ticket } from '../admin/desk.js'
 import { startDesk } from './admin-desk.js'
 import { withPage } from './open-page.js'
 
@@ -280,6 +280,151 @@ describe('the admin page', () => {
         .waitFor()
     }))
 
+  it('asks before a changed form is left: by a link, by the browser, by signing out, and by closing', () =>
+    visit(async (page) => {
+      await signIn(page, 'ann', '/admin/tickets')
+      await page.getByRole('link', { name: 'Chair squeaks', exact: true }).click()
+      const subject = page.getByLabel('Subject')
+      await subject.waitFor()
+      const crumb = page.getByRole('main').getByRole('link', { name: 'Tickets' })
+      await crumb.click()
+      await page.getByRole('searchbox').waitFor()
+      await page.goBack()
+      await subject.fill('Half a sent')
+      const question = page.getByRole('dialog', { name: 'Leave without saving?' })
+      for (const leave of [
+        () => crumb.click(),
+        () => button(page, 'Sign out').click(),
+        () => page.evaluate('history.back()'),
+      ]) {
+        await leave()
+        await question.getByRole('button', { name: 'Cancel' }).click()
+        expect(await subject.inputValue()).toBe('Half a sent')
+        expect(page.url()).toMatch(/\/tickets\/2$/)
+      }
+      const closing = page.waitForEvent('dialog')
+      await page.evaluate('setTimeout(() => location.reload())')
+      const asked = await closing
+      expect(asked.type()).toBe('beforeunload')
+      await asked.dismiss()
+      expect(await subject.inputValue()).toBe('Half a sent')
+      await page.evaluate('history.back()')
+      await question.getByRole('button', { name: 'Leave' }).click()
+      await page.getByRole('searchbox').waitFor()
+      expect(page.url()).toMatch(/\/tickets$/)
+      // What was saved is left unasked.
+      await page.goto(`${app.url}/admin/tickets/2`)
+      await subject.fill('A whole sentence')
+      await button(page, 'Save').click()
+      await status(page, 'was saved')
+      await crumb.click()
+      await page.getByRole('searchbox').waitFor()
+    }))
+
+  it('sets many rows to empty where it is told so, and leaves alone what is left alone', () =>
+    visit(async (page) => {
+      await signIn(page, 'ann', '/admin/tickets')
+      for (const name of ['Chair squeaks', 'Table is too low'])
+        await page.getByRole('checkbox', { name: `Choose ${name}`, exact: true }).check()
+      await button(page, 'Edit chosen').click()
+      const dialog = page.getByRole('dialog')
+      for (const name of ['Body', 'Due', 'Keywords', 'Labels'])
+        await dialog.getByLabel(`Make empty: ${name}`).check()
+      expect(await dialog.getByRole('textbox', { name: 'Body' }).isDisabled()).toBe(true)
+      expect(await dialog.getByLabel('Make empty: Priority').count()).toBe(0)
+      await dialog.getByRole('button', { name: 'Save' }).click()
+      await status(page, '2 tickets saved.')
+      for (const id of [2, 3]) {
+        const row = await records()
+          .records(Ticket)
+          .find(id, { with: ['labels'] })
+        expect(row).toMatchObject({ body: null, due: null, keywords: [], labels: [] })
+        expect(row?.salary).toMatch(/pay grade/)
+      }
+    }))
+
+  it('works with keys that are UUIDs: list, form, picker, conflict, history, many rows, an action', () =>
+    visit(async (page) => {
+      await signIn(page, 'ed', '/admin/devices')
+      const devices = records().records(Device)
+      await page.getByRole('link', { name: 'Rack', exact: true }).click()
+      await page.getByLabel('Name').waitFor()
+      const id = decodeURIComponent(new URL(page.url()).pathname.split('/').at(-1)!)
+      await page.getByLabel('Name').fill('Rack of mine')
+      await devices.update(id, { name: 'Rack of theirs' })
+      await page.getByRole('combobox', { name: 'Parent' }).click()
+      await page.keyboard.type('switch')
+      await page.getByRole('option', { name: 'Switch of floor 3' }).click()
+      await button(page, 'Save').click()
+      await page
+        .getByRole('region', { name: /^Conflict/ })
+        .getByLabel('Mine Rack of mine')
+        .check()
+      await button(page, 'Save').click()
+      await status(page, 'Rack of mine” was saved')
+      const stored = await devices.find(id, { with: ['parent'] })
+      expect(stored).toMatchObject({ name: 'Rack of mine', parent: { name: 'Switch of floor 3' } })
+      await button(page, 'History').click()
+      const entry = page.getByRole('row').filter({ hasText: 'Switch of floor 3' })
+      await entry.getByText('Parent').waitFor()
+      await page.getByRole('main').getByRole('link', { name: 'Devices' }).click()
+      await page.getByLabel('Choose all').check()
+      await button(page, 'Rename').click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Run' }).click()
+      await status(page, 'Rename: done for 3 devices.')
+      // The list is told of rows by their UUIDs, too.
+      await devices.update(id, { name: 'Rack of somebody' })
+      await page.getByRole('link', { name: 'Rack of somebody' }).waitFor()
+      await page.getByLabel('Choose all').check()
+      await button(page, 'Delete chosen').click()
+      await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
+      await status(page, '3 devices deleted.')
+      expect(await devices.count()).toBe(0)
+    }))
+
+  it('shows a record that is read only without a form, and the history of a row page by page', () =>
+    visit(async (page) => {
+      await signIn(page, 'ann', '/admin/plans')
+      await page.getByRole('link', { name: 'Small' }).waitFor()
+      for (const name of ['New plan', 'Import']) {
+        const link = page.getByRole('link', { name })
+        expect({ name, count: await link.count() }).toEqual({ name, count: 0 })
+      }
+      await page.getByRole('link', { name: 'Small' }).click()
+      await page.getByText('Answers within a day.').waitFor()
+      await page.getByRole('link', { name: 'BH-7' }).waitFor()
+      for (const role of ['textbox', 'combobox'] as const)
+        expect(await page.getByRole('main').getByRole(role).count()).toBe(0)
+      for (const name of ['Save', 'Delete']) expect(await button(page, name).count()).toBe(0)
+      await page.goto(`${app.url}/admin/plans/new`)
+      await page.getByRole('alert').filter({ hasText: 'no such plan' }).waitFor()
+
+      for (let turn = 0; turn < 60; turn++)
+        await records()
+          .records(Ticket)
+          .update(1, { subject: `Lamp ${turn}` })
+      await page.goto(`${app.url}/admin/tickets/1`)
+      await button(page, 'History').click()
+      const history = page.getByRole('region', { name: 'History' })
+      await history.getByText('Lamp 59').first().waitFor()
+      expect(await history.getByText('Created', { exact: true }).count()).toBe(0)
+      await history.getByRole('button', { name: 'Earlier' }).click()
+      await history.getByText('Created', { exact: true }).waitFor()
+      expect(await history.getByRole('button', { name: 'Earlier' }).count()).toBe(0)
+      expect(await history.getByRole('row').filter({ hasText: 'Lamp' }).count()).toBe(61)
+    }))
+
+  it('draws the rows again that others change, and marks them', () =>
+    visit(async (page) => {
+      await signIn(page, 'ann', '/admin/tickets')
+      const listening = page.waitForResponse((response) => response.url().endsWith('/live'))
+      await page.goto(`${app.url}/admin/tickets`)
+      await listening
+      await records().records(Ticket).update(1, { subject: 'Lamp of somebody else' })
+      const row = page.getByRole('row').filter({ hasText: 'Lamp of somebody else' })
+      await row.waitFor()
+    }))
+
   it('shows an editor nothing but the rows and fields that are for editors, in no element and no answer', () =>
     visit(async (page) => {
       const bodies: Promise<string>[] = []
@@ -392,6 +537,20 @@ describe('the admin page', () => {
       await button(page, 'Save').click()
       await page.getByRole('region', { name: /^Conflict/ }).waitFor()
       await examine('conflict')
+      await page.goto(`${app.url}/admin/plans/1`)
+      await page.getByRole('link', { name: 'BH-7' }).waitFor()
+      await examine('row that is only read')
+      await page.goto(`${app.url}/admin/tickets?status=none`)
+      await page.getByText('No ticket matches.').waitFor()
+      await examine('list without rows')
+      await page.goto(`${app.url}/admin/tickets/3`)
+      await page.getByLabel('Subject').fill('Table of mine')
+      await button(page, 'New org').click()
+      await examine('row made in place')
+      await page.keyboard.press('Escape')
+      await button(page, 'Raise').click()
+      await page.getByRole('dialog', { name: 'Leave without saving?' }).waitFor()
+      await examine('question before leaving')
       await page.goto(`${app.url}/admin/tickets/figures`)
       await page.getByRole('img').waitFor()
       await examine('figures')

@@ -1,4 +1,4 @@
-/** Makes a screenshot small: an indexed PNG of the 256 colours it uses most. Source: PNG specification, §5 and §11. */
+/** Makes a screenshot small: an indexed PNG of 256 colours, those it uses most and those that would be missed. Source: PNG specification, §5 and §11. */
 import { crc32, deflateSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 
@@ -64,14 +64,26 @@ async function toIndexed(address: string): Promise<Indexed> {
     counts.set(color, (counts.get(color) ?? 0) + 1)
     return color
   })
-  const common = [...counts].sort(([, one], [, other]) => other - one).slice(0, 256)
-  const palette = common.map(([color]) => channels(color))
+  const common = [...counts].sort(([, one], [, other]) => other - one)
+  const palette = common.slice(0, 160).map(([color]) => channels(color))
+  // Then those that the palette misses most: a red star is small, and still red.
+  const distance = (one: readonly number[], other: readonly number[]): number =>
+    one.reduce((sum, value, channel) => sum + (value - (other[channel] ?? 0)) ** 2, 0)
+  let rest = common.slice(160).map(([color, count]) => {
+    const own = channels(color)
+    return { own, count, far: Math.min(...palette.map((known) => distance(own, known))) }
+  })
+  while (palette.length < 256 && rest.length > 0) {
+    const missed = ({ far, count }: (typeof rest)[number]): number => far * count
+    const worst = rest.reduce((one, other) => (missed(other) > missed(one) ? other : one))
+    palette.push(worst.own)
+    rest = rest.filter((one) => one !== worst)
+    for (const one of rest) one.far = Math.min(one.far, distance(one.own, worst.own))
+  }
   const letters = new Map<number, string>()
   for (const color of counts.keys()) {
     const wanted = channels(color)
-    const distances = palette.map((known) =>
-      known.reduce((sum, value, channel) => sum + (value - (wanted[channel] ?? 0)) ** 2, 0),
-    )
+    const distances = palette.map((known) => distance(known, wanted))
     letters.set(color, String.fromCharCode(distances.indexOf(Math.min(...distances))))
   }
   const pixels = colors.map((color) => letters.get(color)).join('')
