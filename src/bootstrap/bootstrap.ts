@@ -186,7 +186,9 @@ async function start(
     shortestTime: shortestTime(plan),
   })
   late.serving = { dispatcher, served: filled.servedRoutes }
-  const take = guestOf(plan.environment)?.attend({ plan, state })
+  const guest = guestOf(plan.environment)
+  const take = guest?.attend({ plan, state })
+  const keeper = guest?.keeper
   const faultHeaders = cors.fixed ?? []
   const upgrade = createGraphqlUpgrades(plan.graphql.instances, settings.basePath, {
     serve: (incoming, outgoing) => {
@@ -201,9 +203,9 @@ async function start(
     ending,
     log,
   })
-  const listener = await listen({ settings, dispatcher, faultHeaders, log, upgrade, take })
+  const listener = await listen({ settings, dispatcher, faultHeaders, log, upgrade, take, keeper })
   if (listener !== undefined) port = Number(new URL(listener.url).port)
-  const running = { state, dispatcher, ending, listener, live }
+  const running = { state, dispatcher, ending, listener, live, isKept: keeper !== undefined }
   const application = createApplication(plan, storage, running)
   if (listener !== undefined) reportToPrimary(listener.url, () => application.close())
   return application
@@ -280,12 +282,14 @@ interface Running {
   readonly ending: Ending
   readonly listener: Listener | undefined
   readonly live: LiveAnswers
+  /** Whoever connects meanwhile waits for the next process. */
+  readonly isKept: boolean
 }
 
 function createApplication(
   { container, routes, document, graphql, log, settings }: ApplicationPlan,
   storage: Storage,
-  { state, dispatcher, ending, listener, live }: Running,
+  { state, dispatcher, ending, listener, live, isKept }: Running,
 ): Application {
   let forgetSignals: () => void = () => undefined
   const application = new Application({
@@ -300,11 +304,12 @@ function createApplication(
     close: async () => {
       state.closing = true
       dispatcher.draining = true
-      if (container.hasClosing) await tellClosing(container, settings.times.drain, log)
+      // The next process waits, and no balancer has to notice.
+      if (container.hasClosing) await tellClosing(container, isKept ? 0 : settings.times.drain, log)
       // Streams would never end by themselves, and the port waits for them.
       for (const { streams } of graphql.instances) streams.close()
       live.close()
-      ending.begin(listener === undefined ? 0 : settings.times.linger)
+      ending.begin(listener === undefined || isKept ? 0 : settings.times.linger)
       await listener?.close()
       await container.stop(logFailure(log))
       await storage.close()

@@ -4,6 +4,7 @@
  */
 import type { Log } from '../core/log.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'
+import type { PortKeeper } from '../http/port-keeper.js'
 import type { ApplicationState } from '../serving/application-state.js'
 import type { ApplicationPlan } from './plan-application.js'
 
@@ -17,6 +18,7 @@ export interface VisitedApplication {
 export type TakeRequest = (incoming: Incoming, outgoing: Outgoing) => boolean
 
 export interface Guest {
+  readonly keeper?: PortKeeper | undefined
   /** The log that the application writes to. */
   watchLog(log: Log): Log
   /** Called before the port is opened. */

@@ -3,7 +3,8 @@ import cluster from 'node:cluster'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import type { Log } from '../core/log.js'
 import type { Bounds } from '../http/bounds.js'
-import { createNodeServer } from '../http/server.js'
+import type { PortKeeper } from '../http/port-keeper.js'
+import { createNodeServer, type Times } from '../http/server.js'
 import type { TakeUpgrade } from '../http/upgrade.js'
 import type { Dispatcher } from '../serving/dispatcher.js'
 import type { TakeRequest } from './guest.js'
@@ -25,6 +26,8 @@ export interface ListenOptions {
   readonly upgrade?: TakeUpgrade | undefined
   /** Answers requests that are not for the application. */
   readonly take?: TakeRequest | undefined
+  /** Holds the port while the next process starts. */
+  readonly keeper?: PortKeeper | undefined
 }
 
 /**
@@ -32,16 +35,17 @@ export interface ListenOptions {
  * @throws {DeclarationError} if the port is taken or not allowed, or the host is not an address of this machine
  */
 export async function listen(options: ListenOptions): Promise<Listener | undefined> {
-  const { settings, dispatcher, faultHeaders, log, upgrade, take } = options
+  const { settings, dispatcher, faultHeaders, log, upgrade, take, keeper } = options
   if (!settings.listen) return undefined
   if (startsWorkers(settings.workers)) return startWorkers(settings.workers, log)
   const server = createNodeServer({
-    times: settings.times,
+    times: keeper === undefined ? settings.times : hasten(settings.times),
     bounds: countable(settings),
     faultHeaders,
     log,
     upgrade,
-    takesNew: !cluster.isWorker,
+    // What another process accepts, too, needs nobody who is about to end.
+    takesNew: !cluster.isWorker && keeper === undefined,
     serve:
       take === undefined
         ? (incoming, outgoing) => {
@@ -55,12 +59,19 @@ export async function listen(options: ListenOptions): Promise<Listener | undefin
     },
   })
   try {
-    const url = await server.listen(settings.port, settings.host)
+    const url = await server.listen(settings.port, settings.host, keeper)
     return { url, close: () => server.close() }
   } catch (cause) {
     const problem = toProblem((cause as NodeJS.ErrnoException).code, settings)
     throw problem === undefined ? cause : new DeclarationError([problem], { cause })
   }
+}
+
+/** Milliseconds for which those who are connected are answered while the next process waits for this one. */
+const shortLinger = 100
+
+function hasten(times: Times): Times {
+  return { ...times, linger: Math.min(times.linger, shortLinger) }
 }
 
 /** Behind a proxy all connections come from its address, so connections per address are not limited. */

@@ -12,6 +12,7 @@ import type { Log } from '../core/log.js'
 import { UnreadAnswers } from './unread-answers.js'
 import { Connections } from './connections.js'
 import type { Incoming, Outgoing } from './node-messages.js'
+import type { PortKeeper } from './port-keeper.js'
 import { headBytes, mostHeaders } from './limits.js'
 import { noSniff } from './response-head.js'
 import { Pressure } from './pressure.js'
@@ -71,7 +72,7 @@ export interface NodeServerOptions {
 
 export interface NodeServer {
   /** @returns the address in use, e.g. `http://127.0.0.1:3000`; rejects when the port is taken */
-  listen(port: number, host: string): Promise<string>
+  listen(port: number, host: string, keeper?: PortKeeper): Promise<string>
   /**
    * Answers those who are connected, and new connections, with `Connection: close` for `times.linger`, then stops accepting, lets requests in flight end, and cuts them after `times.drain`.
    */
@@ -154,9 +155,9 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     })
   }
   return {
-    listen: (port, host) => {
+    listen: (port, host, keeper) => {
       pressure.start()
-      return listen(server, port, host)
+      return listen(server, port, host, keeper)
     },
     close: () => {
       pressure.stop()
@@ -171,14 +172,23 @@ function finite(count: number): number {
   return Number.isFinite(count) ? count : 0
 }
 
-function listen(server: Server, port: number, host: string): Promise<string> {
+function listen(
+  server: Server,
+  port: number,
+  host: string,
+  keeper: PortKeeper | undefined,
+): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    // Without a host Node takes every address, and IPv4 alone on a machine that has no IPv6, where `::` fails.
-    server.listen(port, host === '::' ? undefined : host, () => {
+    const kept = keeper?.take(port, host)
+    const listening = (): void => {
       server.removeListener('error', reject)
+      if (kept === undefined) keeper?.opened(port, host, server)
       resolve(toUrl(server.address() as AddressInfo))
-    })
+    }
+    if (kept !== undefined) server.listen(kept, listening)
+    // Without a host Node takes every address, and IPv4 alone on a machine that has no IPv6, where `::` fails.
+    else server.listen(port, host === '::' ? undefined : host, listening)
   })
 }
 

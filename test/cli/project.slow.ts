@@ -278,6 +278,47 @@ describe('filigree dev', () => {
     })
   })
 
+  it('refuses nobody from one start to the next, and says why an application does not run', async () => {
+    await develop({ PORT: String(await elsewhere()) }, async (next) => {
+      const { url } = await next('ready')
+      const go = join(folder, 'go')
+      const waits = `while (!existsSync('${go}')) await new Promise((resolve) => setTimeout(resolve, 20))`
+      await change('main.ts', [
+        'await bootstrap',
+        `import { existsSync } from 'node:fs'\n${waits}\nawait bootstrap`,
+      ])
+      // The process before has ended once the next is told to begin.
+      await next('starting')
+      await next('starting')
+      expect(await ask(`${String(url)}/health/live`)).toEqual({
+        ...{ status: 503, text: 'src/main.ts is still being started.\n' },
+      })
+      await writeFile(go, '')
+      await untilServed(`${String(url)}/health/live`)
+      expect((await next('ready')).url).toBe(url)
+      await change('tickets.ts', [summary, `// as before\n  ${summary}`])
+      await next('starting')
+      await untilServed(`${String(url)}/health/live`)
+      expect((await next('ready')).url).toBe(url)
+      await change('main.ts', ['await bootstrap', "throw new Error('not yet')\nawait bootstrap"])
+      await next('failed')
+      const told = await explained(`${String(url)}/tickets`)
+      expect(told).toMatchObject({ status: 503, text: expect.stringContaining('not yet') })
+      const passed = await ask(`${String(url)}/tickets`, { 'x-forwarded-for': '192.0.2.1' })
+      expect(passed).toEqual({ status: 503, text: 'The application does not run at the moment.\n' })
+      await change('main.ts', ['await bootstrap', 'process.exit(3)\nawait bootstrap'])
+      expect(await next('ended')).toMatchObject({ code: 3 })
+      expect((await explained(`${String(url)}/tickets`)).text).toBe('The program ended (3).\n')
+      const other = await elsewhere()
+      await change('main.ts', ['AppModule, {', `AppModule, { host: '127.0.0.1', port: ${other},`])
+      expect((await next('ready')).url).toBe(`http://127.0.0.1:${other}`)
+      await expect(ask(`${String(url)}/health/live`)).rejects.toThrow()
+      // The same port by another address of this machine, which what is held stands in the way of.
+      await change('main.ts', ['AppModule, {', `AppModule, { port: ${other},`])
+      expect((await next('ready')).url).toBe(`http://localhost:${other}`)
+    })
+  })
+
   it('names who uses the port, and starts once it is free', async () => {
     const server = createServer().listen(0)
     await once(server, 'listening')
@@ -333,6 +374,38 @@ describe('filigree dev', () => {
     expect(said).not.toMatch(/\u001b|\n\s+at /)
   })
 })
+
+/** @returns a port that nobody listens at */
+async function elsewhere(): Promise<number> {
+  const server = createServer().listen(0)
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Fails where somebody is refused; a start that takes long is said with 503. */
+async function untilServed(url: string): Promise<void> {
+  for (;;) {
+    const { status } = await ask(url)
+    if (status === 200) return
+    expect(status).toBe(503)
+  }
+}
+
+/** Behind what is said where a start takes long. */
+async function explained(url: string) {
+  for (;;) {
+    const answer = await ask(url)
+    if (!answer.text.includes('still being started')) return answer
+  }
+}
+
+async function ask(url: string, headers: Readonly<Record<string, string>> = {}) {
+  const answer = await fetch(url, { headers: { connection: 'close', ...headers } })
+  return { status: answer.status, text: await answer.text() }
+}
 
 async function childrenOf(pid: number | undefined): Promise<number[]> {
   const { output } = await run('.', ['ps', '-o', 'pid=', '--ppid', String(pid)])

@@ -8,12 +8,22 @@ import { invite } from '../../bootstrap/guest.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { graphqlLibrary } from '../../graphql/library.js'
 import { describeFailure } from '../describe-failure.js'
-import type { BeginMessage, ChildMessage } from './messages.js'
+import { ChildPort, type ListeningSocket } from './child-port.js'
+import type { BeginMessage, ChildMessage, ExplainMessage } from './messages.js'
 import { DevelopmentGuest } from './guest.js'
 
-process.once('message', (message) => {
-  void begin(message as BeginMessage)
-})
+const port = new ChildPort()
+const heed = (message: unknown, socket: unknown): void => {
+  const told = message as BeginMessage | ExplainMessage
+  const given = socket as ListeningSocket | undefined
+  port.explain(told.is === 'explain' ? told.report : undefined, given)
+  if (told.is === 'explain') return
+  // Whatever the program sends and gets is its own.
+  process.off('message', heed)
+  if (told.place !== undefined && given !== undefined) port.give(told.place, given)
+  void begin(told)
+}
+process.on('message', heed)
 // What every application loads.
 await import('../../bootstrap/bootstrap.js')
 graphqlLibrary()
@@ -27,11 +37,14 @@ async function begin({ file, named, tells }: BeginMessage): Promise<void> {
   }
   process.on('uncaughtExceptionMonitor', fail)
   const guest = new DevelopmentGuest({
+    keeper: port,
     started: ({ plan }, url) => {
       process.off('uncaughtExceptionMonitor', fail)
       const served = Object.values(plan.settings.static).map((folder) => resolve(folder))
       const { names: secrets } = guest.recorder.redactor
-      tell({ is: 'started', url, routes: plan.routes.length, served, secrets })
+      port.started()
+      const { isKept } = port
+      tell({ is: 'started', url, isKept, routes: plan.routes.length, served, secrets })
     },
     ...(tells && {
       request: (request: object) => {

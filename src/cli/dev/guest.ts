@@ -1,12 +1,14 @@
 /** Watches an application from inside, for `filigree dev`, and serves the development page. */
 import type { Guest, TakeRequest, VisitedApplication } from '../../bootstrap/guest.js'
 import { fieldsOf, type Log, type LogLevel } from '../../core/log.js'
+import type { PortKeeper } from '../../http/port-keeper.js'
 import { isJobs } from '../find-jobs.js'
 import { createPage } from './page.js'
 import { Recorder } from './recorder.js'
 import { Redactor } from './redact.js'
 
 export interface GuestOptions {
+  readonly keeper?: PortKeeper | undefined
   readonly started: (application: VisitedApplication, url: string | undefined) => void
   /** Told of each request and each run of a job that is over; undefined: nobody wants to know. */
   readonly request?: ((request: object) => void) | undefined
@@ -15,10 +17,12 @@ export interface GuestOptions {
 
 export class DevelopmentGuest implements Guest {
   readonly #options: GuestOptions
+  readonly keeper: PortKeeper | undefined
   readonly recorder: Recorder
 
   constructor(options: GuestOptions) {
     this.#options = options
+    this.keeper = options.keeper
     this.recorder = new Recorder(new Redactor(process.env), options)
   }
 

@@ -1,7 +1,23 @@
 /** What `filigree dev` and the process of the application tell each other, and what `--json` writes. */
 
+/** A port as the application asks for it. */
+export interface PortPlace {
+  readonly port: number
+  readonly host: string
+}
+
+/** To a process that waits: answer those who come to this port. Its socket comes beside it. */
+export interface ExplainMessage {
+  readonly is: 'explain'
+  /** Why the application does not; undefined: answer nobody any more. */
+  readonly report: string | undefined
+}
+
 /** To the application's process: begin. */
 export interface BeginMessage {
+  readonly is: 'begin'
+  /** Where somebody listens already; the socket comes beside it. */
+  readonly place: PortPlace | undefined
   /** Absolute path of the program. */
   readonly file: string
   /** As it was named. */
@@ -54,6 +70,8 @@ export type ChildMessage =
   | {
       readonly is: 'started'
       readonly url: string | undefined
+      /** It listens at the socket that is held. */
+      readonly isKept: boolean
       readonly routes: number
       /** Folders whose files are served as they are: their changes need no new start. */
       readonly served: readonly string[]
@@ -61,6 +79,8 @@ export type ChildMessage =
       readonly secrets: readonly string[]
     }
   | { readonly is: 'failed'; readonly report: string; readonly port: number | undefined }
+  /** The socket comes beside it. */
+  | { readonly is: 'opened'; readonly place: PortPlace }
   | { readonly is: 'request'; readonly request: object }
   | { readonly is: 'job'; readonly job: object }
 
@@ -73,6 +93,7 @@ export function readChildMessage(given: unknown): ChildMessage | undefined {
 const kinds: ReadonlySet<string> = new Set<ChildMessage['is']>([
   'started',
   'failed',
+  'opened',
   'request',
   'job',
 ])

@@ -9,9 +9,11 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
 import { checkTypes, type TypeCheck } from './check-types.js'
+import type { ListeningSocket } from './child-port.js'
 import { endGroup, readLines } from './child-process.js'
+import { HeldPort } from './held-port.js'
 import { leashCode } from './leash.js'
-import { readChildMessage, type BeginMessage, type DevEvent, type LogText } from './messages.js'
+import { readChildMessage, type DevEvent, type LogText } from './messages.js'
 import { findPortUser } from './port-user.js'
 import type { Redactor } from './redact.js'
 import { FileWatch } from './watch-files.js'
@@ -33,6 +35,8 @@ export interface SuperviseOptions {
 
 /** Milliseconds that the application has to end by itself. */
 const patience = 500
+/** Milliseconds after which those who wait for a start are told so. */
+const longestWait = 10_000
 /** Milliseconds between two looks at a port that is not free. */
 const portPace = 1000
 
@@ -43,6 +47,8 @@ export class Supervisor {
   #running: ChildProcess | undefined
   #standby: ChildProcess | undefined
   #portTimer: NodeJS.Timeout | undefined
+  readonly #port = new HeldPort()
+  #waitTimer: NodeJS.Timeout | undefined
   /** Each start has a number: what an earlier one says counts no more. */
   #start = 0
   #closed = false
@@ -68,6 +74,8 @@ export class Supervisor {
     this.#closed = true
     this.#watch.close()
     clearInterval(this.#portTimer)
+    clearTimeout(this.#waitTimer)
+    this.#port.letGo()
     this.#dropStandby()
     this.#types?.close()
     await endChild(this.#running)
@@ -76,6 +84,7 @@ export class Supervisor {
   async #begin(began: number): Promise<void> {
     const own = ++this.#start
     clearInterval(this.#portTimer)
+    clearTimeout(this.#waitTimer)
     const { file, named, tells, show } = this.#options
     const next = this.#standby ?? this.#spawn()
     this.#standby = undefined
@@ -90,8 +99,10 @@ export class Supervisor {
     this.#running = next
     show({ event: 'starting', file: named })
     this.#heed(next, own, began)
-    const message: BeginMessage = { file, named, tells }
-    next.send(message)
+    this.#port.begin(next, { file, named, tells })
+    this.#waitTimer = setTimeout(() => {
+      this.#explain(`${named} is still being started.`)
+    }, longestWait)
   }
 
   /** A process that has not begun is as good as another. */
@@ -100,34 +111,54 @@ export class Supervisor {
     else this.#standby = child
   }
 
+  /** The process that waits tells those who come why nobody else does. */
+  #explain(report: string): void {
+    this.#standby ??= this.#spawn()
+    this.#port.explain(this.#standby, this.#options.redactor.text(report))
+  }
+
   #heed(child: ChildProcess, own: number, began: number): void {
     const { show } = this.#options
-    let hasFailed = false
+    let fault: string | undefined
     const isPast = (): boolean => own !== this.#start || this.#closed
-    child.on('message', (given) => {
+    child.on('message', (given, handle) => {
       const message = readChildMessage(given)
-      if (isPast() || message === undefined) return
+      if (isPast() || message === undefined) {
+        const socket = handle as ListeningSocket | undefined
+        if (message?.is === 'opened') socket?.close()
+        return
+      }
       if (message.is === 'request') show({ event: 'request', request: message.request })
       else if (message.is === 'job') show({ event: 'job', job: message.job })
       else if (message.is === 'failed') {
-        hasFailed = true
         const { report, port } = message
+        fault = report
+        if (port !== undefined && this.#port.standsInTheWay(port)) {
+          void this.#begin(began)
+          return
+        }
         show({ event: 'failed', report, port })
         if (port !== undefined) void this.#awaitPort(port, own)
+      } else if (message.is === 'opened') {
+        this.#port.hold(message.place, handle as unknown as ListeningSocket)
       } else {
-        const { url, routes, served, secrets } = message
+        clearTimeout(this.#waitTimer)
+        const { url, isKept, routes, served, secrets } = message
+        if (this.#standby === undefined) this.#standby = this.#spawn()
+        else this.#port.explain(this.#standby, undefined)
+        if (!isKept) this.#port.letGo()
         this.#options.redactor.learnNames(secrets)
         const page = url === undefined ? undefined : `${url}/__filigree`
         const took = Math.round(performance.now() - began)
         show({ event: 'ready', url, page, routes, took })
         this.#watch.leaveOut(served)
-        this.#standby ??= this.#spawn()
       }
     })
     child.once('exit', (code) => {
       if (isPast()) return
-      this.#standby ??= this.#spawn()
-      if (!hasFailed) show({ event: 'ended', code })
+      clearTimeout(this.#waitTimer)
+      this.#explain(fault ?? `The program ended (${code ?? 'killed'}).`)
+      if (fault === undefined) show({ event: 'ended', code })
     })
   }
 
