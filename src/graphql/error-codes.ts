@@ -32,6 +32,7 @@ export const graphqlCodes = Object.freeze({
   lost: 'EVENTS_LOST',
   bytes: 'DOCUMENT_TOO_LARGE',
   tokens: 'TOO_MANY_TOKENS',
+  values: 'TOO_MANY_VALUES',
   depth: 'TOO_DEEP',
   aliases: 'TOO_MANY_ALIASES',
   rootFields: 'TOO_MANY_ROOT_FIELDS',

@@ -11,6 +11,7 @@ import { callerOf, writingOf } from './caller.js'
 import { ServerRequest } from '../http/server-request.js'
 import type { Database } from '../records/database.js'
 import { graphqlCodes } from './error-codes.js'
+import { excessValues } from './excess-values.js'
 import { clipMessage, faultsToTell } from './faulty-variables.js'
 import { isGenerated } from './generated-part.js'
 import { graphqlLibrary } from './library.js'
@@ -256,6 +257,8 @@ export class Executor {
   /** Variables as their types make them, their cost within the limit. */
   #coerce(operation: Operation, given: Variables): { readonly variables: Variables } | Outcome {
     if (!operation.hasVariables) return this.#affordable(operation, noVariables)
+    const excess = excessValues(given, this.#limits)
+    if (excess !== undefined) return notRun([excess])
     let variables = operation.readVariables(given)
     if (variables === undefined) {
       const definitions = operation.node.variableDefinitions ?? []

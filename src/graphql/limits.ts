@@ -8,6 +8,8 @@ export interface GraphqlLimits {
   readonly bytes: number
   /** Names, numbers, strings and punctuation of the document. Default 2,000. Code `TOO_MANY_TOKENS`. */
   readonly tokens: number
+  /** Values of the variables, an object counting as ten more. Default 100,000. Code `TOO_MANY_VALUES`. */
+  readonly values: number
   /** Nested selection sets, the root field's being 1, fragments expanded. Default 12. Code `TOO_DEEP`. */
   readonly depth: number
   /** Fields with an alias, fragments expanded. Default 30. Code `TOO_MANY_ALIASES`. */
@@ -26,6 +28,7 @@ export interface GraphqlLimits {
 export const defaultGraphqlLimits: GraphqlLimits = Object.freeze({
   bytes: 1_048_576,
   tokens: 2_000,
+  values: 100_000,
   depth: 12,
   aliases: 30,
   rootFields: 20,

@@ -137,7 +137,7 @@ describe('limits', () => {
     }
     const keys = (count: number): object =>
       Object.fromEntries(Array.from({ length: count }, (_, index) => [`key${index}`, index]))
-    expect(await length({ n: keys(50_000), t: keys(50_000) })).toBeLessThan(10_000)
+    expect(await length({ n: keys(49_000), t: keys(49_000) })).toBeLessThan(10_000)
     expect(await length({ n: 'x'.repeat(500_000) })).toBeLessThan(10_000)
     const { errors } = await run(query, {}, { n: 'x', t: 1 })
     expect(errors?.map(({ message }) => message)).toEqual([
@@ -151,6 +151,25 @@ describe('limits', () => {
     expect((await run(query, {}, { n: 2 })).errors).toBeUndefined()
     expect((await run(query, {}, {})).errors).toBeUndefined()
     expect(await run(query, {}, { n: 5000 })).toMatchObject({ data: null, codes: ['TOO_COSTLY'] })
+  })
+
+  it('bound what the variables hold, in lists and in objects', async () => {
+    const send = async (of: unknown, limits: GraphQLOptions['limits'] = {}): Promise<unknown> => {
+      const graphql = new GraphQL({ limits })
+      const resolve = (_root: unknown, args: { of: unknown[] }): number => args.of.length
+      graphql.schema.addQuery('length', { type: 'Int', args: { of: '[Int]' }, resolve })
+      const query = 'query ($of: [Int]) { length(of: $of) }'
+      const { data, errors } = await graphql.execute(query, { of })
+      return errors?.[0]?.extensions.code ?? data?.length
+    }
+    const ones = (count: number): number[] => Array.from({ length: count }, () => 1)
+    const objects = ones(10_000).map(() => ({}))
+    const nested = ones(10_000).map(() => [{ a: [1] }])
+    for (const over of [ones(100_000), objects, { objects }, nested])
+      expect(await send(over)).toBe('TOO_MANY_VALUES')
+    expect(await send(ones(99_980))).toBe(99_980)
+    expect(await send(ones(50), { values: 50 })).toBe('TOO_MANY_VALUES')
+    expect(await send(ones(100_000), { values: Infinity })).toBe(100_000)
   })
 
   it.each<[GraphQLOptions['limits'], string]>([

@@ -257,6 +257,17 @@ describe.each(engines)('%s: undefined in a filter', (_name, open) => {
     expect(await tickets.count({})).toBe(3)
   })
 
+  it('members of a group without a condition count too: each has its place in the statement', async () => {
+    const empty = (count: number): object[] => Array.from({ length: count }, () => ({}))
+    for (const many of [
+      { or: empty(201) },
+      { and: [{ or: empty(150) }, { not: { or: empty(50) } }] },
+    ])
+      await expect(tickets.list({ where: many as never })).rejects.toThrow('too many conditions')
+    expect(await tickets.count({ or: empty(199) } as never)).toBe(3)
+    expect(await tickets.count({ or: empty(199).map((_one, id) => ({ id })) } as never)).toBe(3)
+  })
+
   it('flags are true or false: a text would read as true, or lock nothing', async () => {
     for (const flag of ['false', 0, null] as never[]) {
       for (const ask of [

@@ -74,13 +74,17 @@ export class FilterReader {
     if (!isPlainObject(where)) throw invalid(path, 'type', 'must be an object')
     if (depth > deepest) throw invalid(path, 'depth', `is nested deeper than ${deepest} levels`)
     const names = Object.keys(where)
-    if (names.length === 0 && !isEmptyMap(where))
-      throw invalid(path, 'type', 'must be an object with conditions of its own')
+    if (names.length === 0) {
+      if (!isEmptyMap(where))
+        throw invalid(path, 'type', 'must be an object with conditions of its own')
+      // It has its place in the statement too.
+      if (++this.#count > mostConditions) throw tooMany(path)
+    }
     const parts: Condition[] = []
     this.key += '('
     for (const name of names) {
       const value = where[name]
-      if (++this.#count > mostConditions) throw invalid(path, 'maxItems', 'has too many conditions')
+      if (++this.#count > mostConditions) throw tooMany(path)
       const inner = path === '' ? name : `${path}.${name}`
       const part = this.#readOne(table, { name, value, path: inner, depth })
       if (part !== undefined) parts.push(part)
@@ -111,6 +115,8 @@ export class FilterReader {
   #readGroup(table: Table, { name, value, path, depth }: Entry): Condition {
     if (value === undefined || value === skip) throw this.#refused(value, path)
     if (name !== 'not' && !Array.isArray(value)) throw invalid(path, 'type', 'must be a list')
+    // Each has one condition at least, or counts as one.
+    if (Array.isArray(value) && value.length > mostConditions) throw tooMany(path)
     if (name !== 'and') this.#within++
     const read = (item: unknown, at: string): Condition => this.#readAll(table, item, at, depth + 1)
     let condition: Condition
@@ -396,6 +402,10 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
     !(value instanceof Date) &&
     !(value instanceof Uint8Array)
   )
+}
+
+function tooMany(path: string): Error {
+  return invalid(path, 'maxItems', 'has too many conditions')
 }
 
 /** Not a map, a set or a promise, which have no keys of their own, and not what inherits its conditions. */
