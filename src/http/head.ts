@@ -17,7 +17,7 @@ export function headFault(incoming: Incoming, mostUrl: number): HttpError | unde
   if (headers.length >= 2 * mostHeaders) {
     return new HttpError(431, `There are ${mostHeaders} headers or more.`)
   }
-  return repeatedHeader(headers) ?? hostFault(incoming)
+  return repeatedHeader(headers) ?? hostFault(incoming) ?? codingFault(incoming)
 }
 
 /** If one of these came twice, a proxy and this server could read two different requests. */
@@ -69,6 +69,15 @@ function hostFault(incoming: Incoming): HttpError | undefined {
     return undefined
   }
   return new HttpError(400, 'The header Host is no name of a server.', { code: 'INVALID_HOST' })
+}
+
+/** A body in another coding would be read as it stands there. Source: RFC 9112 §6.1. */
+function codingFault({ headers }: Incoming): HttpError | undefined {
+  const coding = headers['transfer-encoding']
+  if (coding === undefined || coding.toLowerCase() === 'chunked') return undefined
+  return new HttpError(501, 'Transfer-Encoding may be chunked, and nothing else.', {
+    code: 'UNKNOWN_TRANSFER_CODING',
+  })
 }
 
 /** A target sent in absolute form (`http://host/path`, RFC 9112 §3.2.2) without its scheme and authority. */

@@ -47,6 +47,18 @@ describe('Requests, Head', () => {
     },
   )
 
+  it.each(['gzip, chunked', 'GZIP,chunked'])(
+    'Requests, Head: Transfer-Encoding %s is not read as if it were chunked alone',
+    async (coding) => {
+      const head = `POST /any HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: ${json}`
+      const body = '2\r\n{}\r\n0\r\n\r\n'
+      const send = (given: string): Promise<string> =>
+        exchange(app.url, `${head}\r\nTransfer-Encoding: ${given}\r\n\r\n${body}`)
+      expect(await send(coding)).toMatch(/^HTTP\/1\.1 501 [^]*Transfer-Encoding may be chunked/)
+      expect(await send('Chunked')).toMatch(/^HTTP\/1\.1 200 /)
+    },
+  )
+
   it.each(['', 'a', 'a:', 'a_b.example:8080', '127.0.0.1:1', '[::1]:80', 'xn--4ca', 'a%20b'])(
     'Requests, Head: Host %s is one',
     async (host) => {
