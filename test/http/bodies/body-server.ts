@@ -148,7 +148,7 @@ export function uploadFolders(): string[] {
 
 /** Waits, turn by turn, for what a closed response sets off. */
 export async function untilNoFolders(): Promise<string[]> {
-  for (let turns = 0; turns < 5000 && uploadFolders().length > 0; turns++) await turn()
+  while (uploadFolders().length > 0) await turn()
   return uploadFolders()
 }
 
