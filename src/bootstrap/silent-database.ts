@@ -9,7 +9,8 @@ const askEvery = 5000
 const closing = 2000
 
 /**
- * Runs a part of the start, however long it takes, as long as the database answers.
+ * Runs a part of the start, however long it takes, as long as the database answers. One within the process cannot fall
+ * silent: a question waits there for what the start itself does in a transaction.
  *
  * @throws {DeclarationError} `DATABASE_UNREACHABLE`
  */
@@ -17,7 +18,7 @@ export function whileAnswering<T>(
   database: Database | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  if (database === undefined) return work()
+  if (database === undefined || database.context.dialect.isLocal) return work()
   return new Promise<T>((resolve, reject) => {
     let isAsking = false
     const ask = (): void => {

@@ -1,7 +1,7 @@
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import {
   Auth,
   bootstrap,
@@ -148,6 +148,34 @@ describe('an application with records', () => {
     const again = await app.inject({ url: '/lamps/visits', headers: { cookie } })
     expect(again.json()).toEqual({ visits: 2 })
     expect(await app.get(Auth).verify(revoked)).toBeNull()
+  })
+
+  it('starts however long it holds a database in the process', async () => {
+    // Looks in quick succession whether the database answers.
+    const begin = globalThis.setInterval
+    const spy = jest
+      .spyOn(globalThis, 'setInterval')
+      .mockImplementation((run, ms) => begin(run, ms === 5000 ? 5 : ms))
+    class Loader {
+      static inject = [Database]
+      constructor(private readonly database: Database) {}
+      onStart(): Promise<void> {
+        return this.database.transaction(async (tx) => {
+          await tx.records(Lamp).create({ name: 'Desk', price: 7 })
+          await new Promise((resolve) => setTimeout(resolve, 200))
+        })
+      }
+    }
+    @Module({ imports: [LampModule], providers: [Loader] })
+    class LoadingModule {}
+    try {
+      const settings = { listen: false, logger: false, env: {} } as const
+      const one = await bootstrap(LoadingModule, { ...settings, database: 'sqlite::memory:' })
+      expect(await one.get(Database).records(Lamp).count()).toBe(1)
+      await one.close()
+    } finally {
+      spy.mockRestore()
+    }
   })
 
   it('refuses to start in production on a schema that differs, and says in what', async () => {
