@@ -65,6 +65,7 @@ const inside: Readonly<Record<string, readonly string[]>> = {
     'test/bootstrap/deadlines.test.ts',
     'test/core/address-counts.test.ts',
     'test/core/turns.test.ts',
+    'test/engines/long-reads.test.ts',
     'test/engines/statement-turns.test.ts',
     'test/http/bodies/upload-folder.test.ts',
     'test/http/early-answer.test.ts',
