@@ -59,7 +59,7 @@ async function besideEachOther(page: Page, three: readonly Buffer[]): Promise<Bu
   const images = three.map((one) => `<img src="data:image/png;base64,${one.toString('base64')}">`)
   await page.setViewportSize({ width: 2510, height: 400 })
   await page.setContent(
-    `<body style="margin: 0; padding: 10px; display: flex; gap: 10px; width: max-content; background: #8b939b">${images.join('')}`,
+    `<!doctype html><body style="margin: 0; padding: 10px; display: flex; align-items: start; gap: 10px; width: max-content; background: #8b939b">${images.join('')}`,
   )
   return page.locator('body').screenshot()
 }

@@ -106,7 +106,7 @@ export const adminViews: Readonly<Record<string, AdminView>> = {
     },
   },
   form: {
-    height: 1500,
+    height: 1250,
     show: async (stage) => {
       await toRow(stage, 'tickets/1')
       await stage.page.getByLabel('Urgent').focus()
