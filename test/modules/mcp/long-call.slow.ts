@@ -1,0 +1,57 @@
+/** A call that takes long: its answer begins before it is there, and whoever is quicker gets it whole. */
+import { afterAll, beforeAll, expect, it } from '@jest/globals'
+import { bootstrap, Controller, Get, Module, type Application } from 'filigree'
+import { mcp, Tool } from 'filigree/mcp'
+
+let goOn: () => void = () => undefined
+const going = new Promise<void>((resolve) => {
+  goOn = resolve
+})
+
+@Controller('/work')
+@Tool
+class Work {
+  @Get('/long')
+  async long(): Promise<object> {
+    await going
+    return { done: true }
+  }
+
+  @Get('/short')
+  async short(): Promise<object> {
+    await new Promise(setImmediate)
+    return { done: true }
+  }
+}
+
+@Module({ controllers: [Work], imports: [mcp()] })
+class AppModule {}
+
+let app: Application
+
+beforeAll(async () => {
+  app = await bootstrap(AppModule, { port: 0, logger: false })
+})
+afterAll(() => app.close())
+
+function call(name: string): Promise<Response> {
+  return fetch(new URL('/mcp', app.url), {
+    method: 'POST',
+    headers: {
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } }),
+  })
+}
+
+it('becomes a stream by itself', async () => {
+  // Its head comes although nothing of the answer is there.
+  const long = await call('workLong')
+  expect(long.headers.get('content-type')).toContain('text/event-stream')
+  const short = await call('workShort')
+  expect(short.headers.get('content-type')).toContain('application/json')
+  goOn()
+  for (const answer of [long, short])
+    expect(await answer.text()).toContain('"structuredContent":{"done":true}')
+}, 60_000)
