@@ -21,17 +21,15 @@ export function areUnique(list: readonly unknown[]): boolean {
 
 /** What `@IsNotEmptyObject()` means, without calling the value's own `hasOwnProperty`. */
 export function hasKey(value: unknown): boolean {
-  return isPlainObject(value) && Object.keys(value).length > 0
+  return mayHaveKeys(value) && Object.keys(value).length > 0
 }
 
 /** What `@IsNotEmptyObject({ nullable: false })` means: a key whose value is neither null nor undefined. */
 export function hasFilledKey(value: unknown): boolean {
-  return (
-    isPlainObject(value) && Object.values(value).some((one) => one !== null && one !== undefined)
-  )
+  return mayHaveKeys(value) && Object.values(value).some((one) => one !== null && one !== undefined)
 }
 
-function isPlainObject(value: unknown): value is object {
+function mayHaveKeys(value: unknown): value is object {
   if (value === null || Array.isArray(value)) return false
   return typeof value === 'object' || typeof value === 'function'
 }

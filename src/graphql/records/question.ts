@@ -4,7 +4,8 @@
  */
 import { HttpError } from '../../errors/http-error.js'
 import type { Condition } from '../../records/filters/condition.js'
-import { FilterReader, isPlainObject } from '../../records/filters/filter.js'
+import { isPlainObject } from '../../core/is-map.js'
+import { FilterReader } from '../../records/filters/filter.js'
 import { invalid } from '../../records/filters/invalid.js'
 import { readOrder } from '../../records/filters/order.js'
 import { checkRanked, rankedOrder, searchLimitOf, searchOf } from '../../records/filters/search.js'

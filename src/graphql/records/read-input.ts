@@ -1,6 +1,6 @@
 /** Takes an `XInput` apart: the record's own values, records to be made with it, and ties. Source: decisions, GraphQL, Input. */
 import { HttpError } from '../../errors/http-error.js'
-import { isPlainObject } from '../../records/filters/filter.js'
+import { isPlainObject } from '../../core/is-map.js'
 import { invalid } from '../../records/filters/invalid.js'
 import type { Id } from '../../records/filters/list-options.js'
 import {

@@ -7,7 +7,7 @@ import {
   type AggregateOptions,
 } from '../../records/aggregates/aggregate-types.js'
 import { nameOf } from '../../records/aggregates/measure.js'
-import { isPlainObject } from '../../records/filters/filter.js'
+import { isPlainObject } from '../../core/is-map.js'
 import { invalid } from '../../records/filters/invalid.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'

@@ -1,7 +1,8 @@
 /** Reads the options of an aggregate: looks names up, checks operands, and puts the values into slots. */
+import { isPlainObject } from '../../core/is-map.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
-import { isEmptyMap, isPlainObject, type FilterContext } from '../filters/filter.js'
+import { isEmptyMap, type FilterContext } from '../filters/filter.js'
 import { invalid } from '../filters/invalid.js'
 import { readCount } from '../filters/list-options.js'
 import { isOrdered } from '../../sql/operators.js'

@@ -2,6 +2,7 @@
  * What a client's question makes the database do, in points: about a thousand rows looked at are one. Counted before
  * anything is run, from the question, the indexes and the tables' rough sizes. Source: decisions, "Client queries".
  */
+import { isPlainObject } from '../../core/is-map.js'
 import { passedBy, searchLimitOf, searchOf } from '../filters/search.js'
 import { holdsAll } from '../../sql/table.js'
 import type { Column, TableIndex } from '../../engines/contract/table.js'
@@ -137,7 +138,7 @@ class CostReader {
   /** Conditions that must all hold: the one with the best index decides how many rows are read. */
   #filter(naming: Naming, where: unknown, rows: number): Work {
     if (where === unknownValue) this.#isOpen = true
-    if (!isObject(where)) return { rows, each: 0, once: 0 }
+    if (!isPlainObject(where)) return { rows, each: 0, once: 0 }
     const parts = Object.keys(where).map((name) => this.#condition(naming, name, where[name], rows))
     return together(parts, rows)
   }
@@ -189,7 +190,7 @@ class CostReader {
   }
 
   #tests(table: Table, column: Column, value: unknown, rows: number): Work {
-    if (!isObject(value)) return this.#test(table, column, ['eq', value], rows)
+    if (!isPlainObject(value)) return this.#test(table, column, ['eq', value], rows)
     const parts = Object.entries(value).map((entry) => this.#test(table, column, entry, rows))
     return together(parts, rows)
   }
@@ -254,7 +255,7 @@ class CostReader {
     if (orderBy === unknownValue) this.#isOpen = true
     for (const term of toList(orderBy)) {
       if (term === unknownValue) this.#isOpen = true
-      const [name] = isObject(term) ? Object.keys(term) : []
+      const [name] = isPlainObject(term) ? Object.keys(term) : []
       const column = name === undefined ? undefined : naming.column(name)
       // The first term decides: few rows share its value.
       if (column === undefined) continue
@@ -296,21 +297,11 @@ function together(parts: readonly Work[], rows: number): Work {
 
 /** True unless the filter is empty: an empty filter reads no rows. */
 function asksSomething(where: unknown): boolean {
-  return isGiven(where) && !(isObject(where) && Object.keys(where).length === 0)
+  return isGiven(where) && !(isPlainObject(where) && Object.keys(where).length === 0)
 }
 
 function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
-    !(value instanceof Date) &&
-    !(value instanceof Uint8Array)
-  )
 }
 
 function toList(value: unknown): readonly unknown[] {

@@ -2,6 +2,7 @@
  * Reads a filter: looks every name up and checks every value, so that what a client sent becomes either data in a
  * placeholder or a 400. Returns a plain tree, and a key under which the statement for it is kept.
  */
+import { isPlainObject } from '../../core/is-map.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
 import { isOfKind } from '../../fields/kinds/table.js'
@@ -392,16 +393,6 @@ interface Entry {
   readonly value: unknown
   readonly path: string
   readonly depth: number
-}
-
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  return (
-    typeof value === 'object' &&
-    value !== null &&
-    !Array.isArray(value) &&
-    !(value instanceof Date) &&
-    !(value instanceof Uint8Array)
-  )
 }
 
 function tooMany(path: string): Error {

@@ -1,7 +1,7 @@
 /** Reads the order of rows: by fields, nulls last, ties by the key, so that pages never overlap. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
-import { isPlainObject } from './filter.js'
+import { isPlainObject } from '../../core/is-map.js'
 import { invalid } from './invalid.js'
 import { isOrdered } from '../../sql/operators.js'
 import { ascending, byKey, type Order, type OrderTerm } from '../../sql/order.js'

@@ -12,7 +12,6 @@
  *
  * Source: GraphQL over WebSocket Protocol (graphql-transport-ws); docs/graphql.md, "WebSockets".
  */
-import { isMap } from '../../core/is-map.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Incoming, Outgoing } from '../../http/node-messages.js'
 import { StandInResponse } from '../../http/stand-in.js'
@@ -24,6 +23,7 @@ import {
   withAuthorization,
   type Carrier,
 } from '../carried-request.js'
+import { notRun, readAuthorization, readErrors, readMessage, toError } from './socket-messages.js'
 import type { WebSocket } from './web-socket.js'
 
 export const subprotocol = 'graphql-transport-ws'
@@ -319,74 +319,4 @@ export class GraphqlSocket {
     clearTimeout(this.#initLimit)
     for (const id of [...this.#operations.keys()]) this.#drop(id)
   }
-}
-
-/** How the result of what did not run begins. */
-const notRun = '{"errors":'
-
-type Message =
-  | { readonly type: 'connection_init'; readonly payload: unknown }
-  | { readonly type: 'ping' | 'pong' }
-  | { readonly type: 'subscribe'; readonly id: string; readonly payload: object }
-  | { readonly type: 'complete'; readonly id: string }
-
-/** @returns undefined for what is no message of the protocol */
-function readMessage(data: Buffer): Message | undefined {
-  const message = parse(data.toString('utf8'))
-  if (!isMap(message)) return undefined
-  const { type, id, payload } = message
-  switch (type) {
-    case 'connection_init':
-    case 'ping':
-    case 'pong':
-      return payload === undefined || payload === null || isMap(payload)
-        ? { type, payload }
-        : undefined
-    case 'subscribe':
-      return isId(id) && isMap(payload) ? { type, id, payload } : undefined
-    case 'complete':
-      return isId(id) ? { type, id } : undefined
-    default:
-      return undefined
-  }
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
-/** Long ones would be sent back with each message. */
-function isId(id: unknown): id is string {
-  return typeof id === 'string' && id !== '' && id.length <= 256
-}
-
-/** As a header, in either case of its first letter, or the token alone. */
-function readAuthorization(payload: unknown): string | undefined {
-  if (!isMap(payload)) return undefined
-  const { headers } = payload
-  for (const from of isMap(headers) ? [payload, headers] : [payload]) {
-    const header = from.authorization ?? from.Authorization
-    if (typeof header === 'string') return header
-  }
-  return typeof payload.token === 'string' ? `Bearer ${payload.token}` : undefined
-}
-
-function toError(id: string, errors: string): string {
-  return `{"id":${JSON.stringify(id)},"type":"error","payload":${errors}}`
-}
-
-/** The errors of an answer in JSON: GraphQL's own, else the framework's in their form. */
-function readErrors(text: string): string {
-  const answer = parse(text)
-  if (isMap(answer)) {
-    const { errors, error, code } = answer
-    if (Array.isArray(errors) && errors.length > 0) return JSON.stringify(errors)
-    const extensions = typeof code === 'string' ? { extensions: { code } } : {}
-    if (typeof error === 'string') return JSON.stringify([{ message: error, ...extensions }])
-  }
-  return '[{"message":"Internal server error"}]'
 }
