@@ -127,7 +127,11 @@ const guest = new DevelopmentGuest({
 beforeAll(async () => {
   invite(guest)
   const logger = { error: write(50), warn: write(40), info: write(30), debug: write(20) }
-  const options = { port: 0, database: 'sqlite::memory:', logger }
+  // What it does takes long turns, and nobody is to be refused for that.
+  const options = {
+    ...{ port: 0, database: 'sqlite::memory:', logger },
+    times: { delay: Infinity },
+  }
   app = await bootstrap(DeskModule, { ...options, env: { NODE_ENV: 'development' } })
   redactor.learnNames(guest.recorder.redactor.names)
 })

@@ -380,14 +380,15 @@ describe('rows for PostgreSQL', () => {
     const repository = database.records(Parcel)
     let isKilled = false
     const killing = repository.insertMany(
-      (function* () {
-        yield* parcels(3000)
-        isKilled = true
-        void script(
-          `select pg_terminate_backend(pid) from pg_stat_activity
-            where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'`,
-        )
-        yield* parcels(60_000, 3000)
+      (async function* () {
+        for (let from = 0; from < 60_000; from += 3000) {
+          yield* parcels(3000, from)
+          isKilled = true
+          await script(
+            `select pg_terminate_backend(pid) from pg_stat_activity
+              where datname = current_database() and pid <> pg_backend_pid() and state <> 'idle'`,
+          )
+        }
       })(),
     )
     await expect(killing).rejects.toMatchObject({ status: 503 })
