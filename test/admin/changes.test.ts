@@ -1,7 +1,7 @@
 /** Saving, deleting, changing many rows, history and actions of the admin page. Source: specification, Admin page. */
 import { describe, expect, it } from '@jest/globals'
 import { AdminEntry } from 'filigree/admin'
-import { Comment, Label, Plan, Ticket } from './desk.js'
+import { Comment, Device, Label, Plan, Ticket } from './desk.js'
 import { deskOn, engines } from './desk-on.js'
 
 describe.each(engines)('changes by the admin page on %s', (engine) => {
@@ -184,6 +184,44 @@ describe.each(engines)('changes by the admin page on %s', (engine) => {
       expect((await history(1)).text).toContain('most')
       expect((await history(3, editor())).status).toBe(404)
       expect((await admin().get('/admin-entries')).status).toBe(404)
+    })
+
+    it('tells of deleted rows to who sees every row, and to nobody else', async () => {
+      await editor().delete(`${api}/rows/tickets/1`)
+      const gone = await history(1)
+      expect(gone.status).toBe(200)
+      expect(gone.body.rows).toMatchObject([{ row: '1', by: 'ed', kind: 'delete' }, {}])
+      expect(gone.text).toContain('pay of Lamp')
+      expect(gone.text).not.toMatch(/hidden words|secret/)
+      expect((await history(1, editor())).status).toBe(404)
+      expect((await history(99)).status).toBe(404)
+    })
+
+    it('of a whole record is that of the rows that its reader sees', async () => {
+      const all = (who = admin(), query = '') => who.get(`${api}/history/tickets${query}`)
+      await editor().patch(`${api}/rows/tickets/1`, { status: 'closed' })
+      await admin().patch(`${api}/rows/tickets/3`, { subject: 'Of Beta' })
+      await admin().patch(`${api}/rows/tickets/2`, { salary: 'more' })
+      await admin().delete(`${api}/rows/tickets/2`)
+      await desk.database.records(Label).delete(1)
+      const rowsOf = async (asked: ReturnType<typeof all>) =>
+        ((await asked).body as { rows: { row: string; kind: string }[] }).rows.map(
+          ({ row, kind }) => `${kind} ${row}`,
+        )
+      const creations = ['create 3', 'create 2', 'create 1']
+      const changes = ['delete 2', 'update 2', 'update 3', 'update 1']
+      expect(await rowsOf(all())).toEqual([...changes, ...creations])
+      expect(await rowsOf(all(admin(), '?kind=delete'))).toEqual(['delete 2'])
+      expect(await rowsOf(all(editor()))).toEqual(['update 1', 'create 1'])
+      expect((await all(editor())).text).not.toMatch(/Beta|Table|Chair|salary|more|pay of/)
+      expect(await rowsOf(all(editor(), '?kind=delete'))).toEqual([])
+      for (const query of ['?kind=x', '?kind=delete&kind=update', '?after=-1'])
+        expect((await all(admin(), query)).status).toBe(400)
+      expect((await editor().get(`${api}/history/plans`)).status).toBe(403)
+      expect((await editor().get(`${api}/history/devices`)).body).toEqual({ rows: [] })
+      for (const orgId of [1, 2]) await desk.database.records(Device).create({ name: 'Pen', orgId })
+      expect((await editor().get(`${api}/history/devices`)).body.rows).toHaveLength(1)
+      expect((await admin().get(`${api}/history/constructor`)).status).toBe(404)
     })
 
     it('comes in pages', async () => {

@@ -8,6 +8,8 @@ export interface FieldChange {
   readonly to: unknown
 }
 
+export const entryKinds = ['create', 'update', 'delete', 'action'] as const
+
 /**
  * A change of a row whose record says `@Admin({ history: true })`, written in the same transaction by every door. Hidden fields
  * are never in it. Clients read it by the page's history alone, which shows what its reader may read; the program reads it by
@@ -18,7 +20,7 @@ export interface FieldChange {
   mutations: false,
   subscriptions: false,
   rows: () => false,
-  indexes: [{ fields: ['record', 'row', '-id'] }],
+  indexes: [{ fields: ['record', 'row', '-id'] }, { fields: ['record', '-id'] }],
 })
 export class AdminEntry {
   @Field('id') id!: number
@@ -29,8 +31,7 @@ export class AdminEntry {
   @Field('datetime') at!: string
   /** The claim `sub` of who did it, or `key`, `program`, `anonymous`. */
   @Field('string') by!: string
-  @Field('string', { oneOf: ['create', 'update', 'delete', 'action'] }) kind!:
-    'create' | 'update' | 'delete' | 'action'
+  @Field('string', { oneOf: [...entryKinds] }) kind!: (typeof entryKinds)[number]
   /** The label of the action. */
   @Field('string', { nullable: true }) action!: string | null
   /** `[{ field, from, to }]` */

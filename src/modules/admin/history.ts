@@ -1,33 +1,68 @@
-/** What was changed in a row, for whoever may read the row. Source: specification, Admin page 7. */
+/** What was changed in the rows of a record, for whoever may read them. Source: specification, Admin page 7. */
 import type { Database } from '../../index.js'
 import { AdminEntry } from './admin-entry.js'
 import { notFound, type ShownRecord } from './shown-records.js'
 
 const pageSize = 50
 
-/** @param after the `next` of the page before */
+export interface AskedHistory {
+  /** The key of one row; else the changes of all rows. */
+  readonly id?: string | undefined
+  readonly kind?: AdminEntry['kind'] | undefined
+  /** The `next` of the page before. */
+  readonly after?: number | undefined
+}
+
+/**
+ * The changes of one row or of all, the latest first. Of a row that is there, whoever sees it reads them; of one that is gone,
+ * who sees every row of the record: what `rows` would have said of it cannot be asked any more.
+ *
+ * @throws {HttpError} 404 for a row that is not there for the caller, and never was; 401 or 403 for such a record
+ */
 export async function listHistory(
   database: Database,
-  { records, type }: ShownRecord,
-  id: string,
-  after: number | undefined,
+  shown: ShownRecord,
+  { id, kind, after }: AskedHistory,
 ): Promise<object> {
-  const { fields, key } = await records.rights()
-  const row = await records.find(id)
-  if (row === null) throw notFound()
-  const readable = new Set(fields.map(({ name }) => name))
-  const where = { record: type.name, row: String(row[key.name]) }
+  const { records, type } = shown
+  const { fields } = await records.rights()
+  const seesAll = await records.seesAll()
+  if (!seesAll && id !== undefined && (await records.find(id)) === null) throw notFound()
   const found = await database.records(AdminEntry).list({
-    where: after === undefined ? where : { ...where, id: { lt: after } },
+    where: {
+      record: type.name,
+      ...(id === undefined ? {} : { row: id }),
+      ...(kind === undefined ? {} : { kind }),
+      ...(after === undefined ? {} : { id: { lt: after } }),
+    },
     orderBy: { id: 'desc' },
     limit: pageSize + 1,
   })
-  const rows = found.slice(0, pageSize).flatMap(({ id: entry, at, by, kind, action, changes }) => {
-    const shown = changes.filter(({ field }) => readable.has(field))
-    // That something was changed which the reader may not see is nobody's business.
-    if (shown.length === 0 && kind === 'update') return []
-    return [{ id: entry, at, by, kind, ...(action === null ? {} : { action }), changes: shown }]
-  })
+  const page = found.slice(0, pageSize)
+  if (id !== undefined && page.length === 0 && seesAll && (await records.find(id)) === null)
+    throw notFound()
+  const seen = seesAll || id !== undefined ? undefined : await findSeen(shown, page)
+  const readable = new Set(fields.map(({ name }) => name))
+  const rows = page
+    .filter(({ row }) => seen?.has(row) !== false)
+    .flatMap(({ id: entry, row, at, by, kind: done, action, changes }) => {
+      const visible = changes.filter(({ field }) => readable.has(field))
+      // That something was changed which the reader may not see is nobody's business.
+      if (visible.length === 0 && done === 'update') return []
+      const named = action === null ? {} : { action }
+      return [{ id: entry, row, at, by, kind: done, ...named, changes: visible }]
+    })
   const last = found[pageSize - 1]
   return found.length > pageSize && last !== undefined ? { rows, next: last.id } : { rows }
+}
+
+/** The keys of those rows that the caller sees. @throws {HttpError} 401 or 403 */
+async function findSeen(
+  { records, described: { key } }: ShownRecord,
+  entries: readonly AdminEntry[],
+): Promise<ReadonlySet<string>> {
+  const ids = [...new Set(entries.map(({ row }) => row))]
+  const keys = key.kind === 'uuid' ? ids : ids.map(Number)
+  const rows = await records.list({ where: { [key.name]: { in: keys } }, limit: pageSize })
+  return new Set(rows.map((row) => String(row[key.name])))
 }

@@ -25,11 +25,12 @@ import {
   type Session,
 } from '../../index.js'
 import { runAction } from './actions.js'
+import { entryKinds } from './admin-entry.js'
 import { boundedPatterns } from './bounded-patterns.js'
 import { changeMany, mostRows, removeRow, saveRow } from './changes.js'
 import { readCsv, writeCsv, type Imported } from './csv.js'
 import type { Class } from './declare.js'
-import { listHistory } from './history.js'
+import { listHistory, type AskedHistory } from './history.js'
 import { describeLogin } from './login.js'
 import type { AdminOptions } from './options.js'
 import { Assets, showPage } from './page.js'
@@ -251,16 +252,19 @@ export function dataController(
       return reply({ error, code: 'VALIDATION', faults }, 400)
     }
 
+    @Get('/history/<record>')
+    @Doc({ description: 'Who changed what in the rows of a record, the latest first.' })
+    history(record: string, request: HttpRequest): Promise<object> {
+      const shown = this.#records.find(record, request)
+      return listHistory(this.database, shown, readHistoryQuery(request))
+    }
+
     @Get('/history/<record>/<id>')
     @Doc({ description: 'Who changed what in a row, the latest first.' })
-    history(record: string, id: string, request: HttpRequest): Promise<object> {
-      const { after } = request.query
-      const place =
-        typeof after === 'string' && /^\d{1,15}$/.test(after) ? Number(after) : undefined
-      if (after !== undefined && place === undefined)
-        throw new HttpError(400, 'after is no place in the history.')
+    rowHistory(record: string, id: string, request: HttpRequest): Promise<object> {
       const shown = this.#records.find(record, request)
-      return listHistory(this.database, shown, readId(shown, id), place)
+      const asked = { ...readHistoryQuery(request), id: readId(shown, id) }
+      return listHistory(this.database, shown, asked)
     }
 
     @Post('/actions/<record>/<action>', { body: RunAction, transaction: true, timeout: long })
@@ -292,6 +296,17 @@ export function rowsController(
   class AdminRows {}
   Object.defineProperty(AdminRows, 'name', { value: `Admin${type.name}Rows` })
   return AdminRows
+}
+
+/** `?after=120&kind=delete`. @throws {HttpError} 400 */
+function readHistoryQuery({ query: { after, kind } }: HttpRequest): AskedHistory {
+  const place = typeof after === 'string' && /^\d{1,15}$/.test(after) ? Number(after) : undefined
+  if (after !== undefined && place === undefined)
+    throw new HttpError(400, 'after is no place in the history.')
+  const known = entryKinds.find((one) => one === kind)
+  if (kind !== undefined && known === undefined)
+    throw new HttpError(400, `kind must be one of ${entryKinds.join(', ')}.`)
+  return { after: place, kind: known }
 }
 
 const pack = promisify(gzip)

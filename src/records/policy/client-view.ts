@@ -53,6 +53,11 @@ export class ClientView implements RowsView {
     return !this.isBound(table) || this.#ask(table) !== false
   }
 
+  /** True if `rows` shows the caller every row; of a sharded record it is never every one. */
+  seesAll(table: Table): boolean {
+    return !this.isBound(table) || (table.shard === undefined && this.#ask(table) === true)
+  }
+
   /** A condition for the rows that the caller may see; `undefined` if it may see all. */
   rows(table: Table, slots: Slots): Condition | undefined {
     if (!policyOf(table).hasRows) return undefined

@@ -73,9 +73,14 @@ export class CallerRecords<T extends object = object> {
 
   /** What the caller may do. Nothing is thrown where it may do nothing. */
   rights(): Promise<RecordRights> {
-    const { context, log } = this.#database
-    const view = new ClientView({ context, caller: this.#caller, log })
+    const view = this.#view()
     return readRights(this.#table, this.#caller, (table) => view.seesAny(table))
+  }
+
+  /** Whether the caller may read every row there is: nothing of the record depends on `rows`. */
+  async seesAll(): Promise<boolean> {
+    const isReader = await admits([policyOf(this.#table).read], this.#caller)
+    return isReader && this.#view().seesAll(this.#table)
   }
 
   /** A provider of the application, as hooks get it. */
@@ -167,6 +172,11 @@ export class CallerRecords<T extends object = object> {
   async delete(id: Id, expected?: readonly number[]): Promise<boolean> {
     await this.#demandWrite()
     return this.#records.delete(id, expected)
+  }
+
+  #view(): ClientView {
+    const { context, log } = this.#database
+    return new ClientView({ context, caller: this.#caller, log })
   }
 
   get #checks(): BodyChecks {
