@@ -1,6 +1,7 @@
-/** Who changed what in a row. */
+/** Who changed what: in a row, and in all rows of a record. */
 import { api, ask } from './ask.js'
-import { el, icon, newId, replace, type Child } from './element.js'
+import { el, icon, listen, newId, replace, type Child } from './element.js'
+import { link, pathTo, rename } from './route.js'
 import {
   fieldOf,
   labelOf,
@@ -11,10 +12,12 @@ import {
   type RecordInfo,
 } from './schema.js'
 import { knownTitle, lookUp } from './titles.js'
-import { toMoment, toText } from './words.js'
+import { openView } from './view.js'
+import { lower, toMoment, toText } from './words.js'
 
 interface Entry {
   readonly id: number
+  readonly row: string
   readonly at: string
   readonly by: string
   readonly kind: 'create' | 'update' | 'delete' | 'action'
@@ -51,7 +54,7 @@ export function historyButton(record: RecordInfo, key: string, beside: Element):
       region.hidden = isOpen
       if (isOpen) return
       beside.after(region)
-      await draw(record, key, region)
+      await draw(record, { key }, region)
       region.focus()
       region.scrollIntoView({ block: 'nearest' })
     },
@@ -60,14 +63,41 @@ export function historyButton(record: RecordInfo, key: string, beside: Element):
   return button
 }
 
-async function draw(record: RecordInfo, key: string, region: HTMLElement): Promise<void> {
+/** The changes of all rows that one sees, and of those that were deleted. */
+export async function showHistory(record: RecordInfo, query: URLSearchParams): Promise<void> {
+  const view = openView(record, `History of ${lower(record.label)}`)
+  const region = el('section', { class: 'card', 'aria-label': 'History' })
+  const deleted = el('input', { type: 'checkbox', checked: query.get('kind') === 'delete' })
+  const redraw = (): Promise<void> =>
+    draw(record, deleted.checked ? { kind: 'delete' } : {}, region)
+  listen(deleted, 'change', async () => {
+    rename(pathTo(record.path, 'history') + (deleted.checked ? '?kind=delete' : ''))
+    await redraw()
+  })
+  view.show(el('label', { class: 'choice' }, deleted, 'Only what was deleted'), region)
+  await redraw()
+}
+
+interface Asked {
+  /** Of one row; else of all. */
+  readonly key?: string
+  readonly kind?: Entry['kind']
+}
+
+async function draw(record: RecordInfo, { key, kind }: Asked, region: HTMLElement): Promise<void> {
   const body = el('tbody')
   const more = el('div', { class: 'buttons' })
   const load = async (after?: number): Promise<void> => {
-    const path = api(`history/${record.path}/${encodeURIComponent(key)}`)
-    const { data } = await ask<Page>('GET', path, { params: { after } })
+    const row = key === undefined ? '' : `/${encodeURIComponent(key)}`
+    const path = api(`history/${record.path}${row}`)
+    const { data } = await ask<Page>('GET', path, { params: { after, kind } })
     await lookUpAll(record, data.rows)
-    body.append(...data.rows.flatMap((entry) => rowsOf(record, entry)))
+    if (key === undefined)
+      await lookUp(
+        record,
+        data.rows.map((entry) => entry.row),
+      )
+    body.append(...data.rows.flatMap((entry) => rowsOf(record, entry, key === undefined)))
     const { next } = data
     replace(
       more,
@@ -92,7 +122,9 @@ async function draw(record: RecordInfo, key: string, region: HTMLElement): Promi
   )
 }
 
-function rowsOf(record: RecordInfo, { at, by, kind, action, changes }: Entry): HTMLElement[] {
+/** @param isNamed whether each change says of which row it is */
+function rowsOf(record: RecordInfo, entry: Entry, isNamed: boolean): HTMLElement[] {
+  const { at, by, kind, action, changes } = entry
   let isFirst = true
   const row = (name: Child, from: Child, to: Child): HTMLElement => {
     // Said for each row, and shown for the first of them.
@@ -110,7 +142,11 @@ function rowsOf(record: RecordInfo, { at, by, kind, action, changes }: Entry): H
     return made
   }
   const title = kind === 'action' ? (action ?? kinds.action) : kinds[kind]
-  const head = kind === 'update' ? [] : [row(el('em', {}, title), '', '')]
+  const name = isNamed && [' ', nameRow(record, entry)]
+  const head =
+    kind === 'update' && !isNamed
+      ? []
+      : [row(el('span', {}, el('em', {}, title), ...(name === false ? [] : name)), '', '')]
   return [
     ...head,
     ...changes.map(({ field, from, to }) => {
@@ -124,6 +160,13 @@ function rowsOf(record: RecordInfo, { at, by, kind, action, changes }: Entry): H
       return row(label, show(from), show(to))
     }),
   ]
+}
+
+/** A link where the row is there; one that was deleted is named as it was. */
+function nameRow(record: RecordInfo, { row, kind, changes }: Entry): Child {
+  if (kind !== 'delete') return link(pathTo(record.path, row), {}, knownTitle(record, row))
+  const title = changes.find(({ field }) => field === record.title)?.from
+  return title === undefined ? knownTitle(record, row) : toText(title)
 }
 
 /** Keys are shown as the titles of their rows. */

@@ -135,6 +135,8 @@ class ListView {
     const at = (name: string): string => pathTo(record.path, name)
     return [
       link(at('figures'), { class: 'button quiet' }, icon('chart'), 'Figures'),
+      record.history === true &&
+        link(at('history'), { class: 'button quiet' }, icon('clock'), 'History'),
       exportLink(() => `${api(`csv/${record.path}`)}?${String(this.#filter())}`, record),
       may(record, 'c') && link(at('import'), { class: 'button quiet' }, icon('in'), 'Import'),
       may(record, 'c') &&

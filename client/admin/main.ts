@@ -4,6 +4,7 @@ import { showImport } from './csv.js'
 import { el } from './element.js'
 import { statusOf } from './faults.js'
 import { showFigures } from './figures.js'
+import { showHistory } from './history.js'
 import { mayLeave } from './leaving.js'
 import { showList } from './list.js'
 import { refuse } from './notice.js'
@@ -34,6 +35,7 @@ async function draw(): Promise<void> {
   else if (second === 'new' && may(record, 'c')) showNew(record)
   else if (second === 'import' && may(record, 'c')) showImport(record)
   else if (second === 'figures') await showFigures(record, query)
+  else if (second === 'history' && record.history === true) await showHistory(record, query)
   else await showRow(record, second)
 }
 

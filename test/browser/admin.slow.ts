@@ -414,6 +414,25 @@ describe('the admin page', () => {
       expect(await history.getByRole('row').filter({ hasText: 'Lamp' }).count()).toBe(61)
     }))
 
+  it('shows who changed what in all rows, and finds what was deleted', () =>
+    visit(async (page) => {
+      await records().records(Ticket).delete(2)
+      await records().records(Ticket).update(1, { subject: 'Lamp of the hall' })
+      await signIn(page, 'ann', '/admin/tickets')
+      await page.getByRole('link', { name: 'History', exact: true }).click()
+      const history = page.getByRole('region', { name: 'History' })
+      await history.getByText('Changed Lamp of the hall').waitFor()
+      await history.getByText('Deleted Chair squeaks').waitFor()
+      expect(await history.getByRole('link', { name: 'Chair squeaks', exact: true }).count()).toBe(
+        0,
+      )
+      await page.getByLabel('Only what was deleted').check()
+      await history.getByText('Changed').first().waitFor({ state: 'detached' })
+      await page.reload()
+      await history.getByText('Deleted Chair squeaks').waitFor()
+      expect(await history.getByText('Changed').count()).toBe(0)
+    }))
+
   it('draws the rows again that others change, and marks them', () =>
     visit(async (page) => {
       await signIn(page, 'ann', '/admin/tickets')
@@ -554,6 +573,9 @@ describe('the admin page', () => {
       await page.goto(`${app.url}/admin/tickets/figures`)
       await page.getByRole('img').waitFor()
       await examine('figures')
+      await page.goto(`${app.url}/admin/tickets/history`)
+      await page.getByRole('region', { name: 'History' }).getByRole('row').first().waitFor()
+      await examine('history of all rows')
       await page.goto(`${app.url}/admin/labels/import`)
       await page.getByLabel('CSV file').waitFor()
       await examine('import')
