@@ -1,7 +1,9 @@
 /**
- * What others wait for beside readers who stop: `npm run build && node bench/slow-readers.mjs [--readers 300]`.
+ * What others wait for beside readers who stop: `npm run build && node bench/slow-readers.mjs [--readers 300] [--door rows]`.
  *
- * Prints, as JSON, the median and 99 % of a small GET (ms) without and with readers of 5 MB of JSON who take nothing,
+ * `rows` is a list, `object` has it in one object, `text` is its text.
+ *
+ * Prints, as JSON, the median and 99 % of a small GET (ms) without and with readers of 5 MB who take nothing,
  * how many of these answers were begun, and the peak of the process.
  */
 import { fork } from 'node:child_process'
@@ -23,6 +25,12 @@ const server = async () => {
         text: 'x'.repeat(20),
       }))
     }
+    object() {
+      return { rows: this.list() }
+    }
+    text() {
+      return JSON.stringify(this.list())
+    }
     small() {
       return { ok: true }
     }
@@ -30,6 +38,8 @@ const server = async () => {
   const decorate = (name, path) =>
     Get(path)(Rows.prototype, name, Object.getOwnPropertyDescriptor(Rows.prototype, name))
   decorate('list', '/rows')
+  decorate('object', '/object')
+  decorate('text', '/text')
   decorate('small', '/small')
   NoAuth(Rows)
   Controller('/')(Rows)
@@ -41,7 +51,12 @@ const server = async () => {
 }
 
 const measure = async () => {
-  const { values } = parseArgs({ options: { readers: { type: 'string', default: '300' } } })
+  const { values } = parseArgs({
+    options: {
+      readers: { type: 'string', default: '300' },
+      door: { type: 'string', default: 'rows' },
+    },
+  })
   const child = fork(fileURLToPath(import.meta.url), ['server'])
   const [{ url }] = await once(child, 'message')
   const agent = new Agent({ keepAlive: true })
@@ -75,7 +90,7 @@ const measure = async () => {
       begun++
       socket.pause()
     })
-    socket.write('GET /rows HTTP/1.1\r\nHost: x\r\n\r\n')
+    socket.write(`GET /${values.door} HTTP/1.1\r\nHost: x\r\n\r\n`)
     return socket
   })
   const start = performance.now()

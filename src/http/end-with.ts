@@ -1,10 +1,12 @@
 /** Ends a response with its whole body, in one write of one string. */
+import { turns } from './list-in-turns.js'
 import { endInPieces, largeAnswer } from './unread-answers.js'
 import type { Outgoing } from './node-messages.js'
 
 /** Where an answer goes, and what has gone there. */
 export interface Sending {
   readonly outgoing: Outgoing
+  readonly route?: object | undefined
   /** Bytes of the body so far. */
   sentBytes: number
 }
@@ -17,6 +19,7 @@ export interface Sending {
  */
 export function endWith(sending: Sending, content: string | Uint8Array, bytes: number): void {
   if (bytes >= largeAnswer) {
+    turns.made(sending.route)
     endInPieces(sending, content, bytes)
     return
   }

@@ -1,7 +1,8 @@
 /**
  * JSON of long lists, written in turns of the event loop, so that others are answered in between: one answer after the
- * other, a piece each turn. While one is being written, handlers whose answers were long begin one a turn, since what
- * they return waits in memory. Source: docs/performance.md, "Long lists".
+ * other, a piece each turn. While one is being written, handlers whose answers were large begin one a turn, since what
+ * they return waits in memory. So do those behind any other large answer, which was made at once: requests that come
+ * together shall hold up others for one of them, not for all. Source: docs/performance.md, "Long lists".
  */
 import { writeFor } from './answered-json.js'
 import type { ServerRequest } from './server-request.js'
@@ -66,19 +67,26 @@ interface Waiting {
 class Turns {
   readonly #waiting: Waiting[] = []
   readonly #handlers: (() => void)[] = []
-  /** What has answered with a long list. */
-  readonly #long = new WeakSet<object>()
+  /** What has given a large answer. */
+  readonly #large = new WeakSet<object>()
   #isTaken = false
 
   get isBusy(): boolean {
     return this.#isTaken
   }
 
-  isLong(route: object | undefined): boolean {
-    return route !== undefined && this.#long.has(route)
+  isLarge(route: object | undefined): boolean {
+    return route !== undefined && this.#large.has(route)
   }
 
-  /** @returns when a handler whose answers are long may begin */
+  /** A large answer was made: the next of this route is made in a later turn. */
+  made(route: object | undefined): void {
+    if (route === undefined) return
+    this.#large.add(route)
+    this.#take()
+  }
+
+  /** @returns when a handler whose answers are large may begin */
   begin(): Promise<void> {
     return new Promise((resolve) => {
       this.#handlers.push(resolve)
@@ -86,7 +94,7 @@ class Turns {
   }
 
   add(writing: Writing, route: object | undefined): string | Promise<string> {
-    if (route !== undefined) this.#long.add(route)
+    if (route !== undefined) this.#large.add(route)
     // More would hold too many rows: their handlers were all under way before.
     if (this.#waiting.length >= mostWaiting) return writing.write(Infinity) ?? ''
     return new Promise((done, failed) => {

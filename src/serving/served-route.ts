@@ -37,9 +37,9 @@ export interface ServedRoute {
   readonly timeout: number
 }
 
-/** Runs the handler, at its turn where its answers are long and one of them is being written. */
+/** Runs the handler, at its turn where its answers are large and one of them is being made. */
 export function invokeInTurn(route: ServedRoute, request: ServerRequest): unknown {
-  if (!turns.isBusy || !turns.isLong(route.info)) return route.invoke(request)
+  if (!turns.isBusy || !turns.isLarge(route.info)) return route.invoke(request)
   return turns
     .begin()
     .then(() => (request.answered || request.late ? undefined : route.invoke(request)))

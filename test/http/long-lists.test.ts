@@ -1,4 +1,7 @@
-/** JSON of long lists is written in turns of the event loop: what is answered is the same, and others are answered between. */
+/**
+ * JSON of long lists is written in turns of the event loop: what is answered is the same, and others are answered between, as
+ * they are beside other large answers, whose handlers begin one a turn.
+ */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -15,6 +18,8 @@ import {
 
 const text = 'é'.repeat(100)
 const rows = Array.from({ length: 20_000 }, (_, id) => ({ id, text, none: undefined }))
+const letters = 'x'.repeat(300_000)
+let begun = 0
 let held = 0
 let mostHeld = 0
 
@@ -55,6 +60,24 @@ class ListController {
     return [...rows, last]
   }
 
+  @Get('/object')
+  object() {
+    begun++
+    return { rows }
+  }
+
+  @Get('/text')
+  text() {
+    begun++
+    return reply(letters).type('text/plain')
+  }
+
+  @Get('/bytes')
+  bytes() {
+    begun++
+    return Buffer.from(letters)
+  }
+
   @Get('/small')
   small() {
     return [1]
@@ -73,6 +96,25 @@ class Counting implements Interceptor {
     return answer
   }
 }
+
+describe('a large answer', () => {
+  it.each(['/object', '/text', '/bytes'])(
+    'of %s lets others be answered before the next is made',
+    async (path) => {
+      const app = await bootstrap(ListModule, { port: 0, logger: false, env: {} })
+      try {
+        begun = 0
+        const many = Array.from({ length: 10 }, () => app.inject(path))
+        expect((await app.inject('/small')).json()).toEqual([1])
+        expect(begun).toBeLessThanOrEqual(3)
+        const lengths = (await Promise.all(many)).map(({ body }) => body.length)
+        expect([new Set(lengths).size, begun]).toEqual([1, 10])
+      } finally {
+        await app.close()
+      }
+    },
+  )
+})
 
 describe.each([
   ['', []],
