@@ -266,12 +266,12 @@ describe.each(bothEngines(server))('subscriptions of records on %s', (_name, ope
   })
 
   it('end when the token does', async () => {
-    const token = await app.get(Auth).getToken({ sub: 'ann' }, { expiresIn: 2 })
+    const token = await app.get(Auth).getToken({ sub: 'ann' }, { expiresIn: 100 })
     const client = await subscribe(`${app.url}/graphql`, 'subscription { folderChanged { id } }', {
       token,
     })
     const now = Date.now
-    Date.now = () => now() + 3000
+    Date.now = () => now() + 101_000
     try {
       await database.records(Folder).create({ name: 'F' })
       expect(await client.next()).toMatchObject({
