@@ -247,8 +247,15 @@ export function answer<Context>(
   const { id, method, params } = message
   if (id === undefined) return undefined
   const failed = (error: unknown): Answered => {
-    if (!(error instanceof ProtocolError)) offer.failed?.(error)
-    return refusal(error, id)
+    try {
+      if (!(error instanceof ProtocolError)) offer.failed?.(error)
+      return refusal(error, id)
+    } catch {
+      // A revoked proxy throws at whoever asks what it is.
+      const unreadable = new Error(`${method} has thrown what cannot be looked at.`)
+      offer.failed?.(unreadable)
+      return refusal(unreadable, id)
+    }
   }
   const told = (result: Result): Answered => {
     try {

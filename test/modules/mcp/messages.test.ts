@@ -70,9 +70,16 @@ class Named {
   @Field('string') name!: string
 }
 
+function complete(text: string): string[] {
+  if (text !== 'broken') return ['a', 'b']
+  const { proxy, revoke } = Proxy.revocable(new Error('no'), {})
+  revoke()
+  throw proxy
+}
+
 @Controller()
 class Guides {
-  @Resource('desk://guide/{name}', { mime: 'text/markdown', complete: () => ['a', 'b'] })
+  @Resource('desk://guide/{name}', { mime: 'text/markdown', complete })
   guide(name: string): string {
     return `# ${name}`
   }
@@ -302,6 +309,15 @@ it('gives resources, prompts and completions to those who may see them', async (
     total: 2,
     hasMore: false,
   })
+})
+
+it('answers where a program throws what cannot be looked at', async () => {
+  const params = {
+    ref: { type: 'ref/resource', uri: 'desk://guide/{name}' },
+    argument: { name: 'name', value: 'broken' },
+  }
+  const { error } = await ask(desk, 'completion/complete', { params })
+  expect(error).toMatchObject({ code: -32603, message: 'Internal server error' })
 })
 
 it('is spoken by the client of earlier revisions, which hears progress and cancels', async () => {
