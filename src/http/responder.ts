@@ -54,6 +54,9 @@ export function createResponder(options: ResponderOptions): Responder {
 
 const jsonType = 'application/json; charset=utf-8'
 
+/** Where the value of `Content-Type` stands in the prepared head. */
+const typeIndex = 1
+
 /** Where the value of `Content-Length` stands in the prepared head. */
 const lengthIndex = 3
 
@@ -146,29 +149,39 @@ class NodeResponder implements Responder {
       return
     }
     const length = Buffer.byteLength(body)
-    let head: string[]
-    if (this.#jsonHead === undefined) {
-      const own = tag === undefined ? undefined : ['ETag', tag]
-      head = toHead(this.#cors, request, { status, own, type: jsonType, length })
-    } else {
-      head = this.#jsonHead.slice()
-      head[lengthIndex] = String(length)
-      if (tag !== undefined) head.push('ETag', tag)
-      const collected = request.responseHeaders
-      if (collected === undefined) pushPrivacy(head, request)
-      else if (collected.length === 2 && collected[0] === requestIdHeader) {
-        // An access log alone: none of the other headers has anything to do with it.
-        head.push(requestIdHeader, collected[1] ?? '')
-        pushPrivacy(head, request)
-      } else {
-        addMissing(head, collected)
-        prefixLocation(head, request.basePath)
-        setPrivacy(head, request)
-      }
-    }
+    const own = tag === undefined ? undefined : ['ETag', tag]
+    const head = this.#headOf(request, { status, own, type: jsonType, length })
     request.outgoing.writeHead(status, head)
     if (request.method === 'HEAD') request.outgoing.end()
     else endWith(request, body, length)
+  }
+
+  #isPlain(content: Content): content is Content & TextHead {
+    const { status, own, type, length } = content
+    const isWhole = type !== undefined && length !== undefined && !isBodyless(status)
+    return isWhole && (own === undefined || own.length === 0)
+  }
+
+  /** Of text with a length: mostly a copy of what was put together at the start. */
+  #headOf(request: ServerRequest, parts: TextHead): string[] {
+    const { own, type, length } = parts
+    if (this.#jsonHead === undefined) return toHead(this.#cors, request, parts)
+    const head = this.#jsonHead.slice()
+    head[typeIndex] = type
+    head[lengthIndex] = String(length)
+    if (own !== undefined) head.push(...own)
+    const collected = request.responseHeaders
+    if (collected === undefined) pushPrivacy(head, request)
+    else if (collected.length === 2 && collected[0] === requestIdHeader) {
+      // An access log alone: none of the other headers has anything to do with it.
+      head.push(requestIdHeader, collected[1] ?? '')
+      pushPrivacy(head, request)
+    } else {
+      addMissing(head, collected)
+      prefixLocation(head, request.basePath)
+      setPrivacy(head, request)
+    }
+    return head
   }
 
   #sendLater(request: ServerRequest, content: PromiseLike<Content>, rule: ResultRule): void {
@@ -189,7 +202,10 @@ class NodeResponder implements Responder {
       this.#stream(request, body, { status, length, head })
       return
     }
-    request.outgoing.writeHead(status, head())
+    request.outgoing.writeHead(
+      status,
+      this.#isPlain(content) ? this.#headOf(request, content) : head(),
+    )
     if (request.method === 'HEAD' || body.length === 0 || isBodyless(status)) request.outgoing.end()
     else endWith(request, body, length ?? Buffer.byteLength(body))
   }
@@ -266,6 +282,14 @@ function toNotModified(own: string[]): Content {
 function toStreamKind(body: object): StreamKind {
   if (!(body instanceof EventStream)) return { isEndless: false, endsItself: false }
   return body
+}
+
+interface TextHead {
+  readonly status: number
+  /** Nothing that caches heed or that leads elsewhere. */
+  readonly own: readonly string[] | undefined
+  readonly type: string
+  readonly length: number
 }
 
 interface StreamHead {
