@@ -17,7 +17,7 @@ import { writeFigures } from './figures.js'
 import { ObjectWriter } from './objects.js'
 import { PageWriter } from './page.js'
 import { writeRows } from './related.js'
-import { RowsWriter } from './rows.js'
+import { answeredOf, RowsWriter } from './rows.js'
 import type { Change, Question } from './tree.js'
 import { Writing } from './writing.js'
 
@@ -117,12 +117,18 @@ function oneRowOf(
     !areOwn(table, columns)
   )
     return undefined
-  const head = toText(updateHead(change, new RowsWriter(new Writing(dialect))), dialect.placeholder)
+  const writing = new Writing(dialect)
+  const head = toText(updateHead(change, new RowsWriter(writing)), dialect.placeholder)
+  const tail = toText(
+    sql` returning ${answeredOf(table, table.name, writing)}`,
+    dialect.placeholder,
+  )
   return {
     table: quote(table.name),
     key: quote(table.key.name),
     keyPlace: order.indexOf(key) + 1,
     head: head.sql.length,
+    tail: tail.sql.length,
   }
 }
 
@@ -132,5 +138,10 @@ function rowsOf(change: Change, dialect: Dialect): RowsChange | undefined {
   const { table, columns, types } = change
   if (table.shard !== undefined || !areOwn(table, columns)) return undefined
   const together = writeUpdateCalls(change, new RowsWriter(new Writing(dialect)))
-  return { together: toText(together, dialect.placeholder).sql, lists: types.length }
+  return {
+    together: toText(together, dialect.placeholder).sql,
+    lists: types.length,
+    keys: 0,
+    sizeOf: (values) => Number(values.at(-1)),
+  }
 }

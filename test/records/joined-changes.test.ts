@@ -562,6 +562,153 @@ describe('many clients who change at once', () => {
   })
 })
 
+@Record({ table: 'joined_ledger', plural: 'ledgers' })
+@NoAuth
+class Ledger {
+  @Field('id') id!: number
+  @Field('string') name!: string
+  @Field('decimal', { precision: 12, scale: 2 }) worth!: string
+}
+@Module({ records: [Ledger] })
+class Office {}
+
+describe('changes of one operation', () => {
+  const watch = new StatementWatch()
+  let app: Application
+  let database: Database
+  let url: string
+
+  beforeAll(async () => {
+    url = await server.createDatabase()
+    const engine = watch.around(await openEngine(url, { log: silentLog }))
+    database = await connect({
+      engine: { open: () => Promise.resolve(engine) },
+      records: [Ledger],
+    })
+    await database.sync()
+    await database
+      .records(Ledger)
+      .insertMany(Array.from({ length: 80 }, (_, n) => ({ name: `of ${n + 1}`, worth: '1.00' })))
+    await sql`alter table joined_ledger add constraint not_cursed check (name <> 'cursed')`.execute(
+      database.kysely,
+    )
+    app = await bootstrap(Office, { database, listen: false, logger: false })
+  })
+  afterAll(async () => {
+    await app.close()
+    await database.close()
+  })
+
+  const rename = async (changes: readonly (readonly [id: number, name: string])[]) => {
+    const fields = changes.map(
+      ([id, name], n) => `m${n}: updateLedger(id: ${id}, input: { name: "${name}" }) { id name }`,
+    )
+    const json = { query: `mutation { ${fields.join(' ')} }` }
+    const answer = await app.inject({ method: 'POST', url: '/graphql', json })
+    return answer.json() as {
+      data: globalThis.Record<string, unknown>
+      errors?: readonly { path: readonly string[] }[]
+    }
+  }
+  const named = (changes: readonly (readonly [id: number, name: string])[]) =>
+    Object.fromEntries(changes.map(([id, name], n) => [`m${n}`, { id: String(id), name }]))
+  const some = (first: number, name: string) =>
+    [0, 1, 2, 3].map((n) => [first + n, `${name} ${n}`] as const)
+  const warm = async () => {
+    await rename(some(1, 'warm'))
+    await watch.settled()
+    await rename(some(1, 'warm'))
+    await watch.settled()
+  }
+
+  it('go as one statement where they are the same for different rows', async () => {
+    await warm()
+    const changes = some(10, 'together').toReversed()
+    let answer: unknown
+    const seen = await watch.during(async () => {
+      answer = await rename(changes)
+    })
+    expect(answer).toEqual({ data: named(changes) })
+    expect(seen.filter(isUpdate).map(isJoined)).toEqual([true])
+  })
+
+  it('get their own answers beside those of others', async () => {
+    await warm()
+    const lists = Array.from({ length: 12 }, (_, n) => some(n * 4 + 20, `list ${n}`))
+    for (const word of ['once', 'again']) {
+      const all = lists.map((list) => list.map(([id, name]) => [id, `${name} ${word}`] as const))
+      const answers = await Promise.all(all.map(rename))
+      expect(answers).toEqual(all.map((changes) => ({ data: named(changes) })))
+      await watch.settled()
+    }
+  })
+
+  it('are done in their order, each for itself, where one is not done', async () => {
+    await warm()
+    const cursed = await rename([
+      [15, 'a'],
+      [16, 'cursed'],
+      [17, 'c'],
+    ])
+    expect(cursed.data).toEqual({
+      m0: { id: '15', name: 'a' },
+      m1: null,
+      m2: { id: '17', name: 'c' },
+    })
+    expect(cursed.errors?.map(({ path }) => path)).toEqual([['m1']])
+    const missing = await rename([
+      [15, 'd'],
+      [9999, 'e'],
+      [17, 'f'],
+    ])
+    expect(missing.data).toMatchObject({ m0: { name: 'd' }, m1: null, m2: { name: 'f' } })
+    const twice = await rename([
+      [18, 'first'],
+      [19, 'other'],
+      [18, 'second'],
+    ])
+    expect(twice.data).toEqual(
+      named([
+        [18, 'first'],
+        [19, 'other'],
+        [18, 'second'],
+      ]),
+    )
+    const stored = await database.records(Ledger).list({ where: { id: { gte: 15, lte: 18 } } })
+    expect(stored.map(({ name }) => name)).toEqual(['d', 'of 16', 'f', 'second'])
+  })
+
+  const somebodyWaits = async () => {
+    const waiting = sql`select 1 from pg_stat_activity
+      where wait_event_type = 'Lock' and datname = current_database()`
+    while ((await waiting.execute(database.kysely)).rows.length === 0);
+  }
+
+  it('wait for a row that somebody holds in their order: none is seen before it', async () => {
+    await warm()
+    const other = await connect(url, { records: [Ledger] })
+    let answer: ReturnType<typeof rename> | undefined
+    await other.transaction(
+      async (tx) => {
+        const ledgers = tx.records(Ledger)
+        await ledgers.find(71, { lock: true })
+        answer = rename([
+          [70, 'before'],
+          [71, 'held'],
+          [72, 'behind'],
+        ])
+        await somebodyWaits()
+        await ledgers.update(71, { worth: '7.00' })
+        expect((await other.records(Ledger).find(72))?.name).toBe('of 72')
+      },
+      { isolation: 'read committed' },
+    )
+    expect((await answer)?.data).toMatchObject({ m1: { name: 'held' }, m2: { name: 'behind' } })
+    expect(await database.records(Ledger).find(71)).toMatchObject({ name: 'held', worth: '7.00' })
+    await other.close()
+  })
+})
+
 /** The same numbers in every run. */
 function createRandom(seed: number): () => number {
   let state = seed

@@ -16,6 +16,8 @@ export interface OneRowChange {
   readonly keyPlace: number
   /** So long is the text before its ` where `. Behind that stands ` returning `, and nothing behind its columns. */
   readonly head: number
+  /** So long is the text from ` returning ` to the end. */
+  readonly tail: number
 }
 
 /** A change of several rows by lists of their keys and values, of which an engine may make one for several calls. */
@@ -26,6 +28,10 @@ export interface RowsChange {
    * rows that has, and the keys again.
    */
   readonly together: string
-  /** The first placeholders are the lists: of the keys, then of the columns. */
+  /** So many lists of keys and of other values come first. */
   readonly lists: number
+  /** Which of them, from 0, is that of the keys. */
+  readonly keys: number
+  /** How many rows the values of one call are for. */
+  readonly sizeOf: (values: readonly unknown[]) => number
 }

@@ -35,14 +35,15 @@ export class ChangeQueue extends WriteQueue {
   }
 
   #isLong(values: readonly unknown[]): boolean {
-    return this.statement.rows !== undefined && Number(values.at(-1)) > mostOfOne
+    const { rows } = this.statement
+    return rows !== undefined && rows.sizeOf(values) > mostOfOne
   }
 
   /** Texts that are the same for the same row. */
   #keysOf(values: readonly unknown[]): readonly string[] {
-    const { oneRow } = this.statement
-    if (oneRow === undefined) return (values[0] as string).slice(1, -1).split(',')
-    return [String(values[oneRow.keyPlace - 1])]
+    const { oneRow, rows } = this.statement
+    if (rows !== undefined) return (values[rows.keys] as string).slice(1, -1).split(',')
+    return [String(values[(oneRow?.keyPlace ?? 1) - 1])]
   }
 
   /** Sends at the end of the loop's turn: until then others may come. */
@@ -95,7 +96,7 @@ export class ChangeQueue extends WriteQueue {
       return this.#fail(calls, error, joined)
     }
     const changed = calls.map((): Row[] => [])
-    for (const row of rows as unknown[][]) changed[Number(row.pop()) - 1]?.push(row)
+    for (const row of rows) changed[Number(row.at(-1)) - 1]?.push(row)
     for (const [index, call] of calls.entries()) {
       const own = changed[index] ?? []
       if (own.length > 0) call.resolve(own)

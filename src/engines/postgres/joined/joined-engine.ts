@@ -24,6 +24,7 @@ import type {
   Values,
   Wanted,
 } from '../../contract/engine.js'
+import type { OrderedRunner } from '../../contract/ordered-runner.js'
 import type { Later } from '../../../core/later.js'
 import { changes, isBrief, mayShare } from '../../contract/statement.js'
 import { writesOn, lateFault } from '../../client-writes.js'
@@ -31,6 +32,7 @@ import { EngineLayer } from '../../engine-layer.js'
 import { CallQueue, isLarge } from './call-queue.js'
 import { ChangeQueue } from './change-queue.js'
 import { CreateQueue } from './create-queue.js'
+import { JoinedLine, LineForm } from './joined-line.js'
 import { keyOfValues } from './shared-answer.js'
 import { WaitingCall, type Caller } from './waiting-call.js'
 import type { WriteCaller } from './queued-write.js'
@@ -45,6 +47,7 @@ class Queues {
   readonly #byStatement = new WeakMap<Statement, CallQueue>()
   readonly #same = new WeakMap<Statement, Map<string, CallQueue>>()
   readonly #writes = new WeakMap<Statement, ChangeQueue | CreateQueue>()
+  readonly #lines = new WeakMap<Statement, LineForm>()
   /** In which somebody may wait. */
   readonly #looked = new Set<Pick<CallQueue, 'look'>>()
   #looking: NodeJS.Timeout | undefined
@@ -114,6 +117,28 @@ class Queues {
       this.#writes.set(statement, queue)
     }
     return queue
+  }
+
+  /** How changes of one row that one caller asks for in order go as one. */
+  lineOf(statement: Statement): LineForm {
+    let line = this.#lines.get(statement)
+    if (line === undefined) {
+      line = new LineForm(statement, this.#engine)
+      this.#lines.set(statement, line)
+    }
+    return line
+  }
+
+  /** Runs what stands for a line's changes. */
+  changeInLine(
+    statement: Statement,
+    values: readonly unknown[],
+    caller: WriteCaller,
+  ): Later<readonly Row[]> {
+    const queue = this.#ofWrites(statement)
+    return queue === undefined
+      ? caller.runner.run(statement, values, 'rows')
+      : this.#write(queue, values, caller)
   }
 
   #write(
@@ -221,6 +246,11 @@ export class JoinedEngine extends EngineLayer implements Caller, WriteCaller {
     this.#queues = queues
     if (engine.clientReads !== undefined)
       this.clientReads = (reading) => new JoiningReads(engine, queues, reading)
+    if (engine.inOrder !== undefined)
+      this.inOrder = (writing) => {
+        const runner = writing === undefined ? engine : writesOn(engine, writing)
+        return new JoinedLine(queues, { runner, writing }, () => openLine(engine, writing))
+      }
   }
 
   get runner(): Runner {
@@ -234,4 +264,13 @@ export class JoinedEngine extends EngineLayer implements Caller, WriteCaller {
   clientWrites(writing: ClientWriting): Runner {
     return new JoiningWrites(this.inner, this.#queues, writing)
   }
+}
+
+async function openLine(
+  engine: Engine,
+  writing: ClientWriting | undefined,
+): Promise<OrderedRunner> {
+  const line = await engine.inOrder?.(writing)
+  if (line === undefined) throw new TypeError('The database runs nothing in order any more.')
+  return line
 }

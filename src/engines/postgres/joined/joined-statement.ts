@@ -86,7 +86,7 @@ export function writeJoinedChange(
  */
 export function writeJoinedRows({ tables, rows }: Statement): JoinedStatement | undefined {
   if (rows === undefined) return undefined
-  const { together, lists } = rows
+  const { together, lists, keys, sizeOf } = rows
   return {
     statement: Object.freeze({
       sql: together,
@@ -99,10 +99,58 @@ export function writeJoinedRows({ tables, rows }: Statement): JoinedStatement | 
       const values: unknown[] = []
       for (let place = 0; place < lists; place++)
         values.push(`{${calls.map((call) => (call[place] as string).slice(1, -1)).join()}}`)
-      const sizes = calls.map((call) => Number(call.at(-1)))
-      const each = (value: (call: number) => number): string =>
-        `{${sizes.map((size, call) => `${value(call)},`.repeat(size).slice(0, -1)).join()}}`
-      return [...values, each((call) => call + 1), each((call) => sizes[call] ?? 0), values[0]]
+      return [...values, ...placesOf(calls.map(sizeOf)), values[keys]]
+    },
+  }
+}
+
+/** For each row its call, and how many rows that has. */
+function placesOf(sizes: readonly number[]): readonly [calls: string, sizes: string] {
+  const each = (text: (call: number) => number): string =>
+    `{${sizes.map((size, call) => `${text(call)},`.repeat(size).slice(0, -1)).join()}}`
+  return [each((call) => call + 1), each((call) => sizes[call] ?? 0)]
+}
+
+/**
+ * Changes of one row each that one caller asks for one behind the other, as one change of several rows: all of them are done,
+ * or none where one of their rows is not there or somebody holds it. They are done in their order, for the table's triggers. Its
+ * lists are of the rows' values; behind a row stand its place and its call.
+ */
+export function writeJoinedLine(
+  { sql, tables, oneRow }: Statement,
+  types: readonly string[],
+): JoinedStatement | undefined {
+  if (oneRow === undefined) return undefined
+  const { table, key, keyPlace, head, tail } = oneRow
+  const sets = ofCall(sql.slice(0, head), types)
+  const test = ofCall(sql.slice(head, -tail), types)
+  const answered = sql.slice(-tail)
+  const more = (place: number): string => `$${types.length + place}`
+  const lists = types.map((type, index) => `$${index + 1}::${isList(type) ? 'text' : type}[]`)
+  const names = types.map((_, index) => `filigree_p${index + 1}`)
+  const given = `unnest(${lists.join(', ')}, ${more(1)}::integer[], ${more(2)}::integer[]) with ordinality as filigree_call(${names.join(', ')}, filigree_group, filigree_size, filigree_place)`
+  const type = types[keyPlace - 1] ?? ''
+  const held = `select filigree_call.* from ${given}, ${table}${test} and ${table}.${key} = any(${more(3)}::${type}[]) for no key update of ${table} skip locked`
+  const whole = `select filigree_held.*, count(*) over (partition by filigree_group order by filigree_place rows between unbounded preceding and unbounded following) as filigree_found from (${held}) as filigree_held`
+  const together = `${sets} from (${whole}) as filigree_call where ${table}.${key} = filigree_call.filigree_p${keyPlace} and filigree_found = filigree_size${answered}, ${placeOfCall}, filigree_group`
+  const toRows = listsOf(types)
+  return {
+    statement: Object.freeze({
+      sql: together,
+      kind: 'update',
+      tables,
+      mayWait: false,
+      for: 'client',
+      rows: {
+        together,
+        lists: types.length,
+        keys: keyPlace - 1,
+        sizeOf: (values: readonly unknown[]) => (values[types.length] as string).split(',').length,
+      },
+    }),
+    toLists: (rows) => {
+      const values = toRows(rows)
+      return [...values, ...placesOf([rows.length]), values[keyPlace - 1]]
     },
   }
 }
