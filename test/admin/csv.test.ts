@@ -69,12 +69,33 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
       subject: 'Lamps',
       views: 0,
     })
-    const odd = text.replace(/,0(,[^,]*,[^,]*)\r\n/, ',7$1\r\n')
+    const odd = text.replace(/,0(,[^,]*,[^,]*,)\r\n/, ',7$1\r\n')
     const { faults } = (await send(odd, '?check=true')).body
     expect(faults.map(({ path }: { path: string }) => path)).toEqual([
       'views',
       'updatedAt',
       'updatedAt',
+    ])
+  })
+
+  it('has the keys of tied rows, and ties by them', async () => {
+    const save = { was: {}, values: { labelIds: [2, 1] } }
+    expect((await editor().post('/admin/api/save/tickets/1', save)).status).toBe(200)
+    const { text } = await out('?fields=id,labelIds')
+    expect(text).toMatch(/^id,labelIds\r\n1,(1;2|2;1)\r\n2,\r\n$/)
+    expect((await send(text)).body).toEqual({ count: 2 })
+    const file = 'id,subject,orgId,labelIds\n1,Lamp,1,2\n2,Chair,1,"2, 1"\n,Sofa,1,1;\n'
+    expect((await send(file)).body).toEqual({ count: 3 })
+    expect((await out('?fields=labelIds&orderBy=id')).text).toMatch(
+      /^labelIds\r\n2\r\n(1;2|2;1)\r\n1\r\n$/,
+    )
+    expect((await send('id,labelIds\n1,\n')).body).toEqual({ count: 1 })
+    expect((await out('?fields=labelIds&id=1')).text).toBe('labelIds\r\n\r\n')
+    const faulty = await send('id,labelIds\n1,red\n1,99\n2,=1+1\n', '?check=true')
+    expect(faulty.body.faults).toMatchObject([
+      { row: 2, path: 'labelIds' },
+      { row: 3 },
+      { row: 4, path: 'labelIds' },
     ])
   })
 

@@ -1,5 +1,6 @@
 /** CSV out of a list and into a record, through the policy as its caller. Source: specification, Admin page 9. */
 import {
+  describeRecord,
   HttpError,
   type FieldDescription,
   type FieldFault,
@@ -17,14 +18,19 @@ export async function writeCsv(
   { records }: ShownRecord,
   { query }: HttpRequest,
 ): Promise<AsyncIterable<string>> {
-  const { fields } = await records.rights()
-  const names = columnsOf(fields, query.fields)
-  const pages = records.all(query)
+  const rights = await records.rights()
+  const names = columnsOf(rights, query.fields)
+  const ties = tiesOf(rights).filter(({ name }) => names.includes(name))
+  const pages = records.all(withoutTies(query, rights), {
+    with: ties.map(({ relation }) => relation),
+  })
   const first = await pages.next()
   return (async function* () {
     yield writeLine(names)
     for (let page = first; page.done !== true; page = await pages.next())
-      yield page.value.map((row) => writeLine(readNames(asJson(row), names))).join('')
+      yield page.value
+        .map((row) => writeLine(readNames(withKeys(asJson(row), ties), names)))
+        .join('')
   })()
 }
 
@@ -33,14 +39,59 @@ function readNames(row: Row, names: readonly string[]): unknown[] {
 }
 
 /** `fields=` chooses columns as for lists; relations are left out, their keys stand there. */
-function columnsOf(
-  fields: readonly FieldDescription[],
-  asked: string | string[] | undefined,
-): string[] {
-  const names = fields.map(({ name }) => name)
+function columnsOf(rights: RecordRights, asked: string | string[] | undefined): string[] {
+  const names = [...rights.fields, ...tiesOf(rights)].map(({ name }) => name)
   if (asked === undefined || names.includes('fields')) return names
   const wanted = new Set([asked].flat().flatMap((text) => text.split(',')))
   return names.filter((name) => wanted.has(name))
+}
+
+/** Lists know no `fields=labelIds`. */
+function withoutTies(query: HttpRequest['query'], rights: RecordRights): HttpRequest['query'] {
+  const { fields: asked, ...others } = query
+  if (asked === undefined || rights.fields.some(({ name }) => name === 'fields')) return query
+  const ties = new Set(tiesOf(rights).map(({ name }) => name))
+  const wanted = [asked].flat().flatMap((text) => text.split(','))
+  const left = wanted.filter((name) => !ties.has(name))
+  return left.length === wanted.length
+    ? query
+    : { ...others, ...(left.length === 0 ? {} : { fields: left.join(',') }) }
+}
+
+/** The keys of a many-to-many relation, in one cell: `3;17`. */
+interface TieColumn {
+  readonly use: 'ties'
+  /** As in the body of a write: `tagIds`. */
+  readonly name: string
+  readonly relation: string
+  readonly key: string
+  readonly isUuid: boolean
+}
+
+function tiesOf({ relations }: RecordRights): TieColumn[] {
+  return relations.flatMap(({ name: relation, ids: name, target }) => {
+    const key = describeRecord(target)?.key
+    if (name === undefined || key === undefined) return []
+    return [{ use: 'ties', name, relation, key: key.name, isUuid: key.kind === 'uuid' }]
+  })
+}
+
+function withKeys(row: Row, ties: readonly TieColumn[]): Row {
+  for (const tie of ties) row[tie.name] = keysIn(row, tie).join(';') || null
+  return row
+}
+
+function keysIn(row: Row, { relation, key }: TieColumn): unknown[] {
+  return (row[relation] as Row[]).map((other) => other[key])
+}
+
+/** @returns undefined for what is no list of keys */
+function readKeys({ isUuid }: TieColumn, { text }: Cell): (string | number)[] | undefined {
+  const parts = readCell(text.trim())
+    .split(/[;,\s]+/)
+    .filter((part) => part !== '')
+  if (isUuid) return parts.map((part) => part.toLowerCase())
+  return parts.every((part) => /^-?\d{1,15}$/.test(part)) ? parts.map(Number) : undefined
 }
 
 export interface RowFault {
@@ -95,9 +146,11 @@ export async function readCsv(
   return { rows, faults: faults.slice(0, mostFaults) }
 }
 
-interface Column extends FieldDescription {
+interface FieldColumn extends FieldDescription {
   readonly use: 'key' | 'version' | 'value' | 'fixed'
 }
+
+type Column = FieldColumn | TieColumn
 
 /** UTF-8, or UTF-16 with its mark, as spreadsheets save it. @throws {CsvFault} */
 function decode(file: Buffer): string {
@@ -109,12 +162,14 @@ function decode(file: Buffer): string {
   }
 }
 
-function readColumns(
-  { fields, key, version }: RecordRights,
-  cells: readonly Cell[],
-  faults: RowFault[],
-): Column[] {
-  const known = new Map(fields.map((field) => [field.name, field]))
+function readColumns(rights: RecordRights, cells: readonly Cell[], faults: RowFault[]): Column[] {
+  const { fields, key, version } = rights
+  const known = new Map(
+    [...fields, ...tiesOf(rights)].map((one): [string, FieldDescription | TieColumn] => [
+      one.name,
+      one,
+    ]),
+  )
   const seen = new Set<string>()
   const columns: Column[] = []
   for (const { text } of cells) {
@@ -128,6 +183,10 @@ function readColumns(
       continue
     }
     seen.add(name)
+    if ('use' in field) {
+      columns.push(field)
+      continue
+    }
     const use =
       name === key.name ? 'key' : name === version ? 'version' : field.writable ? 'value' : 'fixed'
     columns.push({ ...field, use })
@@ -146,10 +205,16 @@ async function writeRow(
   const { id, version } = readOwn(cells, columns)
   const values: Row = {}
   const faults: FieldFault[] = []
-  const fixed: [column: Column, text: string][] = []
+  const fixed: [column: FieldColumn, text: string][] = []
+  const ties: [tie: TieColumn, keys: (string | number)[]][] = []
   for (const [index, column] of columns.entries()) {
     const cell = cells[index] ?? { text: '', quoted: false }
     if (column.use === 'fixed') fixed.push([column, cell.text])
+    if (column.use === 'ties') {
+      const keys = readKeys(column, cell)
+      if (keys === undefined) faults.push(unfit(column, 'must be keys: 3;17'))
+      else ties.push([column, keys])
+    }
     if (column.use !== 'value') continue
     const value = readValue(column, cell, id === undefined)
     if (value === unreadable) faults.push(unfit(column, `must be a ${column.kind}`))
@@ -158,14 +223,22 @@ async function writeRow(
   if (faults.length > 0) throw invalid(faults)
   if (id === undefined) {
     refuseFixed(fixed, undefined)
+    for (const [{ name }, keys] of ties) if (keys.length > 0) values[name] = keys
     await records.create(values)
     return
   }
-  const before = await records.find(id)
+  const before = await records.find(id, { with: ties.map(([{ relation }]) => relation) })
   if (before === null)
     throw invalid([{ path: rights.key.name, code: 'unknown', message: 'There is no such row.' }])
-  refuseFixed(fixed, asJson(before))
+  const stored = asJson(before)
+  refuseFixed(fixed, stored)
+  for (const [tie, keys] of ties) if (!areAlike(keys, keysIn(stored, tie))) values[tie.name] = keys
   await records.update(id, values, version === undefined ? undefined : [version])
+}
+
+function areAlike(some: readonly unknown[], others: readonly unknown[]): boolean {
+  const one = new Set(some)
+  return one.size === new Set(others).size && others.every((other) => one.has(other))
 }
 
 function readOwn(
@@ -184,7 +257,7 @@ function readOwn(
 }
 
 /** What cannot be written may stand in a file as it is stored: a file that was exported can be imported. */
-function refuseFixed(fixed: readonly [Column, string][], before: Row | undefined): void {
+function refuseFixed(fixed: readonly [FieldColumn, string][], before: Row | undefined): void {
   const faults = fixed
     .filter(([{ name }, text]) => readCell(text) !== plainText(before?.[name]))
     .map(([column]) => unfit(column, 'cannot be changed, and is another in the row'))
@@ -199,7 +272,7 @@ function plainText(value: unknown): string {
 const unreadable = Symbol('unreadable')
 
 /** @returns undefined where nothing is given */
-function readValue(column: Column, { text: given, quoted }: Cell, isNew: boolean): unknown {
+function readValue(column: FieldColumn, { text: given, quoted }: Cell, isNew: boolean): unknown {
   const { kind, list, nullable, required, rules } = column
   const text = readCell(given)
   const isText = textKinds.has(kind) && !list
@@ -232,7 +305,7 @@ function toFaults(error: unknown, row: number): RowFault[] {
   return errors.map(({ path, message: words }) => ({ row, path, message: words }))
 }
 
-function unfit({ name }: Column, message: string): FieldFault {
+function unfit({ name }: Pick<Column, 'name'>, message: string): FieldFault {
   return { path: name, code: 'type', message: `${name} ${message}` }
 }
 

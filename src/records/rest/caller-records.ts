@@ -30,6 +30,8 @@ type Values = Readonly<Record<string, unknown>>
 
 /** Rows of a list that are read at once. */
 const pageSize = 500
+/** The same with related rows, of which there may be many behind each. */
+const relatedPageSize = 100
 
 interface BodyChecks {
   readonly whole: Check<object>
@@ -115,28 +117,30 @@ export class CallerRecords<T extends object = object> {
    * All rows of a list as `crud` reads it from a query, `?status=open&orderBy=-id`, some hundred at a time; `limit`, `offset`
    * and `after` of the query are not heeded.
    *
+   * @param options `with` names relations
    * @throws {HttpError} 400 for a query that `crud` would refuse, 401 or 403
    */
-  async *all(query: TextValues): AsyncGenerator<T[], void, undefined> {
+  async *all(
+    query: TextValues,
+    { with: paths = [] }: Pick<FindOneOptions, 'with'> = {},
+  ): AsyncGenerator<T[], void, undefined> {
     await this.#demandRead()
+    const related = readRelationTree(this.#table, paths)
+    const limit = related.size === 0 ? pageSize : relatedPageSize
     const { where, orderBy } = readCrudQuery(this.#table, query)
-    checkCost(this.#table, { where, orderBy, limit: pageSize }, this.#database.sizes, defaultCost)
+    checkCost(this.#table, { where, orderBy, limit }, this.#database.sizes, defaultCost)
     const order = (
       orderBy.length === 0 ? [{ [this.#table.key.property]: 'asc' }] : orderBy
     ) as never
     let place: { after?: string } = {}
     for (;;) {
-      const rows = await this.#records.list({
-        where: where as never,
-        orderBy: order,
-        limit: pageSize,
-        ...place,
-      })
+      const asked = { where: where as never, orderBy: order, limit, ...place }
+      const rows = await this.#records.list(asked, related)
       // The place is made of the row as it is stored, before anybody changes it.
       const last = rows.at(-1)
       if (last !== undefined) place = { after: this.#records.cursorOf(last, order) }
       if (rows.length > 0) yield rows
-      if (rows.length < pageSize) return
+      if (rows.length < limit) return
     }
   }
 
