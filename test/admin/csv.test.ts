@@ -115,7 +115,7 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
     const file =
       'id,subject,status,priority,orgId\n,Bed,open,1,1\n,x,shut,many,1\n1,Lamps,open,1,1\n3,Mine,open,1,1\n,Sofa,open,1,2\n,Rug,open,1,1,1\n'
     const faults = [
-      { row: 3, path: 'priority', message: expect.stringContaining('integer') },
+      { row: 3, path: 'priority', message: expect.stringContaining('an integer') },
       { row: 5, path: 'id' },
       { row: 6, path: '' },
       { row: 7, path: '' },

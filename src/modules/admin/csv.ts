@@ -217,7 +217,10 @@ async function writeRow(
     }
     if (column.use !== 'value') continue
     const value = readValue(column, cell, id === undefined)
-    if (value === unreadable) faults.push(unfit(column, `must be a ${column.kind}`))
+    if (value === unreadable)
+      faults.push(
+        unfit(column, `must be ${/^[aeio]/.test(column.kind) ? 'an' : 'a'} ${column.kind}`),
+      )
     else if (value !== undefined) values[column.name] = value
   }
   if (faults.length > 0) throw invalid(faults)
