@@ -1,7 +1,14 @@
 /** Names and values that are shown and not changed. */
 import { el, replace, type Child } from './element.js'
 import { link, pathTo } from './route.js'
-import { recordNamed, shownLabel, type FieldInfo, type RecordInfo, type Row } from './schema.js'
+import {
+  labelOf,
+  recordNamed,
+  shownLabel,
+  type FieldInfo,
+  type RecordInfo,
+  type Row,
+} from './schema.js'
 import { isSame } from './stored.js'
 import { knownTitle, lookUp } from './titles.js'
 import { asText, toText } from './words.js'
@@ -14,9 +21,24 @@ export const facts = (entries: readonly Fact[]): HTMLElement => {
   return list
 }
 
-/** @param fields those that are shown */
-export const factsOf = (record: RecordInfo, fields: readonly FieldInfo[], row: Row): HTMLElement =>
-  facts(fields.map((field) => [shownLabel(record, field), valueOf(record, field, row)]))
+/** @param hasTies the rows that are tied to it, too */
+export function factsOf(
+  record: RecordInfo,
+  fields: readonly FieldInfo[],
+  row: Row,
+  hasTies: boolean,
+): HTMLElement {
+  const ties = (record.relations ?? []).flatMap((relation): Fact[] => {
+    const target = recordNamed(relation.to)
+    const keys = relation.ids === undefined ? undefined : row[relation.ids]
+    if (!hasTies || target === undefined || !Array.isArray(keys)) return []
+    return [[labelOf(relation), toText(keys.map((key) => knownTitle(target, key)))]]
+  })
+  return facts([
+    ...fields.map((field): Fact => [shownLabel(record, field), valueOf(record, field, row)]),
+    ...ties,
+  ])
+}
 
 function valueOf(record: RecordInfo, field: FieldInfo, row: Row): Child {
   const value = row[field.name]

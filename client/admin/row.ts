@@ -122,7 +122,8 @@ class RowView {
       ({ readOnly, name }) =>
         (this.#form === undefined || readOnly === true) && name in this.stored.row,
     )
-    replace(this.#facts, fields.length > 0 && factsOf(record, fields, this.stored.row))
+    const isWhole = this.#form === undefined
+    replace(this.#facts, fields.length > 0 && factsOf(record, fields, this.stored.row, isWhole))
   }
 
   async #submit(): Promise<void> {

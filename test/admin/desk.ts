@@ -176,6 +176,8 @@ const people: Readonly<globalThis.Record<string, Claims>> = {
   ann: { sub: 'ann', roles: ['admin'] },
   bob: { sub: 'bob', roles: ['admin'] },
   ed: { sub: 'ed', roles: ['editor'], org: 2 },
+  /** May write nothing. */
+  ria: { sub: 'ria', roles: ['reader'], org: 2 },
 }
 
 @Controller('/')
@@ -202,7 +204,7 @@ class Tickets {}
   imports: [
     admin({
       path: '/admin',
-      roles: ['admin', 'editor'],
+      roles: ['admin', 'editor', 'reader'],
       records: [Ticket, Comment, Label, Device, Org, Plan, Contract],
       login: { path: '/login' },
     }),

@@ -433,6 +433,21 @@ describe('the admin page', () => {
       expect(await history.getByText('Changed').count()).toBe(0)
     }))
 
+  it('shows who may write nothing the whole row, without a button for it', () =>
+    visit(async (page) => {
+      await signIn(page, 'ria', '/admin/tickets/2')
+      const main = page.getByRole('main')
+      const facts = main.getByRole('definition')
+      await facts.filter({ hasText: 'building' }).waitFor()
+      await facts.filter({ hasText: 'Street: Quay 4, Town: Porto' }).waitFor()
+      await facts.getByRole('link', { name: 'Blue Harbour' }).waitFor()
+      expect(await main.getByRole('textbox').count()).toBe(0)
+      expect(await main.getByRole('button').allTextContents()).toEqual(['History'])
+      await page.goto(`${app.url}/admin/tickets`)
+      await page.getByLabel('Choose all').check()
+      expect(await page.getByRole('button', { name: /chosen$/ }).count()).toBe(0)
+    }))
+
   it('draws the rows again that others change, and marks them', () =>
     visit(async (page) => {
       await signIn(page, 'ann', '/admin/tickets')
