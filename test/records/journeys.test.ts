@@ -43,6 +43,12 @@ class Goods {}
 @Module({ controllers: [Goods], records: [Good, Crate] })
 class Shop {}
 
+/** The question for the sizes of tables, which goes by itself now and then, and nothing beside it. */
+function isOfSizes(piece: Buffer): boolean {
+  const text = piece.toString('latin1')
+  return text.includes('{"good","crate"}') && new Set(text.match(/filigree_[0-9a-f]{32}/g)).size < 2
+}
+
 describe('one journey to PostgreSQL', () => {
   let server: PostgresServer
   let relay: Server
@@ -63,7 +69,7 @@ describe('one journey to PostgreSQL', () => {
         one.setNoDelay()
       }
       socket.on('data', (piece) => {
-        pieces++
+        if (!isOfSizes(piece)) pieces++
         target.write(piece)
       })
       target.on('data', (piece) => socket.write(piece))
