@@ -52,8 +52,11 @@ class Prover {
       case 'count': {
         const { rows, ends } = question
         if (ends === undefined) return this.#rows({ ...rows, order: { terms: [], key: '' } })
+        // Of each row the conditions are asked: a search looks at all of its matches before the first.
+        const each = this.#each(rows.where === undefined ? [] : [rows.where])
+        if (each === undefined) return unbounded
         const place = this.#placeOf(ends)
-        return { rows: (values) => 2 * Number(values[place]), by: [] }
+        return times({ rows: (values) => 2 * Number(values[place]), by: [] }, each)
       }
       case 'behind': {
         const { tie, keys, isPacked, rows } = question

@@ -11,6 +11,7 @@ import { Connection } from '../../src/engines/sqlite/connection.js'
 import { ShortReads } from '../../src/engines/sqlite/short-reads.js'
 import { arrange } from '../../src/sql/write.js'
 import { planList } from '../../src/records/statements/list-plan.js'
+import { selectRows } from '../../src/records/statements/select-rows.js'
 import { runSql } from './run-sql.js'
 
 @Record()
@@ -150,6 +151,17 @@ describe('Counts on SQLite', () => {
     expect(countOf(plans.count(all).statement, [])).toBe('long')
     expect(countOf(plans.countUpTo(all).statement, [10_001])).toBe('quick')
     expect(countOf(plans.countUpTo(all).statement, [500])).toBe('short')
+  })
+
+  it.each<[object, string]>([
+    [{ price: 5 }, 'short'],
+    [{ note: { contains: 'a' } }, 'long'],
+    [{ shelf: { goods: { note: 'a' } } }, 'long'],
+  ])('of the first and the last rows look at what their conditions do: %j', (where, length) => {
+    const table = database.table<object>(Good)
+    const { selection, values } = selectRows(table, database.context, { where: where })
+    const { statement } = database.context.plansOf(table).sample(selection)
+    expect(countOf(statement, [...values, 500])).toBe(length)
   })
 })
 
