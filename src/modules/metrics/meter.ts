@@ -1,21 +1,23 @@
-/** Counts the framework's events for one application. */
-import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks'
+/**
+ * Counts requests, statements, GraphQL operations and runs of jobs for one application, as they are announced, and gives the
+ * counts as families of metrics. The metrics module starts, reads and stops it.
+ */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import {
   ApplicationState,
   logFieldsOf,
-  type Gauge,
   type GraphqlEvent,
   type HttpRequest,
   type JobEvent,
   type RequestOutcome,
   type RouteInfo,
-  type ScrapeEvent,
   type StatementEvent,
 } from '../../index.js'
 import { AllWorkers } from './all-workers.js'
 import { poolFamilies } from './database-pools.js'
 import { counted, counter, gauge, type Family } from './families.js'
+import { gatherGauges } from './gather-gauges.js'
+import { ProcessFigures, processorTime } from './process-figures.js'
 import { Counters, Series, toText } from './series.js'
 
 /** The most GraphQL operations with their own series, because clients choose the names. */
@@ -24,8 +26,6 @@ const other = '_other'
 /** The label of requests without a route. */
 const unmatched = 'unmatched'
 const methods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
-/** Milliseconds between two measurements of the event loop. */
-const resolution = 20
 /** In seconds. */
 const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
@@ -50,6 +50,7 @@ export class Meter {
       ...this.#jobFamilies(),
     ],
   })
+  readonly #process = new ProcessFigures()
   readonly #requests = new Map<string, Series>()
   readonly #statements = new Counters('table', 'kind')
   readonly #statementSeconds = new Counters('table', 'kind')
@@ -64,7 +65,6 @@ export class Meter {
   #received = 0
   #sent = 0
   #throttled = 0
-  #delay: IntervalHistogram | undefined
   #tables: ReadonlySet<string> = new Set()
   #ends: (() => void)[] = []
 
@@ -74,8 +74,7 @@ export class Meter {
   }
 
   onStart(): void {
-    this.#delay = monitorEventLoopDelay({ resolution })
-    this.#delay.enable()
+    this.#process.start()
     const stopObserving = this.#state.observe({
       begins: () => {
         this.#inFlight++
@@ -101,7 +100,7 @@ export class Meter {
 
   onStop(): void {
     for (const end of this.#ends.splice(0)) end()
-    this.#delay?.disable()
+    this.#process.stop()
     this.#workers.stop()
   }
 
@@ -208,7 +207,7 @@ export class Meter {
     const pool = this.#state.database?.pool
     return [
       ...this.#httpFamilies(),
-      ...this.#processFamilies(),
+      ...this.#process.read(),
       ...this.#databaseCounters(),
       ...(pool === undefined ? [] : poolFamilies(pool)),
       ...this.#graphqlCounters(),
@@ -247,33 +246,6 @@ export class Meter {
     ]
   }
 
-  #processFamilies(): Family[] {
-    const delay = this.#delay
-    const late = (share: string, percentile: number): Family => {
-      const value = delay === undefined ? 0 : secondsLate(delay, percentile)
-      const help = 'The delay of the event loop since the last scrape.'
-      return gauge(`nodejs_eventloop_delay_${share}_seconds`, help, value, 'max')
-    }
-    const delays = [late('p50', 50), late('p99', 99), late('max', 100)]
-    delay?.reset()
-    const { rss, heapUsed, heapTotal, external } = process.memoryUsage()
-    const started = Math.round(performance.timeOrigin) / 1000
-    return [
-      ...delays,
-      gauge('process_resident_memory_bytes', 'Memory of the process.', rss),
-      gauge('nodejs_heap_used_bytes', 'Heap memory in use.', heapUsed),
-      gauge('nodejs_heap_total_bytes', 'Heap memory reserved.', heapTotal),
-      gauge('nodejs_external_memory_bytes', 'Memory of buffers and native objects.', external),
-      processorTime(),
-      gauge(
-        'process_start_time_seconds',
-        'Start time of the process, in seconds since 1970.',
-        started,
-        'min',
-      ),
-    ]
-  }
-
   #databaseCounters(): Family[] {
     if (this.#state.database === undefined) return []
     return [
@@ -303,37 +275,6 @@ export class Meter {
   }
 }
 
-const scrapes = channel('filigree:scrape')
-/** Milliseconds that packages have to give their figures. */
-const scrapeTime = 1000
-
-/** What packages say of the whole database, which no worker has to add up. */
-async function gatherGauges(application: ApplicationState): Promise<Family[]> {
-  if (!scrapes.hasSubscribers) return []
-  const given: (Gauge | Promise<readonly Gauge[]>)[] = []
-  const event: ScrapeEvent = { application, add: (one) => given.push(one) }
-  scrapes.publish(event)
-  const gauges = (await Promise.all(given.map(soon))).flat()
-  return gauges.map(({ name, help, value }) => gauge(name, help, value))
-}
-
-/** Nothing, if it fails or takes too long. */
-async function soon(given: Gauge | Promise<readonly Gauge[]>): Promise<readonly Gauge[]> {
-  if (!(given instanceof Promise)) return [given]
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<readonly Gauge[]>((resolve) => {
-    timer = setTimeout(resolve, scrapeTime, [])
-  })
-  const gauges = await Promise.race([given.catch(() => []), late])
-  clearTimeout(timer)
-  return gauges
-}
-
-function processorTime(): Family {
-  const { user, system } = process.cpuUsage()
-  return counter('process_cpu_seconds', 'Processor time.', (user + system) / 1e6)
-}
-
 function listen(channel: string, hear: (event: unknown) => void): () => void {
   subscribe(channel, hear)
   return () => {
@@ -354,15 +295,6 @@ function sampledTrace(request: HttpRequest): string | undefined {
 
 function isSampled(flags: unknown): boolean {
   return (Number.parseInt(String(flags), 16) & 1) === 1
-}
-
-/**
- * The histogram records the time between measurements: what exceeds the resolution is delay. An empty histogram means
- * none.
- */
-function secondsLate(delay: IntervalHistogram, percentile: number): number {
-  if (delay.count === 0) return 0
-  return Math.max(0, Math.round(delay.percentile(percentile) / 1000 - resolution * 1000) / 1e6)
 }
 
 const kinds = new Set([
