@@ -1,5 +1,6 @@
 /** What the development page knows of work for later: jobs with their faults, and mail that was caught. */
-import type { Redactor, Seen } from './redact.js'
+import type { Seen } from './hide-secret.js'
+import type { Redactor } from './redact.js'
 
 /** A job as it is shown: without its body. */
 export interface ShownJob {

@@ -12,7 +12,8 @@ import type { HandlerEvent, RequestEvent } from '../../http/request-events.js'
 import type { StatementEvent } from '../../records/statement-events.js'
 import { isQuestion } from '../plan-statement.js'
 import { findFault, type Fault } from './fault.js'
-import { Redactor, type Seen } from './redact.js'
+import type { Seen } from './hide-secret.js'
+import { Redactor } from './redact.js'
 
 /** A step of a request. */
 export interface RecordedStep {

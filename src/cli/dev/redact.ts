@@ -6,6 +6,16 @@
 import { memberAccess } from '../../records/rights/record-policy.js'
 import { readShape } from '../../fields/shape.js'
 import type { Class } from '../../metadata/note.js'
+import {
+  decoded,
+  deepest,
+  entriesOf,
+  hide,
+  hideAll,
+  hideCredentials,
+  shortest,
+  type Seen,
+} from './hide-secret.js'
 import { looksLikeDocument, redactDocument } from './redact-document.js'
 import { redactNamed } from './redact-named.js'
 import { isSecretName } from './secret-names.js'
@@ -15,21 +25,10 @@ import { hiddenText, hideShapes } from './secret-shapes.js'
 const shownHeaders =
   /^(?:accept(?:-charset|-encoding|-language)?|access-control-request-.*|cache-control|connection|content-(?:encoding|language|length|type)|date|dnt|expect|host|if-(?:match|modified-since|none-match|range|unmodified-since)|keep-alive|origin|pragma|prefer|priority|range|referer|sec-ch-.*|sec-fetch-.*|sec-gpc|sec-websocket-(?:extensions|version)|te|trailer|transfer-encoding|upgrade|upgrade-insecure-requests|user-agent|x-requested-with|x-request-id|apollographql-client-(?:name|version))$/
 
-const deepest = 6
 const mostKeys = 100
 const mostValues = 2000
 const mostRecent = 500
 const longest = 4000
-/** Shorter secrets are hidden where they stand, but not looked for elsewhere. */
-const shortest = 4
-
-/** Secrets that a request has brought: they are looked for in all that is noted of it. */
-export type Seen = Set<string>
-
-export interface PathPlace {
-  /** As matched: `/reset/<token>`. */
-  readonly route: string
-}
 
 export class Redactor {
   /** Names of the applications' hidden and secured fields. */
@@ -302,35 +301,6 @@ const none: ReadonlySet<string> = new Set()
 const tokenPlaces =
   /^(?:reset|verif\w*|confirm\w*|invit\w*|unsubscribe|magic\w*|tokens?|secrets?|activat\w*|callback|shared?|hooks?|webhooks?)(?:-\w+)*$/i
 
-/** Notes a secret, and what it looks like elsewhere. */
-function hide(value: string, seen: Seen, least = shortest): string {
-  const text = value.trim()
-  if (text.length >= least && text !== hiddenText) {
-    seen.add(text)
-    const written = JSON.stringify(text).slice(1, -1)
-    for (const other of [decoded(text), encodeURIComponentSafely(text), written])
-      if (other.length >= least) seen.add(other)
-  }
-  return hiddenText
-}
-
-function hideAll(value: unknown, seen: Seen, depth = 0): string {
-  if (typeof value === 'string' || typeof value === 'bigint') hide(String(value), seen)
-  else if (typeof value === 'number') hide(String(value), seen)
-  else if (typeof value === 'object' && value !== null && depth < deepest)
-    for (const [, item] of entriesOf(value)) hideAll(item, seen, depth + 1)
-  return hiddenText
-}
-
-/** `Bearer x`; of `Basic x` the password, too. */
-function hideCredentials(header: string, seen: Seen): void {
-  const [, scheme = '', rest = ''] = /^(\S+)\s+(.*)$/s.exec(header) ?? ['', '', header]
-  hide(rest, seen)
-  if (scheme.toLowerCase() !== 'basic') return
-  const [, password = ''] = /:(.*)$/s.exec(Buffer.from(rest, 'base64').toString()) ?? []
-  hide(password, seen)
-}
-
 /** What says nothing of a secret but that there is one; and the codes of errors, `ECONNREFUSED` and `NOT_FOUND`. */
 function isHarmless(name: string, value: unknown): boolean {
   if (value === null || value === undefined || value === '' || typeof value === 'boolean')
@@ -353,35 +323,6 @@ function parsed(text: string): object | undefined {
     return JSON.parse(text) as object
   } catch {
     return undefined
-  }
-}
-
-function entriesOf(value: object): [string, unknown][] {
-  try {
-    return Object.entries(value)
-  } catch {
-    return []
-  }
-}
-
-/** Twice, since what is passed on is encoded again. */
-function decoded(text: string, hasSpaces = true): string {
-  let shown = text
-  for (let turn = 0; turn < 2 && /[%+]/.test(shown); turn++) {
-    try {
-      shown = decodeURIComponent(turn === 0 && hasSpaces ? shown.replaceAll('+', ' ') : shown)
-    } catch {
-      return shown
-    }
-  }
-  return shown
-}
-
-function encodeURIComponentSafely(text: string): string {
-  try {
-    return encodeURIComponent(text)
-  } catch {
-    return text
   }
 }
 
