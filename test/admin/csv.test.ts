@@ -91,6 +91,13 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
     )
     expect((await send('id,labelIds\n1,\n')).body).toEqual({ count: 1 })
     expect((await out('?fields=labelIds&id=1')).text).toBe('labelIds\r\n\r\n')
+    expect((await send(`id,labelIds\n1,"${'2;'.repeat(100_000)}"\n`)).body).toEqual({ count: 1 })
+    expect((await out('?fields=labelIds&id=1')).text).toBe('labelIds\r\n2\r\n')
+    const keys = Array.from({ length: 1001 }, (_, index) => index + 1).join(';')
+    expect(await send(`id,labelIds\n1,${keys}\n`)).toMatchObject({
+      status: 400,
+      body: { faults: [{ row: 2, message: expect.stringContaining('at most 1000') }] },
+    })
     const faulty = await send('id,labelIds\n1,red\n1,99\n2,=1+1\n', '?check=true')
     expect(faulty.body.faults).toMatchObject([
       { row: 2, path: 'labelIds' },

@@ -365,6 +365,7 @@ describe.each(engines)('%s: nested writes', (_name, open) => {
       [400, { items: { create: [{ name: 'x', shout: 'y' }] } }],
       [400, { items: { create: Array.from({ length: 1001 }, (_, i) => ({ name: `n${i}` })) } }],
       [400, { items: { connect: Array.from({ length: 1001 }, (_, i) => i + 1) } }],
+      [400, { tagIds: Array.from({ length: 1001 }, () => 1) }],
     ])('get %i where the child is closed to them', async (status, input) => {
       const before = await state()
       const told = await doors[door](1, { name: 'changed', ...input })

@@ -87,11 +87,12 @@ function keysIn(row: Row, { relation, key }: TieColumn): unknown[] {
 
 /** @returns undefined for what is no list of keys */
 function readKeys({ isUuid }: TieColumn, { text }: Cell): (string | number)[] | undefined {
-  const parts = readCell(text.trim())
-    .split(/[;,\s]+/)
-    .filter((part) => part !== '')
-  if (isUuid) return parts.map((part) => part.toLowerCase())
-  return parts.every((part) => /^-?\d{1,15}$/.test(part)) ? parts.map(Number) : undefined
+  const keys = new Set<string | number>()
+  for (const [part] of readCell(text).matchAll(/[^;,\s]+/g)) {
+    if (!isUuid && !/^-?\d{1,15}$/.test(part)) return undefined
+    keys.add(isUuid ? part.toLowerCase() : Number(part))
+  }
+  return [...keys]
 }
 
 export interface RowFault {
@@ -132,7 +133,8 @@ export async function readCsv(
         continue
       }
       rows++
-      if (rows % 200 === 0) await new Promise((resolve) => setImmediate(resolve))
+      // A row may have a thousand keys.
+      if (rows % 20 === 0) await new Promise((resolve) => setImmediate(resolve))
       await each(() => writeRow(shown, rights, cells, columns as readonly Column[])).catch(
         (error: unknown) => faults.push(...toFaults(error, row)),
       )

@@ -4,6 +4,7 @@
  */
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import type { Later } from '../../core/later.js'
+import { HttpError } from '../../errors/http-error.js'
 import { invalid } from '../filters/invalid.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation } from '../model/table.js'
@@ -32,7 +33,9 @@ export function demandFields({ table, values, ties }: WriteTree, caller: Caller)
 /** @throws {HttpError} 400 `VALIDATION` */
 export function refuseMany(tree: WriteTree, caller: Caller): void {
   if (caller.trusted || countNested(tree) <= mostNested) return
-  throw invalid(tree.path, 'maxItems', `must have at most ${mostNested} rows and keys nested in it`)
+  const message = `at most ${mostNested} rows and keys can be nested in one write`
+  const errors = [{ path: tree.path, code: 'maxItems', message }]
+  throw new HttpError(400, message, { code: 'VALIDATION', errors })
 }
 
 /** Checks the rows nested in a row. @throws {HttpError} 400 for keys that cannot change; 401 or 403 */

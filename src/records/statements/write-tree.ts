@@ -118,8 +118,9 @@ export function hasMore({ ones, manys, ties }: WriteTree): boolean {
 }
 
 /** The number of rows and keys nested in it, at any depth. */
-export function countNested({ ones, manys }: WriteTree): number {
+export function countNested({ ones, manys, ties }: WriteTree): number {
   let count = ones.length
+  for (const { ids } of ties) count += ids.length
   for (const one of ones) if ('tree' in one) count += countNested(one.tree)
   for (const many of manys) {
     count += many.connect.length + many.disconnect.length + many.delete.length
