@@ -22,6 +22,7 @@ import type { Class } from '../metadata/note.js'
 import { Database } from '../records/database.js'
 import { followCallers } from '../records/request-caller.js'
 import { followUsers, wantsUser } from '../records/statements/run-hooks.js'
+import { reachable } from '../routing/route.js'
 import { createSessionKeeper } from '../sessions/keeper.js'
 import { Application, type RouteSummary } from './application.js'
 import type { Container } from './container.js'
@@ -62,7 +63,7 @@ export async function bootstrap(
   if (isCaptured({ module, options })) return new Promise(() => undefined)
   const began = performance.now()
   const plan = await planApplication(module, options, true)
-  logStartWarnings(plan.routes, plan.settings, plan.log)
+  logStartWarnings(reachable(plan.routes), plan.settings, plan.log)
   logOpenRecords(plan, plan.log)
   if (plan.environment.production) logOpenDoors(plan, options, plan.log)
   const storage = await openStorage({ ...plan, ...storageOptions(plan, options) })
@@ -71,7 +72,7 @@ export async function bootstrap(
     const took = `${Math.round(performance.now() - began)} ms`
     const url = plan.settings.listen ? application.url : undefined
     plan.log.info(
-      { url, routes: plan.routes.length, driver: storage.database?.driverName, took },
+      { url, routes: reachable(plan.routes).length, driver: storage.database?.driverName, took },
       url === undefined ? 'ready' : `listening at ${url}`,
     )
     guestOf(plan.environment)?.started({ plan, state: application.get(ApplicationState) }, url)
@@ -294,9 +295,7 @@ function createApplication(
   let forgetSignals: () => void = () => undefined
   const application = new Application({
     dispatcher,
-    routes: Object.freeze(
-      routes.filter(({ route }) => route.options.internal !== true).map(toSummary),
-    ),
+    routes: Object.freeze(reachable(routes).map(toSummary)),
     document,
     graphql: graphql.main,
     get: (token) => container.get(token),

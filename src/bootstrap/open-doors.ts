@@ -4,6 +4,7 @@
  */
 import type { Log } from '../core/log.js'
 import { joinPaths } from '../routing/pattern.js'
+import { reachable } from '../routing/route.js'
 import type { BootstrapOptions } from './options.js'
 import type { ApplicationPlan } from './plan-application.js'
 import { openRecords } from './open-records.js'
@@ -16,7 +17,7 @@ const mostNamed = 40
 /** One text for each kind of door that is open: `read GET /items, GET /metrics`. */
 export function openDoors(plan: Plan, { cors }: Pick<BootstrapOptions, 'cors'>): string[] {
   const { docs, basePath, static: folders } = plan.settings
-  const open = plan.routes.filter(({ access }) => access.open)
+  const open = reachable(plan.routes).filter(({ access }) => access.open)
   const named = ({ route }: (typeof open)[number]): string =>
     `${route.method} ${route.pattern.text}`
   const endpoints = plan.graphql.instances.flatMap((one) =>

@@ -16,6 +16,7 @@ import { VersionedTable } from '../routing/versioned-table.js'
 import { declaredClasses } from '../serving/declared-classes.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import type { OwnArguments } from '../seam/own-arguments.js'
+import { isOfPackage } from './module.js'
 import type { Settings } from './options.js'
 import { planSeam, type UseList } from './plan-seam.js'
 import { checkUnknownKeys } from './unknown-keys.js'
@@ -67,6 +68,7 @@ export function planRoutes(
           access,
           closedBy,
           isPersonal,
+          ofPackage: isOfPackage(route.controller),
           unknownKeys,
           limits,
           classes,

@@ -11,6 +11,7 @@ import type { Database } from '../records/database.js'
 import { checkMigrations } from '../records/migrations/check-migrations.js'
 import { readTables } from '../records/model/read-table.js'
 import { findScans } from '../records/scans/find-scans.js'
+import { reachable } from '../routing/route.js'
 import type { Finding } from './findings.js'
 import { openForReading, type ReadDatabase } from './open-database.js'
 import { readEngines } from './package-settings.js'
@@ -29,7 +30,8 @@ export async function examineDeclarations(
 ): Promise<ExaminedApplication> {
   try {
     const plan = await planApplication(module, { ...options, logger: false })
-    const { routes, records } = plan
+    const { records } = plan
+    const routes = reachable(plan.routes)
     const what = `${routes.length} routes, ${records.length} records`
     const warnings: Finding[] = []
     const warn = (_details: object, text: string): void => {

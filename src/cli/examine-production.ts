@@ -4,6 +4,7 @@ import type { BootstrapOptions } from '../bootstrap/options.js'
 import { PublicUrl } from '../bootstrap/public-url.js'
 import type { ApplicationPlan } from '../bootstrap/plan-application.js'
 import { isLocalAddress } from '../engines/engine-for-url.js'
+import { reachable } from '../routing/route.js'
 import type { Finding } from './findings.js'
 
 interface Line {
@@ -38,7 +39,7 @@ function linesOf(
     isMet ? undefined : missing
   const { workers, docs, static: folders } = plan.settings
   const { databaseUrl } = plan.environment
-  const open = plan.routes.filter(({ access }) => access.open)
+  const open = reachable(plan.routes).filter(({ access }) => access.open)
   const metrics = open.find(({ info }) => info.name === 'MetricsController.read')
   const isMeant = metrics === undefined || isOpenOnPurpose(metrics)
   const hasPages = docs?.pageAccess !== undefined || Object.keys(folders).length > 0

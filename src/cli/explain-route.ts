@@ -10,6 +10,7 @@ import { describeRows } from '../records/policy/visible-rows.js'
 import { policyOf } from '../records/rights/record-policy.js'
 import { readController } from '../routing/controller.js'
 import { RouteTable } from '../routing/route-table.js'
+import { reachable } from '../routing/route.js'
 import { anySuccess } from '../openapi/documented-route.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import { describeAccess, judge } from './describe-access.js'
@@ -43,9 +44,10 @@ export function explainRoute(
   const asked = method === 'HEAD' ? 'GET' : method
   const values: (string | number)[] = []
   const table = new RouteTable<PlannedRoute>()
-  for (const one of plan.routes) table.add(one.route.method, one.route.pattern, one)
+  const routes = reachable(plan.routes)
+  for (const one of routes) table.add(one.route.method, one.route.pattern, one)
   const winner = table.match(asked, path, values)
-  const others = plan.routes
+  const others = routes
     .filter((one) => one !== winner)
     .flatMap((one) => {
       const reason = reasonAgainst(one, asked, path, winner)

@@ -2,6 +2,7 @@
 import { openAccess, type AccessRule } from '../auth/access.js'
 import { planApplication, type ApplicationPlan } from '../bootstrap/plan-application.js'
 import { isOfPackage } from '../bootstrap/module.js'
+import { reachable } from '../routing/route.js'
 import type { Command } from './command.js'
 import { describeAccess, type DescribedAccess } from './describe-access.js'
 import { loadApplication } from './load-application.js'
@@ -40,7 +41,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
 
 /** The application's own routes first, in the order of their declaration. */
 export function listRoutes(plan: ApplicationPlan): ListedRoute[] {
-  const declared = plan.routes.map(({ route, access }): ListedRoute => {
+  const declared = reachable(plan.routes).map(({ route, access }): ListedRoute => {
     const of = isOfPackage(route.controller) ? 'package' : 'application'
     return {
       method: route.method,

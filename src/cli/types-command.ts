@@ -5,6 +5,7 @@ import { isOfPackage } from '../bootstrap/module.js'
 import { planApplication } from '../bootstrap/plan-application.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import type { Class } from '../metadata/note.js'
+import { reachable } from '../routing/route.js'
 import { findExports, type ExportPlace } from './find-exports.js'
 import { loadApplication } from './load-application.js'
 import { readArguments } from './read-arguments.js'
@@ -35,7 +36,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   const own = { ...options, basePath: '', logger: false as const }
   const { routes: all } = await planApplication(module, own)
   // Routes of packages, such as /metrics, are not for the application's pages.
-  const routes = all.filter(({ route }) => !isOfPackage(route.controller))
+  const routes = reachable(all).filter(({ route }) => !isOfPackage(route.controller))
   const { required, optional } = referredClasses(routes)
   const places = await findExports(path, new Set(required.keys()), optional)
   const missing = [...required].filter(([type]) => !places.has(type))

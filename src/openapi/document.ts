@@ -11,6 +11,7 @@ import type {
 } from 'openapi3-ts/oas31'
 import { noAuthAccess, waysIn, withDemands } from '../auth/access.js'
 import { docNote, type DocNote } from './doc.js'
+import { reachable } from '../routing/route.js'
 import { placeRoutes } from './document-paths.js'
 import { asksWho, isOperational, type DocumentedRoute } from './documented-route.js'
 import {
@@ -53,16 +54,18 @@ export interface DocumentOptions {
 }
 
 /**
- * All routes, documented or not, in order; probes and metrics last, behind GraphQL. Called when the document is first requested; `findDocProblems` has checked
+ * All routes, documented or not, in order: the application's own, GraphQL, those of packages, probes and metrics. Called when the document is first requested; `findDocProblems` has checked
  * the routes before.
  */
 export function createDocument(
   all: readonly DocumentedRoute[],
   options: DocumentOptions,
 ): OpenApiDocument {
-  const declared = all.filter(({ route }) => route.options.internal !== true)
-  const operational = declared.filter(isOperational)
-  const routes = [...declared.filter((route) => !operational.includes(route)), ...operational]
+  const declared = reachable(all)
+  const groups = [0, 1, 2].map((place) => declared.filter((one) => placeOf(one) === place))
+  const routes = groups.flat()
+  const [own = []] = groups
+  const firstOfOthers = routes[own.length]
   const { servers, basePath = '', cookie = false } = options
   const schemas = createSchemas()
   const ids = operationIds(routes)
@@ -80,7 +83,7 @@ export function createDocument(
     ]),
   )
   for (const { documented, path, names } of placeRoutes(routes, basePath)) {
-    if (documented === operational[0]) addEndpoints()
+    if (documented === firstOfOthers) addEndpoints()
     const { method } = documented.route
     const described = toOperation(documented, { notes, ids, names, schemas, cookie })
     const operation = (documented.documents ?? []).reduce((made, change) => change(made), described)
@@ -95,6 +98,12 @@ export function createDocument(
     paths,
     components: toComponents(routes, schemas, { paths, cookie, endpoints }),
   }
+}
+
+/** 0: the application's own, 1: of a package, 2: probes and metrics. */
+function placeOf(documented: DocumentedRoute): number {
+  if (isOperational(documented)) return 2
+  return documented.ofPackage === true ? 1 : 0
 }
 
 /** The operation of each route by itself, and the schemas of all of them: for those who offer routes in another form. */

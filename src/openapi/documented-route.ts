@@ -27,6 +27,8 @@ export interface DocumentedRoute {
   readonly access: AccessRule
   /** What interceptors see of it. */
   readonly info?: RouteInfo
+  /** A package brought it: documents list it behind the application's own. */
+  readonly ofPackage?: boolean
   /** The answer depends on the caller. */
   readonly isPersonal?: boolean
   /** What happens to keys of the body without a field. */

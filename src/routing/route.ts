@@ -101,6 +101,13 @@ function readVersion(version: unknown, { name }: Class, problems: Problem[]): st
   return undefined
 }
 
+/** Without those that only modules call: `internal`. */
+export function reachable<Planned extends { readonly route: Route }>(
+  routes: readonly Planned[],
+): Planned[] {
+  return routes.filter(({ route }) => route.options.internal !== true)
+}
+
 interface Declaration {
   readonly controller: Class
   readonly member: string

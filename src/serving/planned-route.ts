@@ -12,6 +12,8 @@ import type { RouteChecks } from './route-checks.js'
 export interface PlannedRoute {
   readonly route: Route
   readonly access: AccessRule
+  /** A package brought it. */
+  readonly ofPackage: boolean
   /** The record whose rule keeps the route closed although its controller is `@NoAuth`. */
   readonly closedBy: string | undefined
   /** Its answer depends on the caller, even if no token is needed. */

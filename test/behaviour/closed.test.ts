@@ -17,8 +17,10 @@ import {
   type BootstrapOptions,
 } from '../../src/index.js'
 import { health } from '../../src/modules/health/health.js'
+import { mcp, Resource, Tool } from '../../src/modules/mcp/mcp.js'
 import { metrics, type MetricsOptions } from '../../src/modules/metrics/metrics.js'
 
+@Tool
 @Table
 class Lamp {
   @Field('id') id!: number
@@ -35,6 +37,9 @@ class Pages {
   @Post('/contact') @NoAuth contact() {
     return {}
   }
+  @Resource('pages://guide') @NoAuth guide() {
+    return 'guide'
+  }
 }
 
 const lines: { open?: string[]; message: string }[] = []
@@ -48,12 +53,12 @@ async function start(
   figures: MetricsOptions = {},
   variables: { [name: string]: string } = {},
 ) {
-  @Module({ controllers: [Pages], records: [Lamp], imports: [metrics(figures), health()] })
+  @Module({ controllers: [Pages], records: [Lamp], imports: [metrics(figures), health(), mcp()] })
   class AppModule {}
   lines.length = 0
   app = await bootstrap(AppModule, {
     listen: false,
-    env: variables,
+    env: { PUBLIC_URL: 'https://desk.example', ...variables },
     logger,
     database: 'sqlite::memory:',
     ...options,
@@ -133,8 +138,11 @@ describe('Closed', () => {
       '/swagger',
       '/assets',
       'any origin (CORS)',
+      'POST /mcp',
     ])
       expect(said).toContain(one)
+    // Routes for modules alone, such as the tools of records.
+    expect(said).not.toContain('~')
   })
 
   it('Closed: with everything closed the line names what still is open', async () => {

@@ -40,6 +40,10 @@ describe('filigree routes', () => {
     expect(lines).toContainEqual(['POST', '/graphql', 'GraphQL: mutations', 'any token'])
   })
 
+  it('leaves out what no client reaches', async () => {
+    expect((await run('routes', desk)).out).not.toContain('/items/inside')
+  })
+
   it('writes one JSON value alone with --json', async () => {
     const { out } = await run('routes', desk, '--json')
     expect(JSON.parse(out)).toContainEqual({
@@ -64,6 +68,12 @@ describe('filigree explain', () => {
     const { code, out } = await run('explain', ...args, '--module', desk, '--json')
     return { code, ...(JSON.parse(out) as ExplainedRoute) }
   }
+
+  it('lets no route answer that no client reaches', async () => {
+    expect(await explain('GET', '/items/inside')).toMatchObject({
+      handler: 'ItemController.byName',
+    })
+  })
 
   it('says which route answers and why others do not', async () => {
     expect(await explain('GET', '/items/new')).toMatchObject({

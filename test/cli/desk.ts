@@ -41,6 +41,10 @@ class ItemController {
   @Post('/hook') @NoAuth hook(body: unknown): unknown {
     return body
   }
+  /** For modules alone. */
+  @Get('/inside', { internal: true }) inside(): string {
+    return 'inside'
+  }
 }
 
 @Record({ mutations: 'editor' })

@@ -1,5 +1,14 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { bootstrap, type OpenApiDocument } from 'filigree'
+import {
+  bootstrap,
+  Controller,
+  createModule,
+  Get,
+  GraphQL,
+  Module,
+  type OpenApiDocument,
+} from 'filigree'
+import { health } from 'filigree/health'
 import type { SchemaObject } from 'openapi3-ts/oas31'
 import { findBreakingChanges } from '../../src/openapi/breaking-changes.js'
 import { FixtureModule } from './fixture-application.js'
@@ -46,6 +55,35 @@ describe('app.openapi', () => {
       '/misc/files/{path}',
       '/misc/caf%C3%A9/{x}/{id}',
       '/misc/hook',
+    ])
+  })
+
+  it('lists own routes first, then GraphQL, those of packages, probes and metrics', async () => {
+    @Controller('/audit')
+    class Audit {
+      @Get('/') list(): string[] {
+        return []
+      }
+    }
+    const audit = createModule(() => ({ controllers: [Audit] }))
+    const graphql = new GraphQL()
+    graphql.schema.addQuery('hello', { type: 'String', resolve: () => 'hello' })
+    graphql.registerRoute('/graphql')
+    @Controller('/own')
+    class Own {
+      @Get('/') list(): string[] {
+        return []
+      }
+    }
+    @Module({ imports: [health(), audit()], controllers: [Own], graphql: [graphql] })
+    class AppModule {}
+    await using app = await bootstrap(AppModule, { listen: false, logger: false })
+    expect(Object.keys(app.openapi.paths!)).toEqual([
+      '/own',
+      '/graphql',
+      '/audit',
+      '/health/live',
+      '/health/ready',
     ])
   })
 

@@ -7,6 +7,7 @@ import { resolve } from 'node:path'
 import { invite } from '../../bootstrap/guest.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { graphqlLibrary } from '../../graphql/library.js'
+import { reachable } from '../../routing/route.js'
 import { describeFailure } from '../describe-failure.js'
 import { ChildPort, type ListeningSocket } from './child-port.js'
 import type { BeginMessage, ChildMessage, ExplainMessage } from './messages.js'
@@ -44,7 +45,7 @@ async function begin({ file, named, tells }: BeginMessage): Promise<void> {
       const { names: secrets } = guest.recorder.redactor
       port.started()
       const { isKept } = port
-      tell({ is: 'started', url, isKept, routes: plan.routes.length, served, secrets })
+      tell({ is: 'started', url, isKept, routes: reachable(plan.routes).length, served, secrets })
     },
     ...(tells && {
       request: (request: object) => {
