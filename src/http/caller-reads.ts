@@ -30,6 +30,7 @@ export function watchCaller(request: HttpRequest): () => CallerReads {
   const watched = request as HttpRequest & Watched
   const before = watched.callerReads
   watched.callerReads = 0
+  if (!watched.isWatched) watchIncoming(watched)
   watched.isWatched = true
   return () => {
     const read = watched.callerReads
@@ -38,13 +39,42 @@ export function watchCaller(request: HttpRequest): () => CallerReads {
   }
 }
 
+/** What the framework reads for itself tells nobody. */
+export function untold<T>(request: HttpRequest, read: () => T): T {
+  const watched = request as HttpRequest & Watched
+  const before = watched.callerReads
+  try {
+    return read()
+  } finally {
+    watched.callerReads = before
+  }
+}
+
+/** The same headers as Node gives them: `request.incoming.headers`, `rawHeaders`. */
+function watchIncoming(request: HttpRequest & Watched): void {
+  // Made from the headers of Node, all of which are read for that.
+  void request.headers
+  const { incoming } = request
+  const { headers, rawHeaders } = incoming
+  const tell = (): void => {
+    request.callerReads |= readsSent
+  }
+  Object.defineProperties(incoming, {
+    headers: { value: watchHeaders(headers, tell), configurable: true },
+    rawHeaders: {
+      get: () => {
+        tell()
+        return rawHeaders
+      },
+      configurable: true,
+    },
+  })
+}
+
 const credentials: ReadonlySet<string | symbol> = new Set(['authorization', 'cookie'])
 
 /** The same headers; tells when a credential is read, or all of them: also where there is none. */
-export function watchHeaders(
-  headers: Record<string, string>,
-  tell: () => void,
-): Record<string, string> {
+export function watchHeaders<Headers extends object>(headers: Headers, tell: () => void): Headers {
   const look = (name: string | symbol): void => {
     if (credentials.has(name)) tell()
   }

@@ -2,6 +2,7 @@
  * Tells for which caller a request's statements run, where a database reads from replicas: by the session, the token or
  * the address. Source: docs/records.md, Replicas.
  */
+import { untold } from '../http/caller-reads.js'
 import type { HttpRequest } from '../http/request.js'
 import { secureTokenCookie, tokenCookie } from '../http/token-cookie.js'
 import { sessionCookie } from '../sessions/keeper.js'
@@ -78,15 +79,19 @@ class RequestCaller implements EngineCaller {
 
   /** The address is included for callers who have just signed in, and wrote without a token. */
   get names(): readonly string[] {
-    return (this.#names ??= [...signedIn(this.#request), this.#address()])
+    return (this.#names ??= [...this.#signedIn(), this.#address()])
   }
 
   get ownNames(): readonly string[] {
     if (this.#ownNames === undefined) {
-      const names = signedIn(this.#request)
+      const names = this.#signedIn()
       this.#ownNames = names.length > 0 ? names : [this.#address()]
     }
     return this.#ownNames
+  }
+
+  #signedIn(): string[] {
+    return untold(this.#request, () => signedIn(this.#request))
   }
 
   #address(): string {

@@ -90,6 +90,12 @@ class KeptController {
   @Get('/all-headers') @CacheFor('60s') allHeaders() {
     return { ...here().headers }
   }
+  @Get('/node-authorization') @CacheFor('60s') nodeAuthorization() {
+    return { a: here().incoming.headers.authorization }
+  }
+  @Get('/raw-headers') @CacheFor('60s') rawHeaders() {
+    return here().incoming.rawHeaders
+  }
   @Get('/later') @CacheFor('60s') async later() {
     const request = here()
     await this.database.records(Lamp).find(1)
@@ -120,6 +126,9 @@ class SharedController {
   }
   @Get('/accept') @CacheFor('60s') accept() {
     return { calls: ++calls, accept: here().headers.accept, path: here().path }
+  }
+  @Get('/node-accept') @CacheFor('60s') nodeAccept() {
+    return { calls: ++calls, accept: here().incoming.headers.accept, ip: here().ip }
   }
   @Get('/lamps') @CacheFor('60s') async lamps() {
     return { calls: ++calls, lamps: await this.database.records(Lamp).list() }
@@ -174,7 +183,7 @@ describe.each(['SQLite', 'PostgreSQL'])('kept answers on %s', (engine) => {
   it.each([
     ...['secured-field', 'secured-field-in-data', 'user', 'claims', 'cookies', 'authorization'],
     ...['cookie-header', 'all-headers', 'later', 'value', 'around', 'by-user-and-cookie'],
-    'with-etag',
+    ...['with-etag', 'node-authorization', 'raw-headers'],
   ])(
     'Kept answers: /kept/%s is made for each caller, and a warning names it once',
     async (name) => {
@@ -194,12 +203,15 @@ describe.each(['SQLite', 'PostgreSQL'])('kept answers on %s', (engine) => {
     },
   )
 
-  it.each(['plain', 'accept', 'lamps'])('Kept answers: /shared/%s is made once', async (name) => {
-    lines.length = 0
-    const first = await ask(`/shared/${name}`, boss)
-    expect(await ask(`/shared/${name}`, clerk)).toEqual(first)
-    expect(lines).toEqual([])
-  })
+  it.each(['plain', 'accept', 'node-accept', 'lamps'])(
+    'Kept answers: /shared/%s is made once',
+    async (name) => {
+      lines.length = 0
+      const first = await ask(`/shared/${name}`, boss)
+      expect(await ask(`/shared/${name}`, clerk)).toEqual(first)
+      expect(lines).toEqual([])
+    },
+  )
 
   it.each(['by-user', 'by-function'])('Kept answers: /shared/%s is kept for each', async (name) => {
     const [first, second] = [
