@@ -31,6 +31,12 @@ export function callerOf(context: unknown): Caller {
   return { trusted: false, auth, user: claims, request }
 }
 
+/** The request that an operation came in; undefined for the program's. */
+export function requestOf(context: unknown): HttpRequest | undefined {
+  if (typeof context !== 'object' || context === null) return undefined
+  return (context as { request?: HttpRequest }).request
+}
+
 /** The request whose time ends what its caller writes; undefined for the program, and for requests that others made. */
 export function writingOf({ request }: Caller): ClientWriting | undefined {
   return request instanceof ServerRequest ? request : undefined

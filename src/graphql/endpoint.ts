@@ -192,7 +192,7 @@ function answerOperation(
       .subscribe(operation, variables, context, access)
       .then((opened) =>
         Symbol.asyncIterator in opened
-          ? events(toEventItems(opened, graphql.entryOptions))
+          ? events(toEventItems(opened, graphql.entryOptionsOf(context)))
           : writeRun(graphql, exchange, opened, operation),
       )
   }
@@ -243,7 +243,7 @@ function write(graphql: GraphQL, exchange: Exchange, outcome: Outcome, kept?: Op
   const { media } = exchange
   if (outcome.refused !== undefined) return refusal(graphql, exchange, outcome)
   if (media.result === undefined) {
-    return events(toEventItems([outcome], graphql.entryOptions))
+    return events(toEventItems([outcome], entryOptions(graphql, exchange, outcome)))
   }
   const isJson = media.result === 'json'
   const text = toResultText(outcome, entryOptions(graphql, exchange, outcome), isJson)

@@ -13,6 +13,7 @@ import { LiveAnswers } from '../live/live-answers.js'
 import { defaultLive } from '../live/options.js'
 import type { Class } from '../metadata/note.js'
 import { policyOf } from '../records/rights/record-policy.js'
+import { requestOf } from './caller.js'
 import { buildSchema } from './build-schema.js'
 import { readDocuments, type DocumentsOption, type PersistedDocuments } from './documents.js'
 import { isProduction, type EntryOptions } from './error-entries.js'
@@ -149,7 +150,7 @@ export class GraphQL {
   ): Promise<GraphQLResult> {
     const found = this.executor().find(query, operationName)
     const outcome = await this.#run(found, variables ?? {}, context)
-    return toResult(outcome, this.entryOptions)
+    return toResult(outcome, this.entryOptionsOf(context))
   }
 
   /**
@@ -165,7 +166,8 @@ export class GraphQL {
   ): Promise<GraphQLResult | AsyncIterableIterator<GraphQLResult>> {
     const executor = this.executor()
     const operation = executor.find(query, operationName)
-    if (operation instanceof Refusal) return toResult(notRun(operation.errors), this.entryOptions)
+    const options = this.entryOptionsOf(context)
+    if (operation instanceof Refusal) return toResult(notRun(operation.errors), options)
     const opened = await executor.subscribe(
       operation,
       variables ?? {},
@@ -173,8 +175,8 @@ export class GraphQL {
       this.accessFor(defaultAccess),
     )
     return Symbol.asyncIterator in opened
-      ? mapIterator(opened, (outcome) => toResult(outcome, this.entryOptions))
-      : toResult(opened, this.entryOptions)
+      ? mapIterator(opened, (outcome) => toResult(outcome, options))
+      : toResult(opened, options)
   }
 
   /**
@@ -186,7 +188,8 @@ export class GraphQL {
     try {
       const parts = readRequestParts(body, this.documents())
       const found = executor.find(parts.query, parts.operationName)
-      return toResult(await this.#run(found, parts.variables, context), this.entryOptions)
+      const outcome = await this.#run(found, parts.variables, context)
+      return toResult(outcome, this.entryOptionsOf(context))
     } catch (error) {
       if (!(error instanceof HttpError)) throw error
       const { message, code } = error
@@ -297,6 +300,12 @@ export class GraphQL {
       log: log ?? this.#host?.log ?? silentLog,
     })
     return this.#entryOptions
+  }
+
+  /** The same for one operation, whose request the log names. */
+  entryOptionsOf(context: unknown): EntryOptions {
+    const request = requestOf(context)
+    return request === undefined ? this.entryOptions : { ...this.entryOptions, request }
   }
 
   /** What runs operations; a new one after something was added to the schema. */

@@ -84,7 +84,7 @@ export function openLive(
         if (outcome.refused !== undefined)
           throw new NotLive(outcome.refused === 'unauthenticated' ? 401 : 403, outcome)
         if (!hasRun(outcome)) throw new NotLive(400, outcome)
-        return toResultText(outcome, graphql.entryOptions, false)
+        return toResultText(outcome, graphql.entryOptionsOf(context), false)
       },
     },
     { claims, byKey, context: asking.context, ...wire },

@@ -11,7 +11,7 @@ import { isStorable } from '../core/storable-text.js'
 import { HttpError } from '../errors/http-error.js'
 import type { HttpRequest, RequestAuth } from '../http/request.js'
 import { ServerRequest } from '../http/server-request.js'
-import { restType } from '../routing/path-types.js'
+import { restType, type PathType } from '../routing/path-types.js'
 import type { Pattern } from '../routing/pattern.js'
 import type { RouteInfo } from '../routing/route-info.js'
 import { carriedIncoming, KeptResponse, type CarriedAnswer } from './carried-answer.js'
@@ -121,8 +121,7 @@ export class Routes {
     const { target, pattern, fixed, keepsBytes, limit } =
       this.#doors.get(route) ?? this.#open(route)
     const place = fixed ?? toPlace(pattern, params)
-    if (target === undefined || place === undefined)
-      throw new HttpError(404, undefined, { reason: 'a path parameter does not fit' })
+    if (target === undefined || place === undefined) throw unfit(pattern, params)
     if (body !== undefined && !(lengthOf(request) <= limit)) refuseLarge(body, limit)
     const standing = body === undefined ? bare : withBody
     const incoming = carriedIncoming(request.incoming, {
@@ -226,8 +225,8 @@ function toPlace(
       continue
     }
     const { name, type } = segment
-    const text = Object.hasOwn(params, name) ? (params[name] ?? '') : ''
-    const value = isSendable(text) ? type.convert(text) : undefined
+    const text = textOf(params, name)
+    const value = convert(type, text)
     if (value === undefined) return undefined
     values.push(value)
     const parts = type === restType ? text.split('/') : [text]
@@ -236,7 +235,21 @@ function toPlace(
   return { path: path === '' ? '/' : path, values }
 }
 
-/** What could stand in a path. */
-function isSendable(text: string): boolean {
-  return text !== '' && isStorable(text)
+function textOf(params: Readonly<Record<string, string>>, name: string): string {
+  return Object.hasOwn(params, name) ? (params[name] ?? '') : ''
+}
+
+/** @returns undefined for what could not stand in a path, and for no value of the type */
+function convert(type: PathType, text: string): string | number | undefined {
+  return text !== '' && isStorable(text) ? type.convert(text) : undefined
+}
+
+function unfit({ segments }: Pattern, params: Readonly<Record<string, string>>): HttpError {
+  const errors = segments.flatMap((segment) => {
+    if (segment.kind === 'static') return []
+    const { name, type } = segment
+    if (convert(type, textOf(params, name)) !== undefined) return []
+    return [{ path: name, code: 'type', message: `${name} must fit <${name}:${type.name}>` }]
+  })
+  return new HttpError(404, undefined, { reason: 'a path parameter does not fit', errors })
 }

@@ -1,6 +1,7 @@
 /** Source: decisions, "Third storey: nothing silent", Reasons. Titles begin with the statement they show. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
+  ApplicationState,
   Auth,
   bootstrap,
   Controller,
@@ -14,6 +15,9 @@ import {
   Record as Table,
   Secured,
   type Application,
+  type Claims,
+  type Generated,
+  type HttpRequest,
   type InjectRequest,
   type UploadedFiles,
 } from '../../src/index.js'
@@ -25,10 +29,17 @@ class Task {
   @Field('id') id!: number
   @Field('string', { unique: true }) name!: string
   @Field('string') owner!: string
+  @Secured('boss') @Field('integer', { default: 1 }) pay!: Generated<number>
 }
 
 @Controller
 class Pages {
+  static inject = [ApplicationState]
+  constructor(private readonly state: ApplicationState) {}
+
+  @Get('/program') program(request: HttpRequest, user: Claims | null) {
+    return this.state.graphql?.execute('{ tasks { id pay } }', {}, { request, user })
+  }
   @Get('/closed') @Secured closed() {
     return {}
   }
@@ -202,6 +213,33 @@ describe('Reasons', () => {
     const answer = await app.inject({ url, json: { query: `mutation { ${many.join(' ')} }` } })
     expect(answer.status).toBeLessThan(500)
     expect(lines.length).toBeLessThanOrEqual(1)
+  })
+})
+
+describe('a GraphQL field that is refused', () => {
+  const query = '{ tasks { id pay } }'
+
+  it('is told with the request, of live answers too', async () => {
+    const json = 'application/json'
+    for (const accept of [json, 'text/event-stream']) {
+      lines.length = 0
+      const headers = { accept, 'x-request-id': 'r-3' }
+      const body = JSON.stringify({ query: accept === json ? query : `query @live ${query}` })
+      const all = { ...headers, 'content-type': json, authorization: `Bearer ${user}` }
+      const asked = new Request('http://localhost/graphql', { method: 'POST', body, headers: all })
+      const reader = (await app.handle(asked)).body!.getReader()
+      await reader.read()
+      await reader.cancel()
+      // A live answer says it of each run.
+      const told = lines.map(({ message, requestId }) => `${message} ${String(requestId)}`)
+      expect([...new Set(told)]).toEqual(['GraphQL fields refused r-3'])
+    }
+  })
+
+  it('is told with the request for which the program asked', async () => {
+    lines.length = 0
+    await app.inject({ url: '/program', token: user, headers: { 'x-request-id': 'r-4' } })
+    expect(lines).toMatchObject([{ message: 'GraphQL fields refused', requestId: 'r-4' }])
   })
 })
 

@@ -100,7 +100,9 @@ export class Calls {
   #refuseStrangers({ route, name }: RouteTool, { context }: Exchange<Caller>): Later<void> {
     const { request, auth } = context
     return after(this.#routes.admits(route, request, auth), (admits) => {
-      if (!admits) throw auth === undefined ? new NeedsToken() : unknownTool(name)
+      if (admits) return
+      tellClosed(route, request)
+      throw auth === undefined ? new NeedsToken() : unknownTool(name)
     })
   }
 
@@ -178,6 +180,11 @@ export class Calls {
   }
 }
 
+/** The client hears of nothing that is closed to it; the log says why. */
+export function tellClosed({ name }: RouteInfo, { log }: HttpRequest): void {
+  log.debug({ reason: `mcp: the rule of ${name} does not admit the caller` }, 'request refused')
+}
+
 export function unknownTool(name: string): ProtocolError {
   return wrongParams(`Unknown tool: ${name}`)
 }
@@ -196,8 +203,8 @@ function toAnswer(error: unknown): CarriedAnswer {
       codes.internal,
       error instanceof Error ? error.message : 'The answer was cut off.',
     )
-  const body = JSON.stringify({ error: error.message })
-  return { status: error.status, header: () => undefined, body }
+  const { status, message, errors } = error
+  return { status, header: () => undefined, body: JSON.stringify({ error: message, errors }) }
 }
 
 interface InputFault {

@@ -11,7 +11,7 @@ import {
   type RouteInfo,
   Routes,
 } from '../../index.js'
-import { Calls, unknownTool, type Caller, type Calling } from './calls.js'
+import { Calls, tellClosed, unknownTool, type Caller, type Calling } from './calls.js'
 import { methodsOf, type Completing, type Round } from './methods.js'
 import { readOffers, RightsList, type Offered, type OfferedResource } from './offers.js'
 import type { McpOptions } from './options.js'
@@ -230,8 +230,9 @@ export class McpServer implements Lifecycle {
     const { request, auth } = context
     if (auth === undefined || this.#routes.asksGuard(route)) return run()
     return after(this.#routes.admits(route, request, auth), (admits) => {
-      if (!admits) throw unknown()
-      return run()
+      if (admits) return run()
+      tellClosed(route, request)
+      throw unknown()
     })
   }
 }

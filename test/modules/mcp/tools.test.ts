@@ -287,6 +287,8 @@ describe('a call', () => {
     ])
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
     expect(await text('ordersShow', {})).toEqual([true, expect.stringContaining('id: is required')])
+    const badly = await text('ordersRemove', { id: 'third' }, { token: owner })
+    expect(badly).toEqual([true, '404 Not found\nid must fit <id:int>'])
     expect(await text('ordersShow', { id: '404' })).toEqual([true, '404 There is no such order.'])
     expect(await text('ordersRemove', { id: 3 }, { token: owner })).toEqual([
       true,
@@ -315,6 +317,17 @@ describe('a call', () => {
     const { error, status } = await call(desk, name, {}, { token: owner })
     expect([status, error?.code, error?.message]).toEqual([200, -32602, `Unknown tool: ${name}`])
     expect(walked).toEqual([])
+  })
+
+  it('that is closed is told to the log alone', async () => {
+    await call(desk, 'ordersChange', {}, { token: owner })
+    await call(desk, 'ordersRemove', { hack: 1 }, { token: editor })
+    const refused = desk.log.filter(({ message }) => message === 'request refused')
+    expect(refused.map(({ level, details }) => [level, details.reason])).toEqual([
+      ['debug', 'mcp: the rule of Orders.change does not admit the caller'],
+      ['debug', 'mcp: the rule of Orders.remove does not admit the caller'],
+    ])
+    for (const { details } of refused) expect(details.requestId).toEqual(expect.any(String))
   })
 
   it('that a guard refuses is unknown, too', async () => {
