@@ -53,7 +53,7 @@ export function untold<T>(request: HttpRequest, read: () => T): T {
 /** The same headers as Node gives them: `request.incoming.headers`, `rawHeaders`. */
 function watchIncoming(request: HttpRequest & Watched): void {
   // Made from the headers of Node, all of which are read for that.
-  void request.headers
+  Reflect.get(request, 'headers')
   const { incoming } = request
   const { headers, rawHeaders } = incoming
   const tell = (): void => {
