@@ -177,7 +177,7 @@ function answerOperation(
   const kind = operation.node.operation
   const { request } = exchange
   const isGet = request.method !== 'POST'
-  if (isGet && kind === OperationTypeNode.MUTATION) return mutationByGet()
+  if (isGet && kind === OperationTypeNode.MUTATION) return mutationByGet(graphql, exchange)
   exchange.secured = executor.guardedRoots(operation, access).length > 0
   if (exchange.refusal !== undefined && !exchange.secured) return malformedReply(exchange.refusal)
   const context = { request, user: request.user }
@@ -289,14 +289,9 @@ function refusal(graphql: GraphQL, exchange: Exchange, outcome: Outcome): Reply 
   const isUnknown = outcome.refused === 'unauthenticated'
   const error = isUnknown ? 'Unauthorized' : 'Forbidden'
   const status = isUnknown ? 401 : 403
-  if (isDebugged(graphql.entryOptions.log)) {
-    const reason = (outcome.errors ?? []).map(({ message }) => message).join(' ')
-    const { id: requestId, method, path } = request
-    graphql.entryOptions.log.debug(
-      { ...fieldsOf(request), requestId, method, path, status, reason },
-      'request refused',
-    )
-  }
+  const fields = (outcome.errors ?? []).flatMap(({ path = [] }) => path).join(', ')
+  const rule = isUnknown ? 'a token is needed' : 'its rule does not admit the caller'
+  tellRefusal(graphql, request, status, `${fields}: ${rule}`)
   const result = toResultText(outcome, entryOptions(graphql, exchange, outcome), true)
   const text = `{"error":"${error}",${result.slice(1)}`
   const answer = textReply(text, status, resultTypes[media.result ?? 'json'])
@@ -304,8 +299,20 @@ function refusal(graphql: GraphQL, exchange: Exchange, outcome: Outcome): Reply 
   return answer
 }
 
-function mutationByGet(): Reply {
+function tellRefusal(
+  { entryOptions: { log } }: GraphQL,
+  request: ServerRequest,
+  status: number,
+  reason: string,
+): void {
+  if (!isDebugged(log)) return
+  const { id: requestId, method, path } = request
+  log.debug({ ...fieldsOf(request), requestId, method, path, status, reason }, 'request refused')
+}
+
+function mutationByGet(graphql: GraphQL, { request }: Exchange): Reply {
   const message = 'A mutation cannot be run by GET. Send it by POST.'
+  tellRefusal(graphql, request, 405, message)
   const answer = malformedReply(new HttpError(405, message, { code: graphqlCodes.method }))
   answer.headers.push('Allow', 'POST')
   return answer

@@ -28,6 +28,11 @@ describe.each(engines)('changes by the admin page on %s', (engine) => {
       expect(answer.status).toBe(409)
       expect(answer.body).toMatchObject({ code: 'CHANGED', theirs: { subject: 'Lamp' } })
       expect(answer.text).not.toMatch(/pay of|hidden words|salary/)
+      const [refused] = desk.app.log.filter(({ message }) => message === 'request refused')
+      expect(refused?.details).toMatchObject({
+        status: 409,
+        reason: 'changed since it was read: subject',
+      })
       expect(await desk.database.records(Ticket).find(1)).toMatchObject({ subject: 'Lamp' })
     })
 

@@ -32,6 +32,11 @@ class Task {
   @Secured('boss') @Field('integer', { default: 1 }) pay!: Generated<number>
 }
 
+@Table
+class Plain {
+  @Field('id') id!: number
+}
+
 @Controller
 class Pages {
   static inject = [ApplicationState]
@@ -74,7 +79,7 @@ class Tasks {}
 
 @Module({
   controllers: [Pages, Tasks],
-  records: [Task],
+  records: [Task, Plain],
   imports: [throttle({ limit: '1000/m' })],
 })
 class AppModule {}
@@ -181,6 +186,18 @@ describe('Reasons', () => {
       'a type',
       () => ({ method: 'POST', url: '/files', body: '{}', headers: json }),
       /multipart/,
+    ],
+    [
+      401,
+      'an operation of GraphQL without a token',
+      () => ({ url: '/graphql', json: { query: 'mutation { deletePlain(id: 1) }' } }),
+      /^deletePlain: a token is needed$/,
+    ],
+    [
+      405,
+      'a mutation by GET',
+      () => ({ url: `/graphql?query=${encodeURIComponent('mutation { deleteTask(id: 1) }')}` }),
+      /cannot be run by GET/,
     ],
     [429, 'a limit', () => ({ url: '/rare' }), /GET \/rare.* by ip.* is used up/],
   ])(

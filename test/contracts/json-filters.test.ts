@@ -117,12 +117,14 @@ describe.each(engines)('%s: filters within values', (_name, open) => {
   it.each([
     ['meta=1', 'meta'],
     ['meta.eq=1', 'meta.eq'],
-    ['meta.path=a', 'and.0.meta'],
-    ['meta.path.a.gt=true', 'and.0.meta.gt'],
-    ['meta={"path":["a\\""],"eq":1}', 'and.0.meta.path'],
+    ['meta.path=a', 'meta'],
+    ['meta.path.a.gt=true', 'meta.gt'],
+    ['meta={"path":["a\\""],"eq":1}', 'meta.path'],
     ['tags.has.x=1', 'tags.has.x'],
     ['tags=red', 'tags'],
     ['name.has=x', 'name.has'],
+    ['name.between=1', 'name.between'],
+    [`name.contains=${'x'.repeat(1001)}`, 'name.contains'],
   ])('refuses %s', async (query, at) => {
     const answer = await app.inject({ url: `/parts?${query}` })
     expect({ status: answer.status, ...(answer.json() as object) }).toMatchObject({

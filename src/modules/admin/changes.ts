@@ -17,8 +17,8 @@ export async function saveRow(
   values: Row,
 ): Promise<object | Reply> {
   const theirs = await holdRow(shown, id, was)
-  const named = Object.keys(was)
-  if (differ(theirs, was, named).length > 0) return changed(shown, theirs)
+  const others = differ(theirs, was)
+  if (others.length > 0) return changed(shown, theirs, others)
   const saved = await shown.records.update(id, values)
   if (saved === null) throw notFound()
   return saved
@@ -27,7 +27,8 @@ export async function saveRow(
 /** @returns nothing, or 409 with theirs */
 export async function removeRow(shown: ShownRecord, id: string, was: Row): Promise<Reply | null> {
   const theirs = await holdRow(shown, id, was)
-  if (differ(theirs, was, Object.keys(was)).length > 0) return changed(shown, theirs)
+  const others = differ(theirs, was)
+  if (others.length > 0) return changed(shown, theirs, others)
   if (!(await shown.records.delete(id))) throw notFound()
   return null
 }
@@ -100,8 +101,9 @@ function refuseUnknown({ fields, relations }: RecordRights, was: Row): void {
   }
 }
 
-function differ(theirs: Row, was: Row, names: readonly string[]): string[] {
-  return names.filter((name) => {
+/** The names in `was` whose values are others now. */
+function differ(theirs: Row, was: Row): string[] {
+  return Object.keys(was).filter((name) => {
     const before = Array.isArray(was[name]) && Array.isArray(theirs[name]) && /Ids$/.test(name)
     const one = before ? [...(was[name] as unknown[])].sort(byText) : (was[name] ?? null)
     return !isDeepStrictEqual(one, theirs[name] ?? null)
@@ -113,7 +115,9 @@ function byText(a: unknown, b: unknown): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-function changed({ type }: ShownRecord, theirs: Row): Reply {
+function changed({ type, log }: ShownRecord, theirs: Row, names: readonly string[]): Reply {
+  const reason = `changed since it was read: ${names.join(', ')}`
+  log.debug({ status: 409, code: 'CHANGED', reason }, 'request refused')
   const error = `This ${type.name} was changed meanwhile.`
   return reply({ error, code: 'CHANGED', theirs }, 409)
 }

@@ -19,6 +19,8 @@ export interface ShownRecord {
   readonly type: Class
   readonly described: RecordDescription
   readonly records: CallerRecords<Row>
+  /** Of the request. */
+  readonly log: HttpRequest['log']
 }
 
 export class ShownRecords {
@@ -49,7 +51,7 @@ export class ShownRecords {
     if (described === undefined)
       throw new HttpError(404, undefined, { reason: 'the page shows no such record' })
     const { type } = described
-    return { type, described, records: this.recordsOf(type, request) }
+    return { type, described, records: this.recordsOf(type, request), log: request.log }
   }
 
   recordsOf(type: Class, request: HttpRequest): CallerRecords<Row> {

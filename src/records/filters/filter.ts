@@ -14,6 +14,7 @@ import { invalid } from './invalid.js'
 import type { JsonPlace } from '../../sql/condition.js'
 import { mostItems, placeKey, readPath, typeOfJson } from './json-place.js'
 import { isHidden, unknownName } from './known-names.js'
+import { areParameters } from './of-parameters.js'
 import { operatorOf, operators, readOperator, type Operator } from '../../sql/operators.js'
 import { readWords, searchOf } from './search.js'
 import { skip, skipAt, undefinedAt, undefinedWhole } from '../model/skip.js'
@@ -127,7 +128,9 @@ export class FilterReader {
     } else {
       this.key += name === 'and' ? '&[' : '|['
       // Not `map`, which passes over the holes of a list.
-      const parts = Array.from(value as unknown[], (item, index) => read(item, `${path}.${index}`))
+      const list = value as unknown[]
+      const isNamed = !areParameters(list)
+      const parts = Array.from(list, (item, index) => read(item, isNamed ? `${path}.${index}` : ''))
       this.key += ']'
       condition = { kind: name === 'and' ? 'all' : 'any', parts }
     }

@@ -8,6 +8,7 @@ import { clip } from '../../fields/faults.js'
 import type { TextValues } from '../../http/query.js'
 import { isHidden, unknownName } from '../filters/known-names.js'
 import { invalid } from '../filters/invalid.js'
+import { allParameters } from '../filters/of-parameters.js'
 import { operatorOf, operators, readOperator, type OperandKind } from '../../sql/operators.js'
 import { searchOf } from '../filters/search.js'
 import { readRowShape, type RowShape } from './crud-shape.js'
@@ -60,7 +61,7 @@ export function readWhere(
     const condition = readCondition(table, name, query)
     if (condition !== undefined) conditions.push(condition)
   }
-  return conditions.length === 0 ? {} : { and: conditions }
+  return allParameters(conditions)
 }
 
 const pageNames: ReadonlySet<string> = new Set([
