@@ -89,6 +89,31 @@ describe('the admin page', () => {
     expect(await faultsOf({ login: { path: '/login', signOut: '/bare' } })).toBe('')
   })
 
+  it('names its addresses behind the prefix of the application', async () => {
+    const whole = { path: '/admin', roles: 'admin', records: [Item] }
+    const login = { path: '/login', signOut: '/bare' }
+    @Module({
+      controllers: [Login],
+      imports: [
+        admin({ ...whole, path: '/of/admin', login: { path: '/login' } }),
+        admin({ ...whole, login }),
+      ],
+    })
+    class App {}
+    await using app = await testApplication(App, { basePath: '/desk' })
+    const told = async (path: string) => (await app.anonymous.get(path)).body
+    expect(await told('/desk/admin/api/login')).toMatchObject({
+      path: '/desk/login',
+      signOut: '/desk/bare',
+    })
+    expect(await told('/desk/of/admin/api/login')).toMatchObject({
+      path: '/desk/login',
+      signOut: '/desk/of/admin/api/sign-out',
+    })
+    const { text } = await app.anonymous.get('/desk/admin')
+    expect(text).toContain('data-path="/desk/admin"')
+  })
+
   it.each([
     [{ path: 'admin' }, 'path cannot be used'],
     [{ path: '/' }, 'path cannot be used'],

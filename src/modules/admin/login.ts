@@ -18,10 +18,16 @@ interface Schema {
   readonly description?: string
 }
 
-/** @throws {DeclarationError} where the application has no such route, or one that takes nothing that a form can ask for */
+/**
+ * The addresses have the application's prefix, as the page is behind it.
+ *
+ * @param own the path of the page's own sign-out
+ * @throws {DeclarationError} where the application has no such route, or one that takes nothing that a form can ask for
+ */
 export function describeLogin({ path, signOut }: LoginOptions, own: string, routes: Routes): Json {
-  const login = findPost(routes, 'login.path', path)
-  if (signOut !== undefined) findPost(routes, 'login.signOut', signOut)
+  const prefix = prefixOf(own, routes)
+  const login = findPost(routes, prefix, 'login.path', path)
+  if (signOut !== undefined) findPost(routes, prefix, 'login.signOut', signOut)
   const { operations, schemas } = routes.describe()
   const body = (operations.get(login) as { requestBody?: unknown } | undefined)?.requestBody
   const { content = {} } = (body ?? {}) as { content?: Record<string, { schema?: Schema }> }
@@ -36,11 +42,18 @@ export function describeLogin({ path, signOut }: LoginOptions, own: string, rout
       `admin: login.path names ${path}, whose form is not known.`,
       'Give the route the class of its body: @Post({ body: Credentials }).',
     )
-  return { path, method: 'POST', fields, signOut: signOut ?? own }
+  return { path: prefix + path, method: 'POST', fields, signOut: prefix + (signOut ?? own) }
 }
 
-function findPost(routes: Routes, option: string, path: string): RouteInfo {
-  const wanted = path.replace(/\/+$/, '')
+/** What stands before every path; another page may be at a longer one. */
+function prefixOf(own: string, { all }: Routes): string {
+  const ends = all.filter(({ path }) => path.endsWith(own)).map(({ path }) => path)
+  const [shortest = own] = ends.sort((one, other) => one.length - other.length)
+  return shortest.slice(0, -own.length)
+}
+
+function findPost(routes: Routes, prefix: string, option: string, path: string): RouteInfo {
+  const wanted = (prefix + path).replace(/\/+$/, '')
   const found = routes.all.find(
     (route) => route.method === 'POST' && route.path.replace(/\/+$/, '') === wanted,
   )

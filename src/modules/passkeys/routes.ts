@@ -203,7 +203,8 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
         sub,
         ...(isNumber ? { id: Number(id) } : { credential: id }),
       })
-      if (removed === 0) throw new HttpError(404, 'Not Found')
+      if (removed === 0)
+        throw new HttpError(404, undefined, { reason: 'the caller has no such passkey' })
     }
 
     private get records() {
