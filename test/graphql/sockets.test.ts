@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createClient, type Client } from 'graphql-ws'
 import { WebSocket } from 'ws'
 import { Auth, bootstrap, GraphQL, Module, type Application } from 'filigree'
+import { silentLog } from '../silent-log.js'
 
 const sources = new Set<() => void>()
 let ended = 0
@@ -107,8 +108,15 @@ function createModule(): new () => object {
 
 let app: Application
 let url: string
+const refused: object[] = []
+const logger = {
+  ...silentLog,
+  debug: (about: object, message: string) => {
+    if (message === 'socket refused') refused.push(about)
+  },
+}
 beforeAll(async () => {
-  app = await start()
+  app = await start({ logger })
   url = address(app)
 })
 afterAll(() => app.close())
@@ -359,6 +367,9 @@ describe('who calls', () => {
     await raw.open()
     raw.send({ type: 'connection_init', payload: { token: 'nonsense' } })
     expect(await raw.closed).toEqual({ code: 4403, reason: 'Forbidden' })
+    // The log alone is told why.
+    const reason = expect.stringContaining('the token was refused: ') as unknown
+    expect(refused).toContainEqual({ path: '/graphql', code: 4403, reason })
     const nobody = await Raw.ready()
     nobody.subscribe('1', 'subscription { mine }')
     expect(await nobody.next()).toMatchObject({

@@ -12,6 +12,7 @@
  *
  * Source: GraphQL over WebSocket Protocol (graphql-transport-ws); docs/graphql.md, "WebSockets".
  */
+import type { Log } from '../../core/log.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Incoming, Outgoing } from '../../http/node-messages.js'
 import { StandInResponse } from '../../http/stand-in.js'
@@ -44,6 +45,7 @@ export interface SocketHost {
   readonly mostOperations: number
   /** Milliseconds until `connection_init` has to be there. */
   readonly patience: number
+  readonly log: Log
 }
 
 interface RunningOperation {
@@ -184,10 +186,13 @@ export class GraphqlSocket {
       await this.#host.recognise(carry(this.#carrier, { method: 'POST', url: this.#host.url }))
       return true
     } catch (error) {
-      const status = error instanceof HttpError ? error.status : 500
-      if (status === 503) this.#close(codes.tryAgain, 'Try again later')
-      else if (status >= 500) this.#close(codes.internal, 'Internal server error')
-      else this.#close(codes.forbidden, 'Forbidden')
+      const { status, reason } = error instanceof HttpError ? error : { status: 500 }
+      if (status === 503) this.#close(codes.tryAgain, 'Try again later', reason)
+      else if (status < 500) this.#close(codes.forbidden, 'Forbidden', reason)
+      else {
+        this.#host.log.error({ err: error }, 'a token could not be judged')
+        this.#close(codes.internal, 'Internal server error')
+      }
       return false
     }
   }
@@ -308,8 +313,13 @@ export class GraphqlSocket {
     })
   }
 
-  #close(code: number, reason: string): void {
+  /** @param why for the log alone */
+  #close(code: number, reason: string, why = reason): void {
     if (this.#state === 'closed') return
+    if (code !== codes.goingAway) {
+      const [path] = this.#host.url.split('?', 1)
+      this.#host.log.debug({ path, code, reason: why }, 'socket refused')
+    }
     this.#left()
     this.#socket.close(code, reason)
   }

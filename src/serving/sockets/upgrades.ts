@@ -66,7 +66,8 @@ export function createUpgrades(options: UpgradesOptions): TakeUpgrade | undefine
     const request = new ServerRequest(incoming, new StandInResponse(), settings)
     const isOurs = incoming.headers.origin === undefined || isSameOrigin(request)
     if (!isOurs && !isAllowed(options.cors, request)) {
-      log.debug({ origin: incoming.headers.origin, path: request.path }, 'socket refused')
+      const reason = `Origin ${JSON.stringify(incoming.headers.origin)} is not allowed`
+      log.debug({ path: request.path, reason }, 'socket refused')
       refuse(socket)
       return { isBusy: false }
     }
