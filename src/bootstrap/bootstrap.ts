@@ -361,7 +361,7 @@ function createRoutes(
 function createState(
   { log, settings, environment, graphql, records, container, authOptions }: ApplicationPlan,
   { database }: Storage,
-  { gate, live }: ServeContext,
+  { gate, live, promises }: ServeContext,
   observers: RequestObservers,
 ): ApplicationState {
   return new ApplicationState({
@@ -370,6 +370,7 @@ function createState(
     listening: settings.listen,
     production: environment.production,
     takesCookie: authOptions.cookie,
+    promises,
     database,
     graphql: graphql.instances,
     mainGraphql: graphql.main,

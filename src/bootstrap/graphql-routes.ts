@@ -14,6 +14,7 @@ import { joinPaths, parsePattern } from '../routing/pattern.js'
 import type { Method } from '../routing/route-table.js'
 import type { Parts } from './module.js'
 import type { ApplicationGraphQLOptions } from './options.js'
+import { followPromises } from '../serving/forgotten-awaits.js'
 import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
 import { findSocketProblems } from './graphql-sockets.js'
 import { openSession, readWithin, saveSession, type ServeContext } from '../serving/serve-route.js'
@@ -143,7 +144,7 @@ export function graphqlRoutes(
 
 function serve(
   given: GraphqlEndpoint,
-  { sessions, times }: ServeContext,
+  { sessions, times, promises }: ServeContext,
   intercept: Intercept | undefined,
 ): GraphqlRoute[] {
   const { method, path, runs, before, answer } = given
@@ -153,7 +154,9 @@ function serve(
     before: [...(runs ? [openSession(sessions)] : []), ...(before === undefined ? [] : [before])],
     after: runs ? [saveSession(sessions)] : [],
   }
-  const own = { pattern, name: 'graphql', method, invoke: answer, timeout: times.handler }
+  const invoke =
+    runs && promises !== undefined ? followPromises(answer, `${method} ${path}`, promises) : answer
+  const own = { pattern, name: 'graphql', method, invoke, timeout: times.handler }
   const route = frameworkRoute({ ...own, ...steps })
   if (!runs || intercept === undefined) return [{ method, ...route }]
   const lines = [...steps.before.map((step) => ({ step })), { intercept }]

@@ -8,6 +8,7 @@ import type { Later } from '../core/later.js'
 import type { Class } from '../metadata/note.js'
 import type { Database } from '../records/database.js'
 import { readAsOf } from '../records/request-caller.js'
+import { followPromises, type PromiseWatch } from './forgotten-awaits.js'
 
 /** A provider that can report whether it works. */
 export interface Check {
@@ -32,6 +33,7 @@ export interface ApplicationStateParts {
   readonly reset: () => Promise<void>
   readonly observers: RequestObservers
   readonly callerOf: (request: HttpRequest) => Later<RequestAuth | undefined>
+  readonly promises: PromiseWatch | undefined
 }
 
 /** A running application, as modules see it. There is one instance for each application. */
@@ -77,6 +79,15 @@ export class ApplicationState {
    */
   observe(observer: RequestObserver): () => void {
     return this.#parts.observers.add(observer)
+  }
+
+  /**
+   * The same work, of which the log knows the name where one of its promises fails and nobody waits for it; outside
+   * production.
+   */
+  named<Given, Result>(name: string, work: (given: Given) => Result): (given: Given) => Result {
+    const { promises } = this.#parts
+    return promises === undefined ? work : followPromises(work, name, promises)
   }
 
   /** Calls `onReset` of every provider: what they have kept is forgotten. For tests. */

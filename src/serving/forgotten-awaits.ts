@@ -10,7 +10,7 @@ import type { Invoker } from './invoker.js'
 
 const running = new AsyncLocalStorage<string>()
 
-/** The route whose handler began what runs now; `undefined` where that is not followed, and outside of handlers. */
+/** The route or job that began what runs now; `undefined` where that is not followed, and outside of those. */
 export function routeOfPromise(): string | undefined {
   return running.getStore()
 }
@@ -25,21 +25,26 @@ export interface PromiseWatch {
 const mostFollowed = 1_000
 let followed = 0
 
-function follow(invoke: Invoker, name: string, follows: PromiseWatch['follows']): Invoker {
-  if (follows === 'always') return (request) => running.run(name, invoke, request)
-  return (request) => {
-    if (followed >= mostFollowed) return invoke(request)
-    if (++followed < mostFollowed) return running.run(name, invoke, request)
+/** @param name of the work, for the log: a route's, a job's */
+export function followPromises<Given, Result>(
+  work: (given: Given) => Result,
+  name: string,
+  { follows }: Pick<PromiseWatch, 'follows'>,
+): (given: Given) => Result {
+  if (follows === 'always') return (given) => running.run(name, work, given)
+  return (given) => {
+    if (followed >= mostFollowed) return work(given)
+    if (++followed < mostFollowed) return running.run(name, work, given)
     // Promises are as fast again as if none had been followed.
     running.disable()
-    return invoke(request)
+    return work(given)
   }
 }
 
 /** @param name the route's, for the log */
 export function watchPromises(invoke: Invoker, name: string, watch: PromiseWatch): Invoker {
-  const { log, follows } = watch
-  const run = follow(invoke, name, follows)
+  const { log } = watch
+  const run = followPromises(invoke, name, watch)
   let left = mostAnswers
   return (request) => {
     if (left === 0) return run(request)

@@ -72,20 +72,37 @@ describe('a promise that a handler forgot', () => {
   ])(
     'is named with the route where it fails and nobody waits: %s',
     async (_when, mode, first, isNamed) => {
-      const fixture = fileURLToPath(new URL('./fixtures/failing.ts', import.meta.url))
-      const env = { ...process.env, NODE_ENV: mode, TSX_TSCONFIG_PATH: 'test/tsconfig.json' }
-      const child = spawn(process.execPath, ['--import', 'tsx', fixture], { env })
-      let output = ''
-      child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
-      const ended = once(child, 'exit')
-      while (!/^http.*$/m.test(output)) await once(child.stdout, 'data')
-      const address = /^http.*$/m.exec(output)?.[0] ?? ''
+      const { output, ended, address } = await spawnFixture('failing', mode)
       for (let count = 0; count < first; count++) await (await fetch(`${address}/quick`)).text()
       await fetch(`${address}/reject-later`)
       expect(await ended).toEqual([1, null])
-      expect(output).toContain('a promise rejection was not handled')
+      expect(output()).toContain('a promise rejection was not handled')
       const named = 'not handled in GET /reject-later (FailingController.rejectLater)'
-      expect(output.includes(named)).toBe(isNamed)
+      expect(output().includes(named)).toBe(isNamed)
     },
   )
+
+  it('is named with what began it: an operation of GraphQL, a job', async () => {
+    const begin = async (path: string): Promise<string> => {
+      const { output, ended, address } = await spawnFixture('failing-elsewhere', 'development')
+      await fetch(`${address}${path}`)
+      expect(await ended).toEqual([1, null])
+      return output()
+    }
+    const told = await Promise.all(['/graphql?query={fail}', '/job'].map(begin))
+    expect(told[0]).toContain('a promise rejection was not handled in GET /graphql;')
+    expect(told[1]).toContain('a promise rejection was not handled in the job Work.fail;')
+  })
 })
+
+async function spawnFixture(name: string, mode: string) {
+  const fixture = fileURLToPath(new URL(`./fixtures/${name}.ts`, import.meta.url))
+  const env = { ...process.env, NODE_ENV: mode, TSX_TSCONFIG_PATH: 'test/tsconfig.json' }
+  const child = spawn(process.execPath, ['--import', 'tsx', fixture], { env })
+  let output = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+  const ended = once(child, 'exit')
+  while (!/^http.*$/m.test(output)) await once(child.stdout, 'data')
+  const address = /^http.*$/m.exec(output)?.[0] ?? ''
+  return { output: () => output, ended, address }
+}

@@ -40,10 +40,11 @@ export class Registry {
       if (typeof provider !== 'object' || provider === null) continue
       const ignored: Problem[] = []
       for (const job of readJobs([provider.constructor as Class], ignored)) {
-        const call = (...args: unknown[]): unknown => {
+        const named = this.#state.named(`the job ${job.name}`, (args: unknown[]): unknown => {
           const method: unknown = Reflect.get(provider, job.method)
           return Reflect.apply(method as () => unknown, provider, args)
-        }
+        })
+        const call = (...args: unknown[]): unknown => named(args)
         // Declared faults have stopped the start; an override may have a job of the same name.
         if (!jobs.has(job.name)) jobs.set(job.name, { ...job, call })
       }
