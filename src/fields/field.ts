@@ -80,14 +80,14 @@ export function Field(...args: unknown[]): AnyDecorator | undefined {
 /** Writes the note that `@Field` writes, for decorators that add fields of their own (relations). */
 export function noteField(owner: Class, member: string, value: FieldNote): void {
   fieldNotes.write(owner, member, value)
+  if (value.rules.hidden === true) hideFromJson(owner, hiddenMembers)
 }
 
 function note(target: DecoratorTarget, value: FieldNote): void {
   if (target.place !== 'field' || target.isStatic || target.member === undefined) {
     throw new TypeError(`${target.owner.name}: @Field belongs before a property of instances.`)
   }
-  fieldNotes.write(target.owner, target.member, value)
-  if (value.rules.hidden === true) hideFromJson(target.owner, hiddenMembers)
+  noteField(target.owner, target.member, value)
 }
 
 const hiddenByClass = new WeakMap<Class, ReadonlySet<string>>()

@@ -26,6 +26,12 @@ class User {
   @Field(() => Address) address!: Address
 }
 
+/** The moment of its deletion is its only hidden field. */
+@Record({ softDelete: true })
+class Lamp {
+  @Field('id') id!: number
+}
+
 /** No record, and named by no route. */
 class Guest {
   @Field('string') name = 'Ada'
@@ -58,6 +64,14 @@ class UserController {
     return { users: await this.database.records(User).list() }
   }
 
+  @Get('/lamps')
+  async lamps() {
+    const lamps = this.database.records(Lamp)
+    const { id } = await lamps.create({})
+    await lamps.delete(id)
+    return lamps.list({ withDeleted: true })
+  }
+
   @Get('/guests')
   guests() {
     return [new Guest(), new Known(), new Spoken()]
@@ -74,7 +88,7 @@ class UserController {
   }
 }
 
-@Module({ controllers: [UserController], records: [User] })
+@Module({ controllers: [UserController], records: [User, Lamp] })
 class UserModule {}
 
 let app: Application
@@ -108,6 +122,10 @@ describe('Hidden', () => {
       'Ada has 6 letters',
     ])
     expect(await json('/reply')).toEqual(guest)
+  })
+
+  it('hidden: what softDelete adds', async () => {
+    expect(await json('/lamps')).toEqual([{ id: 1 }])
   })
 
   it('hidden: in events too', async () => {
