@@ -143,12 +143,19 @@ export class Calls {
   }
 
   #send({ request, cancelled }: Caller, route: RouteInfo, call: RouteCall): Later<CarriedAnswer> {
+    const failed = (error: unknown): CarriedAnswer => {
+      const isTold = error instanceof NeedsToken || error instanceof HttpError
+      // Who has left or cancelled gets no answer, and nothing is wrong.
+      if (!isTold && cancelled?.aborted !== true && !request.signal.aborted)
+        request.log.error({ err: error, route: route.name }, 'mcp: a call has no answer')
+      return toAnswer(error)
+    }
     try {
       const whole = cancelled === undefined ? call : { ...call, signal: cancelled }
       const answer = this.#routes.call(request, route, whole)
-      return answer instanceof Promise ? answer.then(admitted, toAnswer) : admitted(answer)
+      return answer instanceof Promise ? answer.then(admitted, failed) : admitted(answer)
     } catch (error) {
-      return toAnswer(error)
+      return failed(error)
     }
   }
 

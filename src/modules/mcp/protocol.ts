@@ -224,7 +224,7 @@ export interface Offer<Context> {
   /** By name: `tools/list`. */
   readonly methods: ReadonlyMap<string, Method<Context>>
   /** Called with what is no `ProtocolError`; the client is told nothing of it. */
-  readonly failed?: (error: unknown) => void
+  readonly failed?: (error: unknown, context: Context) => void
 }
 
 /** The answer to a request. */
@@ -248,12 +248,12 @@ export function answer<Context>(
   if (id === undefined) return undefined
   const failed = (error: unknown): Answered => {
     try {
-      if (!(error instanceof ProtocolError)) offer.failed?.(error)
+      if (!(error instanceof ProtocolError)) offer.failed?.(error, exchange.context)
       return refusal(error, id)
     } catch {
       // A revoked proxy throws at whoever asks what it is.
       const unreadable = new Error(`${method} has thrown what cannot be looked at.`)
-      offer.failed?.(unreadable)
+      offer.failed?.(unreadable, exchange.context)
       return refusal(unreadable, id)
     }
   }

@@ -78,8 +78,8 @@ export class McpServer implements Lifecycle {
       instructions: instructions === undefined ? aboutData : `${instructions}\n\n${aboutData}`,
       capabilities,
       methods,
-      failed: (error) => {
-        this.#state.log.error({ err: error }, 'mcp: a message could not be answered')
+      failed: (error, { request }) => {
+        request.log.error({ err: error }, 'mcp: a message could not be answered')
       },
     }
   }

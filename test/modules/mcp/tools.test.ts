@@ -8,6 +8,7 @@ import {
   currentRequest,
   Delete,
   Doc,
+  events,
   Field,
   Get,
   HttpError,
@@ -120,6 +121,12 @@ class Orders {
     seen.push('left')
     return 'never'
   }
+
+  @Get('/stream')
+  @Tool
+  stream(): unknown {
+    return events([{ data: 'once' }])
+  }
 }
 
 @Controller('/all')
@@ -174,6 +181,7 @@ const open = [
   'ordersBroken',
   'ordersList',
   'ordersSlow',
+  'ordersStream',
   'allOne',
   'allLater',
   'allSent',
@@ -303,6 +311,15 @@ describe('a call', () => {
     expect(desk.log.map(({ details }) => String(details.err))).toContainEqual(
       expect.stringContaining('swordfish'),
     )
+  })
+
+  it('logs what is no answer for a client', async () => {
+    const { error } = await call(desk, 'ordersStream', {})
+    expect(error).toMatchObject({ code: -32603 })
+    const failed = desk.log.filter(({ level }) => level === 'error')
+    expect(failed.map(({ details }) => details)).toMatchObject([
+      { route: 'Orders.stream', requestId: expect.any(String) as unknown },
+    ])
   })
 
   it.each([
