@@ -1,99 +1,16 @@
-/** CSV out of a list and into a record, through the policy as its caller. Source: specification, Admin page 9. */
+/** Reads CSV into a record, row by row, with the caller's rights. Source: specification, Admin page 9. */
 import {
-  describeRecord,
   HttpError,
   type FieldDescription,
   type FieldFault,
-  type HttpRequest,
   type RecordRights,
 } from '../../index.js'
-import { CsvFault, readCell, readLines, writeCell, writeLine, type Cell } from './csv-text.js'
+import { CsvFault, readCell, readLines, writeCell, type Cell } from './csv-text.js'
+import { keysIn, readKeys, tiesOf, type TieColumn } from './csv-ties.js'
 import { asJson, refuseWriting, type Row, type ShownRecord } from './shown-records.js'
 
 /** Faults that are told; a file with as many is looked at no further. */
 const mostFaults = 50
-
-/** All rows of a list's filter, a piece for some hundred rows. The first piece is read before anything is sent. */
-export async function writeCsv(
-  { records }: ShownRecord,
-  { query }: HttpRequest,
-): Promise<AsyncIterable<string>> {
-  const rights = await records.rights()
-  const names = columnsOf(rights, query.fields)
-  const ties = tiesOf(rights).filter(({ name }) => names.includes(name))
-  const pages = records.all(withoutTies(query, rights), {
-    with: ties.map(({ relation }) => relation),
-  })
-  const first = await pages.next()
-  return (async function* () {
-    yield writeLine(names)
-    for (let page = first; page.done !== true; page = await pages.next())
-      yield page.value
-        .map((row) => writeLine(readNames(withKeys(asJson(row), ties), names)))
-        .join('')
-  })()
-}
-
-function readNames(row: Row, names: readonly string[]): unknown[] {
-  return names.map((name) => row[name])
-}
-
-/** `fields=` chooses columns as for lists; relations are left out, their keys stand there. */
-function columnsOf(rights: RecordRights, asked: string | string[] | undefined): string[] {
-  const names = [...rights.fields, ...tiesOf(rights)].map(({ name }) => name)
-  if (asked === undefined || names.includes('fields')) return names
-  const wanted = new Set([asked].flat().flatMap((text) => text.split(',')))
-  return names.filter((name) => wanted.has(name))
-}
-
-/** Lists know no `fields=labelIds`. */
-function withoutTies(query: HttpRequest['query'], rights: RecordRights): HttpRequest['query'] {
-  const { fields: asked, ...others } = query
-  if (asked === undefined || rights.fields.some(({ name }) => name === 'fields')) return query
-  const ties = new Set(tiesOf(rights).map(({ name }) => name))
-  const wanted = [asked].flat().flatMap((text) => text.split(','))
-  const left = wanted.filter((name) => !ties.has(name))
-  return left.length === wanted.length
-    ? query
-    : { ...others, ...(left.length === 0 ? {} : { fields: left.join(',') }) }
-}
-
-/** The keys of a many-to-many relation, in one cell: `3;17`. */
-interface TieColumn {
-  readonly use: 'ties'
-  /** As in the body of a write: `tagIds`. */
-  readonly name: string
-  readonly relation: string
-  readonly key: string
-  readonly isUuid: boolean
-}
-
-function tiesOf({ relations }: RecordRights): TieColumn[] {
-  return relations.flatMap(({ name: relation, ids: name, target }) => {
-    const key = describeRecord(target)?.key
-    if (name === undefined || key === undefined) return []
-    return [{ use: 'ties', name, relation, key: key.name, isUuid: key.kind === 'uuid' }]
-  })
-}
-
-function withKeys(row: Row, ties: readonly TieColumn[]): Row {
-  for (const tie of ties) row[tie.name] = keysIn(row, tie).join(';') || null
-  return row
-}
-
-function keysIn(row: Row, { relation, key }: TieColumn): unknown[] {
-  return (row[relation] as Row[]).map((other) => other[key])
-}
-
-/** @returns undefined for what is no list of keys */
-function readKeys({ isUuid }: TieColumn, { text }: Cell): (string | number)[] | undefined {
-  const keys = new Set<string | number>()
-  for (const [part] of readCell(text).matchAll(/[^;,\s]+/g)) {
-    if (!isUuid && !/^-?\d{1,15}$/.test(part)) return undefined
-    keys.add(isUuid ? part.toLowerCase() : Number(part))
-  }
-  return [...keys]
-}
 
 export interface RowFault {
   /** In the file; the line of names is 1. */
@@ -196,18 +113,21 @@ function readColumns(rights: RecordRights, cells: readonly Cell[], faults: RowFa
   return columns
 }
 
-async function writeRow(
-  { records }: ShownRecord,
-  rights: RecordRights,
-  cells: readonly Cell[],
-  columns: readonly Column[],
-): Promise<void> {
-  if (cells.length > columns.length)
-    throw new HttpError(400, `The row has ${cells.length} cells, the first one ${columns.length}.`)
-  const { id, version } = readOwn(cells, columns)
+/** What the cells of one row say. */
+interface ReadRow {
+  readonly values: Row
+  /** Columns that cannot be written: they may say only what is stored. */
+  readonly fixed: readonly FixedCell[]
+  readonly ties: readonly (readonly [tie: TieColumn, keys: (string | number)[]])[]
+}
+
+type FixedCell = readonly [column: FieldColumn, text: string]
+
+/** @throws {HttpError} 400 `VALIDATION` with all cells that cannot be read */
+function readRow(cells: readonly Cell[], columns: readonly Column[], isNew: boolean): ReadRow {
   const values: Row = {}
   const faults: FieldFault[] = []
-  const fixed: [column: FieldColumn, text: string][] = []
+  const fixed: FixedCell[] = []
   const ties: [tie: TieColumn, keys: (string | number)[]][] = []
   for (const [index, column] of columns.entries()) {
     const cell = cells[index] ?? { text: '', quoted: false }
@@ -218,7 +138,7 @@ async function writeRow(
       else ties.push([column, keys])
     }
     if (column.use !== 'value') continue
-    const value = readValue(column, cell, id === undefined)
+    const value = readValue(column, cell, isNew)
     if (value === unreadable)
       faults.push(
         unfit(column, `must be ${/^[aeio]/.test(column.kind) ? 'an' : 'a'} ${column.kind}`),
@@ -226,6 +146,19 @@ async function writeRow(
     else if (value !== undefined) values[column.name] = value
   }
   if (faults.length > 0) throw invalid(faults)
+  return { values, fixed, ties }
+}
+
+async function writeRow(
+  { records }: ShownRecord,
+  rights: RecordRights,
+  cells: readonly Cell[],
+  columns: readonly Column[],
+): Promise<void> {
+  if (cells.length > columns.length)
+    throw new HttpError(400, `The row has ${cells.length} cells, the first one ${columns.length}.`)
+  const { id, version } = readOwn(cells, columns)
+  const { values, fixed, ties } = readRow(cells, columns, id === undefined)
   if (id === undefined) {
     refuseFixed(fixed, undefined)
     for (const [{ name }, keys] of ties) if (keys.length > 0) values[name] = keys
@@ -246,6 +179,7 @@ function areAlike(some: readonly unknown[], others: readonly unknown[]): boolean
   return one.size === new Set(others).size && others.every((other) => one.has(other))
 }
 
+/** The key and the version that a row names itself by. */
 function readOwn(
   cells: readonly Cell[],
   columns: readonly Column[],
@@ -262,7 +196,7 @@ function readOwn(
 }
 
 /** What cannot be written may stand in a file as it is stored: a file that was exported can be imported. */
-function refuseFixed(fixed: readonly [FieldColumn, string][], before: Row | undefined): void {
+function refuseFixed(fixed: readonly FixedCell[], before: Row | undefined): void {
   const faults = fixed
     .filter(([{ name }, text]) => readCell(text) !== plainText(before?.[name]))
     .map(([column]) => unfit(column, 'cannot be changed, and is another in the row'))
