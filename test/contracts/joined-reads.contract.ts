@@ -6,6 +6,7 @@ import type { ClientReading, Engine } from '../../src/engines/contract/engine.js
 import { createDatabaseRevocations } from '../../src/records/revocations.js'
 import { createDatabaseSessionStore } from '../../src/records/session-store.js'
 import { StatementWatch } from './statement-watch.js'
+import { createRandom } from '../random.js'
 
 @Record
 class Maker {
@@ -407,13 +408,4 @@ async function settle<T>(promise: Promise<T>): Promise<{ value?: T; error?: unkn
     (value) => ({ value }),
     (error: unknown) => ({ error }),
   )
-}
-
-/** The same numbers in every run. */
-function createRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
-    return state / 2_147_483_648
-  }
 }

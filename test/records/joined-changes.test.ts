@@ -16,6 +16,7 @@ import { BelongsTo, connect, type Database, pglite, type Rel } from '../../src/i
 import { openEngine } from '../contracts/statement-watch.js'
 import { StatementWatch } from '../contracts/statement-watch.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
+import { createRandom } from '../random.js'
 
 @Record({ table: 'joined_shelf', plural: 'shelves' })
 class Shelf {
@@ -708,12 +709,3 @@ describe('changes of one operation', () => {
     await other.close()
   })
 })
-
-/** The same numbers in every run. */
-function createRandom(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648
-    return state / 2_147_483_648
-  }
-}

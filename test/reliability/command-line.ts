@@ -14,17 +14,6 @@ export function textOf(name: string): string | undefined {
   return place === -1 ? undefined : process.argv[place + 1]
 }
 
-/** The same numbers for the same seed (mulberry32), from 0 up to 1. */
-export function createRandom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-}
-
 export function say(facts: Readonly<Record<string, unknown>>): void {
   console.log(JSON.stringify(facts))
 }

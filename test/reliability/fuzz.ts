@@ -4,7 +4,8 @@
  * `npm run fuzz -- --seconds 60 --seed 7`
  */
 import { connect } from 'node:net'
-import { createRandom, numberOf, say } from './command-line.js'
+import { createRandom } from '../random.js'
+import { numberOf, say } from './command-line.js'
 import { apiKey, start } from './shop-application.js'
 
 const seed = numberOf('seed', Date.now() % 1_000_000)

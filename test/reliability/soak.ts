@@ -3,7 +3,8 @@
  * much memory there is. An answer of 5xx is a finding. `npm run soak -- --requests 1000000 [--seconds 600]`
  */
 import { Agent, request, type RequestOptions } from 'node:http'
-import { createRandom, numberOf, say } from './command-line.js'
+import { createRandom } from '../random.js'
+import { numberOf, say } from './command-line.js'
 import { start } from './shop-application.js'
 
 const requests = numberOf('requests', 1_000_000)

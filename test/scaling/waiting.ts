@@ -2,6 +2,7 @@
  * How long requests wait where cores are busy: two queues, a process of one core and a database server of several, run with
  * random arrivals. The same seed gives the same figures. Sources: Lindley's recursion; Kiefer and Wolfowitz.
  */
+import { createRandom } from '../random.js'
 
 export interface Stage {
   /** A second. */
@@ -49,16 +50,5 @@ function addStage(times: Float64Array, stage: Stage, random: () => number): void
     free[0] = begin + time
     free.sort()
     if (index >= 0) times[index] = (times[index] as number) + begin + time - now
-  }
-}
-
-/** Mulberry32. */
-function createRandom(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
 }
