@@ -39,10 +39,9 @@ export class RecordWriter {
     expectedVersion?: unknown,
   ): Later<Instance> {
     const { key, tree } = readChange(model, id, input)
-    return after(this.#writer.update(key, tree, toExpected(expectedVersion)), (changed) => {
-      if (changed === null) throw notThere(model.name, id)
-      return changed
-    })
+    return after(this.#writer.update(key, tree, toExpected(expectedVersion)), (changed) =>
+      found(changed, model, id),
+    )
   }
 
   /** As `createAtOnce`. */
@@ -53,11 +52,7 @@ export class RecordWriter {
   ): (() => Later<Instance>) | undefined {
     const { key, tree } = readChange(model, id, input)
     if (!this.#writer.isOneStatement(tree)) return undefined
-    return () =>
-      after(this.#writer.update(key, tree), (changed) => {
-        if (changed === null) throw notThere(model.name, id)
-        return changed
-      })
+    return () => after(this.#writer.update(key, tree), (changed) => found(changed, model, id))
   }
 
   /** @returns false where there is no such record, or none that the caller sees */
@@ -66,6 +61,12 @@ export class RecordWriter {
     if (key === undefined) return false
     return this.#writer.delete(model.table, key, toExpected(expectedVersion))
   }
+}
+
+/** @throws {HttpError} 404 `NOT_FOUND` where no row was changed */
+function found(changed: Instance | null, model: RecordModel, id: string): Instance {
+  if (changed === null) throw notThere(model.name, id)
+  return changed
 }
 
 function readChange(
