@@ -1,4 +1,5 @@
 /** `@Secured` and `@NoAuth`, on classes and methods. Source: specification, Authentication 5; decisions, Authentication. */
+import { isMap } from '../core/is-map.js'
 import { readSeconds } from '../core/duration.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { unknownOptions } from '../errors/unknown-names.js'
@@ -160,9 +161,7 @@ function readSecured(args: readonly unknown[]): Saying {
     const note = Object.freeze({ ...tokenAccess, guard: first as Guard })
     return { decorator: '@Secured', note, fault: undefined }
   }
-  if (typeof first === 'object' && first !== null && !Array.isArray(first) && args.length === 1) {
-    return readSecuredOptions(first)
-  }
+  if (isMap(first) && args.length === 1) return readSecuredOptions(first)
   return toRoles(args, false, undefined)
 }
 

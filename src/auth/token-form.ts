@@ -2,6 +2,7 @@
  * Checks the form of a token before any key is looked up: most forgeries are refused here, cheaply.
  * Source: RFC 7515 §3 and §4.1, RFC 8725 §3.1; decisions, Authentication, "JWT".
  */
+import { isMap } from '../core/is-map.js'
 
 /** Longer tokens are refused unread. */
 export const mostTokenBytes = 8192
@@ -35,11 +36,10 @@ export function readTokenHeader(token: string): TokenHeader | string {
   return { kid: header.kid }
 }
 
-function parseObject(bytes: Buffer): Record<string, unknown> | undefined {
+function parseObject(bytes: Buffer): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(bytes.toString('utf8'))
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? (value as Record<string, unknown>) : undefined
+    return isMap(value) ? value : undefined
   } catch {
     return undefined
   }

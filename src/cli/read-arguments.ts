@@ -1,5 +1,6 @@
 /** Reads the arguments of a command; all mistakes read alike. */
 import { parseArgs, type ParseArgsConfig } from 'node:util'
+import { isMap } from '../core/is-map.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { UsageError } from './terminal.js'
 
@@ -67,8 +68,7 @@ function unknownOption(given: string, names: readonly string[]): UsageError {
 export function readJsonObject(option: string, text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
-      return value as Record<string, unknown>
+    if (isMap(value)) return value
   } catch {
     // The same message for both.
   }

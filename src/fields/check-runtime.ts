@@ -1,4 +1,5 @@
 /** Functions that compiled checks call: rare cases, and parts too long for the generated code. */
+import { isMap } from '../core/is-map.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { addBroken, type ConstraintRule } from './constraint-rule.js'
 import { addFault, mostFaults, prefixPaths, type Fault } from './faults.js'
@@ -12,10 +13,6 @@ export type CheckFunction = (
   late: LateEntry[],
   depth: number,
 ) => unknown
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
 
 export function addDeepFault(faults: Fault[]): void {
   addFault(faults, '', 'depth', `is nested deeper than ${deepest} levels`)
@@ -61,7 +58,7 @@ export function checkNested(value: unknown, nesting: Nesting, depth: number): un
     addDeepFault(faults)
     return value
   }
-  if (isObject(value)) return nesting.check(value, faults, late, depth)
+  if (isMap(value)) return nesting.check(value, faults, late, depth)
   if (!Array.isArray(value)) {
     addBroken(faults, nesting.rule, value, nesting.object, '')
     return value

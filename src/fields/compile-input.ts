@@ -1,8 +1,9 @@
 /** Compiles a shape into the check of an input: from what was parsed to an instance, or 400 with every fault. Source: decisions, Responses. */
+import { isMap } from '../core/is-map.js'
 import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { CheckWriter } from './check-code.js'
 import type { RulePart } from './check-constraints.js'
-import { isObject, type CheckFunction } from './check-runtime.js'
+import type { CheckFunction } from './check-runtime.js'
 import { FunctionSet } from './function-set.js'
 import { addFault, mostFaults, prefixPaths, toHttpError, type Fault } from './faults.js'
 import { orderFaults } from './fault-order.js'
@@ -140,7 +141,7 @@ function collecting<T>(problems: Problem[], make: () => T): T | undefined {
 
 function buildOne(check: CheckFunction): Build {
   return (value, faults, late) => {
-    if (isObject(value)) return check(value, faults, late, 1)
+    if (isMap(value)) return check(value, faults, late, 1)
     addFault(faults, '', 'type', 'must be an object')
     return undefined
   }

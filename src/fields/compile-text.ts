@@ -2,7 +2,7 @@
  * Compiles a shape into the check of values that arrive as text: queries, forms. Text is converted by the field's kind,
  * with strict grammars; then the same check runs as for a body. Source: decisions, Routing.
  */
-import { isObject } from './check-runtime.js'
+import { isMap } from '../core/is-map.js'
 import {
   buildSafely,
   compileBuild,
@@ -35,7 +35,7 @@ export function compileText<T extends object>(
   const readers = shape.fields.map((field) => ({ name: field.name, read: readerOf(field) }))
   return (value) => {
     const wrong = new Map<string, Fault>()
-    const converted = isObject(value) ? convert(value, readers, wrong) : value
+    const converted = isMap(value) ? convert(value, readers, wrong) : value
     const run: CheckRun = { faults: [], late: [], whole, order }
     const built = buildSafely(build, converted, run) as T
     if (wrong.size === 0) {

@@ -1,6 +1,6 @@
 /** Writes one field's part of a check: kind and rules, then class-validator's. Source: decisions, Responses. */
+import { isMap } from '../core/is-map.js'
 import type { CheckWriter } from './check-code.js'
-import { isObject } from './check-runtime.js'
 import { quote, readProperty } from './function-set.js'
 import type { Constraint } from './class-validator.js'
 import { writeClassValidator, type RulePart, type WrittenConstraints } from './check-constraints.js'
@@ -141,7 +141,7 @@ export class FieldWriter {
     const fault = (code: string, text: string): string =>
       `${functions.constant(addFault)}(faults, ${path}, ${quote(code)}, ${quote(text)});`
     if (field.nested !== undefined) {
-      const test = `if (!${functions.constant(isObject)}(v)) ${fault('type', 'must be an object')}`
+      const test = `if (!${functions.constant(isMap)}(v)) ${fault('type', 'must be an object')}`
       return { test, build: this.#writeNested(field.nested, path) }
     }
     const { noun } = field.entry

@@ -1,5 +1,6 @@
 /** Persisted documents: clients send a document's id in the place of its text. Source: GraphQL over HTTP, "Persisted documents". */
 import { readFileSync } from 'node:fs'
+import { isMap } from '../core/is-map.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { AutomaticDocuments } from './automatic-documents.js'
 
@@ -54,7 +55,7 @@ function isMapOrPath(option: object): boolean {
 function readFile(path: string, problems: Problem[]): Readonly<Record<string, unknown>> {
   try {
     const read: unknown = JSON.parse(readFileSync(path, 'utf8'))
-    if (typeof read === 'object' && read !== null && !Array.isArray(read)) return { ...read }
+    if (isMap(read)) return { ...read }
     problems.push(faulty(`GraphQL documents: ${path} holds no object.`))
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)

@@ -1,5 +1,6 @@
 /** The request body of a route: from its class, otherwise from its sample, and the files it accepts. */
 import type { MediaTypeObject, RequestBodyObject, SchemaObject } from 'openapi3-ts/oas31'
+import { isMap } from '../core/is-map.js'
 import { jsonMedia, otherMedia } from '../http/bodies/body-plan.js'
 import { bodyTypeOf } from '../http/bodies/body-types.js'
 import type { ShapeField } from '../fields/shape.js'
@@ -109,7 +110,5 @@ function fieldsBeside(type: Class | undefined, example: unknown, schemas: Schema
     return inForm(whole, visibleFields(type, 'looseInput'))
   }
   const sample = toPlainJson(example)
-  return typeof sample === 'object' && sample !== null && !Array.isArray(sample)
-    ? inferSchema(sample)
-    : {}
+  return isMap(sample) ? inferSchema(sample) : {}
 }

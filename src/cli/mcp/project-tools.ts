@@ -1,4 +1,5 @@
 /** The application as tools: its routes, records, answers and set-up, read anew at each call. */
+import { isMap } from '../../core/is-map.js'
 import { Field } from '../../fields/field.js'
 import type { DescribedRecord } from '../describe-records.js'
 import type { ListedRoute } from '../routes-command.js'
@@ -115,7 +116,7 @@ type Claims = Readonly<Record<string, unknown>>
 function toClaims(given: unknown): Claims | undefined {
   if (given === undefined || given === null) return undefined
   const value = typeof given === 'string' ? parsed(given) : given
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Claims
+  if (isMap(value)) return value
   throw new ToolFault('as: send an object of claims, {"sub":"7","roles":["admin"]}.')
 }
 

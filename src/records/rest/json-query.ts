@@ -2,6 +2,7 @@
  * Reads a query's conditions on a JSON column, in any of three spellings: `meta.path=a,b&meta.gte=1`,
  * `meta.path.a.b.gte=1`, and `meta={"path":["a","b"],"gte":1}` for names that contain dots or commas.
  */
+import { isMap } from '../../core/is-map.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
 import type { TextValues } from '../../http/query.js'
@@ -41,7 +42,7 @@ export function readJsonTest(parameter: JsonParameter, query: TextValues): Test 
 function readWhole(name: string, text: string | string[]): Test {
   try {
     const value: unknown = JSON.parse(String(text))
-    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Test
+    if (isMap(value)) return value
   } catch {
     // Reported below.
   }

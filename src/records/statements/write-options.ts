@@ -82,7 +82,7 @@ export function readMeant(
 ): Pick<RowChange, 'values' | 'expected'> {
   const given = values as Instance
   // Values that are not an object are refused later.
-  const isObject = isPlain(values)
+  const isObject = typeof values === 'object' && (values as unknown) !== null
   const hasVersion = isObject && version !== undefined && version.property in given
   if (!isObject || !(key.property in given || hasVersion)) return { values }
   const own = given[key.property]
@@ -118,8 +118,4 @@ export function readChange(
 ): RowChange {
   const { values, expected: named } = readMeant(table, codec, id, given)
   return { values, where, expected: named ?? expected, within, writer }
-}
-
-function isPlain(values: unknown): boolean {
-  return typeof values === 'object' && values !== null
 }
