@@ -1,7 +1,4 @@
-/**
- * Logs at the start which records are open to everybody. Source: decisions, Second storey: rights; issue 12, "What is
- * open is said".
- */
+/** Logs at the start which records are open to everybody. Source: decisions, Second storey: rights. */
 import type { Log } from '../core/log.js'
 import { resolveClass } from '../metadata/class-reference.js'
 import type { Class } from '../metadata/note.js'

@@ -1,4 +1,4 @@
-/** Descriptions for what is declared without one: made of its type. Source: issue of the document, tools read each of them. */
+/** Descriptions for what is declared without one: made of its type. Editors and other tools show them. */
 import type { ArgumentDeclaration, TypeDeclaration } from './declarations.js'
 import { readTypeNotation } from './type-notation.js'
 

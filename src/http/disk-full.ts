@@ -1,4 +1,4 @@
-/** A full disk is not the request's fault: 503 with `Retry-After`. Source: issue 13, 6. */
+/** A full disk is not the request's fault: 503 with `Retry-After`. */
 import { HttpError } from '../errors/http-error.js'
 
 /** The system's own errors: no space left on the device, or the quota is used up. */

@@ -1,6 +1,6 @@
 /**
  * Time-outs behind a pooler that does not accept them as parameters of a connection, such as PgBouncer: each
- * transaction sets them in the message that begins it. Source: issue 13, 1; docs/records.md, Behind a pooler.
+ * transaction sets them in the message that begins it. Source: docs/records.md, Behind a pooler.
  */
 import type { PostgresOptions } from './options.js'
 
