@@ -147,7 +147,7 @@ const tokenFor = (expiresIn: string): Promise<string> =>
   app.get(Auth).getToken({ sub: '7' }, { expiresIn })
 const begun = (text: string): boolean => text.includes('begun')
 
-it('end when their token runs out, without waiting for an event; files go on', async () => {
+it('streams end when their token runs out, without waiting for an event; files go on', async () => {
   const token = await tokenFor('5m')
   const paths = [
     '/events',
@@ -175,7 +175,7 @@ it('end when their token runs out, without waiting for an event; files go on', a
   expect(again.status).toBe(401)
 })
 
-it('of routes that want a sign-in of late end when it is too old, and 403 says so', async () => {
+it('streams of routes with `fresh` end with 403 when the sign-in gets too old', async () => {
   const token = await tokenFor('1h')
   const [recent, plain, live] = await Promise.all(
     ['/recent', '/events', '/live'].map((path) => follow(path, token)),
@@ -196,7 +196,7 @@ it('of routes that want a sign-in of late end when it is too old, and 403 says s
   expect(again.status).toBe(403)
 })
 
-it('of records that want a sign-in of late end too, and tell nothing more', async () => {
+it('streams of records with `fresh` end then too, and tell no later change', async () => {
   const token = await tokenFor('1h')
   const secrets = app.get(Database).records(Secret)
   const asked = subscription('/graphql', 'subscription { secretChanged { event secret { word } } }')
@@ -214,7 +214,7 @@ it('of records that want a sign-in of late end too, and tell nothing more', asyn
   for (const one of [changes, rows, query]) expect(one.text).not.toContain('late')
 })
 
-it('over a socket are told: a sign-in that is too old ends them, a token that has run out the socket', async () => {
+it('a socket ends a subscription whose sign-in is too old, and closes when its token runs out', async () => {
   const socket = new WebSocket(`${app.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
   leaving.push(() => {
     socket.terminate()

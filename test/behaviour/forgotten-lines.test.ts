@@ -1,4 +1,4 @@
-/** Source: issue "The house opens", 9: what is forgotten is a fault at the start. */
+/** What is often forgotten in a declaration stops the start, with a message that names the remedy. */
 import { describe, expect, it } from '@jest/globals'
 import {
   bootstrap,

@@ -1,4 +1,4 @@
-/** Streams of tokens that are called back, over HTTP. Source: decisions, "Sign-in"; issue 12, "Sign-out is sign-out". */
+/** Streams end when their token is revoked, in every process of a database. Source: decisions, "Sign-in". */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** `inject` and `handle` deliver every stream whole, no faster than it is read, and end. Source: issue 13, 7. */
+/** `inject` and `handle` deliver every stream whole, no faster than it is read, and end. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,

@@ -1,4 +1,4 @@
-/** Source: issue 13, 4: open streams by instance and by address. Titles begin with the statement. */
+/** How many streams may be open, in a process and from an address. Source: docs/configuration.md, "Bounds". */
 import { afterEach, describe, expect, it } from '@jest/globals'
 import { bootstrap, Controller, events, Get, Module, type Application } from '../../src/index.js'
 

@@ -1,4 +1,4 @@
-/** Source: issue 13, 4; docs/configuration.md, "Bounds". */
+/** Limits of what clients may hold: how they are set, and what is refused. Source: docs/configuration.md, "Bounds". */
 import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'

@@ -1,4 +1,4 @@
-/** Source: issue of the document, point 4: every field, argument and type has a description. */
+/** Every field, argument and type of a schema has a description, declared or made. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

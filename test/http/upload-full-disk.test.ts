@@ -1,5 +1,5 @@
 /**
- * Uploads on a disk that is full. Source: issue 13, 6. The disk is a small one in memory; where none can be mounted
+ * Uploads on a disk that is full. The disk is a small one in memory; where none can be mounted
  * the suite is left out and says so.
  */
 import { execFileSync } from 'node:child_process'

@@ -1,4 +1,4 @@
-/** Source: issue "What every service needs in production", 9. */
+/** The headers that `securityHeaders()` adds to answers, by itself and with options. */
 import { afterEach, expect, it } from '@jest/globals'
 import {
   bootstrap,
@@ -64,7 +64,7 @@ it('sends Strict-Transport-Security over https alone', async () => {
   expect(secure.get('strict-transport-security')).toBe('max-age=31536000; includeSubDomains')
 })
 
-it('leaves out what is switched off, and refuses what says nothing', async () => {
+it('leaves out headers that are switched off, and refuses options without an effect', async () => {
   const ask = await start({ csp: false, frame: 'SAMEORIGIN', referrer: false, hsts: false })
   const page = await ask('/page', { 'X-Forwarded-Proto': 'https' })
   expect(page.get('content-security-policy')).toBeNull()

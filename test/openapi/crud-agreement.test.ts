@@ -1,4 +1,4 @@
-/** What the document says of `crud`, held against what the routes answer: statuses, headers, bodies. Source: issue 15, 7. */
+/** What the document says of `crud`, held against what the routes answer: statuses, headers, bodies. */
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formatsPlugin from 'ajv-formats'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'

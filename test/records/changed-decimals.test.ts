@@ -1,4 +1,4 @@
-/** Source: issue "Records grow up", 3 and 6: a migration that makes a field a decimal, or moves its point, keeps its value. */
+/** A migration that makes a field a decimal, or gives it another scale, keeps its values. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Source: issue "The house opens", 9: what is declared wrongly is a fault at the start; records, fields, repositories, connect. */
+/** Wrong declarations of records, fields and repositories, and wrong options of `connect`, stop the start. */
 import { describe, expect, it } from '@jest/globals'
 import { connect, Field, Record } from '../../src/index.js'
 import { thing, type Fields } from './thing.js'

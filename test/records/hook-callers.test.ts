@@ -1,4 +1,4 @@
-/** Whom hooks are told of: whoever's request it is, by every door and in handlers of the program's own. Source: issue 15, 2. */
+/** Whom hooks are told of: whoever's request it is, by every door and in handlers of the program's own. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   AfterCommit,

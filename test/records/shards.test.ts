@@ -1,4 +1,4 @@
-/** Records that are sharded: every statement of the application names the shard, and rows of another one with the same key are left alone. Source: issue 16, point 5. */
+/** Sharded records: every statement names the shard, and leaves rows of other shards with the same key alone. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -91,7 +91,7 @@ describe('the atlas over GraphQL', () => {
     expect((await ask('mutation { deleteCity(id: 11) }', ada)).data).toEqual({ deleteCity: true })
   })
 
-  it('keeps users to administrators, and passwords to itself', async () => {
+  it('shows users to administrators only, and passwords to nobody', async () => {
     expect(await ask('{ users { name } }', grace)).toMatchObject({ status: 403, data: null })
     expect((await ask('{ users { name roles } }', ada)).data).toEqual({
       users: [
@@ -102,7 +102,7 @@ describe('the atlas over GraphQL', () => {
     expect(app.graphql.sdl).not.toMatch(/passwordHash|searchable/)
   })
 
-  it('shows pictures and has no mutations of them: uploads write them', async () => {
+  it('shows pictures, and has no mutations for them because uploads write them', async () => {
     expect(await ask('{ pictures { id } }')).toMatchObject({ data: { pictures: [] } })
     expect(app.graphql.sdl).not.toMatch(/(?:create|update|delete)Picture/)
   })

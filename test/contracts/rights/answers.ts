@@ -1,4 +1,4 @@
-/** What `rows` may answer: closed when in doubt, and a token's claims never write a filter. Source: issue of rights, 3. */
+/** What `rows` may answer: closed when in doubt, and a token's claims never write a filter. */
 import { describe, expect, it } from '@jest/globals'
 import { Auth, type Claims } from '../../../src/index.js'
 import type { OpenDoor } from './door.js'

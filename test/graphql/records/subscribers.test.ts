@@ -1,4 +1,4 @@
-/** Source: issue 13, 4: subscribers told in slices, events that wait. Titles begin with the statement. */
+/** Many subscribers are told of a change in slices, and a slow one may lose events. Source: docs/configuration.md, "Bounds". */
 import { afterEach, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,
