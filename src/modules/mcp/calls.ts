@@ -146,7 +146,7 @@ export class Calls {
     const failed = (error: unknown): CarriedAnswer => {
       const isTold = error instanceof NeedsToken || error instanceof HttpError
       // Who has left or cancelled gets no answer, and nothing is wrong.
-      if (!isTold && cancelled?.aborted !== true && !request.signal.aborted)
+      if (!isTold && cancelled?.aborted !== true && !request.outgoing.destroyed)
         request.log.error({ err: error, route: route.name }, 'mcp: a call has no answer')
       return toAnswer(error)
     }

@@ -16,6 +16,7 @@ import { testApplication, type TestApplication } from 'filigree/testing'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ask, call, post } from './ask.js'
+import { silentLog } from '../../silent-log.js'
 
 class Sure {
   @Field('boolean') sure!: boolean
@@ -110,10 +111,12 @@ class AppModule {}
 
 let desk: TestApplication
 let listening: Application
+const failed: object[] = []
 
 beforeAll(async () => {
   desk = await testApplication(AppModule)
-  listening = await bootstrap(AppModule, { port: 0, logger: false })
+  const error = (details: object): void => void failed.push(details)
+  listening = await bootstrap(AppModule, { port: 0, logger: { ...silentLog, error } })
 })
 beforeEach(() => {
   runs.length = 0
@@ -397,4 +400,6 @@ it('aborts the call of a client that leaves', async () => {
   leaving.abort()
   while (runs.length === 0) await new Promise((resolve) => setTimeout(resolve, 5))
   expect(runs).toEqual(['left'])
+  // Nothing is wrong with that.
+  expect(failed).toEqual([])
 })
