@@ -4,15 +4,8 @@
  */
 import { isThenable, type Later } from '../core/later.js'
 import type { ClientWriting, UnderWay } from './contract/client-writing.js'
-import {
-  EngineFault,
-  type Answers,
-  type Engine,
-  type Runner,
-  type Statement,
-  type Values,
-  type Wanted,
-} from './contract/engine.js'
+import type { Answers, Engine, Runner, Statement, Values, Wanted } from './contract/engine.js'
+import { EngineFault } from './contract/engine-fault.js'
 import { changes } from './contract/statement.js'
 
 /** Runs work in its turn. @param isOver asked before work begins that had to wait: then it throws `lateFault` instead */

@@ -1,7 +1,8 @@
 /** Selects the engine by the database's address. A new engine is a folder in `engines` and a line here. */
 import { DeclarationError } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
-import type { Dialect, Engine, OpenOptions } from './contract/engine.js'
+import type { Dialect } from './contract/dialect.js'
+import type { Engine, OpenOptions } from './contract/engine.js'
 import { createPostgresDialect } from './postgres/dialect.js'
 import type { PostgresOptions } from './postgres/options.js'
 import { sqliteDialect } from './sqlite/dialect.js'

@@ -2,9 +2,9 @@
 import type { Later } from '../core/later.js'
 import type { BeginOptions } from './contract/begin-options.js'
 import type { Catalogue } from './contract/catalogue.js'
+import type { Dialect } from './contract/dialect.js'
 import type {
   Answers,
-  Dialect,
   Engine,
   EngineChannel,
   PoolState,

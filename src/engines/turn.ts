@@ -1,5 +1,5 @@
 /** One writer at a time: for databases with a single writer, others wait in line. */
-import { EngineFault } from './contract/engine.js'
+import { EngineFault } from './contract/engine-fault.js'
 
 export class Turn {
   /** True while somebody has the turn, or waits for it. */

@@ -1,6 +1,7 @@
 /** SQL that packages write by hand: once for every engine, with words where engines differ, and prepared. */
 import { attempt } from '../core/later.js'
-import type { Dialect, Row, Runner } from '../engines/contract/engine.js'
+import type { Dialect } from '../engines/contract/dialect.js'
+import type { Row, Runner } from '../engines/contract/engine.js'
 import { changes, type Statement, type StatementKind } from '../engines/contract/statement.js'
 import { refuseUnknownOptions } from '../errors/refuse-options.js'
 import { refuseUnavailable } from './statements/write-faults.js'

@@ -1,7 +1,8 @@
 /** Sessions in the database, shared by all processes that use it. Source: decisions, Sessions. */
 import type { SessionStore } from '../sessions/session-store.js'
 import type { Database } from './database.js'
-import type { Dialect, Statement } from '../engines/contract/engine.js'
+import type { Dialect } from '../engines/contract/dialect.js'
+import type { Statement } from '../engines/contract/engine.js'
 import { ownQuestion, ownChange } from '../engines/contract/statement.js'
 import { after, attempt, type Later } from '../core/later.js'
 import { askWithin, ensureTable, onceThere, refuseWrite } from './own-tables.js'

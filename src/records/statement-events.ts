@@ -5,10 +5,10 @@ import type { BeginOptions } from '../engines/contract/begin-options.js'
 import { Watched, type WatchedWork } from '../core/watched.js'
 import type { Later } from '../core/later.js'
 import type { OrderedRunner } from '../engines/contract/ordered-runner.js'
+import type { Dialect } from '../engines/contract/dialect.js'
 import type {
   Answers,
   ClientWriting,
-  Dialect,
   Engine,
   Runner,
   Statement,

@@ -8,7 +8,7 @@
  * categoryId = 5 and note = 'x' limit 20        the table: rows with other notes are passed over
  * ```
  */
-import type { Dialect } from '../engines/contract/engine.js'
+import type { Dialect } from '../engines/contract/dialect.js'
 import type { Condition } from './condition.js'
 import {
   keysAt,

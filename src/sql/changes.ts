@@ -1,7 +1,7 @@
 /** Writes what changes rows. Versions count on here, and of tables that soft-delete the rows stay. */
 import { quote } from '../engines/contract/ddl.js'
 import { join, name, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
-import type { Dialect } from '../engines/contract/engine.js'
+import type { Dialect } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
 import { answeredOf, columnsOf, type RowsWriter } from './rows.js'
 import type { SqlTable } from './table.js'

@@ -2,7 +2,7 @@
  * Says what a statement is, from its tree: what it does, to which tables, whether it may wait for others, how many rows it looks
  * at at most, and with whom it may go together.
  */
-import type { Dialect } from '../engines/contract/engine.js'
+import type { Dialect } from '../engines/contract/dialect.js'
 import type { RowTest, Statement, StatementKind, Together } from '../engines/contract/statement.js'
 import type { Column } from '../engines/contract/table.js'
 import { looksOf } from './bounds.js'

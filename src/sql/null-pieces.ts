@@ -3,7 +3,7 @@
  * index serves each of them, but none serves the order, or the place behind a cursor, of both together. The second list
  * is not read if the first one is enough.
  */
-import type { Dialect } from '../engines/contract/engine.js'
+import type { Dialect } from '../engines/contract/dialect.js'
 import { name, raw, slot, sql, type Sql } from '../engines/contract/sql-text.js'
 import type { Column } from '../engines/contract/table.js'
 import { nothing, type Condition } from './condition.js'

@@ -3,7 +3,7 @@
  * inputs, the writer of SQL, the cost estimate and the types of filters are made from this table: a new operator is one
  * entry here. Source: decisions, Small print: records; Second storey: records, Filters.
  */
-import type { Dialect } from '../engines/contract/engine.js'
+import type { Dialect } from '../engines/contract/dialect.js'
 import { filled, sql, within, type Sql } from '../engines/contract/sql-text.js'
 import type { Column, ColumnComparison } from '../engines/contract/table.js'
 

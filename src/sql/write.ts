@@ -1,5 +1,5 @@
 /** Makes statements of trees. Written once for each shape of question; plans are kept by those who ask. */
-import type { Dialect } from '../engines/contract/engine.js'
+import type { Dialect } from '../engines/contract/dialect.js'
 import type { OneNewRow, OneRowChange, RowsChange } from '../engines/contract/one-row-change.js'
 import { join, name, raw, slot, sql, toText, type Sql } from '../engines/contract/sql-text.js'
 import type { Statement } from '../engines/contract/statement.js'

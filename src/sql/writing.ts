@@ -1,5 +1,5 @@
 /** What all parts of one statement are written with: the dialect, names for its tables, and what is said of it. */
-import type { Dialect } from '../engines/contract/engine.js'
+import type { Dialect } from '../engines/contract/dialect.js'
 import { name, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
 import type { Column } from '../engines/contract/table.js'
 import type { SqlTable, Tie } from './table.js'

@@ -1,7 +1,8 @@
 /** Statements over few connections of PostgreSQL: each has its own answer and its own fault, whatever becomes of the others. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect, Field, Record, type Database } from 'filigree'
-import { EngineFault, type Engine, type Runner } from '../../src/engines/contract/engine.js'
+import type { Engine, Runner } from '../../src/engines/contract/engine.js'
+import { EngineFault } from '../../src/engines/contract/engine-fault.js'
 import type { Database as OpenDatabase } from '../../src/records/database.js'
 import { startOwnPostgres, type OwnPostgres } from './postgres-server.js'
 import { ownChange, ownQuestion } from '../../src/engines/contract/statement.js'

@@ -1,5 +1,5 @@
 /** Writes the SQL that creates tables. It is readable, because migrations contain it and people review them. */
-import type { Dialect } from './engine.js'
+import type { Dialect } from './dialect.js'
 import type {
   CheckSchema,
   ColumnSchema,

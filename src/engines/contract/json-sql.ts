@@ -4,7 +4,8 @@
  * graphql-js runs the query again and reports the error.
  */
 import type { Column } from './table.js'
-import type { Around, Dialect, Row } from './engine.js'
+import type { Dialect } from './dialect.js'
+import type { Around, Row } from './engine.js'
 import { join, literal, raw, sql, within, type Sql } from './sql-text.js'
 
 /** How a column's value becomes JSON. */

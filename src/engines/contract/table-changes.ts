@@ -1,7 +1,8 @@
 /** How an engine changes tables, and how the schema after its migrations is found. */
 import type { ActualTable } from './catalogue.js'
 import type { TableSchema } from './table-schema.js'
-import type { Dialect, Runner } from './engine.js'
+import type { Dialect } from './dialect.js'
+import type { Runner } from './engine.js'
 
 /** How an existing table is changed: in place, or by a rebuild with all its rows. */
 export type TableChanges = EmptiedTables &

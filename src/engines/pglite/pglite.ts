@@ -15,19 +15,19 @@ import { ClientWrites, lateFault } from '../client-writes.js'
 import type { ClientWriting } from '../contract/client-writing.js'
 import { Turn } from '../turn.js'
 import { lockFolder } from './folder-lock.js'
-import {
-  EngineFault,
-  type Answers,
-  type Engine,
-  type EngineSource,
-  type Row,
-  type Runner,
-  type SchemaChangeOptions,
-  type Statement,
-  type TransactionRunner,
-  type Values,
-  type Wanted,
+import type {
+  Answers,
+  Engine,
+  EngineSource,
+  Row,
+  Runner,
+  SchemaChangeOptions,
+  Statement,
+  TransactionRunner,
+  Values,
+  Wanted,
 } from '../contract/engine.js'
+import { EngineFault } from '../contract/engine-fault.js'
 import { ownScript } from '../contract/statement.js'
 import { readPostgresCatalogue } from '../postgres/catalogue.js'
 import { createPostgresDialect } from '../postgres/dialect.js'

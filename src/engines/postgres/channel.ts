@@ -10,7 +10,8 @@ import {
   type ChannelHandlers,
   type ChannelListener,
 } from '../contract/channel-listener.js'
-import { EngineFault, type EngineChannel } from '../contract/engine.js'
+import type { EngineChannel } from '../contract/engine.js'
+import { EngineFault } from '../contract/engine-fault.js'
 import { ownQuestion, ownChange } from '../contract/statement.js'
 import type { Client, Driver } from './driver.js'
 import { toPostgresFault } from './faults.js'

@@ -1,6 +1,6 @@
 /** Converts PostgreSQL's errors to faults. Source: PostgreSQL, Appendix A, Error Codes. */
 import { causesOf } from '../../errors/causes.js'
-import { EngineFault, type FaultKind } from '../contract/engine.js'
+import { EngineFault, type FaultKind } from '../contract/engine-fault.js'
 
 /** @returns an `EngineFault`; errors that come neither from the server nor from its connection unchanged */
 export function toPostgresFault(error: unknown): unknown {

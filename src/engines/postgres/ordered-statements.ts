@@ -3,13 +3,8 @@
  * Pipelining.
  */
 import { lateFault } from '../client-writes.js'
-import {
-  EngineFault,
-  type Answers,
-  type Statement,
-  type Values,
-  type Wanted,
-} from '../contract/engine.js'
+import type { Answers, Statement, Values, Wanted } from '../contract/engine.js'
+import { EngineFault } from '../contract/engine-fault.js'
 import type { ClientWriting, UnderWay } from '../contract/client-writing.js'
 import type { OrderedRunner } from '../contract/ordered-runner.js'
 import { Call, type CallOwner } from './call.js'

@@ -8,11 +8,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { lateFault } from '../client-writes.js'
 import type { BeginOptions } from '../contract/begin-options.js'
 import type { Catalogue } from '../contract/catalogue.js'
+import type { Dialect } from '../contract/dialect.js'
 import type {
   Answers,
   ClientReading,
   ClientWriting,
-  Dialect,
   Engine,
   EngineChannel,
   PoolState,

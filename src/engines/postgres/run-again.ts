@@ -2,7 +2,7 @@
  * Decides which statements run again: reads on a dead connection, and statements that were refused because of their
  * preparation. A pooler may use another server connection for each attempt: the last one needs nothing prepared.
  */
-import { EngineFault } from '../contract/engine.js'
+import { EngineFault } from '../contract/engine-fault.js'
 import { changes } from '../contract/statement.js'
 import type { Call } from './call.js'
 import { isOutage } from './faults.js'

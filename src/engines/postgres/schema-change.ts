@@ -7,14 +7,8 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import { DeclarationError } from '../../errors/declaration-error.js'
-import {
-  EngineFault,
-  type Answers,
-  type Runner,
-  type Statement,
-  type Values,
-  type Wanted,
-} from '../contract/engine.js'
+import type { Answers, Runner, Statement, Values, Wanted } from '../contract/engine.js'
+import { EngineFault } from '../contract/engine-fault.js'
 import type { Client, Driver } from './driver.js'
 import { isLockTimeout } from './faults.js'
 import type { PostgresOptions } from './options.js'

@@ -4,7 +4,7 @@
  * is lost; the direct address avoids the pooler.
  */
 import { randomBytes } from 'node:crypto'
-import { EngineFault } from '../contract/engine.js'
+import { EngineFault } from '../contract/engine-fault.js'
 import type { Client, Driver, Result } from './driver.js'
 import { toPostgresFault } from './faults.js'
 import type { PostgresOptions } from './options.js'

@@ -1,6 +1,6 @@
 /** Sums and averages on PostgreSQL. Source: PostgreSQL, Aggregate Functions. */
 import { toDecimal } from '../../fields/kinds/decimal.js'
-import type { Dialect } from '../contract/engine.js'
+import type { Dialect } from '../contract/dialect.js'
 import { toWhole } from '../contract/total.js'
 
 /** Sums of integers are `numeric` there and cannot overflow. */

@@ -2,14 +2,8 @@
 import { lateFault } from '../client-writes.js'
 import type { BeginOptions } from '../contract/begin-options.js'
 import type { ClientWriting, UnderWay } from '../contract/client-writing.js'
-import {
-  EngineFault,
-  type Answers,
-  type Statement,
-  type TransactionRunner,
-  type Values,
-  type Wanted,
-} from '../contract/engine.js'
+import type { Answers, Statement, TransactionRunner, Values, Wanted } from '../contract/engine.js'
+import { EngineFault } from '../contract/engine-fault.js'
 import { ownScript } from '../contract/statement.js'
 import { Call, type CallOwner } from './call.js'
 import { toPostgresFault } from './faults.js'

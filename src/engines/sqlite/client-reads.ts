@@ -3,16 +3,16 @@
  * thread, in turns with other requests.
  */
 import { type Later, after } from '../../core/later.js'
-import {
-  EngineFault,
-  type Answers,
-  type ClientReading,
-  type Row,
-  type Runner,
-  type Statement,
-  type Values,
-  type Wanted,
+import type {
+  Answers,
+  ClientReading,
+  Row,
+  Runner,
+  Statement,
+  Values,
+  Wanted,
 } from '../contract/engine.js'
+import { EngineFault } from '../contract/engine-fault.js'
 import { changes } from '../contract/statement.js'
 import type { Length, ShortReads } from './short-reads.js'
 import type { PendingRead, Readers } from './readers.js'

@@ -1,6 +1,7 @@
 /** SQLite's SQL and values. Sources: SQLite, Datatypes; JSON Functions; The LIKE operator. */
 import { sqliteScans } from './scans.js'
-import type { Dialect, Runner } from '../contract/engine.js'
+import type { Dialect } from '../contract/dialect.js'
+import type { Runner } from '../contract/engine.js'
 import { ownQuestion, ownScript } from '../contract/statement.js'
 import type { Column } from '../contract/table.js'
 import { decimalEncoder, decimalType, isBeyondNumbers } from './decimals.js'

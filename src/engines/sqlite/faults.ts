@@ -1,5 +1,5 @@
 /** Converts SQLite's errors to faults. Source: SQLite, Result and Error Codes. */
-import { EngineFault, type FaultKind } from '../contract/engine.js'
+import { EngineFault, type FaultKind } from '../contract/engine-fault.js'
 
 /** @returns an `EngineFault`; errors that are not SQLite's unchanged */
 export function toSqliteFault(error: unknown): unknown {

@@ -3,7 +3,7 @@
  */
 import type { ActualTable } from '../contract/catalogue.js'
 import { quote, writeCreateTable, writeIndex } from '../contract/ddl.js'
-import type { Dialect } from '../contract/engine.js'
+import type { Dialect } from '../contract/dialect.js'
 import { isSearchName } from '../search-names.js'
 import type { ColumnSchema, TableSchema } from '../contract/table-schema.js'
 import { convertDecimal } from './decimals.js'

@@ -8,19 +8,19 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Catalogue } from '../contract/catalogue.js'
-import {
-  EngineFault,
-  type Answers,
-  type ClientReading,
-  type ClientWriting,
-  type Dialect,
-  type Engine,
-  type Runner,
-  type Statement,
-  type TransactionRunner,
-  type Values,
-  type Wanted,
+import type { Dialect } from '../contract/dialect.js'
+import type {
+  Answers,
+  ClientReading,
+  ClientWriting,
+  Engine,
+  Runner,
+  Statement,
+  TransactionRunner,
+  Values,
+  Wanted,
 } from '../contract/engine.js'
+import { EngineFault } from '../contract/engine-fault.js'
 import { ownQuestion, changes } from '../contract/statement.js'
 import type { Later } from '../../core/later.js'
 import { ClientWrites, lateFault } from '../client-writes.js'

@@ -3,7 +3,7 @@
  * too large for an integer, groups of nine digits are added up separately, and combined to text that sorts like the
  * numbers.
  */
-import type { Dialect } from '../contract/engine.js'
+import type { Dialect } from '../contract/dialect.js'
 import { toWhole, type Total } from '../contract/total.js'
 import { isKeptAsText } from './decimals.js'
 import { decimals } from './functions.js'

@@ -5,7 +5,7 @@
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { dialects } from '../../engines/engine-for-url.js'
-import type { Dialect } from '../../engines/contract/engine.js'
+import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Catalogue } from '../../engines/contract/catalogue.js'
 import { migrationFault } from './applied-migrations.js'
 import { readMigrations } from './migration-files.js'

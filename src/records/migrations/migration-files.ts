@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { dialects } from '../../engines/engine-for-url.js'
-import type { Dialect } from '../../engines/contract/engine.js'
+import type { Dialect } from '../../engines/contract/dialect.js'
 
 export type EngineName = Dialect['name']
 

@@ -1,5 +1,5 @@
 /** Writes differences as the text of a migration, with comments on what must be reviewed. */
-import type { Dialect } from '../../engines/contract/engine.js'
+import type { Dialect } from '../../engines/contract/dialect.js'
 import { quote } from '../../engines/contract/ddl.js'
 import type { Difference } from '../schema/difference-kinds.js'
 import { onceRebuilt } from '../schema/sync.js'

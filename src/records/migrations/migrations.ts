@@ -10,7 +10,8 @@ import {
   recordMigration,
 } from './applied-migrations.js'
 import type { Database } from '../database.js'
-import { EngineFault, type Runner } from '../../engines/contract/engine.js'
+import type { Runner } from '../../engines/contract/engine.js'
+import { EngineFault } from '../../engines/contract/engine-fault.js'
 import { readMigrations, toFileName, type MigrationFile } from './migration-files.js'
 import { splitStatements } from './split-statements.js'
 import { ownScript } from '../../engines/contract/statement.js'

@@ -3,7 +3,7 @@
  * pieces and constrained afterwards; an index is created concurrently. These steps run outside transactions, and can
  * run again after an interruption. Sources: PostgreSQL, ALTER TABLE, Notes; CREATE INDEX.
  */
-import type { Dialect } from '../../engines/contract/engine.js'
+import type { Dialect } from '../../engines/contract/dialect.js'
 import { quote, writeAddCheck, writeAddColumn } from '../../engines/contract/ddl.js'
 import type { Difference } from '../schema/difference-kinds.js'
 import type { ColumnSchema } from '../../engines/contract/table-schema.js'

@@ -1,7 +1,7 @@
 /** Finds checks and defaults of a table that differ from its record, and the SQL that changes them. */
 import type { ActualColumn, ActualTable } from '../../engines/contract/catalogue.js'
 import { isCheckOf } from '../model/column-names.js'
-import type { Dialect } from '../../engines/contract/engine.js'
+import type { Dialect } from '../../engines/contract/dialect.js'
 import { toBareType } from './column-types.js'
 import { quote, writeAddCheck } from '../../engines/contract/ddl.js'
 import type { CheckSchema, ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'

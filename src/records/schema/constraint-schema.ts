@@ -3,7 +3,7 @@
  * `oneOf` and `maxLength` become one check, `default` the column's default. Sources: PostgreSQL, Constraints; SQLite,
  * CREATE TABLE.
  */
-import type { Dialect } from '../../engines/contract/engine.js'
+import type { Dialect } from '../../engines/contract/dialect.js'
 import { toCheckName } from '../model/column-names.js'
 import type { Column } from '../../engines/contract/table.js'
 import { quote } from '../../engines/contract/ddl.js'

@@ -9,7 +9,7 @@ import {
   writeIndex,
 } from '../../engines/contract/ddl.js'
 import { isSearchName } from '../../engines/search-names.js'
-import type { Dialect } from '../../engines/contract/engine.js'
+import type { Dialect } from '../../engines/contract/dialect.js'
 import { compareConstraints, compareKey } from './constraint-differences.js'
 import type { Difference } from './difference-kinds.js'
 import { findRenames } from './renames.js'

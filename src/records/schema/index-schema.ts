@@ -2,7 +2,7 @@
  * Indexes as SQL: the order of their columns, the rows in them, and trigrams. Sources: PostgreSQL, Indexes; SQLite,
  * Partial Indexes.
  */
-import type { Dialect } from '../../engines/contract/engine.js'
+import type { Dialect } from '../../engines/contract/dialect.js'
 import { testsOf } from '../model/read-indexes.js'
 import type { Column, IndexForm, TableIndex } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'

@@ -1,6 +1,6 @@
 /** Writes values as literals for the SQL that creates tables. */
 import { toProperty } from '../../fields/kinds/table.js'
-import type { Dialect } from '../../engines/contract/engine.js'
+import type { Dialect } from '../../engines/contract/dialect.js'
 import { toStoredJson } from '../model/stored-json.js'
 import type { Column } from '../../engines/contract/table.js'
 

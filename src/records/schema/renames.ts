@@ -4,7 +4,7 @@
  * again. Sources: PostgreSQL, ALTER TABLE; SQLite, ALTER TABLE.
  */
 import { renameCheck, toIndexName } from '../model/column-names.js'
-import type { Dialect } from '../../engines/contract/engine.js'
+import type { Dialect } from '../../engines/contract/dialect.js'
 import { toConstraintName } from '../statements/write-faults.js'
 import type { ActualIndex, ActualTable, Catalogue } from '../../engines/contract/catalogue.js'
 import { quote, writeCreateIndex } from '../../engines/contract/ddl.js'

@@ -1,7 +1,7 @@
 /**
  * The tables that records need, in a form that SQL can be written from and catalogues compared with, for both engines.
  */
-import type { Dialect } from '../../engines/contract/engine.js'
+import type { Dialect } from '../../engines/contract/dialect.js'
 import type { IndexSchema, TableSchema } from '../../engines/contract/table-schema.js'
 import { toIndexName, toSnakeCase } from '../model/column-names.js'
 import { toForeignIndex } from '../model/read-indexes.js'

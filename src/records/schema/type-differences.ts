@@ -1,5 +1,5 @@
 /** Where a column is of another type than its field wants, and the SQL that changes it. */
-import type { Dialect } from '../../engines/contract/engine.js'
+import type { Dialect } from '../../engines/contract/dialect.js'
 import type { ActualColumn, ActualTable } from '../../engines/contract/catalogue.js'
 import {
   lacksDigits,

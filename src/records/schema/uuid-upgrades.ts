@@ -10,7 +10,7 @@ import {
   writeDropIndex,
   writeIndex,
 } from '../../engines/contract/ddl.js'
-import type { Dialect } from '../../engines/contract/engine.js'
+import type { Dialect } from '../../engines/contract/dialect.js'
 import type { ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'
 import { isCheckOf } from '../model/column-names.js'
 import { wasUuid } from './column-types.js'

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { HttpError } from '../../errors/http-error.js'
-import { EngineFault } from '../../engines/contract/engine.js'
+import { EngineFault } from '../../engines/contract/engine-fault.js'
 import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
 import { Inserting, type AlikeRows } from './insert-pieces.js'

@@ -9,14 +9,8 @@ import type { OpenTransaction } from '../../core/open-transaction.js'
 import { isThenable, type Later } from '../../core/later.js'
 import { writesOn, lateFault } from '../../engines/client-writes.js'
 import type { ClientWriting, UnderWay } from '../../engines/contract/client-writing.js'
-import {
-  EngineFault,
-  type Answers,
-  type Runner,
-  type Statement,
-  type Values,
-  type Wanted,
-} from '../../engines/contract/engine.js'
+import type { Answers, Runner, Statement, Values, Wanted } from '../../engines/contract/engine.js'
+import { EngineFault } from '../../engines/contract/engine-fault.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { Log } from '../../core/log.js'

@@ -4,7 +4,7 @@
  */
 import { HttpError } from '../../errors/http-error.js'
 import { isCheckOf } from '../model/column-names.js'
-import { EngineFault } from '../../engines/contract/engine.js'
+import { EngineFault } from '../../engines/contract/engine-fault.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
 

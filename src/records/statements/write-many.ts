@@ -3,7 +3,8 @@
  * are written one by one, which tells the row of an error. Source: decisions, Second storey: records, Many.
  */
 import { type Later, after, isThenable, promise, settle } from '../../core/later.js'
-import { EngineFault, type Row } from '../../engines/contract/engine.js'
+import type { Row } from '../../engines/contract/engine.js'
+import { EngineFault } from '../../engines/contract/engine-fault.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/key.js'
 import type { Column } from '../../engines/contract/table.js'

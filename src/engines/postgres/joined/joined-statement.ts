@@ -2,7 +2,8 @@
  * Writes the statement that answers many calls of another: a row of values for each call, and beside it whatever the other
  * statement finds for them. Source: PostgreSQL, LATERAL Subqueries; Table Functions, WITH ORDINALITY; PREPARE.
  */
-import { EngineFault, type Engine, type Statement } from '../../contract/engine.js'
+import type { Engine, Statement } from '../../contract/engine.js'
+import { EngineFault } from '../../contract/engine-fault.js'
 import { postgresLists } from '../lists.js'
 
 export interface JoinedStatement {

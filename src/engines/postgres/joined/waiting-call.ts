@@ -1,5 +1,6 @@
 /** A call that waits for others of its statement, and then is on its way together with some. */
-import { EngineFault, type Row, type Runner } from '../../contract/engine.js'
+import type { Row, Runner } from '../../contract/engine.js'
+import { EngineFault } from '../../contract/engine-fault.js'
 
 /** Who calls: a request, or the program itself. */
 export interface Caller {

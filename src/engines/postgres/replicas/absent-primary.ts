@@ -5,22 +5,22 @@
 import type { Catalogue } from '../../contract/catalogue.js'
 import type { BeginOptions } from '../../contract/begin-options.js'
 import type { ChannelHandlers, ChannelListener } from '../../contract/channel-listener.js'
-import {
-  EngineFault,
-  type Answers,
-  type ClientReading,
-  type ClientWriting,
-  type Dialect,
-  type Engine,
-  type EngineChannel,
-  type PoolState,
-  type Runner,
-  type SchemaChangeOptions,
-  type Statement,
-  type TransactionRunner,
-  type Values,
-  type Wanted,
+import type { Dialect } from '../../contract/dialect.js'
+import type {
+  Answers,
+  ClientReading,
+  ClientWriting,
+  Engine,
+  EngineChannel,
+  PoolState,
+  Runner,
+  SchemaChangeOptions,
+  Statement,
+  TransactionRunner,
+  Values,
+  Wanted,
 } from '../../contract/engine.js'
+import { EngineFault } from '../../contract/engine-fault.js'
 import { writesOn } from '../../client-writes.js'
 
 /** Milliseconds between two attempts. */

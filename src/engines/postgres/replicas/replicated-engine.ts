@@ -4,18 +4,18 @@
  */
 import type { Later } from '../../../core/later.js'
 import type { BeginOptions } from '../../contract/begin-options.js'
-import {
-  EngineFault,
-  type Answers,
-  type ClientReading,
-  type ClientWriting,
-  type Engine,
-  type Runner,
-  type Statement,
-  type TransactionRunner,
-  type Values,
-  type Wanted,
+import type {
+  Answers,
+  ClientReading,
+  ClientWriting,
+  Engine,
+  Runner,
+  Statement,
+  TransactionRunner,
+  Values,
+  Wanted,
 } from '../../contract/engine.js'
+import { EngineFault } from '../../contract/engine-fault.js'
 import { changes, concernsOwnTable } from '../../contract/statement.js'
 import type { OrderedRunner } from '../../contract/ordered-runner.js'
 import { writesOn } from '../../client-writes.js'

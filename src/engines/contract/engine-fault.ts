@@ -1,0 +1,49 @@
+/** What a database may answer instead of rows: errors of drivers, sorted by kinds that hold for every engine. */
+
+/** What went wrong, in words that hold for every database. */
+export type FaultKind =
+  /** A second row of the same unique values. */
+  | 'unique'
+  /** A key that no row has, or a row that others still refer to. */
+  | 'reference'
+  /** Null, or out of range: the value passed the field's rules, but the column does not accept it. */
+  | 'value'
+  /** A sum that `total` makes by another way. */
+  | 'overflow'
+  /** A value that GraphQL has no word for, in JSON that the statement writes: see json-sql.ts. */
+  | 'inexpressible'
+  /** Two transactions cannot both go through; this one may be tried again from its beginning. */
+  | 'conflict'
+  /** Locked, full, read-only or gone: the same may work later. */
+  | 'unavailable'
+  | 'other'
+
+export interface FaultDetails {
+  /** Names of columns, where the database tells. */
+  readonly columns?: readonly string[]
+  /** Name of the index or constraint, where the database tells. */
+  readonly constraint?: string
+  /** It takes no writes at all. */
+  readonly isReadOnly?: boolean
+  /** A pooler stands before it that keeps no sessions: only another address helps. */
+  readonly needsSession?: boolean
+}
+
+/** A driver's error, sorted. Its message is the driver's and never sent to a client. */
+export class EngineFault extends Error {
+  readonly kind: FaultKind
+  readonly columns: readonly string[] | undefined
+  readonly constraint: string | undefined
+  readonly isReadOnly: boolean
+  readonly needsSession: boolean
+
+  constructor(kind: FaultKind, message: string, cause?: unknown, details: FaultDetails = {}) {
+    super(message, { cause })
+    this.name = 'EngineFault'
+    this.kind = kind
+    this.columns = details.columns
+    this.constraint = details.constraint
+    this.isReadOnly = details.isReadOnly === true
+    this.needsSession = details.needsSession === true
+  }
+}
