@@ -119,7 +119,7 @@ beforeAll(async () => {
   listening = await bootstrap(AppModule, { port: 0, logger: { ...silentLog, error } })
 })
 beforeEach(() => {
-  runs.length = 0
+  runs.length = failed.length = 0
 })
 afterAll(async () => {
   await desk.close()
