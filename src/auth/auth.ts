@@ -1,5 +1,4 @@
 /** Makes, checks and revokes tokens: RS256 JWTs (RFC 7519). Source: specification, Authentication 3 and 4. */
-import { hkdfSync } from 'node:crypto'
 import type { Later } from '../core/later.js'
 import type { OpenTransaction } from '../core/open-transaction.js'
 import type { Log } from '../core/log.js'
@@ -8,6 +7,7 @@ import { refuseUnknownOptions } from '../errors/refuse-options.js'
 import type { Claims } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { findClaimFault } from './claim-faults.js'
+import { deriveSecret } from './derive-secret.js'
 import { checkToken, clockTolerance, signToken } from './jose.js'
 import type { Keys } from './keys.js'
 import type { ReplacedRule, Rotation } from './options.js'
@@ -298,8 +298,7 @@ export class Auth {
    */
   async secretFor(purpose: string): Promise<Buffer> {
     const { key } = await this.#settings.keys.signing()
-    const from = key.export({ type: 'pkcs8', format: 'der' })
-    return Buffer.from(hkdfSync('sha256', from, '', `filigree ${purpose}`, 32))
+    return deriveSecret(key, purpose)
   }
 
   /**
