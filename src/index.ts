@@ -155,7 +155,7 @@ export type {
   NewRow,
   NewValues,
 } from './records/statements/nested-types.js'
-export type { TransactionOptions } from './records/statements/transactions.js'
+export type { TransactionOptions } from './records/statements/transaction-options.js'
 export type { QueryBuilder } from './records/statements/builder.js'
 
 export { GraphQL, type GraphQLOptions, type GraphQLRouteOptions } from './graphql/graphql.js'

@@ -45,12 +45,9 @@ import { readDifferences, syncSchema, verifySchema } from './schema/sync.js'
 import { Line } from './statements/series.js'
 import { readTable, readTables } from './model/read-table.js'
 import type { Table } from './model/table.js'
-import {
-  Transactions,
-  type BegunTransaction,
-  type Scope,
-  type TransactionOptions,
-} from './statements/transactions.js'
+import type { Scope } from './statements/scope.js'
+import type { TransactionOptions } from './statements/transaction-options.js'
+import { Transactions, type BegunTransaction } from './statements/transactions.js'
 import { refuseUnavailable, toUnavailable } from './statements/write-faults.js'
 
 const changeOptions: ReadonlySet<string> = new Set(['everywhere'])

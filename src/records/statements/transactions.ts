@@ -1,167 +1,29 @@
 /**
- * Transactions. Work inside one is part of it whichever repository it uses: the transaction follows asynchronous calls,
- * so that an injected repository joins the transaction of the route that calls it.
+ * Begins, repeats and ends transactions, and knows which one the running code is in. It follows asynchronous calls, so that
+ * an injected repository joins the transaction of the route that calls it.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { causesOf } from '../../errors/causes.js'
 import type { BeginOptions, Isolation } from '../../engines/contract/begin-options.js'
-import { AsyncLocalStorage } from 'node:async_hooks'
-import type { OpenTransaction } from '../../core/open-transaction.js'
 import { isThenable, type Later } from '../../core/later.js'
 import { writesOn, lateFault } from '../../engines/client-writes.js'
 import type { ClientWriting, UnderWay } from '../../engines/contract/client-writing.js'
 import type { Answers, Runner, Statement, Values, Wanted } from '../../engines/contract/engine.js'
 import { EngineFault } from '../../engines/contract/engine-fault.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
-import type { RowChanges } from '../changes/changes.js'
 import type { Log } from '../../core/log.js'
 import { GuardedRunner } from './guarded-runner.js'
 import type { QuietHandlers } from './quiet-handlers.js'
-import { refuseUnknownOptions } from '../../errors/refuse-options.js'
 import { Retries } from './retries.js'
-import type { RecordsContext, Source } from './source.js'
-import { changes, ownScript } from '../../engines/contract/statement.js'
-
-export interface TransactionOptions {
-  /**
-   * Which changes of others are seen meanwhile. Default `repeatable read`: what was read stays the same, and if two
-   * change the same row, one runs again. `serializable` is as if it ran alone. `read committed` can lose changes
-   * between a read and a write, unless the read has `{ lock: true }`. SQLite has one writer, so every level is as good
-   * as the highest.
-   */
-  isolation?: Isolation
-  /** Milliseconds within which the work may run again after conflicts. Default 30,000. */
-  timeout?: number
-}
-
-const isolations: readonly Isolation[] = ['read committed', 'repeatable read', 'serializable']
-
-/** With it no change between a read and a write is lost. */
-const defaultIsolation: Isolation = 'repeatable read'
-
-interface ScopeParts {
-  readonly context: RecordsContext
-  readonly runner: GuardedRunner
-  readonly transactions: Transactions
-  readonly isolation: Isolation | undefined
-  readonly depth?: number
-}
-
-/** An open transaction, or a part of one with a savepoint. */
-export class Scope implements Source, OpenTransaction {
-  readonly context: RecordsContext
-  readonly changes: RowChanges[] = []
-  /** Work to run after the commit. */
-  readonly later: (() => Promise<void>)[] = []
-  readonly #kept: (() => void)[] = []
-  readonly #takenBack: (() => void)[] = []
-  isOver = false
-  /** Undefined: the database's default. */
-  readonly isolation: Isolation | undefined
-  readonly #runner: GuardedRunner
-  readonly #depth: number
-  readonly #transactions: Transactions
-  /** Parts run one after the other: savepoints are a stack. */
-  #last: Promise<unknown> = Promise.resolve()
-
-  constructor({ context, runner, transactions, isolation, depth = 0 }: ScopeParts) {
-    this.context = context
-    this.isolation = isolation
-    this.#runner = runner
-    this.#transactions = transactions
-    this.#depth = depth
-  }
-
-  runner(): Runner {
-    if (this.isOver) throw new EngineFault('other', 'The transaction is over.')
-    return this.#runner
-  }
-
-  changed(changes: RowChanges): void {
-    this.changes.push(changes)
-  }
-
-  committed(work: () => Promise<void>): void {
-    this.later.push(work)
-  }
-
-  onCommit(work: () => void): void {
-    this.#kept.push(work)
-  }
-
-  onRollback(work: () => void): void {
-    this.#takenBack.push(work)
-  }
-
-  /** Calls what waits for the end of the transaction. */
-  end(isCommitted: boolean): void {
-    for (const work of isCommitted ? this.#kept : this.#takenBack) work()
-  }
-
-  get feed(): ChangeFeed {
-    return this.#transactions.feed
-  }
-
-  announces(): boolean {
-    return false
-  }
-
-  atomically<T>(work: (source: Source) => Promise<T>): Promise<T> {
-    return this.nested(work)
-  }
-
-  /** Runs work that can fail alone. */
-  nested<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
-    const running = this.#last.then(() => this.#runNested(work))
-    this.#last = running.catch(() => undefined)
-    return running
-  }
-
-  async #runNested<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
-    const depth = this.#depth + 1
-    const name = `filigree_${depth}`
-    const runner = this.runner()
-    await runner.run(part(`savepoint ${name}`), [], 'nothing')
-    const { context, isolation } = this
-    const transactions = this.#transactions
-    const scope = new Scope({ context, runner: this.#runner, transactions, isolation, depth })
-    try {
-      const result = await this.#transactions.inside(scope, () => work(scope))
-      await runner.run(part(`release savepoint ${name}`), [], 'nothing')
-      this.changes.push(...scope.changes)
-      this.later.push(...scope.later)
-      this.#kept.push(...scope.#kept)
-      this.#takenBack.push(...scope.#takenBack)
-      return result
-    } catch (error) {
-      await this.#takeBack(name)
-      scope.end(false)
-      throw error
-    } finally {
-      scope.isOver = true
-    }
-  }
-
-  /** If SQLite has rolled everything back itself, the savepoint is gone: the first error counts. */
-  async #takeBack(name: string): Promise<void> {
-    const { inner } = this.#runner
-    await settled(() => inner.run(part(`rollback to savepoint ${name}`), [], 'nothing')).then(
-      () => {
-        this.#runner.mend()
-      },
-      () => undefined,
-    )
-  }
-}
-
-/** Begins or ends a part of a transaction. */
-function part(sql: string): Statement {
-  return ownScript(sql, { kind: 'savepoint', tables: [] })
-}
-
-/** Runs a function; an exception becomes a rejection. */
-async function settled(run: () => unknown): Promise<void> {
-  await run()
-}
+import { Scope, type ScopeHost } from './scope.js'
+import type { RecordsContext } from './source.js'
+import {
+  checkOptions,
+  defaultIsolation,
+  refuseHigher,
+  type TransactionOptions,
+} from './transaction-options.js'
+import { changes } from '../../engines/contract/statement.js'
 
 /** Where code runs: in this transaction, once it has begun, and for this request. */
 interface Place {
@@ -211,7 +73,7 @@ export interface BegunTransaction {
   rollback(): Promise<void>
 }
 
-export class Transactions {
+export class Transactions implements ScopeHost {
   readonly #context: RecordsContext
   readonly #ambient = new AsyncLocalStorage<Place>()
   /** Receives committed changes. */
@@ -298,7 +160,7 @@ export class Transactions {
     checkOptions(options)
     const outer = this.current()
     if (outer !== undefined) {
-      refuseHigher(options.isolation, outer.isolation, this.#context)
+      refuseHigher(options.isolation, outer.isolation, this.#context.dialect)
       return outer.nested(work)
     }
     const { isolation = defaultIsolation, timeout } = options
@@ -386,7 +248,7 @@ export class Transactions {
     outer: Scope | undefined,
   ): Promise<void> {
     if (outer === undefined) return this.#runOnce(work, { isolation })
-    refuseHigher(isolation, outer.isolation, this.#context)
+    refuseHigher(isolation, outer.isolation, this.#context.dialect)
     return outer.nested(work)
   }
 
@@ -438,33 +300,4 @@ function isConflict(error: unknown): boolean {
     if (cause instanceof EngineFault) return cause.kind === 'conflict'
   }
   return false
-}
-
-const optionNames: ReadonlySet<string> = new Set(['isolation', 'timeout'])
-
-function checkOptions(options: TransactionOptions): void {
-  refuseUnknownOptions('transaction', options, optionNames)
-  const { isolation, timeout } = options
-  if (isolation !== undefined && !isolations.includes(isolation)) {
-    const names = isolations.join(', ')
-    throw new TypeError(
-      `transaction: unknown isolation "${isolation as string}". Levels: ${names}.`,
-    )
-  }
-  if (timeout !== undefined && !(timeout > 0))
-    throw new TypeError(`transaction: timeout must be a number of milliseconds above 0.`)
-}
-
-/** A part has the isolation of its transaction. */
-function refuseHigher(
-  wanted: Isolation | undefined,
-  open: Isolation | undefined,
-  { dialect }: RecordsContext,
-): void {
-  if (wanted === undefined || dialect.hasOneWriter) return
-  const level = open === undefined ? 0 : isolations.indexOf(open)
-  if (isolations.indexOf(wanted) <= level) return
-  throw new TypeError(
-    `transaction: it is part of one that is ${open ?? 'read committed'}, so it cannot be ${wanted}. Set it on the outer one, or on the route: { transaction: '${wanted}' }.`,
-  )
 }

@@ -1,0 +1,146 @@
+/**
+ * An open transaction: where its statements run, what waits for its end, and its parts, which can fail alone because each
+ * has a savepoint.
+ */
+import type { OpenTransaction } from '../../core/open-transaction.js'
+import type { Isolation } from '../../engines/contract/begin-options.js'
+import { EngineFault } from '../../engines/contract/engine-fault.js'
+import type { Runner } from '../../engines/contract/engine.js'
+import { ownScript, type Statement } from '../../engines/contract/statement.js'
+import type { ChangeFeed } from '../changes/change-feed.js'
+import type { RowChanges } from '../changes/changes.js'
+import type { GuardedRunner } from './guarded-runner.js'
+import type { RecordsContext, Source } from './source.js'
+
+/** Where a transaction runs: what its parts need of `Transactions`. */
+export interface ScopeHost {
+  /** Receives committed changes. */
+  readonly feed: ChangeFeed
+  /** Runs work so that all that it calls belongs to this scope. */
+  inside<T>(scope: Scope, work: () => Promise<T>): Promise<T>
+}
+
+interface ScopeParts {
+  readonly context: RecordsContext
+  readonly runner: GuardedRunner
+  readonly transactions: ScopeHost
+  readonly isolation: Isolation | undefined
+  readonly depth?: number
+}
+
+/** An open transaction, or a part of one with a savepoint. */
+export class Scope implements Source, OpenTransaction {
+  readonly context: RecordsContext
+  readonly changes: RowChanges[] = []
+  /** Work to run after the commit. */
+  readonly later: (() => Promise<void>)[] = []
+  readonly #kept: (() => void)[] = []
+  readonly #takenBack: (() => void)[] = []
+  isOver = false
+  /** Undefined: the database's default. */
+  readonly isolation: Isolation | undefined
+  readonly #runner: GuardedRunner
+  readonly #depth: number
+  readonly #transactions: ScopeHost
+  /** Parts run one after the other: savepoints are a stack. */
+  #last: Promise<unknown> = Promise.resolve()
+
+  constructor({ context, runner, transactions, isolation, depth = 0 }: ScopeParts) {
+    this.context = context
+    this.isolation = isolation
+    this.#runner = runner
+    this.#transactions = transactions
+    this.#depth = depth
+  }
+
+  runner(): Runner {
+    if (this.isOver) throw new EngineFault('other', 'The transaction is over.')
+    return this.#runner
+  }
+
+  changed(changes: RowChanges): void {
+    this.changes.push(changes)
+  }
+
+  committed(work: () => Promise<void>): void {
+    this.later.push(work)
+  }
+
+  onCommit(work: () => void): void {
+    this.#kept.push(work)
+  }
+
+  onRollback(work: () => void): void {
+    this.#takenBack.push(work)
+  }
+
+  /** Calls what waits for the end of the transaction. */
+  end(isCommitted: boolean): void {
+    for (const work of isCommitted ? this.#kept : this.#takenBack) work()
+  }
+
+  get feed(): ChangeFeed {
+    return this.#transactions.feed
+  }
+
+  announces(): boolean {
+    return false
+  }
+
+  atomically<T>(work: (source: Source) => Promise<T>): Promise<T> {
+    return this.nested(work)
+  }
+
+  /** Runs work that can fail alone. */
+  nested<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
+    const running = this.#last.then(() => this.#runNested(work))
+    this.#last = running.catch(() => undefined)
+    return running
+  }
+
+  async #runNested<T>(work: (scope: Scope) => Promise<T>): Promise<T> {
+    const depth = this.#depth + 1
+    const name = `filigree_${depth}`
+    const runner = this.runner()
+    await runner.run(part(`savepoint ${name}`), [], 'nothing')
+    const { context, isolation } = this
+    const transactions = this.#transactions
+    const scope = new Scope({ context, runner: this.#runner, transactions, isolation, depth })
+    try {
+      const result = await this.#transactions.inside(scope, () => work(scope))
+      await runner.run(part(`release savepoint ${name}`), [], 'nothing')
+      this.changes.push(...scope.changes)
+      this.later.push(...scope.later)
+      this.#kept.push(...scope.#kept)
+      this.#takenBack.push(...scope.#takenBack)
+      return result
+    } catch (error) {
+      await this.#takeBack(name)
+      scope.end(false)
+      throw error
+    } finally {
+      scope.isOver = true
+    }
+  }
+
+  /** If SQLite has rolled everything back itself, the savepoint is gone: the first error counts. */
+  async #takeBack(name: string): Promise<void> {
+    const { inner } = this.#runner
+    await settled(() => inner.run(part(`rollback to savepoint ${name}`), [], 'nothing')).then(
+      () => {
+        this.#runner.mend()
+      },
+      () => undefined,
+    )
+  }
+}
+
+/** Begins or ends a part of a transaction. */
+function part(sql: string): Statement {
+  return ownScript(sql, { kind: 'savepoint', tables: [] })
+}
+
+/** Runs a function; an exception becomes a rejection. */
+async function settled(run: () => unknown): Promise<void> {
+  await run()
+}
