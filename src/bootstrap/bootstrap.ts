@@ -2,45 +2,44 @@
  * Starts an application, in this order: notes → checked, frozen data (`plan-application.ts`) → database → providers →
  * a route table → a server.
  */
-import { rolesOf } from '../auth/access.js'
 import { Auth } from '../auth/auth.js'
-import { createGate, type Gate } from '../auth/gate.js'
-import { createKeys } from '../auth/keys.js'
-import { createCors } from '../http/cors.js'
+import type { Gate } from '../auth/gate.js'
+import { createCors, type Cors } from '../http/cors.js'
 import { Clock } from '../core/clock.js'
 import { Expiries } from '../core/expiries.js'
-import { LiveAnswers } from '../live/live-answers.js'
-import type { Log } from '../core/log.js'
+import type { LiveAnswers } from '../live/live-answers.js'
 import { localAddress, PublicUrl } from './public-url.js'
 import { Ending } from '../http/ending.js'
 import { RequestObservers } from '../http/request-observers.js'
-import { describeOperations } from '../openapi/document.js'
-import { isOperational } from '../openapi/documented-route.js'
 import { createResponder } from '../http/responder.js'
+import type { RequestSettings } from '../http/server-request.js'
 import { StreamRegister } from '../http/stream-register.js'
 import type { Class } from '../metadata/note.js'
 import { Database } from '../records/database.js'
 import { followCallers } from '../records/request-caller.js'
 import { followUsers, wantsUser } from '../records/statements/run-hooks.js'
 import { reachable } from '../routing/route.js'
-import { createSessionKeeper } from '../sessions/keeper.js'
-import { Application, type RouteSummary } from './application.js'
-import type { Container } from './container.js'
+import type { Application } from './application.js'
 import { isCaptured } from './captured-call.js'
-import { againInRequest, currentRequest, followRequests } from '../serving/current-request.js'
-import { ServerRequest } from '../http/server-request.js'
+import { currentRequest, followRequests } from '../serving/current-request.js'
 import { ApplicationState } from '../serving/application-state.js'
 import { Dispatcher } from '../serving/dispatcher.js'
-import { Routes, type RoutesParts } from '../serving/routes.js'
-import { fillTable } from './fill-table.js'
+import { Routes } from '../serving/routes.js'
+import type { ServeContext } from '../serving/serve-route.js'
+import { fillTable, type FilledTable } from './fill-table.js'
 import { guestOf } from './guest.js'
 import { createGraphqlUpgrades } from './graphql-sockets.js'
-import { listen, type Listener } from './listen.js'
+import { listen } from './listen.js'
 import type { BootstrapOptions } from './options.js'
+import {
+  createAuth,
+  createContext,
+  createRoutes,
+  createState,
+  type Serving,
+} from './own-providers.js'
 import { planApplication, type ApplicationPlan } from './plan-application.js'
-import type { PlannedRoute } from '../serving/planned-route.js'
-import type { ServeContext } from '../serving/serve-route.js'
-import { closeWithProcess } from './signals.js'
+import { createApplication, logFailure } from './running-application.js'
 import { logOpenDoors } from './open-doors.js'
 import { logOpenRecords } from './open-records.js'
 import { toStartFault } from './start-fault.js'
@@ -108,77 +107,142 @@ async function start(
   storage: Storage,
   options: BootstrapOptions,
 ): Promise<Application> {
-  const { settings, log, container } = plan
+  const { settings, container } = plan
   const auth = createAuth(plan, storage)
-  container.provide(Auth, auth)
-  container.provide(Clock, plan.clock)
-  let { port } = settings
-  const late: { serving?: Serving } = {}
-  const { production } = plan.environment
-  container.provide(
-    PublicUrl,
-    new PublicUrl(() => settings.publicUrl ?? localAddress(port, production), settings.basePath),
-  )
-  if (storage.database !== undefined) container.provide(Database, storage.database)
   const context = createContext(plan, storage, auth, options)
   const observers = new RequestObservers()
-  const { live } = context
   const state = createState(plan, storage, context, observers)
-  container.provide(ApplicationState, state)
-  container.provide(
-    Routes,
-    createRoutes(plan.routes, context.gate, () => late.serving),
-  )
-  for (const instance of plan.graphql.instances) {
-    const { production } = plan.environment
-    const { closed } = plan.authOptions
-    const { events } = settings.bounds
-    const get = (token: symbol): unknown => container.get(token)
-    instance.bind({
-      database: storage.database,
-      log,
-      production,
-      events,
-      closed,
-      clock: plan.clock,
-      live,
-      get,
-    })
-  }
-  const { database } = storage
-  const hasReplicas =
-    database !== undefined && followCallers(database, currentRequest, otherWorkers())
-  const hasHooks = database !== undefined && [...database.tables].some(wantsUser)
-  if (hasHooks) followUsers(currentRequest)
-  if (database !== undefined) database.context.home.get = (token) => container.get(token)
-  if (plan.requestContext || hasReplicas || hasHooks) followRequests()
+  const late: Late = { port: settings.port, serving: undefined }
+  provideOwn(plan, storage, late, { auth, state, gate: context.gate })
+  bindGraphql(plan, storage, context.live)
+  followAsNeeded(plan, storage)
   await container.makeAll()
   await container.start().catch((error: unknown) => {
     throw toStartFault(error)
   })
   const cors = createCors(options.cors)
   const ending = new Ending()
-  const watch = auth.watch.bind(auth)
-  const tokenCookie = plan.authOptions.cookie
-  const now = (): number => plan.clock.now()
+  const requests = requestSettings(plan, ending)
+  const { dispatcher, servedRoutes } = createDispatcher(plan, context, {
+    ...{ auth, state, observers, cors, ending, requests },
+  })
+  late.serving = { dispatcher, served: servedRoutes }
+  const guest = guestOf(plan.environment)
+  const take = guest?.attend({ plan, state })
+  const keeper = guest?.keeper
+  const listener = await listen({
+    settings,
+    dispatcher,
+    faultHeaders: cors.fixed ?? [],
+    log: plan.log,
+    upgrade: createUpgrades(plan, context, { dispatcher, cors, ending, requests }),
+    take,
+    keeper,
+  })
+  if (listener !== undefined) late.port = Number(new URL(listener.url).port)
+  const running = {
+    ...{ state, dispatcher, ending, listener },
+    ...{ live: context.live, isKept: keeper !== undefined },
+  }
+  const application = createApplication(plan, storage, running)
+  if (listener !== undefined) reportToPrimary(listener.url, () => application.close())
+  return application
+}
+
+/** What is known only later than providers ask for it. */
+interface Late {
+  /** The port that is asked for, then the one that is open. */
+  port: number
+  /** Undefined until the application can answer. */
+  serving: Serving | undefined
+}
+
+/** Provides the framework's own classes. */
+function provideOwn(
+  { container, clock, environment, settings, routes }: ApplicationPlan,
+  { database }: Storage,
+  late: Late,
+  { auth, state, gate }: { auth: Auth; state: ApplicationState; gate: Gate },
+): void {
+  const address = (): string =>
+    settings.publicUrl ?? localAddress(late.port, environment.production)
+  container.provide(Auth, auth)
+  container.provide(Clock, clock)
+  container.provide(PublicUrl, new PublicUrl(address, settings.basePath))
+  if (database !== undefined) container.provide(Database, database)
+  container.provide(ApplicationState, state)
+  container.provide(
+    Routes,
+    createRoutes(routes, gate, () => late.serving),
+  )
+}
+
+function bindGraphql(
+  { graphql, environment, authOptions, settings, log, clock, container }: ApplicationPlan,
+  { database }: Storage,
+  live: LiveAnswers,
+): void {
+  for (const instance of graphql.instances) {
+    instance.bind({
+      database,
+      log,
+      production: environment.production,
+      events: settings.bounds.events,
+      closed: authOptions.closed,
+      clock,
+      live,
+      get: (token: symbol): unknown => container.get(token),
+    })
+  }
+}
+
+/** Lets code find the request it runs in, where something needs it: that costs every request a little. */
+function followAsNeeded(
+  { container, requestContext }: ApplicationPlan,
+  { database }: Storage,
+): void {
+  const hasReplicas =
+    database !== undefined && followCallers(database, currentRequest, otherWorkers())
+  const hasHooks = database !== undefined && [...database.tables].some(wantsUser)
+  if (hasHooks) followUsers(currentRequest)
+  if (database !== undefined) database.context.home.get = (token) => container.get(token)
+  if (requestContext || hasReplicas || hasHooks) followRequests()
+}
+
+function requestSettings(
+  { settings, log, authOptions, clock }: ApplicationPlan,
+  ending: Ending,
+): RequestSettings {
   const { publicUrl } = settings
   const publicOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin
-  const requests = { ...settings, log, tokenCookie, ending, now, publicOrigin }
+  const now = (): number => clock.now()
+  return { ...settings, log, tokenCookie: authOptions.cookie, ending, now, publicOrigin }
+}
+
+interface DispatcherParts {
+  readonly auth: Auth
+  readonly state: ApplicationState
+  readonly observers: RequestObservers
+  readonly cors: Cors
+  readonly ending: Ending
+  readonly requests: RequestSettings
+}
+
+function createDispatcher(
+  plan: ApplicationPlan,
+  context: ServeContext,
+  { auth, state, observers, cors, ending, requests }: DispatcherParts,
+): Pick<FilledTable, 'servedRoutes'> & { readonly dispatcher: Dispatcher } {
+  const { settings, log, clock } = plan
   const filled = fillTable(plan, context, (incoming, outgoing) => {
     dispatcher.serve(incoming, outgoing)
   })
+  const watch = auth.watch.bind(auth)
+  const expiries = new Expiries(clock)
+  const streams = new StreamRegister({ ...settings.bounds, ending, watch, expiries })
   const dispatcher: Dispatcher = new Dispatcher({
     ...filled,
-    responder: createResponder({
-      cors,
-      log,
-      streams: new StreamRegister({
-        ...settings.bounds,
-        ending,
-        watch,
-        expiries: new Expiries(plan.clock),
-      }),
-    }),
+    responder: createResponder({ cors, log, streams }),
     cors,
     application: state,
     observers,
@@ -186,16 +250,25 @@ async function start(
     mostUrl: settings.limits.url,
     shortestTime: shortestTime(plan),
   })
-  late.serving = { dispatcher, served: filled.servedRoutes }
-  const guest = guestOf(plan.environment)
-  const take = guest?.attend({ plan, state })
-  const keeper = guest?.keeper
-  const faultHeaders = cors.fixed ?? []
-  const upgrade = createGraphqlUpgrades(plan.graphql.instances, settings.basePath, {
+  return { dispatcher, servedRoutes: filled.servedRoutes }
+}
+
+/** What takes requests for a WebSocket. */
+function createUpgrades(
+  { graphql, settings, log }: ApplicationPlan,
+  { gate }: ServeContext,
+  {
+    dispatcher,
+    cors,
+    ending,
+    requests,
+  }: Pick<DispatcherParts, 'cors' | 'ending' | 'requests'> & { readonly dispatcher: Dispatcher },
+): ReturnType<typeof createGraphqlUpgrades> {
+  return createGraphqlUpgrades(graphql.instances, settings.basePath, {
     serve: (incoming, outgoing) => {
       dispatcher.serve(incoming, outgoing)
     },
-    recognise: (request) => context.gate.recognise(request),
+    recognise: (request) => gate.recognise(request),
     isClosing: () => dispatcher.draining,
     mostOperations: settings.bounds.streamsByAddress,
     patience: settings.times.headers,
@@ -204,198 +277,11 @@ async function start(
     ending,
     log,
   })
-  const listener = await listen({ settings, dispatcher, faultHeaders, log, upgrade, take, keeper })
-  if (listener !== undefined) port = Number(new URL(listener.url).port)
-  const running = { state, dispatcher, ending, listener, live, isKept: keeper !== undefined }
-  const application = createApplication(plan, storage, running)
-  if (listener !== undefined) reportToPrimary(listener.url, () => application.close())
-  return application
 }
 
-function createAuth(
-  { authOptions, log, settings, clock }: ApplicationPlan,
-  { tokens }: Storage,
-): Auth {
-  return new Auth({
-    ...authOptions,
-    keys: createKeys({ origin: authOptions.keys, log, mostBytes: settings.bounds.jwks }),
-    log,
-    now: () => clock.now(),
-    ...tokens,
-  })
-}
-
-function createContext(
-  { authOptions, log, settings, clock, environment }: ApplicationPlan,
-  { database, sessions: store }: Storage,
-  auth: Auth,
-  options: BootstrapOptions,
-): ServeContext {
-  const idle = options.sessions?.idle
-  const { apiKey, formToken, cookie } = authOptions
-  return {
-    gate: createGate({ apiKey, auth, formToken, cookie, log }),
-    formToken,
-    sessions: createSessionKeeper({
-      store,
-      ...(idle === undefined ? {} : { idle }),
-      log,
-      mostByAddress: settings.bounds.sessionsByAddress,
-      // Those of the database belong to all its processes; a store of the application's own has this one's time.
-      now:
-        database === undefined || options.sessions?.store !== undefined
-          ? () => clock.now()
-          : () => database.now(clock),
-    }),
-    times: settings.times,
-    live: new LiveAnswers({
-      options: settings.live,
-      clock,
-      log,
-      inRequest: againInRequest,
-      watch: auth.watch.bind(auth),
-    }),
-    database,
-    promises: environment.production
-      ? undefined
-      : { log, follows: environment.development ? 'always' : 'first' },
-  }
-}
-
+/** The shortest time that a request of the application may take, in milliseconds. */
 function shortestTime({ settings, routes }: ApplicationPlan): number {
   const { handler, request, upload } = settings.times
   const own = routes.map(({ route }) => route.options.timeout ?? handler)
   return own.reduce((least, time) => Math.min(least, time), Math.min(handler, request, upload))
-}
-
-function logFailure(log: Log, what = 'onStop'): (error: unknown) => void {
-  return (error) => {
-    log.error({ err: error }, `${what} failed`)
-  }
-}
-
-/** Milliseconds that providers and the database have to stop, in a process that failed. */
-const closingTime = 5_000
-
-interface Running {
-  readonly state: ApplicationState
-  readonly dispatcher: Dispatcher
-  readonly ending: Ending
-  readonly listener: Listener | undefined
-  readonly live: LiveAnswers
-  /** Whoever connects meanwhile waits for the next process. */
-  readonly isKept: boolean
-}
-
-function createApplication(
-  { container, routes, document, graphql, log, settings }: ApplicationPlan,
-  storage: Storage,
-  { state, dispatcher, ending, listener, live, isKept }: Running,
-): Application {
-  let forgetSignals: () => void = () => undefined
-  const application = new Application({
-    dispatcher,
-    routes: Object.freeze(reachable(routes).map(toSummary)),
-    document,
-    graphql: graphql.main,
-    get: (token) => container.get(token),
-    url: listener?.url,
-    close: async () => {
-      state.closing = true
-      dispatcher.draining = true
-      // The next process waits, and no balancer has to notice.
-      if (container.hasClosing) await tellClosing(container, isKept ? 0 : settings.times.drain, log)
-      // Streams would never end by themselves, and the port waits for them.
-      for (const { streams } of graphql.instances) streams.close()
-      live.close()
-      ending.begin(listener === undefined || isKept ? 0 : settings.times.linger)
-      await listener?.close()
-      await container.stop(logFailure(log))
-      await storage.close()
-      forgetSignals()
-    },
-  })
-  if (listener !== undefined) {
-    const patience = settings.times.drain + closingTime
-    forgetSignals = closeWithProcess(application, { log, patience })
-  }
-  return application
-}
-
-/** `onClosing` may delay the closing of the port, so that load balancers can notice it. */
-async function tellClosing(container: Container, most: number, log: Log): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const end = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, most)
-  })
-  await Promise.race([container.closing(logFailure(log, 'onClosing')), end])
-  clearTimeout(timer)
-}
-
-type Serving = ReturnType<RoutesParts['serving']>
-
-function createRoutes(
-  planned: readonly PlannedRoute[],
-  gate: Gate,
-  serving: () => Serving | undefined,
-): Routes {
-  return new Routes({
-    planned,
-    gate,
-    describe: () => {
-      const { operations, schemas } = describeOperations(planned)
-      return {
-        schemas,
-        operations: new Map([...operations].map(([{ info }, made]) => [info, made])),
-      }
-    },
-    serving: () => {
-      const there = serving()
-      if (there === undefined)
-        throw new Error('Routes can be called once the application has started.')
-      return there
-    },
-  })
-}
-
-function createState(
-  { log, settings, environment, graphql, records, container, authOptions }: ApplicationPlan,
-  { database }: Storage,
-  { gate, live, promises }: ServeContext,
-  observers: RequestObservers,
-): ApplicationState {
-  return new ApplicationState({
-    log,
-    observers,
-    listening: settings.listen,
-    production: environment.production,
-    takesCookie: authOptions.cookie,
-    promises,
-    database,
-    graphql: graphql.instances,
-    mainGraphql: graphql.main,
-    records,
-    live: () => live.counted,
-    callerOf: (request) => (request instanceof ServerRequest ? gate.identify(request) : undefined),
-    reset: () => container.reset(),
-    providers: () => [...new Set(container.instances().map(([, instance]) => instance))],
-    checks: () =>
-      container.instances().flatMap(([name, instance]) => {
-        const check = (instance as { check?: unknown } | null | undefined)?.check
-        if (typeof check !== 'function' || instance === database) return []
-        return [{ name, check: (): unknown => Reflect.apply(check, instance, []) }]
-      }),
-  })
-}
-
-function toSummary(planned: PlannedRoute): RouteSummary {
-  const { route, access } = planned
-  return Object.freeze({
-    method: route.method,
-    path: route.pattern.text,
-    name: route.name,
-    secured: !access.open,
-    roles: rolesOf(access),
-    operational: isOperational(planned),
-  })
 }

@@ -1,0 +1,124 @@
+/** Makes what the framework itself provides in every application, from its plan and its storage. */
+import { Auth } from '../auth/auth.js'
+import { createGate, type Gate } from '../auth/gate.js'
+import { createKeys } from '../auth/keys.js'
+import type { RequestObservers } from '../http/request-observers.js'
+import { ServerRequest } from '../http/server-request.js'
+import { LiveAnswers } from '../live/live-answers.js'
+import { describeOperations } from '../openapi/document.js'
+import { ApplicationState } from '../serving/application-state.js'
+import { againInRequest } from '../serving/current-request.js'
+import type { PlannedRoute } from '../serving/planned-route.js'
+import { Routes, type RoutesParts } from '../serving/routes.js'
+import type { ServeContext } from '../serving/serve-route.js'
+import { createSessionKeeper } from '../sessions/keeper.js'
+import type { BootstrapOptions } from './options.js'
+import type { ApplicationPlan } from './plan-application.js'
+import type { Storage } from './storage.js'
+
+export function createAuth(
+  { authOptions, log, settings, clock }: ApplicationPlan,
+  { tokens }: Storage,
+): Auth {
+  return new Auth({
+    ...authOptions,
+    keys: createKeys({ origin: authOptions.keys, log, mostBytes: settings.bounds.jwks }),
+    log,
+    now: () => clock.now(),
+    ...tokens,
+  })
+}
+
+export function createContext(
+  { authOptions, log, settings, clock, environment }: ApplicationPlan,
+  { database, sessions: store }: Storage,
+  auth: Auth,
+  options: BootstrapOptions,
+): ServeContext {
+  const idle = options.sessions?.idle
+  const { apiKey, formToken, cookie } = authOptions
+  return {
+    gate: createGate({ apiKey, auth, formToken, cookie, log }),
+    formToken,
+    sessions: createSessionKeeper({
+      store,
+      ...(idle === undefined ? {} : { idle }),
+      log,
+      mostByAddress: settings.bounds.sessionsByAddress,
+      // Those of the database belong to all its processes; a store of the application's own has this one's time.
+      now:
+        database === undefined || options.sessions?.store !== undefined
+          ? () => clock.now()
+          : () => database.now(clock),
+    }),
+    times: settings.times,
+    live: new LiveAnswers({
+      options: settings.live,
+      clock,
+      log,
+      inRequest: againInRequest,
+      watch: auth.watch.bind(auth),
+    }),
+    database,
+    promises: environment.production
+      ? undefined
+      : { log, follows: environment.development ? 'always' : 'first' },
+  }
+}
+
+/** What `Routes` needs of the running application. */
+export type Serving = ReturnType<RoutesParts['serving']>
+
+export function createRoutes(
+  planned: readonly PlannedRoute[],
+  gate: Gate,
+  serving: () => Serving | undefined,
+): Routes {
+  return new Routes({
+    planned,
+    gate,
+    describe: () => {
+      const { operations, schemas } = describeOperations(planned)
+      return {
+        schemas,
+        operations: new Map([...operations].map(([{ info }, made]) => [info, made])),
+      }
+    },
+    serving: () => {
+      const there = serving()
+      if (there === undefined)
+        throw new Error('Routes can be called once the application has started.')
+      return there
+    },
+  })
+}
+
+export function createState(
+  { log, settings, environment, graphql, records, container, authOptions }: ApplicationPlan,
+  { database }: Storage,
+  { gate, live, promises }: ServeContext,
+  observers: RequestObservers,
+): ApplicationState {
+  return new ApplicationState({
+    log,
+    observers,
+    listening: settings.listen,
+    production: environment.production,
+    takesCookie: authOptions.cookie,
+    promises,
+    database,
+    graphql: graphql.instances,
+    mainGraphql: graphql.main,
+    records,
+    live: () => live.counted,
+    callerOf: (request) => (request instanceof ServerRequest ? gate.identify(request) : undefined),
+    reset: () => container.reset(),
+    providers: () => [...new Set(container.instances().map(([, instance]) => instance))],
+    checks: () =>
+      container.instances().flatMap(([name, instance]) => {
+        const check = (instance as { check?: unknown } | null | undefined)?.check
+        if (typeof check !== 'function' || instance === database) return []
+        return [{ name, check: (): unknown => Reflect.apply(check, instance, []) }]
+      }),
+  })
+}
