@@ -39,7 +39,7 @@ export interface Gate {
   recognise(request: ServerRequest, rule?: AccessRule): void | Promise<void>
   /**
    * Who calls, and nothing else: the request and its answer stay as they are, a bad token is none. Synchronous for the
-   * static key and for a token seen before.
+   * static key and for a token seen before. Rejects if the database does not say whether the token is good.
    */
   identify(request: ServerRequest): Later<RequestAuth | undefined>
   /** @throws {HttpError} 403 for a write that a cookie would let in and that no page of ours sent; `admit` asks by itself */
@@ -150,10 +150,9 @@ export function createGate({ apiKey, auth, formToken, cookie, log }: GateOptions
       const known = auth.remembered(token)
       if (known !== undefined) return { by: 'token', claims: known }
       if (header !== undefined && isKey(token)) return byKey
-      return auth.verify(token).then(
-        (claims) => (claims === null ? undefined : { by: 'token', claims }),
-        () => undefined,
-      )
+      return auth
+        .verify(token)
+        .then((claims) => (claims === null ? undefined : { by: 'token', claims }))
     },
     wouldAdmit: (request, rule, auth) => {
       try {

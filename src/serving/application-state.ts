@@ -102,7 +102,8 @@ export class ApplicationState {
 
   /**
    * Who calls, also on routes that do not ask: there a token that comes is checked for this alone, and neither the
-   * handler nor the answer knows of it. A bad token is none.
+   * handler nor the answer knows of it. A bad token is none; while the database does not say whether it is good, the promise
+   * rejects with the 503 of secured routes.
    *
    * @returns at once for a token seen before
    */

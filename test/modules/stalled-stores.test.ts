@@ -22,8 +22,9 @@ import { CacheFor } from 'filigree/cache'
 import { health } from 'filigree/health'
 import { idempotent } from 'filigree/idempotent'
 import { Job, Jobs, jobs } from 'filigree/jobs'
+import { mcp, Tool } from 'filigree/mcp'
 import { metrics } from 'filigree/metrics'
-import { throttle } from 'filigree/throttle'
+import { throttle, Throttle } from 'filigree/throttle'
 import { startPostgres, type PostgresServer } from '../records/postgres-server.js'
 import { startStallingProxy, type StallingProxy } from '../records/stalling-proxy.js'
 
@@ -123,6 +124,20 @@ class DeskModule {}
   imports: [idempotent({ keep: '1h' })],
 })
 class UnlimitedModule {}
+
+@Controller('/agent')
+class AgentController {
+  @Get('/number') @Secured @Tool number() {
+    return { number: 7 }
+  }
+
+  @Get('/open') @Throttle('50/m', { by: 'user' }) open() {
+    return { open: true }
+  }
+}
+
+@Module({ records: [Note], controllers: [AgentController], imports: [mcp({ path: '/mcp' })] })
+class AgentModule {}
 
 let server: PostgresServer
 let proxy: StallingProxy
@@ -225,6 +240,33 @@ describe('while the database does not answer', () => {
     // What was refused was not counted, or was stored once its answer was late.
     expect(((await again.json()) as { visits: number }).visits).toBeGreaterThanOrEqual(2)
     expect((await untilAnswered(own)).status).toBe(200)
+  })
+
+  it('agents are 503 and not signed out, and limits of users count by address', async () => {
+    const app = await start(AgentModule)
+    const authorization = `Bearer ${await app.get(Auth).getToken({ sub: 'ada' })}`
+    const message = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} }
+    const list = () =>
+      within(
+        fetch(`${app.url}/mcp`, {
+          method: 'POST',
+          headers: {
+            authorization,
+            'content-type': 'application/json',
+            accept: 'application/json, text/event-stream',
+            'mcp-protocol-version': '2025-06-18',
+          },
+          body: JSON.stringify(message),
+        }),
+      )
+    proxy.stall()
+    const refused = await list()
+    expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([503, null])
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    const open = await within(fetch(`${app.url}/agent/open`, { headers: { authorization } }))
+    expect(open.status).toBe(200)
+    proxy.resume()
+    expect(await (await untilAnswered(list)).text()).toContain('"name"')
   })
 
   it('kept answers are made anew, and kept again afterwards', async () => {

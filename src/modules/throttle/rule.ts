@@ -132,11 +132,14 @@ function toBodyKey(field: string, value: unknown): string | undefined {
   return `body.${field} ${createHash('sha256').update(plain, 'utf16le').digest('base64url')}`
 }
 
-/** On open routes nobody else asks who calls. */
+/** On open routes nobody else asks who calls. Who cannot be known now, for want of the database, is counted by address. */
 function keyOfCaller(request: HttpRequest, state: ApplicationState): string | Promise<string> {
   const caller = state.callerOf(request)
   return caller instanceof Promise
-    ? caller.then((auth) => toUserKey(request, auth))
+    ? caller.then(
+        (auth) => toUserKey(request, auth),
+        () => toUserKey(request, undefined),
+      )
     : toUserKey(request, caller)
 }
 
