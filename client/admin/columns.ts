@@ -28,7 +28,7 @@ export interface Column {
 }
 
 /** All that may be shown, relations in place of their keys. */
-export function allColumns(record: RecordInfo): Column[] {
+function allColumns(record: RecordInfo): Column[] {
   return record.fields
     .filter(({ kind, fields }) => kind !== 'blob' && kind !== 'file' && fields === undefined)
     .map((field) => {

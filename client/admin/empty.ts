@@ -4,7 +4,7 @@ import { el, put } from './element.js'
 import type { FieldInfo } from './schema.js'
 
 /** What an empty value of a field is; undefined where it must have one. */
-export function emptyOf({ nullable, list, kind, oneOf, minLength = 0 }: FieldInfo): unknown {
+function emptyOf({ nullable, list, kind, oneOf, minLength = 0 }: FieldInfo): unknown {
   if (nullable === true) return null
   if (list === true) return minLength === 0 ? [] : undefined
   const isText = kind === 'string' || kind === 'text'

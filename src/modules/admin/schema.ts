@@ -90,11 +90,6 @@ export function shareFields(records: readonly Json[]): { fields: Json[]; records
   return { fields, records: shared }
 }
 
-/** The fields of a class, as a form asks for them. */
-export function writeFields(type: Class): Json[] {
-  return describeFields(type).map((field) => sparse(writeField(field, 1)))
-}
-
 /** The field that names a row. */
 export function titleOf({ type, key, fields }: RecordDescription): string {
   const { title } = readAdmin(type)

@@ -14,14 +14,9 @@
  * Source: decisions, "Third storey: admin and agents"; the specification of 2026-07-28, Overview, Versioning.
  */
 
-export const modernRevision = '2026-07-28'
+const modernRevision = '2026-07-28'
 /** Those that begin with `initialize`, the latest first. */
-export const olderRevisions: readonly string[] = [
-  '2025-11-25',
-  '2025-06-18',
-  '2025-03-26',
-  '2024-11-05',
-]
+const olderRevisions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 const supported: readonly string[] = [modernRevision, ...olderRevisions]
 
 const metaPrefix = 'io.modelcontextprotocol/'
