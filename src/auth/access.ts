@@ -175,7 +175,7 @@ export function rolesOf({ roles, also }: AccessRule): readonly string[] {
 }
 
 /**
- * Answers whether the claims have what the rule asks for: roles, a sign-in of late, ways of signing in.
+ * Answers whether the claims have what the rule asks for: roles, a recent sign-in, ways of signing in.
  *
  * @param claims null is the static key, which passes
  * @param request says what time it is where tests move it

@@ -1,6 +1,6 @@
 /**
- * Tells those who measure an application's requests of each of them, without making anything for it: what is told of an
- * answer is one object for all, good for the length of the call.
+ * Tells observers, such as metrics and the access log, when a request begins and how it ended. Nothing is made for each
+ * request: one object describes all outcomes, one after the other, and is valid only during the call.
  */
 import type { HttpRequest } from './request.js'
 import type { ServerRequest } from './server-request.js'
@@ -38,7 +38,8 @@ export class RequestObservers {
   #all: readonly RequestObserver[] = []
   readonly #outcome = { status: 0, bytes: 0, received: 0, ms: 0, aborted: false }
 
-  get are(): boolean {
+  /** True if anybody observes. */
+  get any(): boolean {
     return this.#all.length > 0
   }
 

@@ -92,7 +92,7 @@ export class ServerRequest implements HttpRequest {
   formToken: string | undefined = undefined
   /** How the caller was let in, for the framework: nobody notes that it is read. */
   admitted: RequestAuth | undefined = undefined
-  /** Until when its caller is let in: the token runs out, or the route wants a sign-in of late. Milliseconds since 1970. */
+  /** Until when its caller is let in: the token runs out, or its sign-in is not recent enough for the route. Milliseconds since 1970. */
   admittedUntil = Infinity
   /** What was read of the caller: bits of `caller-reads.ts`. */
   callerReads = 0

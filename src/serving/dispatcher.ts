@@ -86,7 +86,7 @@ export class Dispatcher {
   /** Answers a request. Never throws. */
   serve(incoming: Incoming, outgoing: Outgoing): void {
     const request = new ServerRequest(incoming, outgoing, this.#settings)
-    if (this.#observers.are) this.#observers.begin(request)
+    if (this.#observers.any) this.#observers.begin(request)
     if (requestEvents.heard) observeRequest(request, this.#application, this.#take)
     else this.#take(request)
   }
@@ -106,7 +106,7 @@ export class Dispatcher {
     const request = new ServerRequest(incoming, outgoing, this.#settings)
     for (const value of values) request.pathValues.push(value)
     prepare(request)
-    if (this.#observers.are) this.#observers.begin(request)
+    if (this.#observers.any) this.#observers.begin(request)
     if (requestEvents.heard)
       observeRequest(request, this.#application, (same) => {
         this.#walk(same, route)
@@ -117,7 +117,7 @@ export class Dispatcher {
   /** Answers a request with an error, before any route. */
   refuse(incoming: Incoming, outgoing: Outgoing, error: HttpError): void {
     const request = new ServerRequest(incoming, outgoing, this.#settings)
-    if (this.#observers.are) this.#observers.begin(request)
+    if (this.#observers.any) this.#observers.begin(request)
     const fail = (): void => {
       this.#fail(request, error)
     }

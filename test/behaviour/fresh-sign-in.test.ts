@@ -89,7 +89,7 @@ async function ask(query: string, token?: string): Promise<unknown> {
   return (await app.inject({ ...options, ...(token === undefined ? {} : { token }) })).json()
 }
 
-it('lets in who has signed in of late, by auth_time, which rotation does not move', async () => {
+it('lets in callers whose sign-in is recent, by auth_time, which rotation does not change', async () => {
   const token = await tokenOf()
   expect(await statusOf('/money/fresh')).toBe(401)
   expect(await statusOf('/money/fresh', token)).toBe(200)

@@ -1,7 +1,7 @@
-/** Conditions that the parameters of a query are: faults are told by a parameter's name, and not by its place among them. */
+/** Marks lists of conditions that come from a URL's parameters: their faults name the parameter, not a place in the list. */
 const lists = new WeakSet<object>()
 
-/** A filter that all of them must hold for. */
+/** Makes one filter of conditions that must all hold. */
 export function allParameters(
   conditions: readonly Readonly<Record<string, unknown>>[],
 ): Record<string, unknown> {
@@ -10,6 +10,7 @@ export function allParameters(
   return { and: conditions }
 }
 
+/** True for a list that `allParameters` has marked. */
 export function areParameters(list: object): boolean {
   return lists.has(list)
 }

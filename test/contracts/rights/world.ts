@@ -309,7 +309,7 @@ export class Ground {
       ann: ['desk'],
       bob: ['desk'],
     }
-    // Ann of late and by two means, Bob too long ago, the guest by one means.
+    // Ann has signed in recently and by two means, Bob too long ago, the guest by one means.
     const longAgo = Math.floor(Date.now() / 1000) - 660
     const signedIn: { readonly [Name in CallerName]?: object } = {
       ann: { amr: ['pwd', 'mfa'] },
