@@ -1,6 +1,7 @@
 /** Forms that hold what is stored nowhere: whoever leaves them is asked. */
 import { confirm } from './dialog.js'
 import { el } from './element.js'
+import { refuse } from './notice.js'
 
 const watched = new WeakMap<HTMLFormElement, () => boolean>()
 
@@ -9,8 +10,9 @@ export const watch = (form: HTMLFormElement, isChanged: () => boolean): void => 
   watched.set(form, isChanged)
 }
 
-export const isAnyChanged = (): boolean =>
-  [...document.forms].some((form) => watched.get(form)?.() === true)
+const isChanged = (form: HTMLFormElement): boolean => watched.get(form)?.() === true
+
+export const isAnyChanged = (): boolean => [...document.forms].some(isChanged)
 
 let asked: Promise<boolean> | undefined
 
@@ -27,6 +29,26 @@ export function mayLeave(): Promise<boolean> {
   })
   return asked
 }
+
+// Escape closes a dialog, with the form that may be in it.
+document.addEventListener(
+  'cancel',
+  (event) => {
+    const dialog = event.target
+    if (
+      !(dialog instanceof HTMLDialogElement) ||
+      ![...dialog.querySelectorAll('form')].some(isChanged)
+    )
+      return
+    event.preventDefault()
+    mayLeave()
+      .then((isSure) => {
+        if (isSure) dialog.close()
+      })
+      .catch(refuse)
+  },
+  { capture: true },
+)
 
 // Closing the window and loading the page anew are asked about by the browser itself.
 addEventListener('beforeunload', (event) => {
