@@ -15,6 +15,10 @@ export interface BulkOptions {
   readonly done: () => Promise<void>
 }
 
+/** Whether there is anything that may be done with chosen rows. */
+export const hasBulk = (record: RecordInfo): boolean =>
+  may(record, 'u') || may(record, 'd') || (record.actions ?? []).some(({ bulk }) => bulk === true)
+
 /** What is done with the chosen rows, shown while there are some. */
 export function makeBulkBar(
   record: RecordInfo,

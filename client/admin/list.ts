@@ -3,7 +3,7 @@ import { createClient } from '../index.js'
 import { createLive } from '../live.js'
 import { api, ask, byToken, rowsOf } from './ask.js'
 import { makeBar, type Bar } from './bar.js'
-import { makeBulkBar } from './bulk.js'
+import { hasBulk, makeBulkBar } from './bulk.js'
 import { columnChoice, type Column } from './columns.js'
 import { exportLink } from './export.js'
 import { el, icon, listen, put, replace, type Child } from './element.js'
@@ -93,6 +93,7 @@ class ListView {
       },
     })
     this.#table = new RowTable(record, {
+      hasBoxes: hasBulk(record),
       order: (column) => this.#order(column),
       onChosen: bulk.show,
     })

@@ -5,6 +5,8 @@ import { keyOf, moments, titleOf, type RecordInfo, type Row } from './schema.js'
 import { lookUp } from './titles.js'
 
 export interface TableOptions {
+  /** Whether rows can be chosen. */
+  readonly hasBoxes: boolean
   readonly order: (column: Column) => Promise<void>
   /** Called whenever other rows are chosen. */
   readonly onChosen: (count: number) => void
@@ -117,7 +119,7 @@ export class RowTable {
             ),
       )
     })
-    replace(this.#head, el('td', { class: 'box' }, this.#all), ...cells)
+    replace(this.#head, this.options.hasBoxes && el('td', { class: 'box' }, this.#all), ...cells)
   }
 
   #rowOf(row: Row, isLive: boolean): HTMLTableRowElement {
@@ -145,7 +147,7 @@ export class RowTable {
           node.classList.remove('fresh')
         },
       },
-      el('td', { class: 'box' }, box),
+      this.options.hasBoxes && el('td', { class: 'box' }, box),
       ...cells.map(([column, cell]) =>
         el('td', { class: classOf(column), 'data-label': column.label }, cell),
       ),
