@@ -11,7 +11,7 @@ import {
   type FieldInfo,
   type RecordInfo,
 } from './schema.js'
-import { knownTitle, lookUp } from './titles.js'
+import { isKnown, knownTitle, lookUp } from './titles.js'
 import { openView } from './view.js'
 import { lower, toMoment, toText } from './words.js'
 
@@ -163,10 +163,10 @@ function rowsOf(record: RecordInfo, entry: Entry, isNamed: boolean): HTMLElement
 }
 
 /** A link where the row is there; one that was deleted is named as it was. */
-function nameRow(record: RecordInfo, { row, kind, changes }: Entry): Child {
-  if (kind !== 'delete') return link(pathTo(record.path, row), {}, knownTitle(record, row))
-  const title = changes.find(({ field }) => field === record.title)?.from
-  return title === undefined ? knownTitle(record, row) : toText(title)
+function nameRow(record: RecordInfo, { row, changes }: Entry): Child {
+  if (isKnown(record, row)) return link(pathTo(record.path, row), {}, knownTitle(record, row))
+  const title = changes.find(({ field }) => field === record.title)
+  return title === undefined ? knownTitle(record, row) : toText(title.from ?? title.to)
 }
 
 /** Keys are shown as the titles of their rows. */

@@ -20,6 +20,9 @@ const placeOf = (record: RecordInfo, key: unknown): string => `${record.name} ${
 export const knownTitle = (record: RecordInfo, key: unknown): string =>
   known.get(placeOf(record, key)) ?? `${record.one} ${String(key)}`
 
+export const isKnown = (record: RecordInfo, key: unknown): boolean =>
+  known.has(placeOf(record, key))
+
 /** Only what names a row: nothing is asked that is not shown. */
 const fields = (record: RecordInfo): string => [...new Set([record.key, record.title])].join(',')
 
