@@ -239,6 +239,13 @@ export const adminViews: Readonly<Record<string, AdminView>> = {
       await page.getByRole('region', { name: 'History' }).getByRole('row').first().waitFor()
     },
   },
+  'history-of-all': {
+    show: async ({ page, url, tickets }) => {
+      await tickets.delete(30)
+      await page.goto(`${url}/admin/tickets/history`)
+      await page.getByText('Deleted Invoice').waitFor()
+    },
+  },
   again: {
     show: async (stage) => {
       const { page } = stage
