@@ -22,6 +22,7 @@ const abilities = [
   'clientReads',
   'followCallers',
   'inOrder',
+  'isFileLost',
   'parameterTypes',
   'pool',
   'pulse',
@@ -38,6 +39,7 @@ export abstract class EngineLayer implements Engine {
   clientReads?: Engine['clientReads'] | undefined
   followCallers?: Engine['followCallers'] | undefined
   inOrder?: Engine['inOrder'] | undefined
+  isFileLost?: Engine['isFileLost'] | undefined
   parameterTypes?: Engine['parameterTypes'] | undefined
   pool?: Engine['pool'] | undefined
   pulse?: Engine['pulse'] | undefined

@@ -16,6 +16,7 @@ import type { Change, RowChanges } from './changes/changes.js'
 import { readChanges, type ChangesOptions } from './changes/read-changes.js'
 import { followAll, type LostChanges } from './changes/follow-all.js'
 import { type Later, attempt, promise } from '../core/later.js'
+import { EngineFault } from '../engines/contract/engine-fault.js'
 import type {
   ClientReading,
   ClientWriting,
@@ -95,6 +96,8 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   return database
 }
 
+const fileLost = 'The file of the database was deleted or replaced: put it back, and start again.'
+
 /** Gives repositories: `records(Product)`. Applications with records provide it; `connect` opens one without an application. */
 export class Database implements Source {
   readonly context: RecordsContext
@@ -159,14 +162,18 @@ export class Database implements Source {
   }
 
   /**
-   * Checks that the database answers.
+   * Checks that the database answers, and that its file, if it has one, is still the one that was opened.
    *
    * @param what with `'reads'` it is enough that a replica does
    * @throws {HttpError} 503 if it does not
    */
   check(what: 'writes' | 'reads' = 'writes'): Promise<unknown> {
     const question = what === 'reads' ? isSomewhere : isThere
-    return promise(() => this.context.engine.run(question, [], 'first')).catch(refuseUnavailable)
+    const { engine } = this.context
+    return promise(() => {
+      if (engine.isFileLost?.() === true) throw new EngineFault('unavailable', fileLost)
+      return engine.run(question, [], 'first')
+    }).catch(refuseUnavailable)
   }
 
   /**

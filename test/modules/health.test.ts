@@ -1,5 +1,8 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals'
-import { bootstrap, Field, Module, Record, type Application } from 'filigree'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { bootstrap, Database, Field, Module, Record, type Application } from 'filigree'
 import { health } from 'filigree/health'
 
 @Record
@@ -90,6 +93,22 @@ describe('health', () => {
     await database.close()
     const { status, body } = await app.inject('/health/ready')
     expect([status, JSON.parse(body)]).toMatchObject([503, { checks: { database: 'failing' } }])
+  })
+
+  it.each(['', '-wal'])('is not ready where app.db%s was deleted under it', async (end) => {
+    const folder = await mkdtemp(join(tmpdir(), 'filigree-health-'))
+    const file = join(folder, 'app.db')
+    @Module({ imports: [health()], records: [Lamp] })
+    class AppModule {}
+    const database = `sqlite:${file}`
+    app = await bootstrap(AppModule, { listen: false, logger: false, env: {}, database })
+    const own = app.get(Database)
+    await own.check()
+    await rm(file + end)
+    await expect(own.check()).rejects.toMatchObject({ status: 503 })
+    const { status, body } = await app.inject('/health/ready')
+    expect([status, JSON.parse(body)]).toMatchObject([503, { checks: { database: 'failing' } }])
+    await rm(folder, { recursive: true })
   })
 
   it('asks its checks once a second, whoever asks', async () => {

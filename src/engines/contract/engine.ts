@@ -95,6 +95,8 @@ export interface Engine extends Runner {
    * processes tell of what they write, or have no access.
    */
   writtenElsewhere?(): number
+  /** Whether its file was deleted or replaced: what is written from then on is lost. Absent where there is no file. */
+  isFileLost?(): boolean
   /** Absent where a statement costs no journey. */
   inOrder?(writing?: ClientWriting): Later<OrderedRunner | undefined>
   /**

@@ -35,6 +35,7 @@ import type { Driver } from './driver.js'
 import { isBusy } from './faults.js'
 import { ForeignWrites } from './foreign-writes.js'
 import type { Pulse, PulseOptions } from '../contract/pulse.js'
+import { KeptFile } from './kept-file.js'
 import { pulseOfFile } from './pulse.js'
 import { Readers } from './readers.js'
 import { ShortReads } from './short-reads.js'
@@ -61,6 +62,8 @@ class SqliteEngine implements Engine {
   readonly pulse?: (options: PulseOptions) => Pulse
   /** Absent for databases in memory. */
   readonly writtenElsewhere?: () => number
+  /** Absent for databases in memory. */
+  readonly isFileLost?: () => boolean
   #foreign: ForeignWrites | undefined
   readonly #open: (opening?: number) => Connection
   readonly #openCopy: (file: string) => Connection
@@ -97,6 +100,8 @@ class SqliteEngine implements Engine {
     this.clientReads = (reading) => new SqliteClientReads(reading, parts)
     const pulsed = { driver: driver.name, file, timeout: this.#patience }
     this.pulse = (given) => pulseOfFile(pulsed, given)
+    const kept = new KeptFile(file)
+    this.isFileLost = () => kept.isLost()
     this.writtenElsewhere = () => (this.#foreign ??= new ForeignWrites(this.#main)).look()
   }
 
