@@ -126,7 +126,7 @@ async function draw(record: RecordInfo, { key, kind }: Asked, region: HTMLElemen
 function rowsOf(record: RecordInfo, entry: Entry, isNamed: boolean): HTMLElement[] {
   const { at, by, kind, action, changes } = entry
   let isFirst = true
-  const row = (name: Child, from: Child, to: Child): HTMLElement => {
+  const row = (name: Child, ...values: Child[]): HTMLElement => {
     // Said for each row, and shown for the first of them.
     const unseen = isFirst ? undefined : 'unseen'
     const made = el(
@@ -134,9 +134,8 @@ function rowsOf(record: RecordInfo, entry: Entry, isNamed: boolean): HTMLElement
       { class: isFirst ? 'first' : undefined },
       el('td', {}, el('time', { datetime: at, class: unseen }, toMoment(at))),
       el('td', {}, el('span', { class: unseen }, by)),
-      el('td', {}, name),
-      el('td', {}, from),
-      el('td', {}, to),
+      el('td', { colspan: values.length === 0 ? '3' : undefined }, name),
+      ...values.map((value) => el('td', {}, value)),
     )
     isFirst = false
     return made
@@ -146,7 +145,7 @@ function rowsOf(record: RecordInfo, entry: Entry, isNamed: boolean): HTMLElement
   const head =
     kind === 'update' && !isNamed
       ? []
-      : [row(el('span', {}, el('em', {}, title), ...(name === false ? [] : name)), '', '')]
+      : [row(el('span', {}, el('em', {}, title), ...(name === false ? [] : name)))]
   return [
     ...head,
     ...changes.map(({ field, from, to }) => {

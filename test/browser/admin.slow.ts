@@ -446,6 +446,9 @@ describe('the admin page', () => {
       await history.getByText('Changed Lamp of the hall').waitFor()
       await history.getByText('Deleted Chair squeaks').waitFor()
       await history.getByText('Created Chair squeaks', { exact: true }).waitFor()
+      await page.setViewportSize({ width: 1040, height: 900 })
+      const hasRoom = (table: Element): boolean => table.scrollWidth <= table.clientWidth
+      expect(await history.getByRole('group', { name: 'Changes' }).evaluate(hasRoom)).toBe(true)
       // Nothing leads to a row that is gone, whatever was done to it before.
       expect(
         await history.getByRole('link', { name: /Chair squeaks$|Chair of|^Ticket 2$/ }).count(),
