@@ -23,17 +23,21 @@ export function openDialog(
     el('div', { class: 'notices' }),
     body,
   )
+  const end = (): void => {
+    if (!dialog.isConnected) return
+    dialog.remove()
+    if (before instanceof HTMLElement && before.isConnected) before.focus()
+    whenClosed()
+  }
   const opened = {
     body,
     close: () => {
       dialog.close()
+      // Not when the browser tells of it, a moment later: until then a second question would get this one's answer.
+      end()
     },
   }
-  dialog.addEventListener('close', () => {
-    dialog.remove()
-    if (before instanceof HTMLElement && before.isConnected) before.focus()
-    whenClosed()
-  })
+  dialog.addEventListener('close', end)
   put(body, ...make(opened))
   hush()
   document.body.append(dialog)

@@ -9,7 +9,7 @@ import { exportLink } from './export.js'
 import { el, icon, listen, put, replace, type Child } from './element.js'
 import { describeCondition, filterNames, makeFilter } from './filters.js'
 import { statusOf } from './faults.js'
-import { hush, refuse } from './notice.js'
+import { clearAlerts, refuse } from './notice.js'
 import { link, pathTo, push, rename } from './route.js'
 import { fieldOf, may, schema, texts, type RecordInfo, type Row } from './schema.js'
 import { RowTable } from './table.js'
@@ -254,7 +254,8 @@ class ListView {
     }
     if (turn !== this.#turn || !view.isOpen()) return
     const { path, said } = found
-    hush()
+    // What was said on the way here stays: a row was deleted.
+    clearAlerts()
     this.#after = nextOf(said.headers.get('Link'))
     const words = isFirst ? this.#totalOf(said.headers, said.data.length) : (total ?? '')
     if (isFirst) rename(this.#address(), { pages: [], total: words } satisfies PageState)

@@ -33,9 +33,14 @@ export function refuse(reason: unknown): void {
   alert.scrollIntoView({ block: 'nearest' })
 }
 
-/** Takes away what was said before. */
-export function hush(): void {
+/** Takes away what was refused before. */
+export function clearAlerts(): void {
   for (const alert of document.querySelectorAll('[role=alert]')) alert.remove()
+}
+
+/** Takes away what was said and refused before. */
+export function hush(): void {
+  clearAlerts()
   const status = document.querySelector('#status')
   if (status !== null) status.textContent = ''
 }
