@@ -29,6 +29,21 @@ describe('StatementTurns', () => {
     expect(all(turns)).toStrictEqual(['young 1', 'old 2'])
   })
 
+  it('let the oldest request end, however many first statements come', () => {
+    const turns = new StatementTurns<string>()
+    const oldest = {}
+    turns.add(oldest, 'oldest 1')
+    turns.next()
+    turns.add(oldest, 'oldest 2')
+    const found: (string | undefined)[] = []
+    for (let place = 1; place <= 8; place++) {
+      turns.add({}, `first of ${place}`)
+      turns.add({}, `first of ${place}, too`)
+      found.push(turns.next())
+    }
+    expect(found.slice(0, 3)).toContain('oldest 2')
+  })
+
   it('are freed by callers who have left', () => {
     const turns = new StatementTurns<string>()
     turns.add({}, 'gone')
