@@ -335,6 +335,7 @@ describe('the admin page', () => {
       await dialog.getByLabel('Reason').fill('It is quiet')
       await page.keyboard.press('Escape')
       await question.getByRole('button', { name: 'Cancel' }).click()
+      await question.waitFor({ state: 'detached' })
       expect(await dialog.getByLabel('Reason').inputValue()).toBe('It is quiet')
       await page.keyboard.press('Escape')
       await question.getByRole('button', { name: 'Leave' }).click()
