@@ -3,6 +3,7 @@ import type { GraphQLError } from 'graphql'
 import { HttpError } from '../errors/http-error.js'
 import { hasUntold, withoutUntold } from '../errors/untold-faults.js'
 import { fieldsOf, isDebugged, type Log } from '../core/log.js'
+import { clipMessage } from './clip-message.js'
 import { graphqlCodes } from './error-codes.js'
 import { IntOverflow } from './int-overflow.js'
 import { graphqlLibrary } from './library.js'
@@ -55,7 +56,8 @@ function describe(error: GraphQLError, mask: boolean): Pick<ErrorEntry, 'message
   }
   if (thrown === undefined || thrown instanceof GraphQLError) {
     const { message, extensions } = thrown ?? error
-    return { message, extensions: { code: graphqlCodes.failed, ...extensions } }
+    const told = thrown === undefined ? clipMessage(message) : message
+    return { message: told, extensions: { code: graphqlCodes.failed, ...extensions } }
   }
   if (thrown instanceof IntOverflow)
     return { message: thrown.message, extensions: { code: graphqlCodes.failed } }

@@ -12,7 +12,7 @@ import { ServerRequest } from '../http/server-request.js'
 import type { Database } from '../records/database.js'
 import { graphqlCodes } from './error-codes.js'
 import { excessValues } from './excess-values.js'
-import { clipMessage, faultsToTell } from './faulty-variables.js'
+import { faultsToTell } from './faulty-variables.js'
 import { isGenerated } from './generated-part.js'
 import { graphqlLibrary } from './library.js'
 import type { GraphqlLimits } from './limits.js'
@@ -331,7 +331,7 @@ function withVariableCode(errors: readonly GraphQLError[]): GraphQLError[] {
   return errors.map((error) => {
     const { message, nodes, path } = error
     if (path !== undefined) return error
-    return new GraphQLError(clipMessage(message), { nodes, extensions })
+    return new GraphQLError(message, { nodes, extensions })
   })
 }
 

@@ -146,6 +146,19 @@ describe('limits', () => {
     ])
   })
 
+  it.each([
+    ['field', (name: string) => `{ books { ${name} } }`],
+    ['argument', (name: string) => `{ books(${name}: 1) { id } }`],
+    ['value', (name: string) => `{ books(limit: ${name}) { id } }`],
+    ['type', (name: string) => `query ($n: ${name}) { books(limit: $n) { id } }`],
+    ['fragment', (name: string) => `{ books { ...${name} } }`],
+    ['directive', (name: string) => `{ books @${name} { id } }`],
+  ])('repeat no long name of a %s', async (_what, query) => {
+    const { errors } = await run(query('x'.repeat(500_000)))
+    expect(errors).not.toEqual([])
+    expect(JSON.stringify(errors).length).toBeLessThan(10_000)
+  })
+
   it('count a limit that is a variable with its value', async () => {
     const query = 'query ($n: Int) { books(limit: $n) { id title pages tags author { name } } }'
     expect((await run(query, {}, { n: 2 })).errors).toBeUndefined()
