@@ -24,7 +24,8 @@ export function showImport(record: RecordInfo): void {
   const result = el('div', { class: 'result' })
   const importer = el('button', { type: 'button', class: 'main', disabled: true }, 'Import')
   const checker = el('button', { type: 'submit' }, 'Check')
-  const names = record.fields.map(({ name }) => name).join(', ')
+  const ties = (record.relations ?? []).flatMap(({ ids }) => ids ?? [])
+  const names = [...record.fields.map(({ name }) => name), ...ties].join(', ')
   const send = async <T>(isCheck: boolean): Promise<T | undefined> => {
     const [chosen] = file.files ?? []
     if (chosen === undefined) {

@@ -476,6 +476,12 @@ describe('the admin page', () => {
       expect(await page.getByRole('checkbox').count()).toBe(0)
     }))
 
+  it('names the columns that an import takes, those of tied rows too', () =>
+    visit(async (page) => {
+      await signIn(page, 'ann', '/admin/tickets/import')
+      await page.getByText(/names the columns: .*subject.*labelIds/).waitFor()
+    }))
+
   it('draws the rows again that others change, and marks them', () =>
     visit(async (page) => {
       await signIn(page, 'ann', '/admin/tickets')
