@@ -50,7 +50,10 @@ describe.each([
     }))
     await app.get(Database).records(Lamp).insertMany(rows)
     // Whoever listens costs each statement something: what is known again and again is not listened to.
-    while (channel('filigree:statement').hasSubscribers) await app.inject({ url: '/lamps/7' })
+    while (channel('filigree:statement').hasSubscribers) {
+      await app.inject({ url: '/lamps/7' })
+      await new Promise((resolve) => setImmediate(resolve))
+    }
     while (!channel('filigree:statement').hasSubscribers)
       await new Promise((resolve) => setTimeout(resolve, 20))
     const asked = [

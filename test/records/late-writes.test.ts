@@ -246,7 +246,8 @@ describe.each(engines)('%s: what is late', (name, open) => {
       ask(app, { method: 'GET', url: `/ways/learned?way=${way}` })
     for (let count = 0; count < 20; count++) await learn('nothing')
     // On a slow machine it may be late.
-    while ((await learn('a change behind a read')) !== 200) continue
+    while ((await learn('a change behind a read')) !== 200)
+      await new Promise((resolve) => setImmediate(resolve))
   })
   afterAll(() => app.close())
 
