@@ -27,7 +27,7 @@ const inside: Readonly<Record<string, readonly string[]>> = {
       'test/records/listening-process.ts',
       'test/records/replica-ground.ts',
       'test/records/sqlite-drivers.ts',
-      'test/reliability/attacks.ts',
+      'test/reliability/hostile-load.ts',
       'test/sessions/visits.ts',
     ],
   'a table of many values, each of which would cost a request': [
