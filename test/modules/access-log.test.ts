@@ -153,7 +153,8 @@ describe('accessLog', () => {
     await get('/items/7?pin=1234&%70in=1234&PIN=1234&q=lamp&access_token=1234', {
       'X-Secret': '1234',
       authorization: 'Basic 1234',
-      'x-plain': 'plain',
+      'x-plain': '1234',
+      'user-agent': 'plain',
       referer: 'http://a/b?pin=1234&q=1',
     })
     const [line] = await logged()
@@ -165,7 +166,11 @@ describe('accessLog', () => {
       q: 'lamp',
       access_token: hidden,
     })
-    expect(line!.headers).toMatchObject({ 'x-secret': hidden, 'x-plain': 'plain' })
+    expect(line!.headers).toMatchObject({
+      'x-secret': hidden,
+      'x-plain': hidden,
+      'user-agent': 'plain',
+    })
   })
 
   it('hides lists, members and operators of what it hides, and idempotency keys', async () => {
@@ -192,6 +197,31 @@ describe('accessLog', () => {
     )
     const [line] = await logged()
     expect(JSON.stringify(line)).not.toContain('1234')
+  })
+
+  it('logs values of headers that the application names, except credentials', async () => {
+    await start({ headers: ['x-shop', 'X-Auth', 'authorization'] })
+    await get('/items/7', {
+      'x-shop': 'lamps',
+      'x-auth': 'named',
+      authorization: 'Basic 1234',
+      'user-agent': 'not named',
+    })
+    const [line] = await logged()
+    expect(line!.headers).toEqual({
+      'x-shop': 'lamps',
+      'x-auth': 'named',
+      authorization: '[redacted]',
+    })
+  })
+
+  it('hides the query of a GraphQL operation, and logs a search that is called so', async () => {
+    await start({ query: true })
+    await get(`/items/7?query=${encodeURIComponent('{ me(password: "1234") { id } }')}`)
+    await get('/items/7?query=lamp')
+    const [first, second] = await logged(2)
+    expect(first!.query).toEqual({ query: '[redacted]' })
+    expect(second!.query).toEqual({ query: 'lamp' })
   })
 
   it('takes a sample, and every failure', async () => {

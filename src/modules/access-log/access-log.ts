@@ -17,7 +17,10 @@ import { Redaction } from './redaction.js'
 export interface AccessLogOptions {
   /** The share of requests that are logged, from 0 to 1; failures, 500 and more, always are. Default 1. */
   sample?: number
-  /** The request's headers to log: their names, or true for all. Default none; all if `redact` is given. */
+  /**
+   * The request's headers to log. A list of names: these, with their values. True: the names of all headers, and the values of
+   * harmless ones such as `user-agent`. Default none; true if `redact` is given.
+   */
   headers?: boolean | readonly string[]
   /** Whether to log the query, name by name. Default false; true if `redact` is given. */
   query?: boolean

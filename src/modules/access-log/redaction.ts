@@ -1,9 +1,24 @@
-/** Hides values of headers and of the query by name, in any case or escaping, wherever they occur. */
+/**
+ * Decides which values of headers and of the query are logged. Values of harmless headers are logged, and values of headers
+ * that the application names. Values of the query are hidden by name, in any case or escaping.
+ */
 import type { HttpRequest } from '../../index.js'
 
 const hidden = '[redacted]'
 
-/** These are always hidden. */
+/** Headers whose values are logged without being named: they describe the client and the message, never a person. */
+const harmlessHeaders: ReadonlySet<string> = new Set([
+  ...['accept', 'accept-charset', 'accept-encoding', 'accept-language'],
+  ...['access-control-request-headers', 'access-control-request-method'],
+  ...['cache-control', 'connection', 'date', 'expect', 'host', 'origin', 'pragma', 'prefer'],
+  ...['content-encoding', 'content-language', 'content-length', 'content-type'],
+  ...['if-modified-since', 'if-unmodified-since', 'if-match', 'if-none-match', 'if-range', 'range'],
+  ...['keep-alive', 'priority', 'referer', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
+  ...['sec-fetch-dest', 'sec-fetch-mode', 'sec-fetch-site', 'sec-fetch-user'],
+  ...['traceparent', 'upgrade-insecure-requests', 'user-agent', 'x-request-id'],
+])
+
+/** The values of these are hidden, also where the application names them. */
 const secretHeaders = [
   ...['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'freshtoken'],
   // Whoever knows it gets the kept answer again.
@@ -12,6 +27,8 @@ const secretHeaders = [
 const secretKeys = [
   ...['token', 'access_token', 'refresh_token', 'id_token', 'formtoken', 'freshtoken'],
   ...['password', 'secret', 'client_secret', 'api_key', 'apikey', 'code', 'signature', 'sig'],
+  // Of GraphQL: the arguments of the operation, passwords included.
+  'variables',
 ]
 
 type Names = readonly string[]
@@ -30,7 +47,7 @@ export class Redaction {
     this.#keys = toSet([...secretKeys, ...query])
   }
 
-  /** @param wanted names, or true for all */
+  /** @param wanted names, whose values are logged, or true for all: then only harmless headers are logged with their value */
   headers(request: HttpRequest, wanted: boolean | Names): Record<string, string> {
     const names = wanted === true ? Object.keys(request.headers) : wanted === false ? [] : wanted
     const shown: Record<string, string> = {}
@@ -38,7 +55,9 @@ export class Redaction {
       const name = given.toLowerCase()
       const value = request.headers[name]
       if (value === undefined) continue
-      shown[name] = this.#isSecretHeader(name) ? hidden : this.#withoutSecrets(name, value)
+      const isShown = wanted !== true || harmlessHeaders.has(name)
+      shown[name] =
+        isShown && !this.#isSecretHeader(name) ? this.#withoutSecrets(name, value) : hidden
     }
     return shown
   }
@@ -49,7 +68,7 @@ export class Redaction {
     const mark = url.indexOf('?')
     if (mark === -1) return shown
     for (const [name, given] of new URLSearchParams(url.slice(mark + 1))) {
-      const value = this.#isSecret(name) ? hidden : given
+      const value = this.#isSecret(name) || isGraphqlText(name, given) ? hidden : given
       const before = shown[name]
       shown[name] = before === undefined ? value : [before, value].flat()
     }
@@ -76,9 +95,15 @@ export class Redaction {
     if (mark === -1) return value
     const pairs = value.slice(mark + 1).split('#', 1)[0] ?? ''
     const query = new URLSearchParams(pairs)
-    for (const key of new Set(query.keys())) if (this.#isSecret(key)) query.set(key, hidden)
+    for (const [key, text] of [...query])
+      if (this.#isSecret(key) || isGraphqlText(key, text)) query.set(key, hidden)
     return `${value.slice(0, mark)}?${query.toString()}`
   }
+}
+
+/** The text of an operation may hold its arguments: `query=mutation{signIn(password:"…")}`. */
+function isGraphqlText(name: string, value: string): boolean {
+  return name === 'query' && value.includes('{')
 }
 
 function isNames(given: unknown): given is Names {
