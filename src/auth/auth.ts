@@ -1,4 +1,4 @@
-/** Makes, checks and revokes tokens: RS256 JWTs (RFC 7519). Source: specification, Authentication 3 and 4. */
+/** Makes, checks and revokes tokens: JWTs (RFC 7519), those made here by RS256. Source: specification, Authentication 3 and 4. */
 import type { Later } from '../core/later.js'
 import type { OpenTransaction } from '../core/open-transaction.js'
 import type { Log } from '../core/log.js'
@@ -75,6 +75,7 @@ export class Auth {
   readonly #signIns: KnownSignIns
   /** Grows when something is forgotten, so that the result of an earlier check is not remembered afterwards. */
   #era = 0
+  #hasWarned = false
 
   constructor(settings: AuthSettings) {
     const { rotate, renew, log, keys, rotation } = settings
@@ -387,7 +388,9 @@ export class Auth {
     if (typeof header === 'string') return header
     const era = this.#era
     const candidates = await this.#settings.keys.checking(header.kid)
-    const verdict = await this.#checkWith(token, candidates, audience)
+    const keys = candidates.filter(({ algorithms }) => algorithms.includes(header.algorithm))
+    if (keys.length === 0 && candidates.length > 0) return this.#refuseAlgorithm(header.algorithm)
+    const verdict = await this.#checkWith(token, keys, audience)
     if (typeof verdict === 'string') return verdict
     if (await this.isRevoked(verdict)) return 'revoked'
     const left = rule === undefined ? Infinity : await this.#replaced.ask(verdict, rule)
@@ -399,6 +402,17 @@ export class Auth {
     return claims
   }
 
+  /** Logged once as a warning: an issuer whose tokens are all refused is a mistake of the configuration. */
+  #refuseAlgorithm(algorithm: string): string {
+    const { keys, log } = this.#settings
+    const reason = `alg is ${algorithm}, which no key of this kid allows`
+    if (!keys.canSign && !this.#hasWarned) {
+      this.#hasWarned = true
+      log.warn({ algorithm }, 'a token was refused: no key of its issuer allows its algorithm')
+    }
+    return reason
+  }
+
   async #checkWith(
     token: string,
     keys: readonly PublicKey[],
@@ -408,7 +422,7 @@ export class Auth {
     const now = this.#now()
     const checks = { issuer, audience: ownAudience ?? audience, now }
     let fault = 'no key of this kid'
-    for (const { key } of keys) {
+    for (const key of keys) {
       const verdict = await checkToken(token, key, checks)
       if (verdict.claims !== undefined) {
         return findClaimFault(verdict.claims, checks.audience !== undefined, now) ?? verdict.claims

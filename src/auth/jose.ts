@@ -1,9 +1,10 @@
 /**
- * The only file that knows jose: makes and checks RS256 tokens (RFC 7515, 7519). jose is loaded with the first token,
+ * The only file that knows jose: makes and checks tokens (RFC 7515, 7519). jose is loaded with the first token,
  * so that a server that sees none does not wait for it.
  */
 import type { KeyObject } from 'node:crypto'
 import type { Claims } from '../http/request.js'
+import type { PublicKey } from './pem.js'
 
 /** Seconds that the clocks of two machines may differ by. */
 export const clockTolerance = 5
@@ -36,16 +37,16 @@ export async function signToken(claims: Claims, key: KeyObject, kid: string): Pr
     .sign(key)
 }
 
-/** Checks signature, `exp` (required), `nbf`, and `iss` and `aud` where given. Never throws for a bad token. */
+/** Checks signature, algorithm, `exp` (required), `nbf`, and `iss` and `aud` where given. Never throws for a bad token. */
 export async function checkToken(
   token: string,
-  key: KeyObject,
+  { key, algorithms }: PublicKey,
   checks: TokenChecks,
 ): Promise<Verdict> {
   const { jwtVerify, errors } = await load()
   try {
     const { payload } = await jwtVerify(token, key, {
-      algorithms: ['RS256'],
+      algorithms: [...algorithms],
       requiredClaims: ['exp'],
       clockTolerance,
       currentDate: new Date(checks.now),

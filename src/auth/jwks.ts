@@ -6,6 +6,7 @@
 import { createPublicKey, type JsonWebKey } from 'node:crypto'
 import type { Log } from '../core/log.js'
 import { checkStrength, thumbprint, type PublicKey } from './pem.js'
+import { signatureAlgorithms, type SignatureAlgorithm } from './token-form.js'
 
 /** Milliseconds between two requests to the issuer, whatever tokens ask for. */
 const cooldown = 30_000
@@ -38,11 +39,18 @@ export function createKeySet({ url, log, now, mostBytes, onChange }: KeySetOptio
   let askedAt = -Infinity
   let answeredAt = -Infinity
   let asking: Promise<void> | undefined
+  const warned = new Set<string>()
+  const warn = (kid: unknown, reason: string): void => {
+    const warning = `${String(kid)} ${reason}`
+    if (warned.has(warning) || warned.size >= mostKeys) return
+    warned.add(warning)
+    log.warn({ kid, reason }, 'a key of the key set is left out')
+  }
 
   const ask = async (): Promise<void> => {
     askedAt = now()
     try {
-      keys = await fetchKeys(url, mostBytes, log)
+      keys = await fetchKeys(url, mostBytes, warn)
       answeredAt = askedAt
       const before = names
       names = keys.map(({ kid, key }) => `${kid} ${thumbprint(key)}`).join('\n')
@@ -74,7 +82,13 @@ export function createKeySet({ url, log, now, mostBytes, onChange }: KeySetOptio
   }
 }
 
-async function fetchKeys(url: string, mostBytes: number, log: Log): Promise<readonly PublicKey[]> {
+type Warn = (kid: unknown, reason: string) => void
+
+async function fetchKeys(
+  url: string,
+  mostBytes: number,
+  warn: Warn,
+): Promise<readonly PublicKey[]> {
   const response = await fetch(url, {
     headers: { accept: 'application/json' },
     redirect: 'error',
@@ -83,8 +97,8 @@ async function fetchKeys(url: string, mostBytes: number, log: Log): Promise<read
   if (!response.ok) throw new Error(`${url} answered ${response.status}`)
   const set = JSON.parse(await readText(response, mostBytes)) as { keys?: unknown } | null
   if (!Array.isArray(set?.keys)) throw new Error(`${url} answered no key set: "keys" is missing`)
-  const keys = set.keys.slice(0, mostKeys).flatMap((jwk: unknown) => readKey(jwk, log))
-  if (keys.length === 0) throw new Error(`${url} has no RSA key for RS256 signatures`)
+  const keys = set.keys.slice(0, mostKeys).flatMap((jwk: unknown) => readKey(jwk, warn))
+  if (keys.length === 0) throw new Error(`${url} has no public key for signatures`)
   return keys
 }
 
@@ -100,20 +114,47 @@ async function readText(response: Response, mostBytes: number): Promise<string> 
   return Buffer.concat(chunks).toString('utf8')
 }
 
-/** Keys for other uses are left out (RFC 7517 §4: `use`, `key_ops`, `alg`), and those that RS256 cannot use. */
-function readKey(jwk: unknown, log: Log): PublicKey[] {
+/** Keys for other uses are left out (RFC 7517 §4: `use`, `key_ops`), and those whose algorithm is not accepted. */
+function readKey(jwk: unknown, warn: Warn): PublicKey[] {
   if (typeof jwk !== 'object' || jwk === null) return []
-  const { kty, use, alg, kid, n, e, key_ops: operations } = jwk as Record<string, unknown>
-  if (kty !== 'RSA' || typeof n !== 'string' || typeof e !== 'string') return []
-  if ((use ?? 'sig') !== 'sig' || (alg ?? 'RS256') !== 'RS256') return []
+  const { kty, crv, n, e, x, y, use, alg, kid, key_ops: operations } = jwk as JsonWebKey
+  if ((use ?? 'sig') !== 'sig') return []
   if (Array.isArray(operations) && !operations.includes('verify')) return []
-  try {
-    const key = createPublicKey({ key: { kty, n, e } satisfies JsonWebKey, format: 'jwk' })
-    checkStrength(key)
-    const name = typeof kid === 'string' ? kid : undefined
-    return [{ key, kid: name ?? thumbprint(key), unnamed: name === undefined }]
-  } catch (error) {
-    log.warn({ err: error, kid }, 'a key of the key set is left out')
+  const possible = algorithmsOf(kty, crv)
+  const algorithms =
+    alg === undefined ? possible : signatureAlgorithms.filter((name) => isAllowed(name, alg))
+  if (algorithms.length === 0 || !algorithms.every((name) => possible.includes(name))) {
+    warn(kid, `its algorithm is not accepted: ${JSON.stringify([kty, crv, alg])}`)
     return []
   }
+  try {
+    // Only the public parts, whatever else the set holds.
+    const parts = JSON.parse(JSON.stringify({ kty, crv, n, e, x, y })) as JsonWebKey
+    const key = createPublicKey({ key: parts, format: 'jwk' })
+    if (kty === 'RSA') checkStrength(key)
+    const name = typeof kid === 'string' ? kid : undefined
+    return [{ key, kid: name ?? thumbprint(key), unnamed: name === undefined, algorithms }]
+  } catch (error) {
+    warn(kid, error instanceof Error ? error.message : String(error))
+    return []
+  }
+}
+
+/** What a key of this form can sign (RFC 7518 §3.1, RFC 8037 §3.1). */
+function algorithmsOf(type: unknown, curve: unknown): readonly SignatureAlgorithm[] {
+  if (type === 'RSA') return signatureAlgorithms.filter((name) => /^[RP]S/.test(name))
+  return curveAlgorithms.get(`${String(type)} ${String(curve)}`) ?? []
+}
+
+const curveAlgorithms: ReadonlyMap<string, readonly SignatureAlgorithm[]> = new Map([
+  ['EC P-256', ['ES256']],
+  ['EC P-384', ['ES384']],
+  ['EC P-521', ['ES512']],
+  ['OKP Ed25519', ['EdDSA', 'Ed25519']],
+])
+
+/** `EdDSA` and `Ed25519` are two names of one algorithm (RFC 9864 §2.2). */
+function isAllowed(name: SignatureAlgorithm, alg: unknown): boolean {
+  const isEdwards = alg === 'EdDSA' || alg === 'Ed25519'
+  return name === alg || (isEdwards && (name === 'EdDSA' || name === 'Ed25519'))
 }

@@ -1,12 +1,15 @@
 /** Reads RSA keys from PEM text or from the file that holds it (RFC 7468). Synchronous: bootstrap checks keys with it. */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
+import { ownAlgorithms, type SignatureAlgorithm } from './token-form.js'
 
 /** A key that tokens are checked with. */
 export interface PublicKey {
   /** The name that a token's header gives (`kid`): the application's, else the key's thumbprint (RFC 7638). */
   readonly kid: string
   readonly key: KeyObject
+  /** Algorithms of the tokens that this key may check. */
+  readonly algorithms: readonly SignatureAlgorithm[]
   /** The name is the key's thumbprint, so that an issuer who does not know it may have given it another. */
   readonly unnamed: boolean
 }
@@ -50,13 +53,16 @@ export function readPublicKeys(given: string, name?: string): PublicKey[] {
       throw new KeyFault('holds a private key where a public one belongs')
     const key = parse(() => createPublicKey(pem), 'is no public key in PEM form')
     checkStrength(key)
-    return { key, kid: name ?? thumbprint(key), unnamed: name === undefined }
+    return {
+      ...{ key, kid: name ?? thumbprint(key), unnamed: name === undefined },
+      algorithms: ownAlgorithms,
+    }
   })
 }
 
 /** The public half of a private key. */
 export function toPublicKey({ key, kid }: PrivateKey): PublicKey {
-  return { key: createPublicKey(key), kid, unnamed: true }
+  return { key: createPublicKey(key), kid, unnamed: true, algorithms: ownAlgorithms }
 }
 
 /** @throws {KeyFault} when the key is not of the kind RS256 needs */
@@ -67,10 +73,10 @@ export function checkStrength(key: KeyObject): void {
   }
 }
 
-/** SHA-256 over the key's required members in order (RFC 7638 §3), in base64url. */
+/** SHA-256 over the key's required members in order (RFC 7638 §3.2, RFC 8037 §2), in base64url. */
 export function thumbprint(key: KeyObject): string {
-  const { e, kty, n } = key.export({ format: 'jwk' })
-  return createHash('sha256').update(JSON.stringify({ e, kty, n })).digest('base64url')
+  const { crv, e, kty, n, x, y } = key.export({ format: 'jwk' })
+  return createHash('sha256').update(JSON.stringify({ crv, e, kty, n, x, y })).digest('base64url')
 }
 
 function readPem(given: string): string {

@@ -10,13 +10,28 @@ export const mostTokenBytes = 8192
 /** Three parts of base64url; ASCII, so that its length is its bytes. */
 const compactForm = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
+/** Algorithms by which a key pair signs (RFC 7518 §3.1, RFC 9864). Symmetric ones and `none` are not among them. */
+export const signatureAlgorithms = [
+  ...(['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'] as const),
+  ...(['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'] as const),
+]
+
+export type SignatureAlgorithm = (typeof signatureAlgorithms)[number]
+
+/** Of the keys that the application is given, and of the tokens that it makes. */
+export const ownAlgorithms: readonly SignatureAlgorithm[] = ['RS256']
+
+/** Values of `typ` that an access token may have (RFC 7519 §5.1, RFC 9068 §2.1). Other kinds of tokens have others. */
+const tokenTypes: ReadonlySet<string> = new Set(['jwt', 'at+jwt'])
+
 /** What of the header counts; `jwk`, `jku`, `x5u` and `x5c` are not even read. */
 export interface TokenHeader {
   readonly kid: string | undefined
+  readonly algorithm: SignatureAlgorithm
 }
 
 /**
- * Reads the header of a compact RS256 token.
+ * Reads the header of a compact token.
  *
  * @returns the header, or why this is none: for the log, never for the client
  */
@@ -30,10 +45,19 @@ export function readTokenHeader(token: string): TokenHeader | string {
   }
   const header = parseObject(Buffer.from(token.slice(0, token.indexOf('.')), 'base64url'))
   if (header === undefined) return 'header is no JSON object'
-  if (header.alg !== 'RS256') return 'alg is not RS256'
+  const algorithm = signatureAlgorithms.find((name) => name === header.alg)
+  if (algorithm === undefined) return 'alg is no algorithm of key pairs'
   if ('crit' in header) return 'crit is not supported'
+  if (header.typ !== undefined && !isTokenType(header.typ)) return 'typ is of another kind of token'
   if (header.kid !== undefined && typeof header.kid !== 'string') return 'kid is no text'
-  return { kid: header.kid }
+  return { kid: header.kid, algorithm }
+}
+
+/** Without regard to case; `application/` may be left out (RFC 7515 §4.1.9). */
+function isTokenType(type: unknown): boolean {
+  return (
+    typeof type === 'string' && tokenTypes.has(type.toLowerCase().replace(/^application\//, ''))
+  )
 }
 
 function parseObject(bytes: Buffer): Readonly<Record<string, unknown>> | undefined {

@@ -1,10 +1,19 @@
 /** A key set served by a local issuer. Source: decisions, Authentication, "Keys". */
-import { createPublicKey } from 'node:crypto'
+import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import { SignJWT } from 'jose'
 import type { Auth } from '../../src/index.js'
-import { foreignToken, makeAuth, makeClock, makeLog, noonSeconds, type Clock } from './fixtures.js'
+import {
+  foreignToken,
+  givenKeys,
+  makeAuth,
+  makeClock,
+  makeLog,
+  noonSeconds,
+  type Clock,
+} from './fixtures.js'
 import { makePair, type Pair } from './key-pair.js'
 
 let pair: Pair
@@ -165,3 +174,102 @@ describe('a key set', () => {
     expect(await auth.verify(token('b', other))).not.toBeNull()
   })
 })
+
+describe('the algorithm of a token', () => {
+  const rsa = (): Pairs => generateKeyPairSync('rsa', { modulusLength: 2048 })
+  const ec = (namedCurve: string) => (): Pairs => generateKeyPairSync('ec', { namedCurve })
+  const edwards = (): Pairs => generateKeyPairSync('ed25519')
+
+  it.each([
+    ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'].map((alg) => ({ alg, make: rsa })),
+    { alg: 'ES256', make: ec('P-256') },
+    { alg: 'ES384', make: ec('P-384') },
+    { alg: 'ES512', make: ec('P-521') },
+    { alg: 'EdDSA', make: edwards },
+    { alg: 'Ed25519', make: edwards },
+  ])('may be $alg, with and without "alg" at the key', async ({ alg, make }) => {
+    const keys = make()
+    const signed = await signedBy(keys, alg)
+    serveKeys(keyOf(keys))
+    expect(await auth.verify(signed)).toMatchObject({ sub: 'ada' })
+    serveKeys({ ...keyOf(keys), alg })
+    now.advance(700)
+    expect(await auth.verify(signed)).toMatchObject({ sub: 'ada' })
+  })
+
+  it('is one that the key allows, and a refused one is one warning', async () => {
+    const keys = rsa()
+    serveKeys({ ...keyOf(keys), alg: 'RS256' })
+    expect(await auth.verify(await signedBy(keys, 'RS256'))).not.toBeNull()
+    for (const alg of ['RS512', 'PS256', 'RS384'])
+      expect(await auth.verify(await signedBy(keys, alg))).toBeNull()
+    expect(log.lines.filter((line) => line.startsWith('warn'))).toEqual([
+      'warn a token was refused: no key of its issuer allows its algorithm',
+    ])
+  })
+
+  it('is never symmetric, whatever the key set says', async () => {
+    const secret = 'x'.repeat(64)
+    serveKeys({ ...jwk(pair), kid: 'a' }, { kty: 'oct', kid: 'a', k: secret, alg: 'HS256' })
+    for (const key of [secret, pair.publicPem]) {
+      const bytes = new TextEncoder().encode(key)
+      const header = { alg: 'HS256', kid: 'a' }
+      const claims = { sub: 'ada', exp: noonSeconds + 60 }
+      expect(
+        await auth.verify(await new SignJWT(claims).setProtectedHeader(header).sign(bytes)),
+      ).toBeNull()
+    }
+  })
+
+  it('warns once of a key whose algorithm is not accepted, however often the set is read', async () => {
+    const keys = ec('secp256k1')()
+    serveKeys({ ...keyOf(keys), kid: 'k' }, { ...jwk(pair), kid: 'a' })
+    for (let count = 0; count < 3; count++) {
+      expect(await auth.verify(token('a'))).not.toBeNull()
+      now.advance(700)
+    }
+    expect(log.lines).toEqual(['warn a key of the key set is left out'])
+  })
+
+  it('is RS256 alone for keys that the application was given', async () => {
+    const own = makeAuth({ origin: givenKeys(pair), now, log })
+    const sign = (algorithm: 'RS256' | 'RS512' | 'PS256'): string =>
+      foreignToken({ exp: noonSeconds + 60 }, pair.privateKey, { algorithm })
+    expect(await own.verify(sign('RS256'))).not.toBeNull()
+    expect(await own.verify(sign('RS512'))).toBeNull()
+    expect(await own.verify(sign('PS256'))).toBeNull()
+    expect(log.lines.filter((line) => line.startsWith('warn'))).toEqual([])
+  })
+})
+
+describe('the type of a token', () => {
+  it.each(['JWT', 'jwt', 'at+jwt', 'application/at+jwt'])('may be %s', async (typ) => {
+    expect(await auth.verify(typed(typ))).not.toBeNull()
+  })
+
+  it.each(['dpop+jwt', 'logout+jwt', 'secevent+jwt', 'JWE', '', 7, null])(
+    'is not that of another kind: %j',
+    async (typ) => {
+      expect(await auth.verify(typed(typ))).toBeNull()
+    },
+  )
+
+  function typed(typ: unknown): string {
+    const header = { alg: 'RS256', kid: 'a', typ } as { alg: string }
+    return foreignToken({ exp: noonSeconds + 60 }, pair.privateKey, { header })
+  }
+})
+
+interface Pairs {
+  readonly privateKey: KeyObject
+  readonly publicKey: KeyObject
+}
+
+function keyOf({ publicKey }: Pairs): object {
+  return { ...publicKey.export({ format: 'jwk' }), kid: 'a' }
+}
+
+function signedBy({ privateKey }: Pairs, alg: string): Promise<string> {
+  const claims = { sub: 'ada', iat: noonSeconds, exp: noonSeconds + 86_400 }
+  return new SignJWT(claims).setProtectedHeader({ alg, kid: 'a' }).sign(privateKey)
+}
