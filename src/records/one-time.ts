@@ -113,8 +113,8 @@ class OneTimeTokens<T> implements OneTime<T> {
 
   async take(token: string): Promise<T | null> {
     const now = this.database.now(this.clock)
-    // Whatever came is hashed and asked for, so that all refusals take the same time.
-    const asked = { hash: hashOf(token), name: this.name, now }
+    // Any input is hashed and looked up, so that all rejections take the same time.
+    const asked = { hash: hashOf(isCanonical(token) ? token : ''), name: this.name, now }
     // Not committed for a request that has had no answer in its time: the token would be lost.
     const [row] = await this.database.transaction(() => this.#run('take').rows(asked))
     return row === undefined ? null : (JSON.parse(String(row[0])) as T)
@@ -207,7 +207,16 @@ function claimName(database: Database, name: string, provider: object): void {
   names.set(name, provider)
 }
 
-/** Halves of characters differ in UTF-16 alone. */
+/** True for the one spelling in which `make` writes a token: a text that says the same bytes otherwise is not the token. */
+function isCanonical(token: unknown): token is string {
+  return (
+    typeof token === 'string' &&
+    token.length === 43 &&
+    Buffer.from(token, 'base64url').toString('base64url') === token
+  )
+}
+
+/** In UTF-16, because lone surrogates are all alike in UTF-8. */
 function hashOf(text: unknown): string {
   return createHash('sha256').update(String(text), 'utf16le').digest('base64url')
 }

@@ -53,6 +53,26 @@ describe.each(['sqlite', 'postgres'] as const)('tokens that are good once, on %s
     expect(await desk().invitations.take(token)).toBeNull()
   })
 
+  it('are compared in the one spelling in which they were made', async () => {
+    const token = await desk().invitations.make({ orgId: 3 })
+    const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    const last = letters.indexOf(token.at(-1) ?? '')
+    // The last letter has two bits that belong to no byte.
+    const sameBytes = [1, 2, 3].map((bits) => token.slice(0, -1) + (letters[last | bits] ?? ''))
+    const spellings: unknown[] = [
+      ...sameBytes.filter((text) => text !== token),
+      ...[`${token}=`, `${token}==`, ` ${token}`, `${token} `, `${token}\n`, `\t${token}`],
+      ...[`${token}\0`, `${token}\u200b`, `\ufeff${token}`, `${token}\ud800`, `${token}.`],
+      ...[token.toLowerCase(), token.toUpperCase(), encodeURIComponent(`${token} `), `${token}A`],
+      ...[`"${token}"`, token.slice(0, 20) + ' ' + token.slice(20), token.slice(0, -1)],
+      ...[[token], [[token]], { toString: () => token }, Buffer.from(token)],
+    ]
+    expect(spellings.length).toBeGreaterThanOrEqual(25)
+    for (const spelling of spellings)
+      expect(await desk().invitations.take(spelling as string)).toBeNull()
+    expect(await desk().invitations.take(token)).toEqual({ orgId: 3 })
+  })
+
   it('are made and taken by what oneTime gave, where one application runs', async () => {
     const token = await invitations.make({ orgId: 4 })
     expect(await invitations.take(token)).toEqual({ orgId: 4 })

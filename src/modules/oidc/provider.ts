@@ -136,6 +136,10 @@ export class Provider implements Lifecycle {
       // openid-client asks it of tokens with several addressees only (OpenID Connect Core 1.0 §3.1.3.7, 5).
       if (claims.azp !== undefined && claims.azp !== this.#options.clientId)
         throw new TypeError('azp names another party')
+      if (claims.sub === '') throw new TypeError('sub is empty')
+      // openid-client checks the type of iat alone.
+      if (claims.iat > this.#around.clock.now() / 1000 + tolerance)
+        throw new TypeError('iat is ahead')
       if (this.#options.userInfo !== true) return this.#toSignIn(claims, claims)
       const more = await library.fetchUserInfo(configuration, tokens.access_token, claims.sub)
       // What verifies an e-mail stands beside it.

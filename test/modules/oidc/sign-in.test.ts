@@ -147,6 +147,8 @@ describe('signing in by a provider', () => {
     ['another nonce', { claims: { nonce: 'other' } }],
     ['no nonce', { claims: { nonce: undefined } }],
     ['no subject', { claims: { sub: undefined } }],
+    ['an empty subject', { claims: { sub: '' } }],
+    ['a time of issue in the future', { claims: { iat: Math.floor(Date.now() / 1000) + 600 } }],
     ['a past end', { claims: { exp: Math.floor(Date.now() / 1000) - 40 } }],
     ['no end', { claims: { exp: undefined } }],
     ['a beginning in the future', { claims: { nbf: Math.floor(Date.now() / 1000) + 60 } }],
@@ -172,7 +174,8 @@ describe('signing in by a provider', () => {
   })
 
   it('takes times that are off by half a minute', async () => {
-    one.lies = { claims: { exp: Math.floor(Date.now() / 1000) - 20 } }
+    const now = Math.floor(Date.now() / 1000)
+    one.lies = { claims: { exp: now - 20, iat: now + 20 } }
     expect((await signIn()).status).toBe(302)
   })
 
