@@ -14,7 +14,7 @@ export interface Figure {
   readonly words?: string
   /** It is answered as text, otherwise it loses digits; default as the column is. */
   readonly isText?: boolean
-  /** By what groups are ordered, with `{c}`, if not as they compare; such groups are made of what is answered. */
+  /** By what its groups are ordered, with `{c}`, if their text is not in the order of time. A function of the group's value. */
   readonly order?: string
 }
 
@@ -57,11 +57,14 @@ export function writeFigures(
   const write = (figure: Figure): Sql => writeFigure(figure, alias)
   const answers = [...groups, ...measures].map((figure) => answerFigure(figure, alias, writing))
   const from = sql`select ${join(answers)} from ${writing.table(rows.table.name, alias)}${writer.where(rows, alias)}`
+  // A computed group is named by its place in the result, so that its expression is computed once.
   const writeGroup = (figure: Figure, index: number): Sql =>
-    figure.order === undefined ? write(figure) : raw(String(index + 1))
-  const writeOrder = ({ column, words, order: own }: Figure): Sql => {
-    const by = own ?? words
-    return write(by === undefined ? { column } : { column, words: by })
+    figure.words === undefined ? write(figure) : raw(String(index + 1))
+  const writeOrder = (figure: Figure): Sql => {
+    const { column, order: words } = figure
+    if (words !== undefined) return write({ column, words })
+    const place = groups.indexOf(figure)
+    return place === -1 ? write(figure) : writeGroup(figure, place)
   }
   const by = groups.length === 0 ? undefined : sql` group by ${join(groups.map(writeGroup))}`
   const tests = having.map(({ measure, operator, slot: place, isNull }) => {

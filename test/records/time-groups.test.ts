@@ -255,6 +255,82 @@ describe.each(engines)('groups of time on %s', (_, open) => {
     expect((await get(url)).body).toStrictEqual(expected)
   })
 
+  describe('stand in the order of the group, whatever the order of its rows', () => {
+    const added: number[] = []
+    beforeAll(async () => {
+      const own = [
+        ['2027-03-02T10:00:00.000Z', 'done', 1],
+        ['2027-03-03T10:00:00.000Z', 'open', 5],
+        ['2027-03-09T10:00:00.000Z', 'open', 2],
+        ['2027-03-10T10:00:00.000Z', 'done', 3],
+        // Both are the hour 02:00 in Berlin, an hour apart.
+        ['2027-10-31T00:10:00.000Z', 'open', 4],
+        ['2027-10-31T00:50:00.000Z', 'done', 4],
+        ['2027-10-31T01:10:00.000Z', 'done', 4],
+        ['2027-10-31T01:50:00.000Z', 'open', 4],
+      ] as const
+      for (const [at, place, guests] of own)
+        added.push((await visits.create({ at, day: at.slice(0, 10), place, guests })).id)
+    })
+    afterAll(async () => {
+      await visits.deleteMany(added)
+    })
+    const march = { at: { gte: '2027-03-01T00:00:00Z', lt: '2027-04-01T00:00:00Z' } }
+    const between = 'at.gte=2027-03-01T00:00:00Z&at.lt=2027-04-01T00:00:00Z'
+
+    it.each([
+      ['at', ['2027-03-08', '2027-03-01']],
+      ['day', ['2027-03-08', '2027-03-01']],
+    ] as const)('for weeks of %s, with a second order', async (field, weeks) => {
+      const found = await visits.aggregate({
+        where: march,
+        groupBy: [{ field, by: 'week' }, 'place'],
+        orderBy: [{ [field]: 'desc' }, { place: 'asc' }],
+      })
+      const expected = weeks.flatMap((week) =>
+        ['done', 'open'].map((place) => ({ [field]: week, place, count: 1 })),
+      )
+      expect(found).toStrictEqual(expected)
+      const url = `/visits/aggregate?groupBy=${field}:week,place&orderBy=-${field},place&${between}`
+      expect((await get(url)).body).toStrictEqual(expected)
+      const { data } = await query(`{ visitsAggregate(
+        where: { at: { gte: "2027-03-01T00:00:00Z", lt: "2027-04-01T00:00:00Z" } }
+        groupByTime: [{ field: ${field}, by: WEEK }], groupBy: [place]
+        orderBy: [{ ${field}: desc }, { place: asc }]
+      ) { ${field} place count } }`)
+      expect(data).toStrictEqual({ visitsAggregate: expected })
+    })
+
+    it('with figures as an order before and behind them, and with having', async () => {
+      const groups = async (...orderBy: object[]): Promise<unknown[]> =>
+        (
+          await visits.aggregate({
+            where: march,
+            groupBy: [{ field: 'at', by: 'month' }, 'place'],
+            sum: ['guests'],
+            having: { sumGuests: { gte: 4 } },
+            orderBy: orderBy as never,
+          })
+        ).map(({ place, sumGuests }) => `${String(place)} ${String(sumGuests)}`)
+      expect(await groups({ at: 'desc' }, { sumGuests: 'desc' })).toEqual(['open 7', 'done 4'])
+      expect(await groups({ sumGuests: 'asc' }, { at: 'desc' })).toEqual(['done 4', 'open 7'])
+    })
+
+    it('for the hour that autumn has twice', async () => {
+      const found = await visits.aggregate({
+        where: { at: { gte: '2027-10-31T00:00:00Z', lt: '2027-11-01T00:00:00Z' } },
+        groupBy: [{ field: 'at', by: 'hour', zone: 'Europe/Berlin' }, 'place'],
+        orderBy: [{ at: 'desc' }, { place: 'asc' }],
+      })
+      expect(found).toStrictEqual([
+        { at: '2027-10-31T02:00:00+01:00', place: 'done', count: 1 },
+        { at: '2027-10-31T02:00:00+01:00', place: 'open', count: 1 },
+        { at: '2027-10-31T02:00:00+02:00', place: 'done', count: 1 },
+        { at: '2027-10-31T02:00:00+02:00', place: 'open', count: 1 },
+      ])
+    })
+  })
+
   it('are made of dates as they are, whatever the zone, and of nulls, which are last', async () => {
     const [first] = await visits.aggregate({
       groupBy: [{ field: 'day', by: 'day', zone: 'Pacific/Apia' }],

@@ -79,6 +79,8 @@ export interface Dialect {
    * `2026-11-16T10:00:00+01:00`.
    */
   timeGroup(group: TimeGroup): string
+  /** SQL before and behind the local hour that `timeGroup` writes: the moment at which it begins. */
+  readonly momentOfHour: Around
   /** The sum or mean of a column of numbers, exact where they are; `isLarge` once a sum failed as an `overflow`. */
   total(called: 'sum' | 'avg', column: Pick<Column, 'storage' | 'field'>, isLarge?: boolean): Total
   /** SQL around a text that makes it lower case, for comparing without regard to case. */

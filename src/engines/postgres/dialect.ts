@@ -77,6 +77,7 @@ export function createPostgresDialect(
       return ['cast(cast(', ` as numeric(${digits.precision},${digits.scale})) as text)`]
     },
     timeGroup: postgresTimeGroup,
+    momentOfHour: ['cast(', ' as timestamptz)'],
     total: postgresTotal,
     fold,
     search: createPostgresSearch(fold, hasIcu, uuidText),

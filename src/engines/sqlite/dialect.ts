@@ -11,7 +11,7 @@ import { SqliteJson } from './json.js'
 import { quote } from '../contract/ddl.js'
 import { writeRebuild } from './rebuild.js'
 import { sqliteSearch } from './search.js'
-import { sqliteTimeGroup } from './time-groups.js'
+import { sqliteMomentOfHour, sqliteTimeGroup } from './time-groups.js'
 import { sqliteTotal } from './totals.js'
 
 export const sqliteDialect: Dialect = {
@@ -73,6 +73,7 @@ export const sqliteDialect: Dialect = {
     return [`filigree_decimal('${entry.digits?.scale ?? 0} ' || `, ')']
   },
   timeGroup: sqliteTimeGroup,
+  momentOfHour: sqliteMomentOfHour,
   total: sqliteTotal,
   fold: ['filigree_fold(', ')'],
   foldValue: (text) => text.toLowerCase(),

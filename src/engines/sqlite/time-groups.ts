@@ -1,6 +1,12 @@
 /** Local time by SQLite's date functions, which know no zones. Source: SQLite, Date And Time Functions. */
 import type { TimeGroup } from '../contract/time-group.js'
 
+/** The distance from UTC may have seconds, which `datetime` reads as a modifier only. */
+export const sqliteMomentOfHour = [
+  "(select datetime(substr(h, 1, 19), iif(substr(h, 20, 1) = '-', '+', '-') || substr(h, 21)) from (select ",
+  ' as h))',
+] as const
+
 export function sqliteTimeGroup({ unit, column, offset }: TimeGroup): string {
   switch (unit) {
     case 'hour':

@@ -47,14 +47,15 @@ export function timeMeasure(
 ): Measure {
   const isDate = column.storage === 'date'
   const offset = writeOffset(zone, (moment) => `{c} < '${moment}'`)
+  const words = dialect.timeGroup({ unit, column: '{c}', isDate, offset })
   return {
     name: column.property,
     column,
     key: `${unit}/${zone}/${table.columns.indexOf(column)}`,
-    words: dialect.timeGroup({ unit, column: '{c}', isDate, offset }),
+    words,
     isText: false,
     // The text of an hour that autumn has twice does not tell which was first.
-    order: 'min({c})',
+    ...(unit === 'hour' && { order: dialect.momentOfHour.join(words) }),
     decode: String,
     encode: (_, path) => {
       throw invalid(path, 'type', 'cannot be compared')
