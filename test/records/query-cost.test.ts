@@ -181,6 +181,67 @@ describe.each(engines)('the budget of clients on %s', (_name, open) => {
   })
 })
 
+describe.each(engines)('the size of a table on %s', (name, open) => {
+  const start = async (cost: number) => {
+    const database = await connect(await open(), { records: shop })
+    const app = await bootstrap(Shop, { listen: false, logger: false, database, limits: { cost } })
+    const get = (url: string) => app.inject({ url })
+    const run = (sql: string): Promise<void> =>
+      database.kysely.transaction().execute(async (connection) => {
+        await connection.executeQuery(CompiledQuery.raw(sql))
+        // A session of PostgreSQL delays its statistics.
+        if (name === 'PostgreSQL')
+          await connection.executeQuery(CompiledQuery.raw('select pg_stat_force_next_flush()'))
+      })
+    const close = async (): Promise<void> => {
+      await app.close()
+      await database.close()
+    }
+    return { database, get, run, close }
+  }
+  const numbers = (from: number, to: number): string =>
+    `insert into category (id, name) with recursive n(i) as (select ${from} union all select i + 1 from n where i < ${to}) select i, 'c' || i from n`
+
+  it('is not the highest key that it ever had', async () => {
+    const { get, run, close } = await start(60)
+    await run(numbers(1, 5))
+    await run(numbers(3_000_000, 3_000_001))
+    await run('delete from category where id = 3000000')
+    const list = await get('/categories?orderBy=name&limit=10&count=estimate')
+    expect([list.status, list.headers['x-total-count-estimate']]).toEqual([200, '6'])
+    await close()
+  })
+
+  it('is small again when its rows are deleted', async () => {
+    const { database, get, run, close } = await start(60)
+    await run(numbers(1, 40_000))
+    await database.kysely.executeQuery(CompiledQuery.raw('analyze category'))
+    await database.sizes.read()
+    const url = '/categories?name.ilike=c%25&limit=10&count=none'
+    expect((await get(url)).status).toBe(400)
+    await run('delete from category where id between 4 and 39997')
+    await database.sizes.read()
+    const { status, body } = await get(url)
+    expect([status, (JSON.parse(body) as unknown[]).length]).toEqual([200, 6])
+    await close()
+  })
+
+  it.each([
+    ['rows that were deleted at its beginning', ['delete from category where id <= 30000'], 10_000],
+    ['every second row deleted', ['delete from category where id % 2 = 0'], 20_000],
+    ['imported keys', [numbers(9_000_001, 9_002_000), numbers(2e15, 2e15 + 1)], 42_002],
+  ])('is about right with %s', async (_case, changes, rows) => {
+    const { database, run, close } = await start(5000)
+    await run(numbers(1, 40_000))
+    for (const change of changes) await run(change)
+    await run('analyze category')
+    await database.sizes.read()
+    expect(database.sizes.rowsOf('category')).toBeGreaterThan(0.7 * rows)
+    expect(database.sizes.rowsOf('category')).toBeLessThan(1.3 * rows)
+    await close()
+  })
+})
+
 describe('a GraphQL of its own', () => {
   it('can be described without a database', () => {
     const graphql = new GraphQL()

@@ -29,10 +29,17 @@ export function checkCost(
   const { where, orderBy } = question
   const isPlain = Object.keys(where).length === 0 && orderBy.length === 0
   if (!isPlain || question.shape !== undefined || question.aggregates === true) sizes.refresh()
+  if (pointsOf(table, question, sizes) <= most) return
+  // Rows may have been deleted since the sizes were read.
+  sizes.refresh(1000)
+  if (pointsOf(table, question, sizes) > most) throw tooCostly(most)
+}
+
+function pointsOf(table: Table, question: ListedQuestion, sizes: TableSizes): number {
   const { points } = costOf(ownNaming(table), question, sizes)
   const relations = question.shape?.relations
   const rows = relations === undefined ? 0 : rowsBehind(relations, question.limit, sizes)
-  if (points + question.limit + rows > most) throw tooCostly(most)
+  return points + question.limit + rows
 }
 
 /** An estimate, from the average number of related rows. */

@@ -40,9 +40,13 @@ export class TableSizes {
     return this.#rows.get(name) ?? 0
   }
 
-  /** Reads the sizes again if they are old. */
-  refresh(): void {
-    if (performance.now() - this.#readAt < goodFor) return
+  /**
+   * Reads the sizes again if they are old.
+   *
+   * @param milliseconds for which they are not old yet
+   */
+  refresh(milliseconds = goodFor): void {
+    if (performance.now() - this.#readAt < milliseconds) return
     void attempt<undefined>(
       () => this.read(),
       () => undefined,
