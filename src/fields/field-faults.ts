@@ -36,10 +36,9 @@ export interface JudgedField extends Judged {
 /** @returns `undefined` when nothing can be made of the field; what is wrong is then in `problems` */
 export function judgeField(declaration: Declaration, problems: Problem[]): JudgedField | undefined {
   const { where, note } = declaration
-  if (['__proto__', 'prototype'].includes(where.slice(where.lastIndexOf('.') + 1))) {
-    problems.push(
-      fault('FIELD_NAME', `${where}: this name is refused in every input.`, 'Rename it.'),
-    )
+  const nameProblem = findNameProblem(where.slice(where.lastIndexOf('.') + 1))
+  if (nameProblem !== undefined) {
+    problems.push(fault('FIELD_NAME', `${where}: ${nameProblem}`, 'Rename it.'))
     return undefined
   }
   const judged =
@@ -48,6 +47,12 @@ export function judgeField(declaration: Declaration, problems: Problem[]): Judge
   const rules = note === undefined ? {} : soundRules(where, judged.kind, note.rules, problems)
   findContradictions(where, judged.kind, rules, problems)
   return { ...judged, rules }
+}
+
+function findNameProblem(name: string): string | undefined {
+  if (['__proto__', 'prototype'].includes(name)) return 'this name is refused in every input.'
+  // A value that leaves the field out would inherit one under its name.
+  return name in Object.prototype ? `every object already has a property "${name}".` : undefined
 }
 
 function judgeKind(

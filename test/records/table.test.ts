@@ -21,6 +21,19 @@ function faults(...types: Class[]): string[] {
   return problems.map(({ code, message, remedy }) => `${code} ${message} ${remedy}`.trim())
 }
 
+/** A record with a key and these members. */
+function recordOf(
+  members: Readonly<globalThis.Record<string, PropertyDecorator>>,
+  name = 'Note',
+): Class {
+  const type = { [name]: class {} }[name] as Class
+  Field('id')(type.prototype as object, 'id')
+  for (const [member, decorate] of Object.entries(members))
+    decorate(type.prototype as object, member)
+  Record(type)
+  return type
+}
+
 describe('toSnakeCase', () => {
   it.each([
     ['categoryId', 'category_id'],
@@ -210,6 +223,54 @@ describe('a faulty record', () => {
       'RECORD_FIELD_NAME Named.or: "or" is a word of filters and cannot be a field\'s name',
       'RECORD_COLUMN_TWICE Named: userId and user_id are both kept in the column "user_id"',
     ])
+  })
+
+  it.each([
+    ['ctid', 'PostgreSQL'],
+    ['xmin', 'PostgreSQL'],
+    ['tableoid', 'PostgreSQL'],
+    ['rowid', 'SQLite'],
+  ])('with a column that an engine keeps for itself: %s', (name, engine) => {
+    const type = recordOf({ [name]: Field('string'), other: Field('string', { column: name }) })
+    const found = faults(type).filter((text) => text.startsWith('RECORD_NAME'))
+    expect(found).toStrictEqual(
+      [name, 'other'].map(
+        (field) =>
+          `RECORD_NAME Note.${field}: every table of ${engine} already has a column "${name}". Name another column: { column: '${name}_value' }.`,
+      ),
+    )
+  })
+
+  it.each([
+    'constructor',
+    'toString',
+    'valueOf',
+    'hasOwnProperty',
+    'isPrototypeOf',
+    '__defineGetter__',
+  ])('with a field whose name every object has: %s', (name) => {
+    expect(faults(recordOf({ [name]: Field('string') }))).toStrictEqual([
+      `FIELD_NAME Note.${name}: every object already has a property "${name}". Rename it.`,
+    ])
+  })
+
+  it("with a join table that is a record's own, or another relation's", () => {
+    const Place = recordOf({}, 'Place')
+    const Visit = recordOf({ places: ManyToMany(() => Place, { through: 'Place' }) }, 'Visit')
+    expect(faults(Visit)).toStrictEqual([
+      'RELATION_JOIN Visit.places: "Place" cannot be its join table, because the record Place is kept in it. ' +
+        "Name another table: { through: '…' }, or write @HasMany(() => Place) on both sides.",
+    ])
+    const Person: Class = recordOf(
+      { friends: ManyToMany(() => Person), rivals: ManyToMany(() => Person) },
+      'Person',
+    )
+    expect(faults(Person)).toStrictEqual([
+      'RELATION_JOIN Person.rivals: "person_person" cannot be its join table, because Person.friends keeps other links in it. ' +
+        "Name another table: { through: '…' }.",
+    ])
+    const Other = recordOf({ x: ManyToMany(() => Place, { through: 'pg_x', to: 'ctid' }) }, 'Other')
+    expect(faults(Other)[0]).toContain('RELATION_JOIN Other.x: the join table cannot be pg_x')
   })
 
   it('whose table another has', () => {

@@ -8,6 +8,17 @@ import type { ShapeField } from '../../fields/shape.js'
 /** What the names of tables and columns begin with that belong to databases, or to the framework. */
 export const reservedPrefixes = ['sqlite_', 'pg_', 'filigree_'] as const
 
+/** Columns that every table of an engine has, by the engine's title. Sources: PostgreSQL, System Columns; SQLite, ROWIDs. */
+export const reservedColumns: ReadonlyMap<string, string> = new Map([
+  ['ctid', 'PostgreSQL'],
+  ['xmin', 'PostgreSQL'],
+  ['xmax', 'PostgreSQL'],
+  ['cmin', 'PostgreSQL'],
+  ['cmax', 'PostgreSQL'],
+  ['tableoid', 'PostgreSQL'],
+  ['rowid', 'SQLite'],
+])
+
 /** One column, made from one field. */
 export interface Column {
   /** The property's name, `categoryId`. */

@@ -21,6 +21,16 @@ export function toIndexName(table: string, columns: readonly string[], unique: b
   return toShortName(`${table}_${columns.join('_')}_${unique ? 'key' : 'index'}`)
 }
 
+/** `product_category_id_fkey`, shortened in the same way. */
+export function toConstraintName(table: string, column: string): string {
+  return toShortName(`${table}_${column}_fkey`)
+}
+
+/** Of the check that keeps nulls out while a column becomes required: `product_price_not_null`. */
+export function toNotNullName(table: string, column: string): string {
+  return toShortName(`${table}_${column}_not_null`)
+}
+
 /** Indexes with the same name have the same form: another form gets another name. */
 export function toFormName(
   table: string,

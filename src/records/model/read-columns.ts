@@ -9,6 +9,7 @@ import { checkRecordOptions } from './record-options.js'
 import { readRecord, type RecordOptions } from './record.js'
 import { readRelationNotes } from './relations.js'
 import {
+  reservedColumns,
   reservedPrefixes,
   type Column,
   type ColumnComparison,
@@ -61,7 +62,7 @@ function toColumn(type: Class, field: ShapeField, problems: Problem[]): Column {
     )
   }
   const name = field.rules.column ?? toSnakeCase(field.name)
-  checkName(`${where}: column`, name, problems)
+  checkColumnName(where, name, problems)
   if (logicWords.has(field.name)) {
     const remedy = `Rename it and keep the column: { column: '${name}' }.`
     const message = `${where}: "${field.name}" is a word of filters and cannot be a field's name.`
@@ -160,6 +161,14 @@ function checkName(where: string, name: string, problems: Problem[]): void {
       `Use letters, digits and _, at most 63, not beginning with a digit or with ${reservedPrefixes.join(', ')}.`,
     ),
   )
+}
+
+function checkColumnName(where: string, name: string, problems: Problem[]): void {
+  checkName(`${where}: column`, name, problems)
+  const engine = reservedColumns.get(name.toLowerCase())
+  if (engine === undefined) return
+  const message = `${where}: every table of ${engine} already has a column "${name}".`
+  problems.push(fault('RECORD_NAME', message, `Name another column: { column: '${name}_value' }.`))
 }
 
 /** Names with a special meaning in filters. */

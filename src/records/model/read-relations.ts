@@ -7,7 +7,7 @@ import type { Class } from '../../metadata/note.js'
 import { isSqlName } from './column-names.js'
 import { checkShards, shardsOf } from './read-shard.js'
 import { readRelationNotes, type RelationNote } from './relations.js'
-import type { Column } from '../../engines/contract/table.js'
+import { reservedColumns, reservedPrefixes, type Column } from '../../engines/contract/table.js'
 import type { JoinTable } from '../../sql/table.js'
 import type { Relation, Table } from './table.js'
 
@@ -175,8 +175,12 @@ function toJoin(
     from: options.from ?? `${table.name}_id`,
     to: options.to ?? (itself ? `${name}_${target.name}_id`.toLowerCase() : `${target.name}_id`),
   }
+  const columns = [join.from, join.to].map((one) => one.toLowerCase())
+  const isReserved =
+    columns.some((one) => reservedColumns.has(one)) ||
+    reservedPrefixes.some((prefix) => join.name.toLowerCase().startsWith(prefix))
   const wrong = Object.values(join).find((one) => !isSqlName(one))
-  if (wrong !== undefined || join.from === join.to) {
+  if (wrong !== undefined || isReserved || columns[0] === columns[1]) {
     const message = `${where}: the join table cannot be ${join.name} (${join.from}, ${join.to}).`
     const remedy = "Name it and its columns: { through: '…', from: '…', to: '…' }."
     problems.push(fault('RELATION_JOIN', message, remedy))

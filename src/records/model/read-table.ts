@@ -59,7 +59,48 @@ export function readTables(types: readonly Class[], problems: Problem[]): Table[
     if (other === undefined) names.set(table.name.toLowerCase(), table)
     else problems.push(twice(table, other))
   }
+  checkJoins(tables, names, problems)
   return [...tables]
+}
+
+/** A join table holds nothing but the links of one relation, seen from either side. */
+function checkJoins(
+  tables: ReadonlySet<Table>,
+  byName: ReadonlyMap<string, Table>,
+  problems: Problem[],
+): void {
+  const first = new Map<string, Relation>()
+  for (const { relations } of tables) {
+    for (const relation of relations.values()) {
+      const { join, table, name } = relation
+      if (join === undefined) continue
+      const key = join.name.toLowerCase()
+      const owner = byName.get(key)
+      const other = first.get(key)
+      if (other === undefined) first.set(key, relation)
+      const holder =
+        owner !== undefined
+          ? `the record ${owner.type.name} is kept in it`
+          : other !== undefined && linksOf(other) !== linksOf(relation)
+            ? `${other.table.type.name}.${other.name} keeps other links in it`
+            : undefined
+      if (holder === undefined) continue
+      problems.push({
+        code: 'RELATION_JOIN',
+        message: `${table.type.name}.${name}: "${join.name}" cannot be its join table, because ${holder}.`,
+        remedy:
+          owner === undefined
+            ? "Name another table: { through: '…' }."
+            : `Name another table: { through: '…' }, or write @HasMany(() => ${owner.type.name}) on both sides.`,
+      })
+    }
+  }
+}
+
+/** The columns of a join table, each with the record that it refers to; the same from both sides. */
+function linksOf({ join, table, target }: Relation): string {
+  const ends = [`${join?.from ?? ''} ${table.name}`, `${join?.to ?? ''} ${target.name}`]
+  return ends.sort().join()
 }
 
 function twice(table: Table, other: Table): Problem {

@@ -3,9 +3,8 @@
  * checks and references that are named after them are renamed too; an engine that cannot rename an index creates it
  * again. Sources: PostgreSQL, ALTER TABLE; SQLite, ALTER TABLE.
  */
-import { renameCheck, toIndexName } from '../model/column-names.js'
+import { renameCheck, toConstraintName, toIndexName } from '../model/column-names.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { toConstraintName } from '../statements/write-faults.js'
 import type { ActualIndex, ActualTable, Catalogue } from '../../engines/contract/catalogue.js'
 import { quote, writeCreateIndex } from '../../engines/contract/ddl.js'
 import type { ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'

@@ -3,7 +3,7 @@
  */
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { IndexSchema, TableSchema } from '../../engines/contract/table-schema.js'
-import { toIndexName, toSnakeCase } from '../model/column-names.js'
+import { toConstraintName, toIndexName, toSnakeCase } from '../model/column-names.js'
 import { toForeignIndex } from '../model/read-indexes.js'
 import type { Column, TableIndex } from '../../engines/contract/table.js'
 import type { JoinTable } from '../../sql/table.js'
@@ -11,7 +11,6 @@ import type { Relation, Table } from '../model/table.js'
 import { toCheckSchema, toPreset } from './constraint-schema.js'
 import { toIndexSchema } from './index-schema.js'
 import { toLiteral } from './literal.js'
-import { toConstraintName } from '../statements/write-faults.js'
 
 /** @param now milliseconds since 1970, for moment columns whose default is the current time */
 export function toSchema(tables: Iterable<Table>, dialect: Dialect, now: number): TableSchema[] {

@@ -6,7 +6,8 @@ import { probing } from './guarded-runner.js'
 import { keyValues } from './shard.js'
 import type { Source } from './source.js'
 import type { Table } from '../model/table.js'
-import { toConstraintName, type Referrer } from './write-faults.js'
+import { toConstraintName } from '../model/column-names.js'
+import type { Referrer } from './write-faults.js'
 
 /**
  * @param key the row's key in the driver's form

@@ -3,7 +3,7 @@
  * Small print: records.
  */
 import { HttpError } from '../../errors/http-error.js'
-import { isCheckOf } from '../model/column-names.js'
+import { isCheckOf, toConstraintName } from '../model/column-names.js'
 import { EngineFault } from '../../engines/contract/engine-fault.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
@@ -137,11 +137,6 @@ function relationOf(table: Table, constraint: string | undefined): Relation | un
     if (constraint === toConstraintName(table.name, relation.local.name)) return relation
   }
   return undefined
-}
-
-/** `product_category_id_fkey`, as PostgreSQL would name and shorten it. */
-export function toConstraintName(table: string, column: string): string {
-  return `${table.slice(0, 28)}_${column.slice(0, 28)}_fkey`
 }
 
 function stillUsed(table: Table, fault: EngineFault, referrer: Referrer | undefined): HttpError {
