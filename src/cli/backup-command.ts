@@ -2,13 +2,13 @@
 import { existsSync } from 'node:fs'
 import { mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
-import { planApplication } from '../bootstrap/plan-application.js'
 import { backupProgram, defaultUrl, readOnlyAddress } from '../engines/engine-for-url.js'
 import { createDatabase } from '../records/database.js'
 import type { Command } from './command.js'
 import { loadApplication } from './load-application.js'
 import { fileOf } from './open-database.js'
 import { pathInPackage } from './package-settings.js'
+import { planForDatabase } from './plan-for-database.js'
 import { readArguments } from './read-arguments.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
 import { withoutPasswords } from './without-passwords.js'
@@ -88,15 +88,15 @@ async function findAddress(module: string | undefined, terminal: Terminal): Prom
     if (fallback !== undefined && fallback !== '') return fallback
     throw new UsageError('nothing names a database. Set DATABASE_URL, or give --module.')
   }
-  const { module: root, options } = await loadApplication(module, terminal)
-  const { database } = options
+  const application = await loadApplication(module, terminal)
+  const { database } = application.options
   if (typeof database === 'string') return database
   if (database !== undefined) {
     throw new UsageError(
       'the application opens its database itself. Set DATABASE_URL and leave --module out.',
     )
   }
-  const { environment } = await planApplication(root, { ...options, logger: false })
+  const { environment } = await planForDatabase(application)
   return environment.databaseUrl ?? defaultUrl
 }
 

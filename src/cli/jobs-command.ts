@@ -1,5 +1,4 @@
 /** `filigree jobs`: what waits, runs and failed, without starting the application. */
-import { planApplication } from '../bootstrap/plan-application.js'
 import { HttpError } from '../errors/http-error.js'
 import type { Database } from '../records/database.js'
 import type { Repository } from '../records/repository.js'
@@ -7,6 +6,7 @@ import type { Command } from './command.js'
 import { findJobs } from './find-jobs.js'
 import { loadApplication } from './load-application.js'
 import { openDatabase } from './open-database.js'
+import { planForDatabase } from './plan-for-database.js'
 import { readArguments } from './read-arguments.js'
 import { toTable } from './table-text.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
@@ -45,10 +45,10 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   if (state !== undefined && !states.includes(state))
     throw new UsageError(`there is no state "${state}". States: ${states.join(', ')}.`)
   const limit = readId('--limit', values.limit ?? '50')
-  const { module, options } = await loadApplication(words[0], terminal)
-  const plan = await planApplication(module, { ...options, logger: false })
+  const application = await loadApplication(words[0], terminal)
+  const plan = await planForDatabase(application)
   const type = findJobs(plan.records)
-  const database = await openDatabase(plan, options.database, terminal)
+  const database = await openDatabase(plan, application.options.database, terminal)
   try {
     const records = database.records(type) as Repository<Entry & object>
     const where = {

@@ -1,6 +1,5 @@
 /** `filigree migrate`: writes, runs, undoes and lists the migrations of an application's records. */
 import { relative, resolve } from 'node:path'
-import { planApplication } from '../bootstrap/plan-application.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import type { Class } from '../metadata/note.js'
@@ -12,6 +11,7 @@ import { readTables } from '../records/model/read-table.js'
 import { loadApplication } from './load-application.js'
 import type { Command } from './command.js'
 import { openDatabase } from './open-database.js'
+import { planForDatabase } from './plan-for-database.js'
 import { readArguments } from './read-arguments.js'
 import { readEngines } from './package-settings.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
@@ -46,10 +46,10 @@ interface Arguments {
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const given = toArguments(args)
   if (given.empty) return makeEmpty(given, terminal)
-  const { module, options } = await loadApplication(given.module, terminal)
-  const plan = await planApplication(module, { ...options, logger: false })
+  const application = await loadApplication(given.module, terminal)
+  const plan = await planForDatabase(application)
   if (given.action === 'check') return check(plan.records, given, terminal)
-  const open = await openDatabase(plan, options.database, terminal)
+  const open = await openDatabase(plan, application.options.database, terminal)
   try {
     return await act(open, { ...given, action: given.action }, terminal)
   } finally {

@@ -100,6 +100,25 @@ describe('filigree migrate', () => {
     expect(out).toMatch(/\nalready in this database: \d{14}_lamps\n$/)
   })
 
+  it('needs nothing of production but the database', async () => {
+    const saved = { ...process.env }
+    Object.assign(process.env, { NODE_ENV: 'production', PORT: 'none', PUBLIC_URL: 'nowhere' })
+    delete process.env.APP_PRIVATE_KEY
+    try {
+      const inProduction = async (...args: string[]): Promise<unknown> => {
+        const { code, err } = await run(...args, '--module', shop, '--folder', 'production')
+        return { code, err }
+      }
+      expect(await inProduction('make', 'lamps')).toEqual({ code: 0, err: '' })
+      expect(await inProduction('check')).toEqual({ code: 0, err: '' })
+      expect(await inProduction('status')).toEqual({ code: 1, err: '' })
+      expect(await inProduction('up')).toEqual({ code: 0, err: '' })
+      expect(await inProduction('down')).toEqual({ code: 0, err: '' })
+    } finally {
+      process.env = saved
+    }
+  })
+
   it('checks classes and files without a database, for the engines of package.json', async () => {
     const cwd = join(folder, 'checked')
     await mkdir(cwd)
