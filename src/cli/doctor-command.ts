@@ -68,7 +68,7 @@ async function examineAll(
   return [
     ...setup,
     ...findings,
-    ...(await examineMigrations(plan, terminal)),
+    ...(await examineMigrations(plan, options, terminal)),
     ...(await examineDatabase(plan, options, terminal)),
     ...findOpenDoors(plan, options),
   ]

@@ -9,11 +9,12 @@ import { DeclarationError } from '../errors/declaration-error.js'
 import type { Class } from '../metadata/note.js'
 import type { Database } from '../records/database.js'
 import { checkMigrations } from '../records/migrations/check-migrations.js'
+import { findUncovered } from '../records/migrations/migration-base.js'
 import { readTables } from '../records/model/read-table.js'
 import { findScans } from '../records/scans/find-scans.js'
 import { reachable } from '../routing/route.js'
 import type { Finding } from './findings.js'
-import { openForReading, type ReadDatabase } from './open-database.js'
+import { engineInUse, openForReading, type ReadDatabase } from './open-database.js'
 import { readEngines } from './package-settings.js'
 import type { Terminal } from './terminal.js'
 
@@ -82,6 +83,7 @@ function examineKeys({ authOptions }: ApplicationPlan): Finding {
 /** Its migrations, as files. */
 export async function examineMigrations(
   plan: ApplicationPlan,
+  options: BootstrapOptions,
   { cwd }: Pick<Terminal, 'cwd'>,
 ): Promise<Finding[]> {
   const folder = join(cwd, 'migrations')
@@ -94,9 +96,16 @@ export async function examineMigrations(
   try {
     const engines = await readEngines(cwd)
     const found = await checkMigrations(readTables(plan.records, []), { folder, engines })
-    if (found.length === 0) return [{ about, state: 'ok', what: 'they fit the records' }]
+    const engine = engineInUse(plan, options.database)
+    const uncovered =
+      engine === undefined ? undefined : await findUncovered(folder, engine, engines)
     const remedy = 'Write one: filigree migrate make <name>.'
-    return found.map((what) => ({ about, state: 'note', what, remedy }))
+    const notes = [
+      ...found.map((what) => ({ what, remedy })),
+      ...(uncovered === undefined ? [] : [uncovered]),
+    ]
+    if (notes.length === 0) return [{ about, state: 'ok', what: 'they fit the records' }]
+    return notes.map((note) => ({ about, state: 'note', ...note }))
   } catch (error) {
     return toFaults(about, error)
   }

@@ -6,11 +6,12 @@ import type { Class } from '../metadata/note.js'
 import type { Database } from '../records/database.js'
 import { checkMigrations } from '../records/migrations/check-migrations.js'
 import { makeEmptyMigration, makeMigration } from '../records/migrations/make-migration.js'
+import { findUncovered } from '../records/migrations/migration-base.js'
 import { migrateDown, migrateUp, migrationStatus } from '../records/migrations/migrations.js'
 import { readTables } from '../records/model/read-table.js'
 import { loadApplication } from './load-application.js'
 import type { Command } from './command.js'
-import { openDatabase } from './open-database.js'
+import { engineInUse, openDatabase } from './open-database.js'
 import { planForDatabase } from './plan-for-database.js'
 import { readArguments } from './read-arguments.js'
 import { readEngines } from './package-settings.js'
@@ -26,7 +27,8 @@ const usage = `filigree migrate make <name> | up | down | status | check  [--mod
   status            lists all, and exits with 1 where one has not run
   check             exits with 1 where the files do not lead to what the records want, and names the fields; needs no database
   --json            what was made, run, taken back or found, as one value on standard output
-  "filigree": { "engines": […] } in package.json says for which engines files are written and checked`
+  "filigree": { "engines": […] } in package.json says for which engines files are written and checked;
+  make and status name the engine of the database in use if it has no files`
 
 export const migrateCommand: Command = { usage, summary: 'the migrations of its records', run }
 
@@ -48,13 +50,29 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   if (given.empty) return makeEmpty(given, terminal)
   const application = await loadApplication(given.module, terminal)
   const plan = await planForDatabase(application)
-  if (given.action === 'check') return check(plan.records, given, terminal)
+  const engine = engineInUse(plan, application.options.database)
+  if (given.action === 'check') return check(plan.records, engine, given, terminal)
   const open = await openDatabase(plan, application.options.database, terminal)
   try {
-    return await act(open, { ...given, action: given.action }, terminal)
+    // Where no database is named, the default one is only a place to develop in.
+    const code = await act(open, { ...given, action: given.action }, terminal)
+    if (given.action !== 'up' && given.action !== 'down')
+      await tellUncovered(engine, given, terminal)
+    return code
   } finally {
     await open.close()
   }
+}
+
+/** Names the engine of the database in use if it has no migrations. */
+async function tellUncovered(
+  engine: string | undefined,
+  given: Arguments,
+  { cwd, err }: Terminal,
+): Promise<void> {
+  if (engine === undefined) return
+  const found = await findUncovered(resolve(cwd, given.folder), engine, await readEngines(cwd))
+  if (found !== undefined) await err(`${found.what}\n${found.remedy}\n`)
 }
 
 /** Runs without an application. */
@@ -72,6 +90,7 @@ async function makeEmpty(given: Arguments, terminal: Terminal): Promise<number> 
 /** Runs without a database. */
 async function check(
   records: readonly Class[],
+  engine: string | undefined,
   given: Arguments,
   terminal: Terminal,
 ): Promise<number> {
@@ -80,7 +99,10 @@ async function check(
   if (problems.length > 0) throw new DeclarationError(problems)
   const folder = resolve(terminal.cwd, given.folder)
   const engines = await readEngines(terminal.cwd)
-  const found = await checkMigrations(tables, { folder, engines })
+  const found = [...(await checkMigrations(tables, { folder, engines }))]
+  const uncovered = engine === undefined ? undefined : await findUncovered(folder, engine, engines)
+  // Who names the engines may develop on another one.
+  if (uncovered !== undefined && engines === undefined) found.push(uncovered.what)
   if (given.json) {
     await terminal.out(toJson({ problems: found }))
     return found.length === 0 ? exitCodes.done : exitCodes.failed

@@ -7,6 +7,7 @@ import { silentLog, type Log } from '../core/log.js'
 import { createDatabase, Database } from '../records/database.js'
 import {
   defaultUrl,
+  dialectNameOf,
   emptyAddress,
   isLocalAddress,
   readOnlyAddress,
@@ -33,6 +34,17 @@ export async function openDatabase(
         })
   for (const record of records) open.table(record)
   return open
+}
+
+/**
+ * @param given the option `database` of the application
+ * @returns the engine that the settings name, without opening the database; `undefined` if they name none, or if only the
+ * engine itself knows
+ */
+export function engineInUse({ environment }: Pick<Plan, 'environment'>, given: unknown) {
+  const choice = given ?? environment.databaseUrl
+  if (choice instanceof Database) return choice.engineName
+  return typeof choice === 'string' ? dialectNameOf(choice) : undefined
 }
 
 export interface ReadDatabase {

@@ -42,6 +42,12 @@ export function isLocalAddress(url: string): boolean {
   return url.startsWith('sqlite:')
 }
 
+/** @returns the name of the dialect that an address leads to; `undefined` for an unknown scheme */
+export function dialectNameOf(url: string): string | undefined {
+  if (isLocalAddress(url)) return 'sqlite'
+  return /^postgres(ql)?:/.test(url) ? 'postgres' : undefined
+}
+
 /** The program that makes backups of a server's database; `undefined` where the engine itself does. */
 export function backupProgram(
   url: string,

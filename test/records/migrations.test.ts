@@ -265,13 +265,30 @@ describe.each(engines)('migrations on %s', (engine) => {
     expect(await migrateUp(database, at())).toHaveLength(2)
   })
 
-  it('need no file of what is older than the first of this engine', async () => {
-    const database = await open(thing(named))
-    await makeMigration(database, 'b', at(1))
+  it('refuse an older one that only another engine has, unless this engine gets its first ones by make', async () => {
     const other = engine === 'sqlite' ? 'postgres' : 'sqlite'
-    await write('20261121103000_a', 'select 1;\n', other)
-    expect(await migrateUp(database, at())).toStrictEqual(['20261121103100_b'])
-    expect(await states(database)).toStrictEqual(['applied'])
+    const begun = await openAt(await fresh(other), [thing(named)])
+    await makeMigration(begun, 'a', { ...at(), engines: [other] })
+    const database = await open(thing(named))
+    expect((await failure(migrateUp(database, at()))).problems[0]).toMatchObject({
+      code: 'MIGRATION_MISSING',
+      remedy: `Add "${engine}" to filigree.engines in package.json if it is not there, then run filigree migrate make <name>.`,
+    })
+    await makeMigration(database, 'b', at(1))
+    expect(await read('20261121103000_a')).toBe(
+      '-- Nothing to do: 20261121103100_b makes everything for this engine.\n\n-- down\n-- Nothing to do.\n',
+    )
+    expect(await migrateUp(database, at())).toHaveLength(2)
+    await database.verify()
+    expect(await states(database)).toStrictEqual(['applied', 'applied'])
+    await migrateDown(database, { ...at(), steps: 2 })
+    await rm(join(at().folder, `20261121103000_a.${engine}.sql`))
+    expect((await failure(migrateUp(database, at()))).problems[0]).toMatchObject({
+      code: 'MIGRATION_MISSING',
+      message: `Migration 20261121103000_a has no file for this engine: 20261121103000_a.${engine}.sql.`,
+      remedy: expect.stringContaining('a comment is enough'),
+    })
+    expect(await states(database)).toStrictEqual(['no file for this engine', 'pending'])
   })
 
   it('tell of a database that was changed by others', async () => {

@@ -46,6 +46,8 @@ interface MigrationStep {
    * them.
    */
   readonly isAdopted: boolean
+  /** The engine has no migration yet. */
+  readonly isFirst: boolean
 }
 
 export interface MakeOptions extends MigrationOptions {
@@ -95,6 +97,7 @@ export async function makeMigration(
     files.push(await writeMigrationFile(folder, made, dialect.name, written.text))
     warnings.push(...written.warnings.map((warning) => `${dialect.title}: ${warning}`))
   }
+  files.unshift(...(await fillFirst(folder, made, steps)))
   for (const { dialect, wanted } of steps) {
     if (dialect.replay === undefined) await writeSnapshot(folder, dialect.name, toCatalogue(wanted))
   }
@@ -118,6 +121,33 @@ export async function makeEmptyMigration(
   )
 }
 
+/**
+ * The first migration of an engine makes everything from an empty database. Older migrations of other engines get a file
+ * without statements, because `up` requires one for each.
+ *
+ * @returns the paths of the files
+ */
+async function fillFirst(
+  folder: string,
+  made: string,
+  steps: readonly MigrationStep[],
+): Promise<string[]> {
+  const paths: string[] = []
+  for (const { dialect, isFirst } of steps) {
+    if (!isFirst) continue
+    const { missing } = await readMigrations(folder, dialect.name)
+    for (const name of missing) {
+      const text = `-- Nothing to do: ${made} makes everything for this engine.
+
+-- down
+-- Nothing to do.
+`
+      paths.push(await writeMigrationFile(folder, name, dialect.name, text))
+    }
+  }
+  return paths
+}
+
 /** Of this moment, or behind the newest file: files run in the order of their names. */
 async function nextName(folder: string, name: string, now: number): Promise<string> {
   const words = name.toLowerCase().match(/[a-z0-9]+/g) ?? ['migration']
@@ -130,11 +160,12 @@ async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep
   const { database, folder, now, actual } = making
   const wanted = toSchema(database.tables, dialect, now)
   const { files } = await readMigrations(folder, dialect.name)
+  const isFirst = files.length === 0
   const isConnected = dialect.name === database.engineName
   const isEmpty = actual.filter(({ kind }) => kind === 'missing table').length >= wanted.length
-  if (isConnected && files.length === 0 && isNeeded(actual) && !isEmpty) {
+  if (isConnected && isFirst && isNeeded(actual) && !isEmpty) {
     refuseImpossible(actual)
-    return { dialect, wanted, differences: actual, forgotten: [], isAdopted: true }
+    return { dialect, wanted, differences: actual, forgotten: [], isAdopted: true, isFirst }
   }
   const base =
     (await readBase(folder, dialect)) ??
@@ -144,7 +175,7 @@ async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep
   refuseImpossible(differences)
   const names = new Set(wanted.flatMap(({ name, was = [] }) => [name, ...was]))
   const forgotten = [...base.keys()].filter((table) => !names.has(table) && !own.test(table))
-  return { dialect, wanted, differences, forgotten, isAdopted: false }
+  return { dialect, wanted, differences, forgotten, isAdopted: false, isFirst }
 }
 
 /** A migration with it would fail in the words of the database. */

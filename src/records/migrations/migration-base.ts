@@ -29,6 +29,33 @@ export function withoutSnapshot({ name, title }: Dialect): Error {
 }
 
 /**
+ * Tells whether the engine of the database in use has migrations.
+ *
+ * @param engines `"filigree": { "engines": ["postgres"] }` of package.json
+ * @returns `undefined` if it has, or if no engine has any
+ */
+export async function findUncovered(
+  folder: string,
+  engine: string,
+  engines: readonly string[] | undefined,
+): Promise<{ readonly what: string; readonly remedy: string } | undefined> {
+  const { files, engines: withFiles } = await readMigrations(folder, engine)
+  const isWritten = engines?.includes(engine) ?? true
+  if (withFiles.size === 0 || (isWritten && files.length > 0)) return undefined
+  const title = dialects.find(({ name }) => name === engine)?.title ?? engine
+  const list = JSON.stringify([...(engines ?? []), engine]).replaceAll(',', ', ')
+  return {
+    what:
+      files.length === 0
+        ? `There are no migrations for ${title}, the engine of the database in use.`
+        : `No new migrations are written for ${title}, the engine of the database in use.`,
+    remedy: isWritten
+      ? 'Write one: filigree migrate make <name>.'
+      : `Write "filigree": { "engines": ${list} } into package.json, then run filigree migrate make <name>.`,
+  }
+}
+
+/**
  * @param names `"filigree": { "engines": ["postgres"] }` of package.json
  * @throws {DeclarationError} `MIGRATION_FAILED` for an unknown engine
  */

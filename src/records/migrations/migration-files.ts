@@ -28,7 +28,7 @@ export interface MigrationFile {
 export interface MigrationFolder {
   /** The files of one engine, oldest first. */
   readonly files: readonly MigrationFile[]
-  /** Migrations that other engines have and this one lacks, although it has an older one or none at all. */
+  /** Migrations that other engines have and this one lacks. */
   readonly missing: readonly string[]
   /** The engines that have any file. */
   readonly engines: ReadonlySet<EngineName>
@@ -48,13 +48,9 @@ export async function readMigrations(folder: string, engine: EngineName): Promis
   }
   const own = namesOf(engine)
   const all = [...new Set(engineNames.flatMap(namesOf))].sort()
-  // Changes that are older than the engine's first file are part of it: it was made from an empty database.
-  const missing = all.filter(
-    (name) => !own.includes(name) && !(own[0] !== undefined && name < own[0]),
-  )
   return {
     files: await Promise.all(own.map((name) => readMigration(folder, name, engine))),
-    missing,
+    missing: all.filter((name) => !own.includes(name)),
     engines: new Set(engineNames.filter((one) => namesOf(one).length > 0)),
   }
 }

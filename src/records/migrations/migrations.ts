@@ -54,7 +54,7 @@ export async function migrateUp(
   await prepareMigrations(database)
   const before = await readApplied(database.context.engine)
   const [lacking] = missing.filter((name) => !before.has(name))
-  if (lacking !== undefined) throw missingFor(database, lacking)
+  if (lacking !== undefined) throw missingFor(database, lacking, files.length === 0)
   const ran: string[] = []
   for (const file of files) {
     const isNew = await database.context.engine.changeSchema(
@@ -187,11 +187,14 @@ function irreversible(name: string): Error {
   )
 }
 
-function missingFor({ engineName }: Database, name: string): Error {
+/** @param isFirst whether the engine has no file at all */
+function missingFor({ engineName }: Database, name: string, isFirst: boolean): Error {
   const file = toFileName(name, engineName)
   return migrationFault(
     'MIGRATION_MISSING',
     `Migration ${name} has no file for this engine: ${file}.`,
-    'Write it beside the other one; if this engine needs no changes, a comment is enough.',
+    isFirst
+      ? `Add "${engineName}" to filigree.engines in package.json if it is not there, then run filigree migrate make <name>.`
+      : 'Write it beside the other one; if this engine needs no changes, a comment is enough.',
   )
 }
