@@ -4,6 +4,7 @@
  */
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
+import { Field, Record } from '../../src/index.js'
 import { silentLog } from '../silent-log.js'
 import { connect, type Database } from '../../src/records/database.js'
 import type { DatabaseOptions } from '../../src/records/database-options.js'
@@ -22,6 +23,17 @@ async function createDatabase(): Promise<string> {
   address.searchParams.set('listen', 'poll')
   address.searchParams.set('locks', 'row')
   return address.href
+}
+
+function manyRecords(count: number): (new () => object)[] {
+  return Array.from({ length: count }, (_, index) => {
+    @Record({ table: `followed_${String.fromCharCode(97 + index)}_rows` })
+    class Followed {
+      @Field('id') id!: number
+      @Field('string') name!: string
+    }
+    return Followed
+  })
 }
 
 const opened: Database[] = []
@@ -73,6 +85,21 @@ describe('listen=poll', () => {
       ['created', last.id],
     ])
     expect(authors.seen).toStrictEqual([['created', ann.id]])
+  })
+
+  it('follows many records at once without a deadlock, and stores exactly their topics', async () => {
+    const records = manyRecords(12)
+    const url = await createDatabase()
+    const database = await open(url, { records })
+    await database.sync()
+    for (let round = 0; round < 3; round++) {
+      const stop = await database.onChange(() => undefined, { everywhere: true })
+      stop()
+    }
+    const stop = await database.onChange(() => undefined, { everywhere: true })
+    const asked = sql<{ count: string }>`select count(*) from filigree_listener`
+    expect((await asked.execute(database.kysely)).rows).toEqual([{ count: '12' }])
+    stop()
   })
 
   it('carries as many rows as there are, and nothing of what is taken back', async () => {

@@ -58,12 +58,20 @@ const readTopics = ownQuestion(
 const readNew = ownQuestion(
   `select id, message from filigree_change where told_at > ${ago(1)} order by told_at, place`,
 )
-const enter = `insert into filigree_listener (process, topic, seen_at)
-  select $1::int, topic, clock_timestamp() from unnest($2::int[]) as one (topic)
+/** Stores the topics of one process, in the order of their keys, and removes those that it no longer listens to. */
+const storeTopics = `with gone as (
+    delete from filigree_listener where (process, topic) in (
+      select process, topic from filigree_listener
+      where process = $1::int and not topic = any($2::int[]) order by process, topic for update)
+  )
+  insert into filigree_listener (process, topic, seen_at)
+  select $1::int, topic, clock_timestamp() from unnest($2::int[]) as one (topic) order by topic
   on conflict (process, topic) do update set seen_at = excluded.seen_at`
-const leave = 'delete from filigree_listener where process = $1::int and not topic = any($2::int[])'
-const sweepTexts = `delete from filigree_change where told_at < ${ago(1)}`
-const sweepListeners = `delete from filigree_listener where seen_at < ${ago(1)}`
+// Rows that another process is changing or deleting are skipped, so that a sweep never waits.
+const sweepTexts = `delete from filigree_change where id in (
+  select id from filigree_change where told_at < ${ago(1)} for update skip locked)`
+const sweepListeners = `delete from filigree_listener where (process, topic) in (
+  select process, topic from filigree_listener where seen_at < ${ago(1)} for update skip locked)`
 
 /** @returns the channel, once its tables exist */
 export async function createPolledChannel(
@@ -114,6 +122,9 @@ class PolledListener implements ChannelListener {
   /** The time of the last look at the topics, in milliseconds; undefined while nobody needs them. */
   #lookedAt: number | undefined
   #signedAt = -Infinity
+  /** The last `#sign` that was called, and whether it has read the topics yet. */
+  #signing: Promise<void> = Promise.resolve()
+  #isSignQueued = false
   #timer: NodeJS.Timeout | undefined
   #isLost = false
 
@@ -193,11 +204,23 @@ class PolledListener implements ChannelListener {
     return ask(this.#pool, readNew.sql, [since])
   }
 
-  /** Renews this process's topics, and deletes old rows. */
-  async #sign(): Promise<void> {
-    const topics = [...this.#topics]
-    await ask(this.#pool, enter, [this.processId, topics])
-    await ask(this.#pool, leave, [this.processId, topics])
+  /**
+   * Stores this process's topics, and deletes old rows. Calls run one after another, so that the last one to run stores the
+   * last topics. A call that has not begun yet serves all who call meanwhile.
+   */
+  #sign(): Promise<void> {
+    if (this.#isSignQueued) return this.#signing
+    this.#isSignQueued = true
+    const sign = (): Promise<void> => {
+      this.#isSignQueued = false
+      return this.#signNow()
+    }
+    this.#signing = this.#signing.then(sign, sign)
+    return this.#signing
+  }
+
+  async #signNow(): Promise<void> {
+    await ask(this.#pool, storeTopics, [this.processId, [...this.#topics]])
     if (performance.now() - this.#signedAt > sign) {
       await ask(this.#pool, sweepTexts, [kept])
       await ask(this.#pool, sweepListeners, [2 * silence])

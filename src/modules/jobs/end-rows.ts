@@ -121,10 +121,11 @@ returning id, claims, case when cancel_at is null then 0 else 1 end`,
  * however long its thread renews it. It is given back, as if it had not been begun.
  */
 function release(table: JobTable): OwnSql {
-  return table.prepare('release', 'update', ({ value, now }) => {
+  return table.prepare('release', 'update', ({ value, now, lockFree }) => {
     const late = `select worker from jobs where state = 'running' and deadline <`
     return `update jobs set state = 'waiting', attempt = attempt - 1, ${free}, started_at = null
-where state = 'running' and deadline > ${now(value('shift'))} and worker in (${late} ${now(value('shift'))})
+where id in (select id from jobs where state = 'running' and deadline > ${now(value('shift'))}
+  and worker in (${late} ${now(value('shift'))}) order by id${lockFree})
 returning id`
   })
 }
@@ -134,8 +135,10 @@ function shorten(table: JobTable): OwnSql {
   return table.prepare(
     'shorten',
     'update',
-    ({ value, now }) =>
-      `update jobs set lease_until = ${now(value('lease'))} where state = 'running' and lease_until > ${now(value('tooLong'))}`,
+    // Rows that another process is writing are skipped: every process does this, and the owner renews its own lease.
+    ({ value, now, lockFree }) =>
+      `update jobs set lease_until = ${now(value('lease'))}
+where id in (select id from jobs where state = 'running' and lease_until > ${now(value('tooLong'))} order by id${lockFree})`,
   )
 }
 
