@@ -16,6 +16,7 @@ type Shown =
   | 'recordsFor'
   | 'transaction'
   | 'openTransaction'
+  | 'beforeCommit'
   | 'kysely'
   | 'sync'
   | 'verify'

@@ -265,6 +265,19 @@ export class Database implements Source {
     return this.#transactions.current()
   }
 
+  /**
+   * For packages: runs work in every transaction of a request that has written, right before its commit. What the work writes
+   * with this database is committed with it, or not at all. Writes of the request that are outside transactions get one.
+   */
+  beforeCommit(request: object, work: () => Promise<void>): void {
+    this.#transactions.beforeCommit(request as ClientWriting, work)
+  }
+
+  /** Runs the statements of a client's request outside transactions. */
+  writesOf(request: ClientWriting): Runner {
+    return this.#transactions.writesOf(request)
+  }
+
   /** For the query builder. */
   begin(isolation: Isolation | undefined): Promise<BegunTransaction> {
     return this.#transactions.begin(isolation)

@@ -30,9 +30,10 @@ let arrived: () => void = () => undefined
 class OrderController {
   @Post('/', { body: Order }) create(body: Order) {
     made++
-    return reply({ number: made, amount: body.amount }, 201)
-      .header('Location', `/orders/${made}`)
-      .cookie('last', String(made))
+    return reply({ number: made, amount: body.amount }, 201).header('Location', `/orders/${made}`)
+  }
+  @Post('/with-cookie') withCookie() {
+    return reply({ number: ++made }).cookie('last', String(made))
   }
   @Put('/<id:int>', { body: Order }) put(id: number, body: Order) {
     made++
@@ -126,9 +127,23 @@ describe('idempotent', () => {
     expect(again.headers.get('location')).toBe(first.headers.get('location'))
     expect(again.headers.get('content-type')).toBe(first.headers.get('content-type'))
     expect(again.headers.get('idempotent-replayed')).toBe('true')
-    expect([first.headers.get('set-cookie'), again.headers.get('set-cookie')]).toEqual([
+  })
+
+  it('stores no response with a credential, and does not do its write again', async () => {
+    const first = await send('cookie', {}, '/orders/with-cookie')
+    const before = made
+    const again = await send('cookie', {}, '/orders/with-cookie')
+    expect([first.status, first.headers.get('set-cookie')]).toEqual([
+      200,
       expect.stringMatching(/^last=/),
-      null,
+    ])
+    expect([again.status, await again.json(), made]).toEqual([
+      409,
+      {
+        error:
+          'The first request with this Idempotency-Key was done, but its response is not stored.',
+      },
+      before,
     ])
   })
 

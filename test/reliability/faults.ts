@@ -1,6 +1,6 @@
 /**
  * Runs the faults one after the other and says what was found: `npm run faults`, or one part of it by
- * `npm run faults -- --only statements` (`postgres`, `disk`, `processes`, `subscribers`).
+ * `npm run faults -- --only statements` (`postgres`, `commits`, `disk`, `processes`, `subscribers`).
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -8,6 +8,7 @@ import { join } from 'node:path'
 import { startOwnPostgres } from '../records/postgres-server.js'
 import { textOf } from './command-line.js'
 import { fillDisk } from './full-disk.js'
+import { cutCommits } from './cut-commits.js'
 import { killPostgres } from './killed-postgres.js'
 import { killOneOfThree } from './killed-process.js'
 import { tryStatementFaults } from './statement-faults.js'
@@ -32,6 +33,7 @@ const parts: Readonly<Record<string, () => Promise<number>>> = {
   statements: () => onBoth(tryStatementFaults),
   processes: () => onBoth(killOneOfThree),
   postgres: killPostgres,
+  commits: cutCommits,
   disk: fillDisk,
   subscribers: () => onBoth(tellMany),
 }

@@ -9,7 +9,8 @@ const content = {
 }
 
 const answers = {
-  '409': 'The first request with this key has not been answered yet, or the data conflict.',
+  '409':
+    'The first request with this key has not been answered yet, or was done but its response is not stored, or the data conflict.',
   '422': 'The key was already used for a different request.',
 }
 

@@ -18,7 +18,7 @@ import {
   type RouteInfo,
 } from '../../index.js'
 import { documentKey } from './document-key.js'
-import { KeptAnswers, type KeptAnswer } from './kept-answers.js'
+import { inFlight, KeptAnswers, type ClaimedKey, type KeptAnswer } from './kept-answers.js'
 
 export interface IdempotentOptions {
   /** How long an answer can be repeated: seconds, or `'24h'`. Default `'24h'`. */
@@ -31,14 +31,16 @@ const mostBytes = 1024 * 1024
 const sessionCookie = 'app_session'
 
 /** Headers that belong to a single answer and are not repeated. */
-const passing =
-  /^(?:set-cookie|freshtoken|x-request-id|date|server-timing|ratelimit.*|retry-after)$/i
+const passing = /^(?:x-request-id|date|server-timing|ratelimit.*|retry-after)$/i
+
+/** Headers that carry credentials: a response with one of them is never stored. */
+const credentials = ['set-cookie', 'freshtoken']
 
 /** A request with a key, while it is served. */
 interface Keyed {
   readonly id: string
-  /** True for the first request with the key, whose answer will be kept. */
-  isFirst: boolean
+  /** Of the first request with the key, whose response will be stored. */
+  claimed: ClaimedKey | undefined
   /** The first answer, to be repeated. */
   again: KeptAnswer | undefined
 }
@@ -68,17 +70,19 @@ export const idempotent = createModule(function idempotent(options: IdempotentOp
     async intercept(request: HttpRequest, next: Next): Promise<Answer> {
       const key = readKey(request.headers['idempotency-key'])
       if (key === undefined) return next()
-      const keyed: Keyed = { id: idOf(request, key), isFirst: false, again: undefined }
+      const keyed: Keyed = { id: idOf(request, key), claimed: undefined, again: undefined }
       keyedOf.set(request, keyed)
       const answer = await next()
       if (keyed.again !== undefined) return replay(answer, keyed.again)
-      if (keyed.isFirst) await this.#end(keyed.id, answer)
+      if (keyed.claimed !== undefined) await this.#end(keyed.claimed, answer)
       return answer
     }
 
-    #end(id: string, answer: Answer): Promise<void> {
-      const kept = toKept(answer)
-      return kept === undefined ? this.#kept.release(id) : this.#kept.keep(id, kept, life ?? 0)
+    /** After a failure of the server, only the key's row can tell whether the request has written. */
+    #end(key: ClaimedKey, answer: Answer): Promise<void> {
+      const { status } = answer
+      if (status >= 200 && status < 300) return this.#kept.keep(key, toKept(answer), life ?? 0)
+      return this.#kept.release(key, status < 500)
     }
   }
 
@@ -101,11 +105,13 @@ export const idempotent = createModule(function idempotent(options: IdempotentOp
       const hash = hashOf(request)
       const claim = await this.#kept.claim(keyed.id, hash)
       if (claim.state === 'claimed') {
-        keyed.isFirst = true
+        keyed.claimed = claim.key
+        this.#kept.markWrites(request, claim.key, life ?? 0)
         return next<unknown>()
       }
       if (claim.hash !== hash) throw otherBody()
       if (claim.state === 'running') throw inFlight()
+      if (claim.state === 'done') throw notStored()
       keyed.again = claim.answer
       return reply(null, 204)
     }
@@ -132,25 +138,23 @@ function readKey(given: string | undefined): string | undefined {
   })
 }
 
-const times: ReadonlySet<string> = new Set(['exp', 'iat', 'nbf', 'auth_time'])
+/** Claims that describe the token, and decide no rights. */
+const ofToken: ReadonlySet<string> = new Set(['exp', 'iat', 'nbf', 'auth_time', 'jti'])
 
 function idOf(request: HttpRequest, key: string): string {
   const { method, path } = request
   return sha256(JSON.stringify([callerOf(request), method, path, key]))
 }
 
-/** Visitors without a token are told apart by their session, and by credentials that the route reads itself. */
-function callerOf({ auth, user, cookies, headers }: HttpRequest): unknown[] {
+/** Visitors without a token are distinguished by address, by session, and by credentials that the route reads itself. */
+function callerOf({ auth, user, ip, cookies, headers }: HttpRequest): unknown[] {
   if (auth?.by === 'key') return ['operator']
   if (user === null) {
-    const known = [cookies[sessionCookie], auth === undefined ? headers.authorization : undefined]
-    return known.every((one) => one === undefined) ? [] : ['visitor', ...known]
+    const authorization = auth === undefined ? headers.authorization : undefined
+    return ['visitor', ip, cookies[sessionCookie], authorization]
   }
-  const name = user.sub ?? user.jti
-  if (name !== undefined) return [user.iss, name]
-  // A token of another issuer may name nobody: all that it says of the caller.
-  const said = Object.entries(user).filter(([claim]) => !times.has(claim))
-  return [user.iss, undefined, said.sort(([one], [other]) => (one < other ? -1 : 1))]
+  const claims = Object.entries(user).filter(([claim]) => !ofToken.has(claim))
+  return claims.sort(([one], [other]) => (one < other ? -1 : 1))
 }
 
 function hashOf({ path, query, body, files, headers, route }: HttpRequest): string {
@@ -173,9 +177,9 @@ function sha256(text: string, bytes: Uint8Array = new Uint8Array()): string {
   return createHash('sha256').update(text).update(bytes).digest('base64url')
 }
 
-/** @returns undefined for answers that are not repeated: failures, streams and very long ones */
+/** @returns undefined for responses that are not repeated: streams, very long ones, and those with credentials */
 function toKept({ status, headers, body }: Answer): KeptAnswer | undefined {
-  if (status < 200 || status >= 300) return undefined
+  if (credentials.some((name) => headers.get(name) !== undefined)) return undefined
   if (body !== null && typeof body !== 'string' && !(body instanceof Uint8Array)) return undefined
   if (body !== null && body.length > mostBytes) return undefined
   return { status, headers: [...headers].filter(([name]) => !passing.test(name)), body }
@@ -196,14 +200,11 @@ function otherBody(): HttpError {
   })
 }
 
-function inFlight(): HttpError {
+function notStored(): HttpError {
   return new HttpError(
     409,
-    'The first request with this Idempotency-Key has not been answered yet.',
-    {
-      code: 'IDEMPOTENCY_IN_FLIGHT',
-      headers: { 'Retry-After': '1' },
-    },
+    'The first request with this Idempotency-Key was done, but its response is not stored.',
+    { code: 'IDEMPOTENCY_DONE' },
   )
 }
 

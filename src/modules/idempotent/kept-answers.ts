@@ -1,8 +1,11 @@
 /**
- * Keeps the first answers in the table `filigree_idempotency`: a row is inserted when its request begins, filled when
- * it is answered, and deleted if there is nothing to keep.
+ * Stores the first responses in the table `filigree_idempotency`. A row is inserted when its request begins. Each transaction
+ * of the request marks the row, so that the mark is committed with what was written, or not at all: after a lost connection or
+ * the end of a process, the row tells whether the request has written. The row gets the response at the end, and is deleted if
+ * the request has failed without writing.
  */
-import { Clock, Database } from '../../index.js'
+import { randomUUID } from 'node:crypto'
+import { Clock, Database, HttpError, type HttpRequest } from '../../index.js'
 
 /** An answer in the form in which it is kept. */
 export interface KeptAnswer {
@@ -12,13 +15,24 @@ export interface KeptAnswer {
   readonly body: string | Uint8Array | null
 }
 
-/** The state of a key: this request has just taken it, another request is running, or there is an answer. */
+/** A request that has taken a key. */
+export interface ClaimedKey {
+  readonly id: string
+  /** A random text: what a request writes for its key has no effect once another request has taken the key. */
+  readonly claim: string
+}
+
+/**
+ * The state of a key: this request has just taken it, another request is running, the first request was done but has no
+ * stored response, or there is a response.
+ */
 export type Claim =
-  | { readonly state: 'claimed' }
+  | { readonly state: 'claimed'; readonly key: ClaimedKey }
   | { readonly state: 'running'; readonly hash: string }
+  | { readonly state: 'done'; readonly hash: string }
   | { readonly state: 'answered'; readonly hash: string; readonly answer: KeptAnswer }
 
-type Row = Record<'id' | 'hash', string> &
+type Row = Record<'id' | 'hash' | 'claim', string> &
   Record<'answer', string | null> &
   Record<'expires_at', number | string>
 type Tables = Record<'filigree_idempotency', Row>
@@ -27,10 +41,14 @@ const table = 'filigree_idempotency'
 const createTable = `create table if not exists ${table} (
   id text primary key not null,
   hash text not null,
+  claim text not null,
   answer text,
   expires_at bigint not null
 );
 create index if not exists ${table}_expires_at on ${table} (expires_at)`
+
+/** Instead of a response: something was written, or is in the transaction that writes it. */
+const done = ''
 
 /** Milliseconds after which an unanswered request loses its key, because its process must have ended. */
 const lease = 120_000
@@ -64,37 +82,33 @@ export class KeptAnswers {
   /**
    * Takes the key for a request, or returns its state.
    *
-   * @throws {HttpError} 503 if the database does not answer: then the key is free again
+   * @throws {HttpError} 503 if the database does not respond: the key is released once it responds again
    */
   async claim(id: string, hash: string): Promise<Claim> {
-    let claiming: Promise<Claim> | undefined
+    const key: ClaimedKey = { id, claim: randomUUID() }
     try {
-      return await this.#store.ask(() => (claiming = this.#claim(id, hash)))
+      return await this.#store.ask(() => this.#claim(key, hash))
     } catch (error) {
-      // It may still be taken, once the database goes on.
-      void claiming?.then(
-        ({ state }) => (state === 'claimed' ? this.release(id) : undefined),
-        () => undefined,
-      )
+      // The statement may have been executed, or may still be.
+      void this.release(key)
       throw error
     }
   }
 
-  async #claim(id: string, hash: string): Promise<Claim> {
+  async #claim(key: ClaimedKey, hash: string): Promise<Claim> {
     const now = this.#now()
     await this.#sweep(now)
+    const { id, claim } = key
+    const taken = { hash, claim, answer: null, expires_at: now + lease }
     const claimed = await this.#tables
       .insertInto(table)
-      .values({ id, hash, answer: null, expires_at: now + lease })
+      .values({ id, ...taken })
       .onConflict((conflict) =>
-        conflict
-          .column('id')
-          .doUpdateSet({ hash, answer: null, expires_at: now + lease })
-          .where(`${table}.expires_at`, '<=', now),
+        conflict.column('id').doUpdateSet(taken).where(`${table}.expires_at`, '<=', now),
       )
       .returning('id')
       .executeTakeFirst()
-    if (claimed !== undefined) return { state: 'claimed' }
+    if (claimed !== undefined) return { state: 'claimed', key }
     const row = await this.#tables
       .selectFrom(table)
       .select(['hash', 'answer'])
@@ -103,30 +117,56 @@ export class KeptAnswers {
     // The other request released it between the two statements; the next attempt will get it.
     if (row === undefined) return { state: 'running', hash }
     if (row.answer === null) return { state: 'running', hash: row.hash }
+    if (row.answer === done) return { state: 'done', hash: row.hash }
     return { state: 'answered', hash: row.hash, answer: fromText(row.answer) }
   }
 
   /**
-   * Never fails: what was written is answered, and its answer kept once the database goes on.
+   * From now on each transaction of the request marks the key before its commit, and single writes run in a transaction. If
+   * another request has taken the key, the transaction is rolled back.
    *
    * @param life milliseconds
    */
-  keep(id: string, answer: KeptAnswer, life: number): Promise<void> {
-    const text = toText(answer)
+  markWrites(request: HttpRequest, { id, claim }: ClaimedKey, life: number): void {
+    this.#database.beforeCommit(request, async () => {
+      const marked = await this.#tables
+        .updateTable(table)
+        .set({ answer: done, expires_at: this.#now() + life })
+        .where('id', '=', id)
+        .where('claim', '=', claim)
+        .executeTakeFirst()
+      if (Number(marked.numUpdatedRows) === 0) throw inFlight()
+    })
+  }
+
+  /**
+   * Never fails: the request was done, and its response is stored once the database responds.
+   *
+   * @param answer undefined: it cannot be repeated, but the request will not be done again either
+   * @param life milliseconds
+   */
+  keep({ id, claim }: ClaimedKey, answer: KeptAnswer | undefined, life: number): Promise<void> {
+    const text = answer === undefined ? done : toText(answer)
     return this.#insist(() =>
       this.#tables
         .updateTable(table)
         .set({ answer: text, expires_at: this.#now() + life })
         .where('id', '=', id)
+        .where('claim', '=', claim)
         .execute(),
     )
   }
 
-  /** Never fails, as `keep`. */
-  release(id: string): Promise<void> {
-    return this.#insist(() =>
-      this.#tables.deleteFrom(table).where('id', '=', id).where('answer', 'is', null).execute(),
-    )
+  /**
+   * Never fails, as `keep`. Waits for a transaction of the request that is being committed.
+   *
+   * @param hasFailed the handler itself has refused the request: released even if something was committed before
+   */
+  release({ id, claim }: ClaimedKey, hasFailed = false): Promise<void> {
+    return this.#insist(() => {
+      const own = this.#tables.deleteFrom(table).where('id', '=', id).where('claim', '=', claim)
+      return (hasFailed ? own : own.where('answer', 'is', null)).execute()
+    })
   }
 
   /** Done now, or in the background for as long as the key is held. */
@@ -158,6 +198,17 @@ export class KeptAnswers {
   get #tables() {
     return this.#database.kysely.withTables<Tables>()
   }
+}
+
+export function inFlight(): HttpError {
+  return new HttpError(
+    409,
+    'The first request with this Idempotency-Key has not been answered yet.',
+    {
+      code: 'IDEMPOTENCY_IN_FLIGHT',
+      headers: { 'Retry-After': '1' },
+    },
+  )
 }
 
 function toText({ status, headers, body }: KeptAnswer): string {

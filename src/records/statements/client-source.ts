@@ -2,7 +2,6 @@
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { Later } from '../../core/later.js'
-import { writesOn } from '../../engines/client-writes.js'
 import type { ClientReading, ClientWriting, Engine, Runner } from '../../engines/contract/engine.js'
 import type { RecordsContext, Source } from './source.js'
 import type { Table } from '../model/table.js'
@@ -11,6 +10,8 @@ import type { Table } from '../model/table.js'
 interface OpenDatabase extends Source {
   /** Of the open transaction, or of a line of statements. */
   ownRunner(): Runner | undefined
+  /** Runs the statements of a request outside transactions. */
+  writesOf(request: ClientWriting): Runner
   atomically<T>(work: (source: Source) => Promise<T>, request?: ClientWriting): Promise<T>
 }
 
@@ -73,7 +74,7 @@ export class WritingSource extends RequestSource {
 
   runner(): Runner {
     const own = this.database.ownRunner()
-    return own ?? (this.#writes ??= writesOn(this.context.engine, this.#request))
+    return own ?? (this.#writes ??= this.database.writesOf(this.#request))
   }
 
   override atomically<T>(work: (source: Source) => Promise<T>): Promise<T> {

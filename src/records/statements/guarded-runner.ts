@@ -4,10 +4,13 @@
  */
 import { attempt, type Later } from '../../core/later.js'
 import type { Answers, Runner, Statement, Values, Wanted } from '../../engines/contract/engine.js'
+import { changes } from '../../engines/contract/statement.js'
 
 export class GuardedRunner implements Runner {
   /** Runs statements even after a failure. */
   readonly inner: Runner
+  /** A statement was run that may have changed something. */
+  hasWritten = false
   #failed = false
   #failure: unknown = undefined
 
@@ -17,6 +20,7 @@ export class GuardedRunner implements Runner {
 
   run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
     this.assertWhole()
+    if (changes(statement)) this.hasWritten = true
     return attempt(() => this.inner.run(statement, values, wanted), this.#fail)
   }
 

@@ -10,9 +10,9 @@ import type { Transactions } from './transactions.js'
 export class Line {
   runner: Runner | undefined = undefined
   readonly #engine: Engine
-  readonly #transactions: Pick<Transactions, 'current'>
+  readonly #transactions: Pick<Transactions, 'current' | 'needsTransaction'>
 
-  constructor(engine: Engine, transactions: Pick<Transactions, 'current'>) {
+  constructor(engine: Engine, transactions: Pick<Transactions, 'current' | 'needsTransaction'>) {
     this.#engine = engine
     this.#transactions = transactions
   }
@@ -24,6 +24,7 @@ export class Line {
    */
   async open(request?: ClientWriting): Promise<Series | undefined> {
     if (this.#transactions.current() !== undefined) return undefined
+    if (this.#transactions.needsTransaction(request)) return undefined
     const runner = await this.#engine.inOrder?.(request)
     return runner && new Series(this, runner)
   }

@@ -5,7 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { causesOf } from '../../errors/causes.js'
 import type { BeginOptions, Isolation } from '../../engines/contract/begin-options.js'
-import { isThenable, type Later } from '../../core/later.js'
+import { isThenable, promise, type Later } from '../../core/later.js'
 import { writesOn, lateFault } from '../../engines/client-writes.js'
 import type { ClientWriting, UnderWay } from '../../engines/contract/client-writing.js'
 import type { Answers, Runner, Statement, Values, Wanted } from '../../engines/contract/engine.js'
@@ -23,7 +23,7 @@ import {
   refuseHigher,
   type TransactionOptions,
 } from './transaction-options.js'
-import { changes } from '../../engines/contract/statement.js'
+import { changes, concernsOwnTable } from '../../engines/contract/statement.js'
 
 /** Where code runs: in this transaction, once it has begun, and for this request. */
 interface Place {
@@ -56,6 +56,26 @@ class HeardRunner implements Runner {
   }
 }
 
+/** Runs each write of a request in a transaction, where work is registered that belongs to its commit. */
+class TransactionalWrites implements Runner {
+  readonly #inner: Runner
+  readonly #together: (write: (runner: Runner) => Later<never>) => Promise<never>
+
+  constructor(
+    inner: Runner,
+    together: (write: (runner: Runner) => Later<never>) => Promise<never>,
+  ) {
+    this.#inner = inner
+    this.#together = together
+  }
+
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
+    if (!changes(statement) || concernsOwnTable(statement))
+      return this.#inner.run(statement, values, wanted)
+    return this.#together((runner) => runner.run(statement, values, wanted) as Later<never>)
+  }
+}
+
 /** Milliseconds in which what a handler has left running writes nothing after its request was answered for its time. */
 const leftOverTime = 60_000
 
@@ -80,6 +100,8 @@ export class Transactions implements ScopeHost {
   readonly feed: ChangeFeed
   readonly #log: Log
   readonly #beginning: Beginning
+  /** By request; undefined until the first is registered. */
+  #beforeCommit: WeakMap<ClientWriting, () => Promise<void>> | undefined
   #open = 0
 
   constructor(context: RecordsContext, feed: ChangeFeed, log: Log, beginning: Beginning) {
@@ -101,11 +123,31 @@ export class Transactions implements ScopeHost {
     const request = this.#request()
     if (request?.writing === undefined) return undefined
     if (request.runner === undefined) {
-      const writes = writesOn(this.#context.engine, request.writing)
+      const writes = this.writesOf(request.writing)
       request.runner =
         request.onChange === undefined ? writes : new HeardRunner(writes, request.onChange)
     }
     return request.runner
+  }
+
+  /** Runs work in every transaction of the request that has written, right before its commit. Single writes get one. */
+  beforeCommit(request: ClientWriting, work: () => Promise<void>): void {
+    this.#beforeCommit ??= new WeakMap()
+    this.#beforeCommit.set(request, work)
+  }
+
+  /** Whether every write of the request must be in a transaction. */
+  needsTransaction(request: ClientWriting | undefined): boolean {
+    return request !== undefined && this.#beforeCommit?.has(request) === true
+  }
+
+  /** Runs the statements of a request outside transactions. */
+  writesOf(request: ClientWriting): Runner {
+    const writes = writesOn(this.#context.engine, request)
+    if (!this.needsTransaction(request)) return writes
+    return new TransactionalWrites(writes, (write) =>
+      this.together((scope) => promise(() => write(scope.runner())), request),
+    )
   }
 
   #request(): RequestPlace | undefined {
@@ -264,6 +306,8 @@ export class Transactions implements ScopeHost {
       const result = await this.inside(scope, () => work(scope))
       guarded.assertWhole()
       if (writing?.late === true) throw lateFault()
+      const before = writing && this.#beforeCommit?.get(writing)
+      if (before !== undefined && guarded.hasWritten) await this.inside(scope, before)
       await this.feed.send(scope.changes, runner)
       await runner.commit()
       scope.isOver = true

@@ -1,0 +1,136 @@
+/** Writes with an `Idempotency-Key` whose commits are cut: every request is retried until the client knows its outcome. */
+import {
+  bootstrap,
+  Controller,
+  Database,
+  Field,
+  Module,
+  NoAuth,
+  Post,
+  Record,
+  type Application,
+} from 'filigree'
+import { idempotent } from 'filigree/idempotent'
+import { cuts, startCuttingProxy, type CuttingProxy } from '../records/cutting-proxy.js'
+
+@Record
+@NoAuth
+class Payment {
+  @Field('id') id!: number
+  @Field('string') reference!: string
+}
+
+class PaymentInput {
+  @Field('string') reference!: string
+}
+
+@Controller('/payments', { crud: Payment })
+class PaymentController {}
+
+@NoAuth
+@Controller('/ways')
+class WayController {
+  static inject = [Database]
+  constructor(private readonly database: Database) {}
+
+  @Post('/transaction', { body: PaymentInput, transaction: true }) inTransaction(
+    body: PaymentInput,
+  ) {
+    return this.database.records(Payment).create(valuesOf(body))
+  }
+  @Post('/single', { body: PaymentInput }) single(body: PaymentInput) {
+    return this.database.records(Payment).create(valuesOf(body))
+  }
+  @Post('/query-builder', { body: PaymentInput }) async queryBuilder(body: PaymentInput) {
+    const { kysely } = this.database
+    const payments = kysely.withTables<{ payment: { reference: string } }>()
+    await payments.insertInto('payment').values(valuesOf(body)).execute()
+    return body
+  }
+}
+
+function valuesOf({ reference }: PaymentInput): { reference: string } {
+  return { reference }
+}
+
+@Module({
+  controllers: [PaymentController, WayController],
+  records: [Payment],
+  imports: [idempotent()],
+})
+class PaymentModule {}
+
+export const ways = ['/payments', '/ways/transaction', '/ways/single', '/ways/query-builder']
+
+/** What became of some keys. */
+export interface Outcome {
+  /** Commits that were cut. */
+  readonly cut: number
+  /** Keys whose retry got the first response, or learned that the first request was done. */
+  readonly known: number
+  readonly rowsWrittenTwice: number
+  /** Keys that the client takes for done without a row. */
+  readonly rowsMissing: number
+}
+
+export async function loseCommits(
+  url: string,
+  { keys, clients, cutEvery }: Readonly<Record<'keys' | 'clients' | 'cutEvery', number>>,
+): Promise<Outcome> {
+  const proxy: CuttingProxy = await startCuttingProxy(url)
+  let commits = 0
+  let cut = 0
+  let app: Application | undefined
+  try {
+    app = await bootstrap(PaymentModule, {
+      port: 0,
+      logger: false,
+      database: proxy.through(url),
+    })
+    proxy.decide = () => {
+      if (++commits % cutEvery !== 0) return undefined
+      return cuts[cut++ % cuts.length]
+    }
+    let next = 0
+    let known = 0
+    const work = async (): Promise<void> => {
+      for (;;) {
+        const key = next++
+        if (key >= keys) return
+        await payUntilKnown(app as Application, ways[key % ways.length] as string, `key-${key}`)
+        known++
+      }
+    }
+    await Promise.all(Array.from({ length: clients }, work))
+    proxy.decide = undefined
+    const rows = await app.get(Database).records(Payment).list()
+    const counts = new Map<string, number>()
+    for (const { reference } of rows) counts.set(reference, (counts.get(reference) ?? 0) + 1)
+    return {
+      cut,
+      known,
+      rowsWrittenTwice: [...counts.values()].filter((count) => count > 1).length,
+      rowsMissing: keys - counts.size,
+    }
+  } finally {
+    await app?.close()
+    await proxy.close()
+  }
+}
+
+/** Sends the same request until the response is none that asks for a retry. */
+async function payUntilKnown(app: Application, path: string, key: string): Promise<void> {
+  for (;;) {
+    const response = await app.inject({
+      method: 'POST',
+      url: path,
+      headers: { 'idempotency-key': key },
+      json: { reference: key },
+    })
+    if (response.status < 300) return
+    if (response.body.includes('was done, but its response is not stored')) return
+    if (response.headers['retry-after'] === undefined)
+      throw new Error(`${response.status} ${response.body}`)
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+}
