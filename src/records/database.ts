@@ -1,6 +1,6 @@
 /** The database of an application: repositories, transactions, schema. Source: public face, Records. */
 import type { OpenTransaction } from '../core/open-transaction.js'
-import type { Isolation } from '../engines/contract/begin-options.js'
+import type { Isolation } from '../core/isolation.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { refuseUnknownOptions } from '../errors/refuse-options.js'
 import { LentLog, type Log } from '../core/log.js'
@@ -496,9 +496,13 @@ export class Database implements Source {
     return attempt(() => this.feed.announces(table, engine), refuseUnavailable)
   }
 
-  /** @param request of a client: nothing is kept once its time is over */
-  atomically<R>(work: (source: Source) => Promise<R>, request?: ClientWriting): Promise<R> {
-    return this.#transactions.together(work, request).catch(refuseUnavailable)
+  /** @param request of a client: nothing is stored once its time is over */
+  atomically<R>(
+    work: (source: Source) => Promise<R>,
+    isolation?: Isolation,
+    request?: ClientWriting,
+  ): Promise<R> {
+    return this.#transactions.together(work, isolation, request).catch(refuseUnavailable)
   }
 }
 

@@ -2,19 +2,28 @@
  * The methods of a repository that work on many rows, all or nothing. Source: decisions, Second storey: records, Many.
  */
 import { promise, type Later } from '../core/later.js'
+import type { Isolation } from '../core/isolation.js'
 import type { AggregateOptions, AggregateRow } from './aggregates/aggregate-types.js'
 import { runAggregate } from './aggregates/run-aggregate.js'
 import type { AskedOptions, OrderBy } from './model/filter-types.js'
 import { writeCursor } from './filters/cursor.js'
 import type { Id, ListOptions } from './filters/list-options.js'
 import { readOrder } from './filters/order.js'
+import { isolationOf } from './model/isolation.js'
 import type { Table } from './model/table.js'
+import { isolationToDelete } from './statements/delete-rows.js'
 import { insertMany, type InsertManyOptions, type Rows } from './statements/insert-many.js'
 import { link } from './statements/link.js'
 import type { NewRow, NewValues } from './statements/nested-types.js'
 import { RowCounts } from './statements/row-counts.js'
 import type { Source } from './statements/source.js'
-import { changeEach, createEach, demandList, type ChangedRow } from './statements/write-each.js'
+import {
+  changeEach,
+  createEach,
+  demandList,
+  tablesWritten,
+  type ChangedRow,
+} from './statements/write-each.js'
 import { changeTogether, createTogether, deleteTogether } from './statements/write-many.js'
 import { upsert, type UpsertOptions, type UpsertWays } from './statements/upsert.js'
 import { markingWrite } from './statements/write-check.js'
@@ -39,6 +48,12 @@ export abstract class ManyRecords<T extends object> {
     return promise(() => markingWrite(this.table, work))
   }
 
+  /** Of a transaction that writes these rows one by one. */
+  #isolationOf(rows: readonly unknown[]): Isolation | undefined {
+    if (!Array.isArray(rows)) return undefined
+    return isolationOf(rows.flatMap((row) => [...tablesWritten(this.table, row)]))
+  }
+
   /**
    * Writes new rows as `create` does, all or none.
    *
@@ -46,7 +61,7 @@ export abstract class ManyRecords<T extends object> {
    */
   createMany(rows: readonly NewValues<T>[]): Promise<T[]> {
     const oneByOne = (): Promise<T[]> =>
-      this.source.atomically((inner) => createEach(rows, this.on(inner)))
+      this.source.atomically((inner) => createEach(rows, this.on(inner)), this.#isolationOf(rows))
     return this.#write(() => createTogether(this.table, this.source, rows, oneByOne))
   }
 
@@ -60,19 +75,25 @@ export abstract class ManyRecords<T extends object> {
     // Instances of classes have no index signature, which is needed to look for the key.
     const changes = rows as readonly ChangedRow[]
     const oneByOne = (): Promise<T[]> =>
-      this.source.atomically((inner) => changeEach(this.table, changes, this.on(inner)))
+      this.source.atomically(
+        (inner) => changeEach(this.table, changes, this.on(inner)),
+        this.#isolationOf(changes),
+      )
     return this.#write(() => changeTogether(this.table, this.source, changes, oneByOne))
   }
 
   /** Deletes rows as `delete` does, all or none. @returns how many existed */
   deleteMany(ids: readonly Id[]): Promise<number> {
     const oneByOne = (): Promise<number> =>
-      this.source.atomically(async (inner) => {
-        const records = this.on(inner)
-        let count = 0
-        for (const id of ids) if (await records.delete(id)) count++
-        return count
-      })
+      this.source.atomically(
+        async (inner) => {
+          const records = this.on(inner)
+          let count = 0
+          for (const id of ids) if (await records.delete(id)) count++
+          return count
+        },
+        isolationToDelete(this.table, this.source.context),
+      )
     return this.#write(() => {
       demandList('deleteMany', 'keys', ids)
       return deleteTogether(this.table, this.source, ids, oneByOne)

@@ -116,7 +116,9 @@ class OneTimeTokens<T> implements OneTime<T> {
     // Any input is hashed and looked up, so that all rejections take the same time.
     const asked = { hash: hashOf(isCanonical(token) ? token : ''), name: this.name, now }
     // Not committed for a request that has had no answer in its time: the token would be lost.
-    const [row] = await this.database.transaction(() => this.#run('take').rows(asked))
+    const [row] = await this.database.transaction(() => this.#run('take').rows(asked), {
+      isolation: 'read committed',
+    })
     return row === undefined ? null : (JSON.parse(String(row[0])) as T)
   }
 

@@ -1,4 +1,5 @@
 /** A route as data: what a controller's notes say about one handler, checked and frozen. Made once, at bootstrap. */
+import { isolations, type Isolation } from '../core/isolation.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
@@ -160,11 +161,12 @@ const optionNames: Readonly<Record<keyof RouteOptions, true>> = {
 }
 
 function checkTransaction(where: string, transaction: unknown, problems: Problem[]): void {
-  if ([undefined, true, false, 'serializable'].includes(transaction as string | undefined)) return
+  if (transaction === undefined || typeof transaction === 'boolean') return
+  if (isolations.includes(transaction as Isolation)) return
   problems.push({
     code: 'ROUTE_TRANSACTION',
     message: `${where}: transaction is ${JSON.stringify(transaction)}.`,
-    remedy: "Write { transaction: true } or { transaction: 'serializable' }.",
+    remedy: `Write { transaction: true }, or an isolation level: '${isolations.join("', '")}'.`,
   })
 }
 

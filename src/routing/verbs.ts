@@ -7,6 +7,7 @@ import {
 } from '../metadata/dialect.js'
 import type { ClassReference, Declared } from '../metadata/class-reference.js'
 import { createMemberNote, type Class } from '../metadata/note.js'
+import type { Isolation } from '../core/isolation.js'
 import type { Method } from './route-table.js'
 
 export interface RouteOptions {
@@ -31,10 +32,10 @@ export interface RouteOptions {
   args?: readonly string[]
   /**
    * The handler runs in a transaction of the database: an error rolls everything back, and after a conflict with
-   * another transaction it runs again, within its time. No update is lost; `'serializable'` is as if it ran alone.
-   * Default false.
+   * another transaction it runs again, within its time. `true` is `'serializable'`: the result is as if the transactions
+   * ran one after the other. Another isolation level is named instead. Default false.
    */
-  transaction?: boolean | 'serializable'
+  transaction?: boolean | Isolation
   /** What happens to keys of body and query that their classes do not declare. Default: the application's, `'refuse'`. */
   unknownKeys?: 'refuse' | 'drop'
   /**

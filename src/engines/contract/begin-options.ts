@@ -1,7 +1,6 @@
 /** The options of a transaction. */
 import type { ClientWriting } from './client-writing.js'
-
-export type Isolation = 'read committed' | 'repeatable read' | 'serializable'
+import type { Isolation } from '../../core/isolation.js'
 
 export interface BeginOptions {
   /** The isolation level, if the engine has several. Default: the database's own. */

@@ -4,6 +4,8 @@
 export type FaultKind =
   /** A second row of the same unique values. */
   | 'unique'
+  /** A second row of values that an exclusion constraint keeps apart, such as overlapping times. */
+  | 'exclusion'
   /** A key that no row has, or a row that others still refer to. */
   | 'reference'
   /** Null, or out of range: the value passed the field's rules, but the column does not accept it. */
@@ -23,6 +25,8 @@ export interface FaultDetails {
   readonly columns?: readonly string[]
   /** Name of the index or constraint, where the database tells. */
   readonly constraint?: string
+  /** The values that collide, in the database's words; to compare, not to show. */
+  readonly collision?: string
   /** It takes no writes at all. */
   readonly isReadOnly?: boolean
   /** A pooler stands before it that keeps no sessions: only another address helps. */
@@ -34,6 +38,7 @@ export class EngineFault extends Error {
   readonly kind: FaultKind
   readonly columns: readonly string[] | undefined
   readonly constraint: string | undefined
+  readonly collision: string | undefined
   readonly isReadOnly: boolean
   readonly needsSession: boolean
 
@@ -43,6 +48,7 @@ export class EngineFault extends Error {
     this.kind = kind
     this.columns = details.columns
     this.constraint = details.constraint
+    this.collision = details.collision
     this.isReadOnly = details.isReadOnly === true
     this.needsSession = details.needsSession === true
   }

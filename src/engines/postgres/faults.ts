@@ -6,11 +6,14 @@ import { EngineFault, type FaultKind } from '../contract/engine-fault.js'
 export function toPostgresFault(error: unknown): unknown {
   if (error instanceof EngineFault) return error
   // Not by `instanceof`: errors of sockets may come from another realm.
-  const { code, message, constraint, column } = (error ?? {}) as Partial<Record<string, unknown>>
+  const { code, message, constraint, column, detail } = (error ?? {}) as Partial<
+    Record<string, unknown>
+  >
   if (typeof message !== 'string') return error
   if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E')) {
     const details = {
       ...(typeof constraint === 'string' && { constraint }),
+      ...(isCollision(code) && typeof detail === 'string' && { collision: detail }),
       ...(code === '25006' && { isReadOnly: true }),
       ...(code === '23502' && typeof column === 'string' && { columns: [column] }),
     }
@@ -25,12 +28,17 @@ function isInexpressible(code: string, message: string): boolean {
   return code === '22P02' && message.includes('"!')
 }
 
+function isCollision(code: string): boolean {
+  return code === '23505' || code === '23P01'
+}
+
 function kindOf(code: string): FaultKind {
   return exact[code] ?? classes[code.slice(0, 2)] ?? 'other'
 }
 
 const exact: Readonly<Record<string, FaultKind>> = {
   '23505': 'unique',
+  '23P01': 'exclusion',
   '23503': 'reference',
   '23001': 'reference',
   // `read_only_sql_transaction`: a replica took over, or the disk is protected.

@@ -2,6 +2,7 @@
 import { lateFault } from '../client-writes.js'
 import type { BeginOptions } from '../contract/begin-options.js'
 import type { ClientWriting, UnderWay } from '../contract/client-writing.js'
+import { isolations } from '../../core/isolation.js'
 import type { Answers, Statement, TransactionRunner, Values, Wanted } from '../contract/engine.js'
 import { EngineFault } from '../contract/engine-fault.js'
 import { ownScript } from '../contract/statement.js'
@@ -10,15 +11,11 @@ import { toPostgresFault } from './faults.js'
 import type { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
 
-const levels: ReadonlySet<string> = new Set(['read committed', 'repeatable read', 'serializable'])
-
 /** @throws {TypeError} an unknown isolation level */
 export function beginStatement(isolation: BeginOptions['isolation']): string {
   if (isolation === undefined) return 'begin'
-  if (levels.has(isolation)) return `begin isolation level ${isolation}`
-  throw new TypeError(
-    `transaction: no isolation "${isolation}". Levels: ${[...levels].join(', ')}.`,
-  )
+  if (isolations.includes(isolation)) return `begin isolation level ${isolation}`
+  throw new TypeError(`transaction: no isolation "${isolation}". Levels: ${isolations.join(', ')}.`)
 }
 
 export class PostgresTransaction implements TransactionRunner, CallOwner, UnderWay {

@@ -137,6 +137,7 @@ const statuses: ReadonlyMap<string, number> = new Map([
   ['FORBIDDEN', 403],
   ['NOT_FOUND', 404],
   ['CONFLICT', 409],
+  ['CONFLICT_RETRY', 409],
   ['INTERNAL_SERVER_ERROR', 500],
 ])
 

@@ -4,14 +4,21 @@ import { HttpError } from '../../errors/http-error.js'
 import type { Database } from '../database.js'
 import type { Id } from '../filters/list-options.js'
 import type { Column } from '../../engines/contract/table.js'
+import { isolationOf } from '../model/isolation.js'
 import type { Table } from '../model/table.js'
+import { isolationToDelete } from '../statements/delete-rows.js'
 import { isOvertaken, storedForm, unseen } from '../statements/upsert.js'
 import { upsertTogether } from '../statements/upsert-together.js'
 import { notThere } from '../statements/write-each.js'
 import { changeTogether, createTogether, deleteTogether } from '../statements/write-many.js'
 import type { ClientWriter } from './client-writer.js'
 import { settled } from '../rights/late-verdict.js'
-import type { Instance, KeyedTree, WriteTree } from '../statements/write-tree.js'
+import {
+  tablesOf,
+  type Instance,
+  type KeyedTree,
+  type WriteTree,
+} from '../statements/write-tree.js'
 
 const mostAttempts = 5
 
@@ -37,11 +44,14 @@ export class ClientManyWriter {
       ),
     )
     if (made !== undefined) return made as Instance[]
-    return this.#writer.transaction(async () => {
-      const created: Instance[] = []
-      for (const tree of trees) created.push(await this.#writer.create(tree))
-      return created
-    })
+    return this.#writer.transaction(
+      isolationOf(trees.flatMap((tree) => [...tablesOf(tree)])),
+      async () => {
+        const created: Instance[] = []
+        for (const tree of trees) created.push(await this.#writer.create(tree))
+        return created
+      },
+    )
   }
 
   /** @throws {HttpError} 404 `NOT_FOUND` if the caller cannot see one of the rows */
@@ -55,15 +65,18 @@ export class ClientManyWriter {
       return changeTogether(table, this.#writer.source, changes, notTogether)
     })
     if (changed !== undefined) return changed as Instance[]
-    return this.#writer.transaction(async () => {
-      const changed: Instance[] = []
-      for (const { id, tree } of trees) {
-        const record = await this.#writer.update(id, tree)
-        if (record === null) throw notThere(tree.table.type.name, id)
-        changed.push(record)
-      }
-      return changed
-    })
+    return this.#writer.transaction(
+      isolationOf(rows.flatMap((tree) => [...tablesOf(tree)])),
+      async () => {
+        const changed: Instance[] = []
+        for (const { id, tree } of trees) {
+          const record = await this.#writer.update(id, tree)
+          if (record === null) throw notThere(tree.table.type.name, id)
+          changed.push(record)
+        }
+        return changed
+      },
+    )
   }
 
   /** @returns how many of them the caller could see */
@@ -72,7 +85,7 @@ export class ClientManyWriter {
       const gone = await deleteTogether(table, this.#writer.source, ids, notTogether)
       if (gone !== undefined) return gone
     }
-    return this.#writer.transaction(async () => {
+    return this.#writer.transaction(isolationToDelete(table, this.#database.context), async () => {
       let count = 0
       for (const id of ids) if (await this.#writer.delete(table, id)) count++
       return count
@@ -132,6 +145,8 @@ export class ClientManyWriter {
       const changed = await this.#writer.update(id, tree)
       if (changed !== null) return changed
     }
-    return this.#writer.transaction(async () => this.#writer.create(tree))
+    return this.#writer.transaction(isolationOf(tablesOf(tree)), async () =>
+      this.#writer.create(tree),
+    )
   }
 }

@@ -7,13 +7,16 @@ import { type Later, after, isThenable } from '../../core/later.js'
 import type { Database } from '../database.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/key.js'
+import { isolationOf } from '../model/isolation.js'
 import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
 import type { ClientWriting } from '../../engines/contract/client-writing.js'
+import type { Isolation } from '../../core/isolation.js'
 import { ServerRequest } from '../../http/server-request.js'
 import { Repository } from '../repository.js'
 import type { Source } from '../statements/source.js'
 import { hasAddition } from '../statements/additions.js'
+import { isolationToDelete } from '../statements/delete-rows.js'
 import { inShard, inShardOf } from '../statements/shard.js'
 import type { Caller } from '../rights/caller.js'
 import { ClientView } from '../policy/client-view.js'
@@ -29,7 +32,7 @@ import {
   writerFor,
   type RowConditions,
 } from '../policy/tree-writer.js'
-import { hasMore, type Instance, type WriteTree } from '../statements/write-tree.js'
+import { hasMore, tablesOf, type Instance, type WriteTree } from '../statements/write-tree.js'
 import type { WriterHome } from '../policy/writer-home.js'
 
 /** The writes of one request. */
@@ -139,7 +142,10 @@ export class ClientWriter {
     const deleteNow = (): Later<boolean> =>
       repository.deleteNow(id, tell, expected, writerFor(this.#caller))
     if (!this.view.isBound(table)) return deleteNow()
-    return this.transaction(async () => (await this.find(table, id)) !== null && deleteNow())
+    return this.transaction(
+      isolationToDelete(table, this.#database.context),
+      async () => (await this.find(table, id)) !== null && deleteNow(),
+    )
   }
 
   /** The row, if the caller can see it. */
@@ -178,16 +184,23 @@ export class ClientWriter {
   ): Promise<T> {
     refuseMany(tree, this.#caller)
     await new TreeRights(this.#caller, isOpen(tree.table)).demand(tree, isNew)
-    return this.transaction(() => write(new TreeWriter(this.#home, this.view, this.#keys)))
+    return this.transaction(isolationOf(tablesOf(tree)), () =>
+      write(new TreeWriter(this.#home, this.view, this.#keys)),
+    )
   }
 
   #change(id: Id, tree: WriteTree, conditions: RowConditions): Later<Instance | null> {
     return changeTree(this.#home, id, tree, this.#caller, conditions)
   }
 
-  /** Nothing of it is kept once the request's time is over. */
-  transaction<R>(work: () => Promise<R>): Promise<R> {
-    return this.#database.transaction(work, undefined, this.#request)
+  /**
+   * Nothing of it is stored once the request's time is over. What the caller may see is looked up before a write and again
+   * afterwards, so the rows stay as they were first read even if no hook needs that.
+   *
+   * @param isolation what the hooks of the written records need
+   */
+  transaction<R>(isolation: Isolation = 'repeatable read', work: () => Promise<R>): Promise<R> {
+    return this.#database.transaction(work, { isolation }, this.#request)
   }
 
   #repository(table: Table): Repository<Instance> {

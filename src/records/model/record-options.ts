@@ -1,4 +1,5 @@
 /** Checks the values of `@Record({ … })`: what a program without types writes there, or a variable that says something else. */
+import { isolations, type Isolation } from '../../core/isolation.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import { refuseUnknownNames } from '../../errors/unknown-names.js'
 import type { Class } from '../../metadata/note.js'
@@ -11,6 +12,10 @@ const text: Test = ['a name', (value) => typeof value === 'string' && value !== 
 
 const tests: Readonly<Record<keyof RecordOptions, Test>> = {
   indexes: ["a list: [{ fields: ['name'] }]", Array.isArray],
+  isolation: [
+    "'read committed', 'repeatable read' or 'serializable'",
+    (value) => isolations.includes(value as Isolation),
+  ],
   mutations: [
     'false, a role or a list of roles',
     (value) =>

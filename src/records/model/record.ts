@@ -1,4 +1,5 @@
 /** `@Record`: the note that turns a class's fields into a table. Source: public face, Records. */
+import type { Isolation } from '../../core/isolation.js'
 import type { Claims } from '../../http/request.js'
 import { fieldNotes, givenKey, noteField } from '../../fields/field.js'
 import {
@@ -44,6 +45,12 @@ export interface RecordOptions<T = unknown> {
    * `@Secured` or `@NoAuth` on the class, otherwise every caller with a token.
    */
   mutations?: false | string | readonly string[]
+  /**
+   * The isolation of the transactions that writes begin on PostgreSQL because the record has `@BeforeWrite`, `@AfterWrite`
+   * or `@BeforeDelete`. Inside an open transaction its level counts. Default `'serializable'`: what a hook reads and then
+   * decides holds without a lock, and after a conflict the hooks run again.
+   */
+  isolation?: Isolation
   /**
    * `false`: GraphQL gives the record no subscription. For records whose rows are written by SQL alone, which tells of no
    * changes. Default true.

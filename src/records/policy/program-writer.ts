@@ -2,6 +2,7 @@
 import { silentLog } from '../../core/log.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/key.js'
+import { isolationOf } from '../model/isolation.js'
 import type { Table } from '../model/table.js'
 import type { TreeRecords } from '../statements/tree-records.js'
 import type { Source } from '../statements/source.js'
@@ -10,7 +11,7 @@ import { ClientView } from './client-view.js'
 import { JudgedKeys } from './judged-keys.js'
 import { TreeRights } from './tree-rights.js'
 import { TreeWriter } from './tree-writer.js'
-import type { Instance, WriteTree } from '../statements/write-tree.js'
+import { tablesOf, type Instance, type WriteTree } from '../statements/write-tree.js'
 import { holdSeen, type WriterHome } from './writer-home.js'
 
 type Repositories = (table: Table, source: Source) => TreeRecords
@@ -34,7 +35,10 @@ export class ProgramWriter {
 
   async create(tree: WriteTree): Promise<Instance> {
     await new TreeRights(program, false).demand(tree, true)
-    return this.#source.atomically((inner) => this.#writerIn(inner).writer.create(tree))
+    return this.#source.atomically(
+      (inner) => this.#writerIn(inner).writer.create(tree),
+      isolationOf(tablesOf(tree)),
+    )
   }
 
   /** @returns null if no row has the key, or the condition does not match */
@@ -50,13 +54,16 @@ export class ProgramWriter {
     const key = toKey(this.#source.context.codecOf(table), id)
     if (key === undefined) return null
     await new TreeRights(program, false).demand(tree, false)
-    return this.#source.atomically(async (inner) => {
-      const { writer, view } = this.#writerIn(inner)
-      const isIt = { [table.key.property]: table.key.isUuid ? id : Number(id) }
-      const asked = where === undefined ? isIt : { and: [isIt, where] }
-      const [before] = await holdSeen(table, asked, view, inner)
-      return before === undefined ? null : writer.update(tree, before, expected)
-    })
+    return this.#source.atomically(
+      async (inner) => {
+        const { writer, view } = this.#writerIn(inner)
+        const isIt = { [table.key.property]: table.key.isUuid ? id : Number(id) }
+        const asked = where === undefined ? isIt : { and: [isIt, where] }
+        const [before] = await holdSeen(table, asked, view, inner)
+        return before === undefined ? null : writer.update(tree, before, expected)
+      },
+      isolationOf(tablesOf(tree)),
+    )
   }
 
   #writerIn(inner: Source): { writer: TreeWriter; view: ClientView } {

@@ -8,7 +8,7 @@ import type {
   TransactionSettings,
 } from 'kysely'
 import { attempt } from '../../core/later.js'
-import type { Isolation } from '../../engines/contract/begin-options.js'
+import type { Isolation } from '../../core/isolation.js'
 import type { Engine, QueryResult, Runner } from '../../engines/contract/engine.js'
 import { changes, type Statement } from '../../engines/contract/statement.js'
 import { applicationStatement } from './application-statement.js'

@@ -9,6 +9,7 @@ import { FilterReader } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
 import { equals } from '../../sql/condition.js'
 import { readOwnFilter } from '../filters/own-filter.js'
+import { isolationOf } from '../model/isolation.js'
 import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
 import { hasAddition, withSums } from './additions.js'
@@ -107,12 +108,14 @@ export function changeRow(
 
 /** Joins the open transaction; without a savepoint where the work writes one row at its end, or nothing. */
 export function inTransaction<T>(
-  { hooks }: Pick<Table, 'hooks'>,
+  table: Table,
   source: Source,
   work: (here: Source) => Promise<T>,
+  isolation = isolationOf([table]),
 ): Promise<T> {
-  const isOne = hooks.beforeWrite.length + hooks.afterWrite.length + hooks.beforeDelete.length === 0
-  return isOne && isInTransaction(source.runner()) ? work(source) : source.atomically(work)
+  return isolation === undefined && isInTransaction(source.runner())
+    ? work(source)
+    : source.atomically(work, isolation)
 }
 
 /** Rows in the order of their keys, locked until the transaction ends. */

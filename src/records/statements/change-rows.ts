@@ -7,6 +7,7 @@ import type { Condition } from '../filters/condition.js'
 import { readOwnFilter } from '../filters/own-filter.js'
 import { invalid } from '../filters/invalid.js'
 import { refuseUndefined } from '../filters/list-options.js'
+import { isolationOf } from '../model/isolation.js'
 import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
 import { hasAddition } from './additions.js'
@@ -33,19 +34,22 @@ export function updateWhere(
   void markingWrite(table, () => {
     refuseOwn(table, changes)
   })
-  return source.atomically(async (here) => {
-    const checks = here.context.checksOf(table)
-    const isPlain =
-      !hasWriteHooks(table) && checks.row === undefined && !hasAddition(table, changes)
-    if (
-      isPlain &&
-      (!(await here.feed.follows(table, here.runner())) || (await areMany(table, here, where)))
-    )
-      return updateAtOnce(table, here, where, await checks.update(changes))
-    return eachRow(table, here, where, async (key, row) => {
-      await changeHeld(table, here, { key, row, change: { values: changes } })
-    })
-  })
+  return source.atomically(
+    async (here) => {
+      const checks = here.context.checksOf(table)
+      const isPlain =
+        !hasWriteHooks(table) && checks.row === undefined && !hasAddition(table, changes)
+      if (
+        isPlain &&
+        (!(await here.feed.follows(table, here.runner())) || (await areMany(table, here, where)))
+      )
+        return updateAtOnce(table, here, where, await checks.update(changes))
+      return eachRow(table, here, where, async (key, row) => {
+        await changeHeld(table, here, { key, row, change: { values: changes } })
+      })
+    },
+    isolationOf([table]),
+  )
 }
 
 /** More rows than these are not told one by one, but as a table in which something has changed. */

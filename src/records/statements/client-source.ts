@@ -3,6 +3,7 @@ import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { Later } from '../../core/later.js'
 import type { ClientReading, ClientWriting, Engine, Runner } from '../../engines/contract/engine.js'
+import type { Isolation } from '../../core/isolation.js'
 import type { RecordsContext, Source } from './source.js'
 import type { Table } from '../model/table.js'
 
@@ -12,7 +13,11 @@ interface OpenDatabase extends Source {
   ownRunner(): Runner | undefined
   /** Runs the statements of a request outside transactions. */
   writesOf(request: ClientWriting): Runner
-  atomically<T>(work: (source: Source) => Promise<T>, request?: ClientWriting): Promise<T>
+  atomically<T>(
+    work: (source: Source) => Promise<T>,
+    isolation?: Isolation,
+    request?: ClientWriting,
+  ): Promise<T>
 }
 
 abstract class RequestSource implements Source {
@@ -42,8 +47,8 @@ abstract class RequestSource implements Source {
     return this.database.announces(table)
   }
 
-  atomically<T>(work: (source: Source) => Promise<T>): Promise<T> {
-    return this.database.atomically(work)
+  atomically<T>(work: (source: Source) => Promise<T>, isolation?: Isolation): Promise<T> {
+    return this.database.atomically(work, isolation)
   }
 }
 
@@ -77,8 +82,8 @@ export class WritingSource extends RequestSource {
     return own ?? (this.#writes ??= this.database.writesOf(this.#request))
   }
 
-  override atomically<T>(work: (source: Source) => Promise<T>): Promise<T> {
-    return this.database.atomically(work, this.#request)
+  override atomically<T>(work: (source: Source) => Promise<T>, isolation?: Isolation): Promise<T> {
+    return this.database.atomically(work, isolation, this.#request)
   }
 }
 

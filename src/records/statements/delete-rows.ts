@@ -4,7 +4,9 @@
  */
 import { type Later, attempt } from '../../core/later.js'
 import type { Row } from '../../engines/contract/engine.js'
+import type { Isolation } from '../../core/isolation.js'
 import { refuseUndefined } from '../filters/list-options.js'
+import { isolationOf } from '../model/isolation.js'
 import { referencesTo } from '../model/references.js'
 import type { Relation, Table } from '../model/table.js'
 import { hasDeleteHooks } from '../model/write-hooks.js'
@@ -24,18 +26,34 @@ export function deleteWhere(
   writer?: Writer,
 ): Promise<number> {
   refuseUndefined({ where })
-  return source.atomically(async (here) => {
-    const isPlain = !mustHold(table, here.context) && !(await here.feed.isFollowed(here.runner()))
-    if (isPlain) return deleteAtOnce(table, here, where)
-    return eachRow(table, here, where, async (key, row) => {
-      await attempt<boolean>(
-        () => deleteHeld(table, here, { key, row, writer }),
-        (error) => {
-          throw toClientError(error, table, 'delete')
-        },
-      )
-    })
-  })
+  return source.atomically(
+    async (here) => {
+      const isPlain = !mustHold(table, here.context) && !(await here.feed.isFollowed(here.runner()))
+      if (isPlain) return deleteAtOnce(table, here, where)
+      return eachRow(table, here, where, async (key, row) => {
+        await attempt<boolean>(
+          () => deleteHeld(table, here, { key, row, writer }),
+          (error) => {
+            throw toClientError(error, table, 'delete')
+          },
+        )
+      })
+    },
+    isolationToDelete(table, source.context),
+  )
+}
+
+/** Of the hooks that run when a row of the table is deleted: its own, and those of rows that go with it. */
+export function isolationToDelete(
+  table: Table,
+  context: Pick<RecordsContext, 'tables'>,
+): Isolation | undefined {
+  if (!mustHold(table, context)) return undefined
+  const tables = new Set([table])
+  // It grows while it is read, so that the rows of each owner's owners are found too.
+  for (const one of tables)
+    for (const { table: owner } of hookedBelow(one, context.tables)) tables.add(owner)
+  return isolationOf(tables)
 }
 
 function deleteAtOnce(table: Table, here: Source, where: unknown): Promise<number> {
@@ -68,12 +86,13 @@ export function deleteChecked(
   key: unknown,
   { expected, writer }: DeleteConditions,
 ): Promise<boolean> {
-  return inTransaction(table, source, async (here) => {
+  const work = async (here: Source): Promise<boolean> => {
     const [row] = await holdRows(table, here, selectOne(table, here, key, { values: {} }), 1)
     if (row === undefined) return false
     refuseOld(table, here.context.codecOf(table).readRow(row) as Instance, expected)
     return deleteHeld(table, here, { key, row, writer })
-  })
+  }
+  return inTransaction(table, source, work, isolationToDelete(table, source.context))
 }
 
 interface HeldDeletion {

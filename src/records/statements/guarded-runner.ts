@@ -1,8 +1,10 @@
 /**
  * Runs the statements of one transaction. After a failed one nothing runs until its part of the transaction is rolled
- * back: PostgreSQL itself behaves so, but SQLite would continue with half of the work.
+ * back: PostgreSQL itself behaves so, but SQLite would continue with half of the work. After a conflict with another
+ * transaction no part helps: the whole transaction must run again.
  */
 import { attempt, type Later } from '../../core/later.js'
+import { EngineFault } from '../../engines/contract/engine-fault.js'
 import type { Answers, Runner, Statement, Values, Wanted } from '../../engines/contract/engine.js'
 import { changes } from '../../engines/contract/statement.js'
 
@@ -13,6 +15,9 @@ export class GuardedRunner implements Runner {
   hasWritten = false
   #failed = false
   #failure: unknown = undefined
+  /** Why the whole transaction must run again; rolling a part back does not help. */
+  #conflict: EngineFault | undefined
+  #hasRead = false
 
   constructor(inner: Runner) {
     this.inner = inner
@@ -21,7 +26,17 @@ export class GuardedRunner implements Runner {
   run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
     this.assertWhole()
     if (changes(statement)) this.hasWritten = true
+    if (statement.kind === 'select' || statement.kind === 'unknown') this.#hasRead = true
     return attempt(() => this.inner.run(statement, values, wanted), this.#fail)
+  }
+
+  get conflict(): EngineFault | undefined {
+    return this.#conflict
+  }
+
+  /** True if it may have written something because of what it read. */
+  get hasRead(): boolean {
+    return this.#hasRead
   }
 
   /** @throws {TransactionFailed} a statement has failed, and its part was not rolled back */
@@ -31,6 +46,7 @@ export class GuardedRunner implements Runner {
 
   /** The part with the failed statement was rolled back. */
   mend(): void {
+    if (this.#conflict !== undefined) return
     this.#failed = false
     this.#failure = undefined
   }
@@ -40,6 +56,7 @@ export class GuardedRunner implements Runner {
       this.#failed = true
       this.#failure = error
     }
+    if (error instanceof EngineFault && error.kind === 'conflict') this.#conflict ??= error
     throw error
   }
 }

@@ -7,6 +7,7 @@ import { setImmediate } from 'node:timers/promises'
 import { HttpError } from '../../errors/http-error.js'
 import { EngineFault } from '../../engines/contract/engine-fault.js'
 import type { Table } from '../model/table.js'
+import { isolationOf } from '../model/isolation.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
 import { Inserting, type AlikeRows } from './insert-pieces.js'
 import { refuseUnknownOptions } from '../../errors/refuse-options.js'
@@ -48,49 +49,52 @@ export function insertMany(
   const { onProgress } = options
   const total = Array.isArray(rows) ? rows.length : undefined
   let isRead = false
-  return source.atomically(async (transaction) => {
-    // The rest of rows that can only be read once would be stored as if it were all of them.
-    if (isRead && isReadOnce(rows))
-      throw toUnavailable(new EngineFault('conflict', 'The rows can be read once.'))
-    isRead = true
-    if (hasWriteHooks(table)) return createEach(table, transaction, rows, onProgress)
-    const inserting = new Inserting(table, transaction)
-    let checked = 0
-    let done = 0
-    // While the database writes a piece, the next one is checked.
-    let writing = Promise.resolve()
-    const source = new PieceSource(
-      rows,
-      transaction.context.dialect.isLocal ? batchSize : pieceSize,
-    )
-    const write = async (piece: readonly AlikeRows[], count: number): Promise<void> => {
-      await inserting.insert(piece)
-      for (const end = done + count; done < end;) {
-        done = Math.min(end, done + batchSize)
-        onProgress?.({ done, total })
+  return source.atomically(
+    async (transaction) => {
+      // The rest of rows that can only be read once would be stored as if it were all of them.
+      if (isRead && isReadOnce(rows))
+        throw toUnavailable(new EngineFault('conflict', 'The rows can be read once.'))
+      isRead = true
+      if (hasWriteHooks(table)) return createEach(table, transaction, rows, onProgress)
+      const inserting = new Inserting(table, transaction)
+      let checked = 0
+      let done = 0
+      // While the database writes a piece, the next one is checked.
+      let writing = Promise.resolve()
+      const source = new PieceSource(
+        rows,
+        transaction.context.dialect.isLocal ? batchSize : pieceSize,
+      )
+      const write = async (piece: readonly AlikeRows[], count: number): Promise<void> => {
+        await inserting.insert(piece)
+        for (const end = done + count; done < end;) {
+          done = Math.min(end, done + batchSize)
+          onProgress?.({ done, total })
+        }
       }
-    }
-    try {
-      for await (const piece of source.pieces()) {
-        const values = await checkPiece(table, transaction, piece, checked)
-        checked += piece.length
-        const prepared = await inserting.prepare(values)
+      try {
+        for await (const piece of source.pieces()) {
+          const values = await checkPiece(table, transaction, piece, checked)
+          checked += piece.length
+          const prepared = await inserting.prepare(values)
+          await writing
+          writing = write(prepared, piece.length)
+          // It is waited for below; here a source that is slow learns that nobody waits for its next row.
+          writing.catch(() => {
+            source.close()
+          })
+          await setImmediate()
+        }
+      } catch (error) {
+        // An error of earlier rows comes first, and ends the transaction.
         await writing
-        writing = write(prepared, piece.length)
-        // It is waited for below; here a source that is slow learns that nobody waits for its next row.
-        writing.catch(() => {
-          source.close()
-        })
-        await setImmediate()
+        throw error
       }
-    } catch (error) {
-      // An error of earlier rows comes first, and ends the transaction.
       await writing
-      throw error
-    }
-    await writing
-    return done
-  })
+      return done
+    },
+    isolationOf([table]),
+  )
 }
 
 /** Reads rows in pieces; an async source by its own iterator, so that it can be closed while it is waited for. */

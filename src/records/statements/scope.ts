@@ -3,7 +3,7 @@
  * has a savepoint.
  */
 import type { OpenTransaction } from '../../core/open-transaction.js'
-import type { Isolation } from '../../engines/contract/begin-options.js'
+import type { Isolation } from '../../core/isolation.js'
 import { EngineFault } from '../../engines/contract/engine-fault.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import { ownScript, type Statement } from '../../engines/contract/statement.js'

@@ -4,6 +4,7 @@ import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { Later } from '../../core/later.js'
 import type { Engine, Runner } from '../../engines/contract/engine.js'
+import type { Isolation } from '../../core/isolation.js'
 import type { Class } from '../../metadata/note.js'
 import type { FilterContext } from '../filters/filter.js'
 import type { TablePlans } from './plans.js'
@@ -43,8 +44,13 @@ export interface Source {
   readonly feed: ChangeFeed
   /** True if the write must be in a transaction, because a message goes with it, and there is none yet. */
   announces(table: Table): Later<boolean>
-  /** All or nothing; inside a transaction a part of it that can fail alone. */
-  atomically<T>(work: (source: Source) => Promise<T>): Promise<T>
+  /**
+   * All or nothing; inside a transaction a part of it that can fail alone.
+   *
+   * @param isolation of a transaction that begins here: `isolationOf` where the application's code runs in it; undefined:
+   * the database's own
+   */
+  atomically<T>(work: (source: Source) => Promise<T>, isolation?: Isolation): Promise<T>
 }
 
 /** @throws {TypeError} the database was opened without an application */

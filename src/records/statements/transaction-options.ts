@@ -1,24 +1,20 @@
-/** The options of `transaction`: how well it is kept apart from others, and for how long it is tried. */
+/** The options of `transaction`: how far it is isolated from others, and for how long it is tried. */
 import { refuseUnknownOptions } from '../../errors/refuse-options.js'
-import type { Isolation } from '../../engines/contract/begin-options.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
+import { isolations, type Isolation } from '../../core/isolation.js'
 
 export interface TransactionOptions {
   /**
-   * Which changes of others are seen meanwhile. Default `repeatable read`: what was read stays the same, and if two
-   * change the same row, one runs again. `serializable` is as if it ran alone. `read committed` can lose changes
-   * between a read and a write, unless the read has `{ lock: true }`. SQLite has one writer, so every level is as good
-   * as the highest.
+   * How far the transaction is isolated from concurrent ones. Default `serializable`: the result is as if the
+   * transactions ran one after the other, so a rule that reads rows and then writes holds without a lock.
+   * `repeatable read`: rows stay as they were first read, and no update is lost, but two transactions may each read what
+   * the other one writes. `read committed`: a statement sees what others committed before it, so a change between a read
+   * and a write can be lost, unless the read has `{ lock: true }`. SQLite has one writer, so every level is serializable.
    */
   isolation?: Isolation
   /** Milliseconds within which the work may run again after conflicts. Default 30,000. */
   timeout?: number
 }
-
-const isolations: readonly Isolation[] = ['read committed', 'repeatable read', 'serializable']
-
-/** With it no change between a read and a write is lost. */
-export const defaultIsolation: Isolation = 'repeatable read'
 
 const optionNames: ReadonlySet<string> = new Set(['isolation', 'timeout'])
 

@@ -4,7 +4,8 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { causesOf } from '../../errors/causes.js'
-import type { BeginOptions, Isolation } from '../../engines/contract/begin-options.js'
+import type { BeginOptions } from '../../engines/contract/begin-options.js'
+import type { Isolation } from '../../core/isolation.js'
 import { isThenable, promise, type Later } from '../../core/later.js'
 import { writesOn, lateFault } from '../../engines/client-writes.js'
 import type { ClientWriting, UnderWay } from '../../engines/contract/client-writing.js'
@@ -12,18 +13,15 @@ import type { Answers, Runner, Statement, Values, Wanted } from '../../engines/c
 import { EngineFault } from '../../engines/contract/engine-fault.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { Log } from '../../core/log.js'
+import { defaultIsolation } from '../model/isolation.js'
 import { GuardedRunner } from './guarded-runner.js'
 import type { QuietHandlers } from './quiet-handlers.js'
 import { Retries } from './retries.js'
 import { Scope, type ScopeHost } from './scope.js'
 import type { RecordsContext } from './source.js'
-import {
-  checkOptions,
-  defaultIsolation,
-  refuseHigher,
-  type TransactionOptions,
-} from './transaction-options.js'
+import { checkOptions, refuseHigher, type TransactionOptions } from './transaction-options.js'
 import { changes, concernsOwnTable } from '../../engines/contract/statement.js'
+import { toUnavailable } from './write-faults.js'
 
 /** Where code runs: in this transaction, once it has begun, and for this request. */
 interface Place {
@@ -146,7 +144,7 @@ export class Transactions implements ScopeHost {
     const writes = writesOn(this.#context.engine, request)
     if (!this.needsTransaction(request)) return writes
     return new TransactionalWrites(writes, (write) =>
-      this.together((scope) => promise(() => write(scope.runner())), request),
+      this.together((scope) => promise(() => write(scope.runner())), undefined, request),
     )
   }
 
@@ -209,10 +207,21 @@ export class Transactions implements ScopeHost {
     return this.#runUntilDone(work, { isolation, writing }, timeout)
   }
 
-  /** The same for statements that belong together and read nothing before, or lock what they read. */
-  async together<T>(work: (scope: Scope) => Promise<T>, writing?: ClientWriting): Promise<T> {
+  /**
+   * The same for the statements of a write.
+   *
+   * @param isolation what the hooks that run among them need; undefined without hooks: the statements read nothing before,
+   * or lock what they read
+   */
+  async together<T>(
+    work: (scope: Scope) => Promise<T>,
+    isolation?: Isolation,
+    writing?: ClientWriting,
+  ): Promise<T> {
     const outer = this.current()
-    return outer === undefined ? this.#runUntilDone(work, { writing }) : outer.nested(work)
+    return outer === undefined
+      ? this.#runUntilDone(work, { isolation, writing })
+      : outer.nested(work)
   }
 
   async #runUntilDone<T>(
@@ -221,11 +230,20 @@ export class Transactions implements ScopeHost {
     timeout?: number,
   ): Promise<T> {
     const retries = new Retries(timeout)
+    let collision: string | undefined
     for (;;) {
       try {
         return await this.#runOnce(work, { isolation, writing, patience: retries.left })
       } catch (error) {
-        if (!isConflict(error) || !(await retries.next())) throw error
+        if (error instanceof Overtaken) {
+          // The same values again: the row was there before, and the work writes it all the same.
+          if (error.collision === collision || !(await retries.next())) throw error.cause
+          collision = error.collision
+          continue
+        }
+        const conflict = faultOf(error)
+        if (conflict?.kind !== 'conflict') throw error
+        if (!(await retries.next())) throw toUnavailable(conflict)
       }
     }
   }
@@ -289,7 +307,10 @@ export class Transactions implements ScopeHost {
     isolation: Isolation | undefined,
     outer: Scope | undefined,
   ): Promise<void> {
-    if (outer === undefined) return this.#runOnce(work, { isolation })
+    if (outer === undefined)
+      return this.#runOnce(work, { isolation }).catch((error: unknown) => {
+        throw error instanceof Overtaken ? error.cause : error
+      })
     refuseHigher(isolation, outer.isolation, this.#context.dialect)
     return outer.nested(work)
   }
@@ -322,11 +343,27 @@ export class Transactions implements ScopeHost {
     } catch (error) {
       await runner.rollback()
       if (!scope.isOver) scope.end(false)
-      throw error
+      throw this.#reasonOf(error, guarded, isolation)
     } finally {
       scope.isOver = true
       this.#left()
     }
+  }
+
+  /** Why the work failed, whatever the application has made of it: only after some faults can it run again. */
+  #reasonOf(error: unknown, runner: GuardedRunner, isolation: Isolation | undefined): unknown {
+    if (error === rolledBack) return error
+    if (runner.conflict !== undefined) return runner.conflict
+    const fault = faultOf(error)
+    const isCollision = fault?.kind === 'unique' || fault?.kind === 'exclusion'
+    if (
+      !isCollision ||
+      !runner.hasRead ||
+      isolation === undefined ||
+      isolation === 'read committed'
+    )
+      return error
+    return this.#context.dialect.hasOneWriter ? error : new Overtaken(error, fault)
   }
 
   /** Following calls through promises costs every promise of the process, so it is only done while needed. */
@@ -338,10 +375,22 @@ export class Transactions implements ScopeHost {
 /** Why a transaction ends that was to be rolled back. */
 const rolledBack = new Error('The transaction is rolled back.')
 
-/** The fault may be the cause of a repository's or application's error. */
-function isConflict(error: unknown): boolean {
-  for (const cause of causesOf(error)) {
-    if (cause instanceof EngineFault) return cause.kind === 'conflict'
+/**
+ * A row has values that another row has too, which the transaction could not see if it was committed since it began: with it
+ * in sight the work may find other values, or refuse in its own words.
+ */
+class Overtaken extends Error {
+  /** What collides. */
+  readonly collision: string
+
+  constructor(cause: unknown, { constraint = '', collision = '' }: EngineFault) {
+    super('A concurrent transaction may have written the same values.', { cause })
+    this.collision = `${constraint} ${collision}`
   }
-  return false
+}
+
+/** The fault may be the cause of a repository's or application's error. */
+function faultOf(error: unknown): EngineFault | undefined {
+  for (const cause of causesOf(error)) if (cause instanceof EngineFault) return cause
+  return undefined
 }

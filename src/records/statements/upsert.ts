@@ -9,6 +9,7 @@ import { EngineFault } from '../../engines/contract/engine-fault.js'
 import { invalid } from '../filters/invalid.js'
 import type { Id, ListOptions } from '../filters/list-options.js'
 import type { Column } from '../../engines/contract/table.js'
+import { isolationOf } from '../model/isolation.js'
 import type { Table } from '../model/table.js'
 import { refuseUnknownOptions } from '../../errors/refuse-options.js'
 import { inShardOf, knownShard, noShard } from './shard.js'
@@ -93,7 +94,7 @@ async function upsertOnce<T extends object>(
     if (changed !== null) return changed
   }
   // In a part of its own, because a failure would end the transaction.
-  return source.atomically((inner) => on(inner).create(values))
+  return source.atomically((inner) => on(inner).create(values), isolationOf([table]))
 }
 
 /** @throws {HttpError} 400 */

@@ -10,6 +10,18 @@ import type { NewValues } from './nested-types.js'
 /** The changes of a row, with its key under the key's own name. */
 export type ChangedRow = Readonly<Record<string, unknown>>
 
+/** The records whose rows are written with a row of a program: its own, and those of nested rows. */
+export function* tablesWritten(table: Table, row: unknown): Generator<Table> {
+  yield table
+  if (typeof row !== 'object' || row === null) return
+  for (const [name, nested] of Object.entries(row)) {
+    const target = table.relations.get(name)?.target
+    if (target === undefined || typeof nested !== 'object' || nested === null) continue
+    // A list of rows, or `{ create: [...], update: [...], connect: [...] }`.
+    for (const one of Object.values(nested as object).flat()) yield* tablesWritten(target, one)
+  }
+}
+
 export async function createEach<T extends object>(
   rows: readonly NewValues<T>[],
   records: { create(values: NewValues<T>): Later<T> },

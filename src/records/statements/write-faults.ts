@@ -38,6 +38,8 @@ export function toClientError(
   switch (error.kind) {
     case 'unique':
       return taken(table, error)
+    case 'exclusion':
+      return conflict('Another record is in its way.', error)
     case 'reference':
       return doing === 'delete' ? stillUsed(table, error, referrer) : noSuch(table, error, broken)
     case 'value':
@@ -82,7 +84,11 @@ export function toUnavailable(error: unknown): unknown {
   if (!(error instanceof EngineFault)) return error
   if (error.kind === 'conflict') {
     const message = 'Other requests changed the same records at the same time. Try again.'
-    return new HttpError(409, message, { code: 'CONFLICT_RETRY', cause: error })
+    return new HttpError(409, message, {
+      code: 'CONFLICT_RETRY',
+      headers: { 'retry-after': '1' },
+      cause: error,
+    })
   }
   if (error.kind !== 'unavailable') return error
   const message = error.isReadOnly

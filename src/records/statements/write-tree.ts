@@ -117,6 +117,20 @@ export function hasMore({ ones, manys, ties }: WriteTree): boolean {
   return ones.length + manys.length + ties.length > 0
 }
 
+/** The records whose rows are written with it: its own, and those of nested rows. */
+export function* tablesOf({ table, ones, manys }: WriteTree): Generator<Table> {
+  yield table
+  for (const one of ones) {
+    yield one.relation.target
+    if ('tree' in one) yield* tablesOf(one.tree)
+  }
+  for (const { relation, create, update } of manys) {
+    yield relation.target
+    for (const tree of create) yield* tablesOf(tree)
+    for (const { tree } of update) yield* tablesOf(tree)
+  }
+}
+
 /** The number of rows and keys nested in it, at any depth. */
 export function countNested({ ones, manys, ties }: WriteTree): number {
   let count = ones.length
