@@ -2,7 +2,7 @@
 import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { emittedFieldType } from '../metadata/dialect.js'
 import { lineage, type Class } from '../metadata/note.js'
-import { transformedType } from './class-transformer.js'
+import { findTransformerProblems, transformedType } from './class-transformer.js'
 import { readConstraints, type Constraint } from './class-validator.js'
 import { meaningOf } from './constraint-meaning.js'
 import { fieldNotes, givenKey, madeOf, type FieldNote, type TypeOf } from './field.js'
@@ -93,6 +93,7 @@ function read(type: Class): ShapeReading {
     const field = toField(given, problems)
     if (field !== undefined) fields.push(field)
   }
+  findTransformerProblems(type, fields, problems)
   const shape: Shape = Object.freeze({
     type,
     name: type.name,

@@ -1,6 +1,7 @@
 /** Each remedy of a report is done as it says, and the application starts. */
 import { readFile } from 'node:fs/promises'
 import { expect, it } from '@jest/globals'
+import { Exclude } from 'class-transformer'
 import { IsString } from 'class-validator'
 import {
   BelongsTo,
@@ -383,6 +384,12 @@ const faults: readonly (readonly [
     /\(\) =>/,
     () => body({ name: Field((() => 5) as never) }),
     () => body({ name: Field(() => fields({ a: text }, 'Line')) }),
+  ],
+  [
+    'TRANSFORMER_DECORATOR',
+    /hidden: true/,
+    () => body({ name: [text, Exclude() as AnyDecorator] }),
+    () => body({ name: Field('string', { hidden: true }), note: text }),
   ],
   [
     'DOC_DECLARATION',

@@ -1,7 +1,28 @@
-import { Type } from 'class-transformer'
-import { IsArray, IsInt, IsNotEmpty, IsOptional, Min, ValidateNested } from 'class-validator'
+import { Exclude, Expose, Transform, Type } from 'class-transformer'
+import {
+  IsArray,
+  IsDate,
+  IsInt,
+  IsNotEmpty,
+  IsObject,
+  IsOptional,
+  IsString,
+  Min,
+  ValidateNested,
+} from 'class-validator'
 import { beforeAll, afterAll, describe, expect, it } from '@jest/globals'
-import { bootstrap, Controller, Module, NoAuth, Post, type Application } from 'filigree'
+import {
+  bootstrap,
+  Controller,
+  Field,
+  Module,
+  NoAuth,
+  partial,
+  pick,
+  Post,
+  type Application,
+  type DeclarationError,
+} from 'filigree'
 
 class Line {
   @IsInt() @Min(1) qty!: number
@@ -82,5 +103,123 @@ describe('groups of a route', () => {
     const { schemas } = app.openapi.components ?? {}
     expect(schemas?.Person_create).toMatchObject({ required: ['name', 'age'] })
     expect(schemas?.Person_update).toMatchObject({ required: ['id', 'name'] })
+  })
+})
+
+describe('decorators of class-transformer that are not applied', () => {
+  class Excluding {
+    @IsInt() id!: number
+    @Field('string') @Exclude() hash!: string
+    @Field('string') @Exclude({ toClassOnly: true }) made!: string
+    @Field('string') @Exclude({ toPlainOnly: true }) password!: string
+    @Exclude() internal!: string
+  }
+  @Exclude()
+  class Closed {
+    @Field('string') @Expose() name!: string
+  }
+  class Exposing {
+    @Field('string') @Expose() plain!: string
+    @Field('string') @Expose({ name: 'full_name' }) fullName!: string
+    @Field('string') @Expose({ groups: ['admin'] }) note!: string
+    @Expose() get initials(): string {
+      return this.plain.charAt(0)
+    }
+  }
+  class Transforming {
+    @IsString() @Transform(({ value }) => String(value).trim()) name!: string
+  }
+  class Base {
+    @Type(() => Date) @IsDate() at!: Date
+  }
+  class Typing extends Base {
+    @Type(() => Number) @IsInt() count!: number
+    @Type(() => Number) @IsString() text!: string
+    @IsObject() @Type(() => Line) line!: Line
+    @ValidateNested({ each: true })
+    @Type(() => Line, {
+      discriminator: { property: 'kind', subTypes: [{ name: 'line', value: Line }] },
+    })
+    lines!: Line[]
+  }
+
+  it.each([
+    [
+      Excluding,
+      [
+        ['Excluding.hash: @Exclude()', 'hidden: true'],
+        ['Excluding.made: @Exclude()', 'readOnly: true'],
+        ['Excluding.password: @Exclude()', 'omit('],
+        ['Excluding.internal: @Exclude()', 'hidden: true'],
+      ],
+    ],
+    [Closed, [['Closed: @Exclude() of class-transformer at the class', 'hidden: true']]],
+    [
+      Exposing,
+      [
+        ['Exposing.fullName: @Expose()', 'the name that clients use'],
+        ['Exposing.note: @Expose()', 'pick or omit'],
+        ['Exposing.initials: @Expose()', 'by @Field'],
+      ],
+    ],
+    [Transforming, [['Transforming.name: @Transform()', 'trim']]],
+    [
+      Typing,
+      [
+        ['Typing.at: @Type()', "@Field('datetime')"],
+        ['Typing.text: @Type()', 'the kind of the value'],
+        ['Typing.line: @Type()', '@ValidateNested()'],
+        ['Typing.lines: @Type()', 'checkOf(Class)'],
+      ],
+    ],
+    [
+      class Changes extends partial(pick(Excluding, 'id', 'hash')) {},
+      [['Changes.hash: @Exclude()', 'hidden: true']],
+    ],
+  ] as const)('stop the start and say what to write: %p', async (type, wanted) => {
+    for (const use of [{ body: type }, { returns: type }]) {
+      @Controller('/')
+      class Faulty {
+        @Post('/', use) @NoAuth make(): object {
+          return {}
+        }
+      }
+      @Module({ controllers: [Faulty] })
+      class FaultyModule {}
+      const starting = bootstrap(FaultyModule, { listen: false, logger: false })
+      const { problems } = await starting.then(
+        () => ({ problems: [] }),
+        (error: unknown) => error as DeclarationError,
+      )
+      expect(problems.map(({ code }) => code)).toEqual(wanted.map(() => 'TRANSFORMER_DECORATOR'))
+      for (const [index, [message, remedy]] of wanted.entries()) {
+        expect(problems[index]?.message).toContain(message)
+        expect(problems[index]?.remedy).toContain(remedy)
+      }
+    }
+  })
+
+  it('keeps @Type in classes that are made of another', async () => {
+    class Changes extends partial(Order) {}
+    class Lines extends pick(Order, 'lines') {}
+    @Controller('/')
+    @NoAuth
+    class Made {
+      @Post('/changes', { body: Changes }) change(body: Changes): boolean | undefined {
+        return body.lines?.every((line) => line instanceof Line)
+      }
+      @Post('/lines', { body: Lines }) lines(body: Lines): boolean {
+        return body.lines.every((line) => line instanceof Line)
+      }
+    }
+    @Module({ controllers: [Made] })
+    class MadeModule {}
+    const made = await bootstrap(MadeModule, { listen: false, logger: false })
+    for (const url of ['/changes', '/lines']) {
+      const good = await made.inject({ method: 'POST', url, json: { lines: [{ qty: 1 }] } })
+      const bad = await made.inject({ method: 'POST', url, json: { lines: [{ qty: 0 }] } })
+      expect([good.status, good.json(), bad.status]).toEqual([200, true, 400])
+    }
+    await made.close()
   })
 })
