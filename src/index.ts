@@ -38,6 +38,7 @@ export { Clock } from './core/clock.js'
 export { PublicUrl } from './bootstrap/public-url.js'
 export { readSeconds } from './core/duration.js'
 export { readRate, type Rate } from './core/rate.js'
+export { parseJson } from './core/parse-json.js'
 export { isStorable } from './core/storable-text.js'
 export {
   addLogFields,

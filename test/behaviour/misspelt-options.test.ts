@@ -311,6 +311,7 @@ const index: Places<typeof face> = {
   html: [],
   inMemory: [],
   isStorable: [],
+  parseJson: [],
   isKnownTag: [],
   omit: [],
   partial: [],

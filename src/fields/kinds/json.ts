@@ -1,4 +1,5 @@
 /** Any JSON value except null, which `nullable` is for. In text it is written as JSON. */
+import { parseJson } from '../../core/parse-json.js'
 import type { Kind } from './kind.js'
 
 /**
@@ -16,7 +17,7 @@ export const json: Kind = {
   test: isJson,
   fromText: (text) => {
     try {
-      const value: unknown = JSON.parse(text)
+      const value: unknown = parseJson(text)
       return isJson(value) ? value : undefined
     } catch {
       return undefined

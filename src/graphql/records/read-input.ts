@@ -1,6 +1,7 @@
 /** Takes an `XInput` apart: the record's own values, records to be made with it, and ties. Source: decisions, GraphQL, Input. */
 import { HttpError } from '../../errors/http-error.js'
 import { isPlainObject } from '../../core/is-map.js'
+import { parseJson } from '../../core/parse-json.js'
 import { invalid } from '../../records/filters/invalid.js'
 import type { Id } from '../../records/filters/list-options.js'
 import {
@@ -131,7 +132,7 @@ function toProperty({ form, ids, column }: FieldModel, value: unknown, path: str
     return toKeyValue(column, ids, value, path)
   if (form !== 'json' || typeof value !== 'string') return value
   try {
-    return JSON.parse(value) as unknown
+    return parseJson(value)
   } catch {
     throw invalid(path, 'type', 'must be JSON text')
   }

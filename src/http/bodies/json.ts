@@ -1,12 +1,13 @@
 /** Reads a JSON body: UTF-8, at most 64 levels deep, no key that reaches a prototype. Source: decisions on Requests, "JSON"; RFC 8259. */
 import { scan } from 'secure-json-parse'
+import { InexactNumberError, parseJson } from '../../core/parse-json.js'
 import { HttpError } from '../../errors/http-error.js'
 import { deepestJson } from '../limits.js'
 import { readText } from './text.js'
 
 /**
  * @returns the value as `JSON.parse` makes it
- * @throws {HttpError} 400 `INVALID_UTF8`, `JSON_TOO_DEEP`, `MALFORMED_JSON` or `PROTOTYPE_KEY`
+ * @throws {HttpError} 400 `INVALID_UTF8`, `JSON_TOO_DEEP`, `MALFORMED_JSON`, `INEXACT_NUMBER` or `PROTOTYPE_KEY`
  */
 export function readJson(bytes: Buffer): unknown {
   const text = readText(bytes)
@@ -27,8 +28,12 @@ export function readJson(bytes: Buffer): unknown {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch (cause) {
+    if (cause instanceof InexactNumberError) {
+      const message = `The JSON body has the number ${cause.number}, which cannot be read exactly. Send it as text.`
+      throw new HttpError(400, message, { code: 'INEXACT_NUMBER', cause })
+    }
     const place = cause instanceof Error ? / at position \d+/.exec(cause.message)?.[0] : undefined
     const message = `The body is not valid JSON${place === undefined ? '' : `, see${place}`}.`
     throw new HttpError(400, message, { code: 'MALFORMED_JSON', cause })

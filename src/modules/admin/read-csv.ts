@@ -1,6 +1,7 @@
 /** Reads CSV into a record, row by row, with the caller's rights. Source: specification, Admin page 9. */
 import {
   HttpError,
+  parseJson,
   type FieldDescription,
   type FieldFault,
   type RecordRights,
@@ -231,7 +232,7 @@ const textKinds: ReadonlySet<string> = new Set(['string', 'text'])
 
 function readJson(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown
+    return parseJson(text)
   } catch {
     return unreadable
   }

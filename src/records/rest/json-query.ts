@@ -3,6 +3,7 @@
  * `meta.path.a.b.gte=1`, and `meta={"path":["a","b"],"gte":1}` for names that contain dots or commas.
  */
 import { isMap } from '../../core/is-map.js'
+import { parseJson } from '../../core/parse-json.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../fields/faults.js'
 import type { TextValues } from '../../http/query.js'
@@ -41,7 +42,7 @@ export function readJsonTest(parameter: JsonParameter, query: TextValues): Test 
 
 function readWhole(name: string, text: string | string[]): Test {
   try {
-    const value: unknown = JSON.parse(String(text))
+    const value: unknown = parseJson(String(text))
     if (isMap(value)) return value
   } catch {
     // Reported below.
@@ -81,7 +82,7 @@ function readOperand(operator: Operator, name: string, text: string | string[]):
 /** Reads `1` as a number, `true` as a boolean, `"1"` and everything else as text. */
 function toScalar(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text)
+    const value: unknown = parseJson(text)
     return typeof value === 'object' && value !== null ? text : value
   } catch {
     return text

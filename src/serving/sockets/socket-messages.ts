@@ -3,6 +3,7 @@
  * Source: GraphQL over WebSocket Protocol (graphql-transport-ws), Message types.
  */
 import { isMap } from '../../core/is-map.js'
+import { parseJson } from '../../core/parse-json.js'
 
 /** How the result of what did not run begins. */
 export const notRun = '{"errors":'
@@ -36,7 +37,7 @@ export function readMessage(data: Buffer): Message | undefined {
 
 function parse(text: string): unknown {
   try {
-    return JSON.parse(text)
+    return parseJson(text)
   } catch {
     return undefined
   }

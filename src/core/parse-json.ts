@@ -1,0 +1,80 @@
+/**
+ * JSON whose numbers are exact. `JSON.parse` rounds 9007199254740993 to the nearest double and makes `1e400` infinite, so that
+ * another number would be stored. Fractions are rounded, as JSON readers do (RFC 8259 §6).
+ */
+
+/** Thrown for JSON that is well-formed and has a number that would change. */
+export class InexactNumberError extends SyntaxError {
+  /** The number as it was sent, shortened. */
+  readonly number: string
+
+  constructor(number: string) {
+    const shown = number.length > 40 ? `${number.slice(0, 40)}…` : number
+    super(`the number ${shown} cannot be read exactly`)
+    this.name = 'InexactNumberError'
+    this.number = shown
+  }
+}
+
+/**
+ * @returns the value as `JSON.parse` makes it
+ * @throws {SyntaxError} malformed JSON, or a number that a double does not hold
+ */
+export function parseJson(text: string): unknown {
+  const value: unknown = JSON.parse(text)
+  if (mayBeInexact.test(text)) refuseInexact(text)
+  return value
+}
+
+/** Fewer digits and smaller exponents are always exact: most texts are decided by this alone. */
+const mayBeInexact = /[\d.]{16}|\d[eE][-+]?\d{3}/
+
+/** @param text well-formed, so that numbers begin with a digit and strings end */
+function refuseInexact(text: string): void {
+  const number = /\d[\d.eE+-]*/y
+  for (let position = 0; position < text.length; position++) {
+    const letter = text.charCodeAt(position)
+    if (letter === quote) position = endOfString(text, position)
+    else if (letter >= zero && letter <= nine) {
+      number.lastIndex = position
+      const [token = ''] = number.exec(text) ?? []
+      if (!isExact(token)) throw new InexactNumberError(token)
+      position = number.lastIndex - 1
+    }
+  }
+}
+
+const [quote, backslash, zero, nine] = [0x22, 0x5c, 0x30, 0x39]
+
+function endOfString(text: string, start: number): number {
+  let position = start + 1
+  while (text.charCodeAt(position) !== quote)
+    position += text.charCodeAt(position) === backslash ? 2 : 1
+  return position
+}
+
+function isExact(token: string): boolean {
+  const value = Number(token)
+  if (!Number.isFinite(value)) return false
+  if (value === 0) return !/^[^eE]*[1-9]/.test(token)
+  if (Number.isSafeInteger(value) || !Number.isInteger(value)) return true
+  const sent = decimalOf(token)
+  const read = decimalOf(String(value))
+  return sent.digits === read.digits && sent.exponent === read.exponent
+}
+
+/** A number as digits without zeros at either end, times a power of ten. */
+function decimalOf(token: string): { digits: string; exponent: number } {
+  const [mantissa = '', power = '0'] = token.split(/[eE]/)
+  const [whole = '', fraction = ''] = mantissa.split('.')
+  const all = (whole + fraction).replace(/^0+/, '')
+  const digits = withoutTrailingZeros(all)
+  return { digits, exponent: Number(power) - fraction.length + all.length - digits.length }
+}
+
+/** Not a regular expression, which would start again at every zero of a long number. */
+function withoutTrailingZeros(text: string): string {
+  let end = text.length
+  while (end > 0 && text.charCodeAt(end - 1) === 48) end--
+  return text.slice(0, end)
+}

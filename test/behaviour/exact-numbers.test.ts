@@ -1,0 +1,138 @@
+/** Numbers that JSON readers round are kept exactly or rejected, wherever JSON comes in. Source: decisions, Validation and fields. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  Controller,
+  Field,
+  Get,
+  Module,
+  NoAuth,
+  Post,
+  Record,
+  type Application,
+} from 'filigree'
+
+class Place {
+  @Field('json') meta!: unknown
+  @Field('numeric', { optional: true }) size?: number
+}
+
+@Record()
+@NoAuth
+class Item {
+  @Field('id') id!: number
+  @Field('json') meta!: unknown
+  @Field(() => Place, { optional: true }) place?: Place
+}
+
+class Filter {
+  @Field('json') meta!: unknown
+}
+
+@Controller('/items', { crud: Item })
+@NoAuth
+class Items {}
+
+@Controller('/')
+@NoAuth
+class Echo {
+  @Post('/plain') plain(body: unknown): unknown {
+    return { body }
+  }
+  @Post('/form', { body: Filter }) form(body: Filter): unknown {
+    return body
+  }
+  @Get('/query', { query: Filter }) query(query: Filter): unknown {
+    return query
+  }
+}
+
+@Module({ controllers: [Items, Echo], records: [Item] })
+class App {}
+
+let app: Application
+beforeAll(async () => {
+  app = await bootstrap(App, { listen: false, logger: false, database: 'sqlite::memory:' })
+})
+afterAll(() => app.close())
+
+const post = (url: string, body: string, type = 'application/json') =>
+  app.inject({ method: 'POST', url, body, headers: { 'content-type': type } })
+
+type Door = readonly [name: string, send: (number: string) => Promise<number>]
+
+const graphql = async (body: string): Promise<number> => {
+  const response = await post('/graphql', body)
+  const { errors } = response.json() as { errors?: unknown }
+  return response.status === 200 && errors !== undefined ? 400 : response.status
+}
+
+const mutation = 'mutation($meta: String!) { createItem(input: { meta: $meta }) { id meta } }'
+
+const doors: readonly Door[] = [
+  ['a body without a class', async (n) => (await post('/plain', `{"a":[${n}]}`)).status],
+  ['a field of kind json', async (n) => (await post('/items', `{"meta":{"a":${n}}}`)).status],
+  [
+    'a nested class',
+    async (n) => (await post('/items', `{"meta":{},"place":{"meta":[${n}]}}`)).status,
+  ],
+  [
+    'a number of a nested class',
+    async (n) => (await post('/items', `{"meta":{},"place":{"meta":{},"size":${n}}}`)).status,
+  ],
+  [
+    'a form',
+    async (n) =>
+      (await post('/form', `meta=${encodeURIComponent(n)}`, 'application/x-www-form-urlencoded'))
+        .status,
+  ],
+  ['a query', async (n) => (await app.inject(`/query?meta=${encodeURIComponent(n)}`)).status],
+  [
+    'a variable of GraphQL that is JSON text',
+    (n) => graphql(JSON.stringify({ query: mutation, variables: { meta: `{"a":${n}}` } })),
+  ],
+  [
+    'the body of a GraphQL request',
+    (n) => graphql(`{"query":"{ __typename }","variables":{"unused":${n}}}`),
+  ],
+  [
+    'the variables in the address of a GraphQL request',
+    async (n) => {
+      const variables = encodeURIComponent(`{"unused":${n}}`)
+      return (await app.inject(`/graphql?query={__typename}&variables=${variables}`)).status
+    },
+  ],
+]
+
+const inexact = [
+  ...['9007199254740993', '-9007199254740993', '12345678901234567890', '9007199254740993.0'],
+  ...['90071992547409930e-1', '36893488147419103232', '1e400', '-1E+400', '1e-400'],
+]
+const exact = [
+  ...['9007199254740991', '-9007199254740991', '9007199254740992', '1e23', '1.5', '0.1', '0e999'],
+  ...['100000000000000000000000', '0.30000000000000004', '1.7976931348623157e308', '5e-324', '-0'],
+]
+
+describe.each(doors)('a number in %s', (_name, send) => {
+  it.each(inexact)('is rejected where it would change: %s', async (number) => {
+    expect(await send(number)).toBe(400)
+  })
+
+  it.each(exact)('is taken where it is exact: %s', async (number) => {
+    expect([200, 201]).toContain(await send(number))
+  })
+})
+
+it('names the number, shortened', async () => {
+  const answer = await post('/plain', `[${'9'.repeat(300)}]`)
+  const { error } = answer.json() as { error: string }
+  expect(error).toBe(
+    `The JSON body has the number ${'9'.repeat(40)}…, which cannot be read exactly. Send it as text.`,
+  )
+})
+
+it('leaves digits in texts alone', async () => {
+  const text = String.raw`{"a":"9007199254740993","b":"\"1e999","9007199254740993":"\\"}`
+  const answer = await post('/plain', text)
+  expect(answer.json()).toEqual({ body: JSON.parse(text) as unknown })
+})
