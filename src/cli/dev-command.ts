@@ -4,6 +4,7 @@ import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Command } from './command.js'
 import { NoticeBoard } from './dev/notice.js'
+import { createSecret } from './dev/page-access.js'
 import { Redactor } from './dev/redact.js'
 import { createReport } from './dev/report.js'
 import { Supervisor } from './dev/supervise.js'
@@ -16,7 +17,7 @@ import { exitCodes, UsageError, type Terminal } from './terminal.js'
 const usage = `filigree dev [main.ts] [--json]
   Starts an application, and starts it again at each change of its sources. Types are checked beside it; what they
   say holds nothing up. A start that failed waits for the next change. Reads .env.
-  http://localhost:3000/__filigree shows what happens: requests with their SQL, routes, records, the log
+  It prints the address of the development page, /__filigree?secret=…, which shows requests with their SQL, routes, records and the log
   main.ts           the program; default: "filigree": { "module": "src/main.ts" } in package.json
   --json            what happens as JSON lines: { event: "ready" | "failed" | "types" | "request" | "log" … }`
 
@@ -38,10 +39,11 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   const file = resolve(cwd, named)
   if (!existsSync(file)) throw new UsageError(`the file ${named} does not exist.`)
   const redactor = new Redactor(process.env)
-  const board = new NoticeBoard(cwd, redactor)
+  const secret = createSecret()
+  const board = new NoticeBoard(cwd, redactor, secret)
   const report = createReport(terminal, values.json ? redactor : undefined)
   const supervisor = new Supervisor({
-    ...{ cwd, file, named, tells: values.json, redactor },
+    ...{ cwd, file, named, tells: values.json, redactor, secret },
     loader: isSource(file) ? loaderOf(file, named) : undefined,
     show: (event) => {
       report(event)

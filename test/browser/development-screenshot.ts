@@ -22,6 +22,15 @@ const dev = spawn(process.execPath, [join(root, 'dist/server/cli.js'), 'dev', 'm
   cwd: folder,
   env: { ...process.env, PORT: '3987', TSX_TSCONFIG_PATH: undefined },
 })
+/** The address of the page, as the command prints it. */
+const opened = new Promise<string>((resolve) => {
+  let printed = ''
+  dev.stdout.on('data', (data) => {
+    printed += String(data)
+    const address = /http:\S+secret=\S+/.exec(printed)?.[0]
+    if (address !== undefined) resolve(address)
+  })
+})
 try {
   while (
     !(await fetch(`${url}/tickets`).then(
@@ -42,7 +51,7 @@ try {
   await fetch(`${url}/tickets/figures`)
   await withPage(url, async ({ page }) => {
     await page.setViewportSize({ width: 760, height: 760 })
-    await page.goto(`${url}/__filigree`)
+    await page.goto(await opened)
     await page.getByRole('link', { name: 'GET /tickets/figures' }).first().click()
     await page.getByText('N + 1').first().waitFor()
     const development = (await page.screenshot()).toString('base64')

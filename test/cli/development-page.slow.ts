@@ -104,7 +104,9 @@ class LibraryModule {}
 
 let app: Application
 const told: object[] = []
+const secret = 'secret-of-the-page'
 const guest = new DevelopmentGuest({
+  secret,
   started: () => undefined,
   request: (request) => told.push(request),
 })
@@ -138,7 +140,8 @@ function raw(
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   return new Promise<{ status: number; body: any }>((resolve, reject) => {
     const method = body === undefined ? 'GET' : 'POST'
-    const asked = send({ host, port, path, method, headers: { ...headers } }, (answer) => {
+    const cookie = `filigree-dev-${port}=${secret}`
+    const asked = send({ host, port, path, method, headers: { cookie, ...headers } }, (answer) => {
       let text = ''
       answer.on('data', (data) => (text += String(data)))
       answer.on('end', () => {
@@ -229,7 +232,7 @@ describe('who is answered', () => {
       'content-length': '9'.repeat(9),
     }
     expect((await raw('/__filigree/token', announced, undefined, undefined, '{')).status).toBe(413)
-    const twice = `GET /__filigree/log HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n`
+    const twice = `GET /__filigree/log?secret=${secret} HTTP/1.1\r\nHost: localhost\r\nHost: evil.example\r\n\r\n`
     expect(await bytes(twice)).toMatch(/^HTTP\/1.1 403 /)
     for (const path of ['/constructor', '/__proto__', '/../page.ts', '/%2e%2e/page.ts', '/page.ts'])
       expect((await raw(`/__filigree${path}`)).status).toBe(404)
@@ -242,6 +245,35 @@ describe('who is answered', () => {
     if (own === undefined) return
     const headers = { host: `localhost:${port()}`, 'x-forwarded-for': '127.0.0.1' }
     expect((await raw('/__filigree', headers, own.address)).status).toBe(404)
+  })
+
+  it('is a client with the secret, in the address or as the cookie', async () => {
+    const without = { cookie: '' }
+    for (const path of ['', '/page.js', '/page.css', '/requests', '/records', '/log', '/nothing'])
+      expect(await raw(`/__filigree${path}`, without)).toEqual({
+        status: 403,
+        body: { error: expect.stringContaining('Open the address that the command printed') },
+      })
+    for (const wrong of ['', 'secret', `${secret}x`, encodeURIComponent(`${secret}\0`)])
+      expect((await raw(`/__filigree/log?secret=${wrong}`, without)).status).toBe(403)
+    const other = { cookie: `filigree-dev-1=${secret}` }
+    expect((await raw('/__filigree/log', other)).status).toBe(403)
+    expect((await raw(`/__filigree/log?secret=${secret}`, without)).status).toBe(200)
+    const opened = await fetch(`http://127.0.0.1:${port()}/__filigree?secret=${secret}`, {
+      redirect: 'manual',
+    })
+    expect(opened.status).toBe(303)
+    expect(opened.headers.get('location')).toBe('/__filigree')
+    expect(opened.headers.get('set-cookie')).toBe(
+      `filigree-dev-${port()}=${secret}; Path=/; HttpOnly; SameSite=Strict`,
+    )
+  })
+
+  it('is nobody behind a proxy that adds no header', async () => {
+    const headers = { cookie: '', 'content-type': 'application/json', host: `127.0.0.1:${port()}` }
+    const body = '{"claims":{"sub":"1","roles":["admin"]}}'
+    const { status } = await raw('/__filigree/token', headers, undefined, undefined, body)
+    expect(status).toBe(403)
   })
 
   it('is nobody in production', async () => {
@@ -352,7 +384,7 @@ describe('what is recorded', () => {
       of: 'jobs',
       entries: [expect.objectContaining({ name: 'Mail.welcome' })],
     })
-    const made = await fetch(`${app.url}/__filigree/token`, {
+    const made = await fetch(`${app.url}/__filigree/token?secret=${secret}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ claims: { sub: '7', roles: ['librarian'] } }),
@@ -448,7 +480,7 @@ describe('in a browser', () => {
       for (const colorScheme of ['light', 'dark'] as const) {
         await page.emulateMedia({ colorScheme })
         for (const view of [...views, 'routes', 'records', 'waiting', 'log']) {
-          await page.goto(`${origin}/__filigree#${view}`)
+          await page.goto(`${origin}/__filigree?secret=${secret}#${view}`)
           await page.reload()
           await page.waitForSelector('main h2')
           for (const entry of await page.$$('main details')) await entry.evaluate(open)

@@ -115,6 +115,7 @@ const write = (level: number) => (details: object, msg: string) => {
   report({ event: 'log', line: { level, msg, ...more, ...error } })
 }
 const guest = new DevelopmentGuest({
+  secret: 'secret-of-the-page',
   started: () => undefined,
   request: (request) => {
     report({ event: 'request', request })
@@ -156,7 +157,11 @@ function ask({ path = '/accounts/echo', method, headers = {}, body }: Sent): Pro
   return new Promise((resolve, reject) => {
     const { port } = new URL(app.url)
     const how = method ?? (body === undefined ? 'GET' : 'POST')
-    const asked = send({ host: '127.0.0.1', port, path, method: how, headers }, (answer) => {
+    const cookie = path.startsWith('/__filigree')
+      ? { cookie: `filigree-dev-${port}=secret-of-the-page` }
+      : {}
+    const sent = { ...cookie, ...headers }
+    const asked = send({ host: '127.0.0.1', port, path, method: how, headers: sent }, (answer) => {
       let text = ''
       answer.on('data', (data) => (text += String(data)))
       answer.on('end', () => {

@@ -289,10 +289,11 @@ describe('a running dev', () => {
     await mkdir(join(folder, '.filigree'), { recursive: true })
     await writeFile(join(folder, '.filigree/dev.json'), JSON.stringify(notice))
   }
-  const here = { pid: process.pid, state: 'ready', report: null, types: [] }
+  const secret = 'secret-of-the-running-command'
+  const here = { pid: process.pid, state: 'ready', secret, report: null, types: [] }
 
   beforeAll(async () => {
-    const guest = new DevelopmentGuest({ started: () => undefined })
+    const guest = new DevelopmentGuest({ started: () => undefined, secret })
     invite(guest)
     app = await bootstrap(WorkModule, {
       port: 0,

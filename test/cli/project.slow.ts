@@ -243,8 +243,15 @@ describe('filigree dev', () => {
   it('serves, shows what happens, and starts again at a change, faults of types or not', () =>
     develop({}, async (next) => {
       const { url, page, routes } = await next('ready')
-      expect({ page, has: routes > 5 }).toEqual({ page: `${String(url)}/__filigree`, has: true })
-      expect((await fetch(String(page))).status).toBe(200)
+      expect({ page, has: routes > 5 }).toEqual({
+        page: expect.stringMatching(/^\S+\/__filigree\?secret=[\w-]{32}$/),
+        has: true,
+      })
+      expect(String(page).startsWith(String(url))).toBe(true)
+      // It sets the cookie that every later request needs.
+      const shown = await fetch(String(page), { redirect: 'manual' })
+      expect(shown.status).toBe(303)
+      expect((await fetch(`${String(url)}/__filigree`)).status).toBe(403)
       expect((await next('types')).errors).toEqual([])
       const faulty = "@Get('/faulty') faulty(): number { return 'f' }"
       await change('tickets.ts', [summary, `${faulty}\n  ${summary}`])
@@ -280,7 +287,8 @@ describe('filigree dev', () => {
 
   it('refuses nobody from one start to the next, and says why an application does not run', async () => {
     await develop({ PORT: String(await elsewhere()) }, async (next) => {
-      const { url } = await next('ready')
+      const { url, page } = await next('ready')
+      const cookie = cookieOf(String(page))
       const go = join(folder, 'go')
       const waits = `while (!existsSync('${go}')) await new Promise((resolve) => setTimeout(resolve, 20))`
       await change('main.ts', [
@@ -290,7 +298,7 @@ describe('filigree dev', () => {
       // The process before has ended once the next is told to begin.
       await next('starting')
       await next('starting')
-      expect(await ask(`${String(url)}/health/live`)).toEqual({
+      expect(await ask(`${String(url)}/health/live`, { cookie })).toEqual({
         ...{ status: 503, text: 'src/main.ts is still being started.\n' },
       })
       await writeFile(go, '')
@@ -302,13 +310,21 @@ describe('filigree dev', () => {
       expect((await next('ready')).url).toBe(url)
       await change('main.ts', ['await bootstrap', "throw new Error('not yet')\nawait bootstrap"])
       await next('failed')
-      const told = await explained(`${String(url)}/tickets`)
+      const told = await explained(`${String(url)}/tickets`, cookie)
       expect(told).toMatchObject({ status: 503, text: expect.stringContaining('not yet') })
-      const passed = await ask(`${String(url)}/tickets`, { 'x-forwarded-for': '192.0.2.1' })
-      expect(passed).toEqual({ status: 503, text: 'The application does not run at the moment.\n' })
+      const withoutReason = {
+        status: 503,
+        text: 'The application does not run at the moment. The terminal of `filigree dev` shows why.\n',
+      }
+      // A stranger behind a proxy of this machine, with and without the headers that proxies add.
+      expect(await ask(`${String(url)}/tickets`)).toEqual(withoutReason)
+      const forwarded = { cookie, 'x-forwarded-for': '192.0.2.1' }
+      expect(await ask(`${String(url)}/tickets`, forwarded)).toEqual(withoutReason)
       await change('main.ts', ['await bootstrap', 'process.exit(3)\nawait bootstrap'])
       expect(await next('ended')).toMatchObject({ code: 3 })
-      expect((await explained(`${String(url)}/tickets`)).text).toBe('The program ended (3).\n')
+      expect((await explained(`${String(url)}/tickets`, cookie)).text).toBe(
+        'The program ended (3).\n',
+      )
       const other = await elsewhere()
       await change('main.ts', ['AppModule, {', `AppModule, { host: '127.0.0.1', port: ${other},`])
       expect((await next('ready')).url).toBe(`http://127.0.0.1:${other}`)
@@ -395,11 +411,17 @@ async function untilServed(url: string): Promise<void> {
 }
 
 /** Behind what is said where a start takes long. */
-async function explained(url: string) {
+async function explained(url: string, cookie: string) {
   for (;;) {
-    const answer = await ask(url)
+    const answer = await ask(url, { cookie })
     if (!answer.text.includes('still being started')) return answer
   }
+}
+
+/** What a browser sends after it has opened the printed address of the development page. */
+function cookieOf(page: string): string {
+  const { port, searchParams } = new URL(page)
+  return `filigree-dev-${port}=${searchParams.get('secret') ?? ''}`
 }
 
 async function ask(url: string, headers: Readonly<Record<string, string>> = {}) {

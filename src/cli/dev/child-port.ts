@@ -6,8 +6,8 @@ import type { SendHandle } from 'node:child_process'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { PortKeeper } from '../../http/port-keeper.js'
-import type { ChildMessage, PortPlace } from './messages.js'
-import { refuse } from './who-may-look.js'
+import type { ChildMessage, ExplainMessage, PortPlace } from './messages.js'
+import { refuse } from './page-access.js'
 
 /** What Node has of a socket that listens: of this process alone, whoever else has one to the same port. */
 export interface ListeningSocket {
@@ -48,21 +48,26 @@ export class ChildPort implements PortKeeper {
     this.#given = undefined
   }
 
-  explain(report: string | undefined, socket: ListeningSocket | undefined): void {
+  explain(message: ExplainMessage | undefined, socket: ListeningSocket | undefined): void {
     this.#explainer?.close()
+    const { report, secret } = message ?? {}
     this.#explainer =
-      report === undefined || socket === undefined ? undefined : new Explainer(report, socket)
+      report === undefined || secret === undefined || socket === undefined
+        ? undefined
+        : new Explainer(report, secret, socket)
   }
 }
 
-/** Answers every request with 503, and whoever may look with the reason. */
+/** Responds with 503 to every request, and with the reason to clients that may read the development page. */
 class Explainer {
   #report: string
+  readonly #secret: string
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
 
-  constructor(report: string, socket: ListeningSocket) {
+  constructor(report: string, secret: string, socket: ListeningSocket) {
     this.#report = report
+    this.#secret = secret
     this.#server = createServer((incoming, outgoing) => {
       this.#answer(incoming, outgoing)
     })
@@ -82,7 +87,9 @@ class Explainer {
 
   #answer(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const text =
-      refuse(incoming) === undefined ? this.#report : 'The application does not run at the moment.'
+      refuse(incoming, this.#secret) === undefined
+        ? this.#report
+        : 'The application does not run at the moment. The terminal of `filigree dev` shows why.'
     incoming.resume()
     outgoing.writeHead(503, {
       ...{ 'Content-Type': 'text/plain; charset=utf-8', 'X-Content-Type-Options': 'nosniff' },

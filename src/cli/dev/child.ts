@@ -17,7 +17,7 @@ const port = new ChildPort()
 const heed = (message: unknown, socket: unknown): void => {
   const told = message as BeginMessage | ExplainMessage
   const given = socket as ListeningSocket | undefined
-  port.explain(told.is === 'explain' ? told.report : undefined, given)
+  port.explain(told.is === 'explain' ? told : undefined, given)
   if (told.is === 'explain') return
   // Whatever the program sends and gets is its own.
   process.off('message', heed)
@@ -29,7 +29,7 @@ process.on('message', heed)
 await import('../../bootstrap/bootstrap.js')
 graphqlLibrary()
 
-async function begin({ file, named, tells }: BeginMessage): Promise<void> {
+async function begin({ file, named, tells, secret }: BeginMessage): Promise<void> {
   // As if it had been started by itself.
   process.argv.splice(1, process.argv.length, file)
   const fail = (error: unknown): void => {
@@ -38,7 +38,7 @@ async function begin({ file, named, tells }: BeginMessage): Promise<void> {
   }
   process.on('uncaughtExceptionMonitor', fail)
   const guest = new DevelopmentGuest({
-    keeper: port,
+    ...{ keeper: port, secret },
     started: ({ plan }, url) => {
       process.off('uncaughtExceptionMonitor', fail)
       const served = Object.values(plan.settings.static).map((folder) => resolve(folder))

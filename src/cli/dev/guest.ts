@@ -9,6 +9,8 @@ import { Redactor } from './redact.js'
 
 export interface GuestOptions {
   readonly keeper?: PortKeeper | undefined
+  /** What clients of the development page must send. */
+  readonly secret: string
   readonly started: (application: VisitedApplication, url: string | undefined) => void
   /** Told of each request and each run of a job that is over; undefined: nobody wants to know. */
   readonly request?: ((request: object) => void) | undefined
@@ -52,7 +54,7 @@ export class DevelopmentGuest implements Guest {
     const own = plan.records.filter((type) => !isJobs(type))
     this.recorder.redactor.learn([...own, ...bodies])
     this.recorder.watched.add(state)
-    return createPage(application, this.recorder)
+    return createPage(application, this.recorder, this.#options.secret)
   }
 
   started(application: VisitedApplication, url: string | undefined): void {

@@ -28,9 +28,13 @@ export class HeldPort {
   }
 
   /** @param report undefined: it shall answer nobody any more */
-  explain(child: ChildProcess, report: string | undefined): void {
+  explain(child: ChildProcess, message: Omit<ExplainMessage, 'is'>): void {
     if (this.#socket !== undefined)
-      this.#send(child, { is: 'explain', report }, report === undefined ? undefined : this.#socket)
+      this.#send(
+        child,
+        { is: 'explain', ...message },
+        message.report === undefined ? undefined : this.#socket,
+      )
   }
 
   letGo(): void {

@@ -11,6 +11,8 @@ export interface ExplainMessage {
   readonly is: 'explain'
   /** Why the application does not; undefined: answer nobody any more. */
   readonly report: string | undefined
+  /** What a client must send to read the report. */
+  readonly secret: string
 }
 
 /** To the application's process: begin. */
@@ -24,6 +26,8 @@ export interface BeginMessage {
   readonly named: string
   /** Tell of each request, too. */
   readonly tells: boolean
+  /** What clients of the development page must send. */
+  readonly secret: string
 }
 
 /** What happens, one JSON line each with `--json`. */
@@ -32,7 +36,7 @@ export type DevEvent =
   | {
       readonly event: 'ready'
       readonly url: string | undefined
-      /** The development page. */
+      /** The address of the development page, with its secret. */
       readonly page: string | undefined
       readonly routes: number
       /** Milliseconds since the change, or since the start. */

@@ -13,6 +13,8 @@ export interface DevNotice {
   readonly state: 'starting' | 'ready' | 'failed' | 'ended'
   /** Of the application, once it listens: `http://localhost:3000`. */
   readonly url: string | null
+  /** What clients of the development page must send. */
+  readonly secret: string
   /** Why it did not start, or has ended; without secrets. */
   readonly report: string | null
   readonly types: readonly TypeFault[]
@@ -25,11 +27,15 @@ const fileName = 'dev.json'
 export class NoticeBoard {
   readonly #folder: string
   readonly #redactor: Redactor
-  #notice: DevNotice = { pid: process.pid, state: 'starting', url: null, report: null, types: [] }
+  #notice: DevNotice
 
-  constructor(cwd: string, redactor: Redactor) {
+  constructor(cwd: string, redactor: Redactor, secret: string) {
     this.#folder = join(cwd, folderName)
     this.#redactor = redactor
+    this.#notice = {
+      ...{ pid: process.pid, state: 'starting', url: null, secret },
+      ...{ report: null, types: [] },
+    }
   }
 
   note(event: DevEvent): void {

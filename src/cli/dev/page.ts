@@ -1,6 +1,6 @@
 /**
- * Serves the development page and its JSON at `/__filigree`: to this machine alone, under its own names, and to no
- * page of another origin. Source: decisions, "Third storey: the first hour".
+ * Serves the development page and its JSON at `/__filigree`, to clients on this machine that have the secret.
+ * Source: decisions, "Third storey: the first hour".
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +15,7 @@ import { Late } from './late.js'
 import { listTries } from './list-tries.js'
 import type { Recorder, RecordedRequest } from './recorder.js'
 import { listWaiting } from './waiting.js'
-import { pageRoot as root, refuse } from './who-may-look.js'
+import { pageRoot as root, refuse, secretCookie, secretInAddress } from './page-access.js'
 
 const files: Readonly<Record<string, readonly [name: string, type: string]>> = {
   '': ['index.html', 'text/html; charset=utf-8'],
@@ -26,16 +26,26 @@ const files: Readonly<Record<string, readonly [name: string, type: string]>> = {
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-export function createPage(application: VisitedApplication, recorder: Recorder): TakeRequest {
+/** @param secret what a client must send, in the address or as the cookie that the page sets */
+export function createPage(
+  application: VisitedApplication,
+  recorder: Recorder,
+  secret: string,
+): TakeRequest {
   const answers = createAnswers(application, recorder)
   const show = (text: string): string => recorder.redactor.text(text)
   return (incoming, outgoing) => {
     const [path = ''] = (incoming.url ?? '').split('?')
     if (path !== root && !path.startsWith(`${root}/`)) return false
-    const refusal = refuse(incoming)
+    const refusal = refuse(incoming, secret)
     const within = path.slice(root.length).replace(/\/$/, '')
     if (refusal !== undefined) send(outgoing, refusal.status, { error: refusal.error })
-    else void serve({ incoming, outgoing, path: within, answers, show })
+    else if (within === '' && secretInAddress(incoming.url) !== null) {
+      // The secret leaves the address, so that neither the history nor a screenshot shows it.
+      const cookie = secretCookie(incoming.headers.host ?? '', secret)
+      outgoing.writeHead(303, ['Location', root, 'Set-Cookie', cookie, ...pageHeaders])
+      outgoing.end()
+    } else void serve({ incoming, outgoing, path: within, answers, show })
     return true
   }
 }
@@ -188,9 +198,13 @@ function sendText(outgoing: Outgoing, status: number, type: string, text: string
     // What is too large is not read to its end.
     ...(status === 413 ? ['Connection', 'close'] : []),
     ...['Content-Type', type, 'Content-Length', String(Buffer.byteLength(text))],
-    ...['Content-Security-Policy', policy, 'X-Content-Type-Options', 'nosniff'],
-    ...['Cache-Control', 'no-store', 'Referrer-Policy', 'no-referrer'],
-    ...['Cross-Origin-Resource-Policy', 'same-origin'],
+    ...pageHeaders,
   ])
   outgoing.end(text)
 }
+
+const pageHeaders: readonly string[] = [
+  ...['Content-Security-Policy', policy, 'X-Content-Type-Options', 'nosniff'],
+  ...['Cache-Control', 'no-store', 'Referrer-Policy', 'no-referrer'],
+  ...['Cross-Origin-Resource-Policy', 'same-origin'],
+]

@@ -14,6 +14,7 @@ import { endGroup, readLines } from './child-process.js'
 import { HeldPort } from './held-port.js'
 import { leashCode } from './leash.js'
 import { readChildMessage, type DevEvent, type LogText } from './messages.js'
+import { pageAddress } from './page-access.js'
 import { findPortUser } from './port-user.js'
 import type { Redactor } from './redact.js'
 import { FileWatch } from './watch-files.js'
@@ -31,6 +32,8 @@ export interface SuperviseOptions {
   readonly show: (event: DevEvent) => void
   /** Gets to know what the application hides. */
   readonly redactor: Redactor
+  /** What clients of the development page must send. */
+  readonly secret: string
 }
 
 /** Milliseconds that the application has to end by itself. */
@@ -85,7 +88,7 @@ export class Supervisor {
     const own = ++this.#start
     clearInterval(this.#portTimer)
     clearTimeout(this.#waitTimer)
-    const { file, named, tells, show } = this.#options
+    const { file, named, tells, secret, show } = this.#options
     const next = this.#standby ?? this.#spawn()
     this.#standby = undefined
     const before = this.#running
@@ -99,7 +102,7 @@ export class Supervisor {
     this.#running = next
     show({ event: 'starting', file: named })
     this.#heed(next, own, began)
-    this.#port.begin(next, { file, named, tells })
+    this.#port.begin(next, { file, named, tells, secret })
     this.#waitTimer = setTimeout(() => {
       this.#explain(`${named} is still being started.`)
     }, longestWait)
@@ -114,11 +117,12 @@ export class Supervisor {
   /** The process that waits tells those who come why nobody else does. */
   #explain(report: string): void {
     this.#standby ??= this.#spawn()
-    this.#port.explain(this.#standby, this.#options.redactor.text(report))
+    const { redactor, secret } = this.#options
+    this.#port.explain(this.#standby, { report: redactor.text(report), secret })
   }
 
   #heed(child: ChildProcess, own: number, began: number): void {
-    const { show } = this.#options
+    const { show, secret } = this.#options
     let fault: string | undefined
     const isPast = (): boolean => own !== this.#start || this.#closed
     child.on('message', (given, handle) => {
@@ -145,10 +149,10 @@ export class Supervisor {
         clearTimeout(this.#waitTimer)
         const { url, isKept, routes, served, secrets } = message
         if (this.#standby === undefined) this.#standby = this.#spawn()
-        else this.#port.explain(this.#standby, undefined)
+        else this.#port.explain(this.#standby, { report: undefined, secret })
         if (!isKept) this.#port.letGo()
         this.#options.redactor.learnNames(secrets)
-        const page = url === undefined ? undefined : `${url}/__filigree`
+        const page = url === undefined ? undefined : pageAddress(url, secret)
         const took = Math.round(performance.now() - began)
         show({ event: 'ready', url, page, routes, took })
         this.#watch.leaveOut(served)

@@ -1,9 +1,10 @@
 /** What a running `filigree dev` has seen, as tools: it is asked for the JSON of its page, which has no secrets. */
-import { Agent, request } from 'node:http'
+import { Agent, request, type OutgoingHttpHeaders } from 'node:http'
 import { Field } from '../../fields/field.js'
 import type { Examined, ExaminedStep } from '../dev/examine.js'
 import type { RecordedLine } from '../dev/recorder.js'
 import { readNotice, type DevNotice } from '../dev/notice.js'
+import { pageRoot, secretCookie } from '../dev/page-access.js'
 import { tool, ToolFault, type Tool } from './tool.js'
 
 class RequestsInput {
@@ -227,13 +228,14 @@ const agent = new Agent()
 
 /** @throws {ToolFault} it does not run, has not started, or does not answer */
 async function readPage<T>(cwd: string, path: string, signal: AbortSignal | undefined): Promise<T> {
-  const { url, state, report } = noticeOf(cwd)
+  const { url, secret, state, report } = noticeOf(cwd)
   if (url === null)
     throw new ToolFault(`The application is not ready (${state}). ${report ?? 'Ask again.'}`)
-  const { hostname, origin } = new URL(url)
+  const { hostname, host, origin } = new URL(url)
   if (!/^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(hostname))
     throw new ToolFault(`${origin} is not this machine.`)
-  const { status, text } = await get(`${origin}/__filigree${path}`, signal)
+  const headers = { cookie: secretCookie(host, secret).split(';', 1)[0] }
+  const { status, text } = await get(`${origin}${pageRoot}${path}`, headers, signal)
   const value = parsed(text)
   if (status === 200 && typeof value === 'object' && value !== null) return value as T
   const { error = 'no JSON' } = (value ?? {}) as { error?: string }
@@ -251,6 +253,7 @@ function parsed(text: string): unknown {
 
 function get(
   url: string,
+  headers: OutgoingHttpHeaders,
   signal: AbortSignal | undefined,
 ): Promise<{ readonly status: number; readonly text: string }> {
   return new Promise((resolve, reject) => {
@@ -259,7 +262,7 @@ function get(
     }
     const time = AbortSignal.timeout(limits.ms)
     const both = signal === undefined ? time : AbortSignal.any([signal, time])
-    const asked = request(url, { agent, signal: both }, (answer) => {
+    const asked = request(url, { agent, headers, signal: both }, (answer) => {
       const chunks: Buffer[] = []
       let bytes = 0
       answer.on('data', (chunk: Buffer) => {
