@@ -61,9 +61,9 @@ export function showImport(record: RecordInfo): void {
   })
   const check = async (event: Event): Promise<void> => {
     event.preventDefault()
-    const found = await send<{ rows: number; faults: RowFault[] }>(true)
+    const found = await send<{ rows: number; faults: RowFault[]; seconds: number }>(true)
     if (found === undefined) return
-    const { rows, faults } = found
+    const { rows, faults, seconds } = found
     importer.disabled = faults.length > 0 || rows === 0
     const words = `${toCount(rows)} ${rows === 1 ? 'row' : 'rows'}, ${
       faults.length === 0
@@ -71,7 +71,10 @@ export function showImport(record: RecordInfo): void {
         : `${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}.`
     }`
     replace(result, ...listFaults(faults))
-    if (faults.length === 0) say(`${words} Import writes them.`)
+    // The time of the check is the time for which the import locks the table.
+    const wait =
+      seconds > 1 ? ` This takes about ${seconds} seconds. Other changes wait meanwhile.` : ''
+    if (faults.length === 0) say(`${words} Import writes them.${wait}`)
     else refuse(`${words} Nothing is written while there are faults.`)
     if (!importer.disabled) importer.focus()
   }

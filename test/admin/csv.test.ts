@@ -39,7 +39,10 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
   })
 
   it('defuses formulas, and takes the apostrophe away again', async () => {
-    const subjects = ['=1+1', '+x', '-2', '-x', '@a', '\tb', "'=c", 'a,"b"\nc', ' d ', '+49 30']
+    const subjects = [
+      ...['=1+1', '+x', '-2', '-x', '@a', '\tb', "'=c", 'a,"b"\nc', ' d ', '+49 30'],
+      ...['\n=1', '＝1+1', '＋x', '－x', '＠a', "'＝c"],
+    ]
     for (const subject of subjects)
       await desk.database.records(Ticket).create({ subject, orgId: 1 })
     const { text } = await out('?fields=id,subject&id.gt=3')
@@ -54,6 +57,8 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
       '"a,""b""\nc"',
       '" d "',
       "'+49 30",
+      `"'\n=1"`,
+      ...["'＝1+1", "'＋x", "'－x", "'＠a", "''＝c"],
     ]
     for (const [index, line] of lines.entries()) expect(text).toContain(`${index + 4},${line}\r\n`)
     expect((await send(text)).body).toEqual({ count: subjects.length })
@@ -63,7 +68,7 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
 
   it('takes back the file that it gave', async () => {
     const { text } = await out()
-    expect((await send(text, '?check=true')).body).toEqual({ rows: 2, faults: [] })
+    expect((await send(text, '?check=true')).body).toEqual({ rows: 2, faults: [], seconds: 1 })
     expect((await send(text.replace('Lamp', 'Lamps'))).body).toEqual({ count: 2 })
     expect(await desk.database.records(Ticket).find(1)).toMatchObject({
       subject: 'Lamps',
@@ -123,6 +128,8 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
       'id,subject,status,priority,orgId\n,Bed,open,1,1\n,x,shut,many,1\n1,Lamps,open,1,1\n3,Mine,open,1,1\n,Sofa,open,1,2\n,Rug,open,1,1,1\n'
     const faults = [
       { row: 3, path: 'priority', message: expect.stringContaining('an integer') },
+      { row: 3, path: 'subject', message: expect.stringContaining('at least') },
+      { row: 3, path: 'status', message: expect.stringContaining('one of') },
       { row: 5, path: 'id' },
       { row: 6, path: '' },
       { row: 7, path: '' },
@@ -145,6 +152,52 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
     const answer = await send('name\ngreen\ngreen\nred\n', '?check=true', admin(), 'labels')
     expect(answer.body.faults.map(({ row }: { row: number }) => row)).toEqual([3, 4])
     expect(await desk.database.records(Label).count()).toBe(2)
+  })
+
+  it('finds two alike in one file, however far apart', async () => {
+    const names = Array.from({ length: 130 }, (_, index) => `shade ${index}`)
+    const file = `name\n${[...names, 'shade 3'].join('\n')}\n`
+    for (const query of ['?check=true', '']) {
+      const { body } = await send(file, query, admin(), 'labels')
+      expect(body.faults).toMatchObject([{ row: 132, path: 'name' }])
+      expect(body.faults[0].message).toMatch(/^name is already taken/)
+    }
+    expect(await desk.database.records(Label).count()).toBe(2)
+    const label = await desk.database.records(Label).create({ name: 'shade' })
+    const twice = `id,name\n${`${label.id},shade\n`.repeat(60)}`
+    expect((await send(twice, '?check=true', admin(), 'labels')).body.faults).toEqual([])
+  })
+
+  it('lets other writers in while a file is checked', async () => {
+    const names = Array.from({ length: 400 }, (_, index) => `shade ${index}`)
+    const order: string[] = []
+    const check = send(`name\n${names.join('\n')}\n`, '?check=true', admin(), 'labels').then(
+      ({ body }) => {
+        expect(body).toMatchObject({ rows: 400, faults: [] })
+        order.push('check')
+      },
+    )
+    await admin().post('/admin/api/csv/labels', 'name\nfirst\n', {
+      headers: { 'content-type': 'text/csv' },
+    })
+    order.push('import')
+    await check
+    expect(order).toEqual(['import', 'check'])
+    expect(await desk.database.records(Label).count()).toBe(3)
+  })
+
+  it('bounds what one row may cost', async () => {
+    const quotes = `subject,orgId\n"${'""'.repeat(600_000)}",1\n`
+    const commas = `subject,orgId\n${','.repeat(1_000_000)}\n`
+    const long = `subject,orgId\n${'x'.repeat(1_100_000)},1\n`
+    for (const [file, message] of [
+      [quotes, 'characters'],
+      [commas, '1000 cells'],
+      [long, 'characters'],
+    ] as const)
+      expect((await send(file, '?check=true')).body.faults).toMatchObject([
+        { row: 2, message: expect.stringContaining(message) },
+      ])
   })
 
   it.each([

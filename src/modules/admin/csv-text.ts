@@ -9,7 +9,10 @@ export interface Cell {
   readonly quoted: boolean
 }
 
-const formula = /^'*[=+\-@\t\r]/
+/** Also a leading line feed and the full-width forms, which spreadsheets read as the same signs. */
+const formulaStart = '[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]'
+const formula = new RegExp(`^'*${formulaStart}`)
+const escapedFormula = new RegExp(`^'+${formulaStart}`)
 const number = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
 /** @param value as JSON says it */
@@ -28,7 +31,13 @@ export function writeLine(values: readonly unknown[]): string {
 
 /** The text that `writeCell` was given. */
 export function readCell(text: string): string {
-  return /^'+[=+\-@\t\r]/.test(text) ? text.slice(1) : text
+  return escapedFormula.test(text) ? text.slice(1) : text
+}
+
+/** One line of a file; the first is 1. */
+export interface Line {
+  readonly row: number
+  readonly cells: readonly Cell[]
 }
 
 /** What is no CSV, with the row in which it stands; the first is 1. */
@@ -43,36 +52,41 @@ export class CsvFault extends Error {
 
 /** Columns of a line that are read; no record has as many. */
 const mostCells = 1000
+/** Characters of a row, as many as a JSON body may have bytes. It bounds the time that one row takes. */
+const mostCharacters = 1_048_576
 /** Lines that are read, the empty ones too. */
-export const mostLines = 100_001
+const mostLines = 100_001
 
 /**
  * The rows of a file, one at a time. Takes a byte order mark, all line ends, and commas, quotes and line breaks in quotes; empty
  * lines are passed over, but counted.
  *
- * @throws {CsvFault} for quotes that are never closed, text behind them, and lines of more than 1,000 cells
+ * @throws {CsvFault} for quotes that are never closed, text behind them, rows of more than 1,000 cells, and rows of more
+ * than 1,048,576 characters
  */
-export function* readLines(file: string): Generator<{ row: number; cells: Cell[] }, void> {
+export function* readLines(file: string): Generator<Line, void> {
   let at = file.charCodeAt(0) === 0xfeff ? 1 : 0
   const separator = separatorOf(file, at)
   let row = 0
   while (at < file.length) {
     if (++row > mostLines) throw new CsvFault(row, `is behind the ${mostLines - 1} rows of a file`)
     const cells: Cell[] = []
+    const longest = at + mostCharacters
     let isOver = false
     while (!isOver) {
       const quoted = file[at] === '"'
       let end: number
       let text: string
       if (quoted) {
-        const closing = findClosing(file, at + 1, row)
+        const closing = findClosing(file, at + 1, row, longest)
         text = file.slice(at + 1, closing)
         if (text.includes('"')) text = text.replaceAll('""', '"')
         end = closing + 1
       } else {
-        end = findEnd(file, at, separator)
+        end = findEnd(file, at, separator, longest)
         text = file.slice(at, end)
       }
+      if (end > longest) throw tooLong(row)
       cells.push({ text, quoted })
       if (cells.length > mostCells) throw new CsvFault(row, `has more than ${mostCells} cells`)
       const sign = file[end]
@@ -95,16 +109,25 @@ function separatorOf(file: string, start: number): string {
   return plain.includes(';') && !plain.includes(',') ? ';' : ','
 }
 
-function findEnd(file: string, start: number, separator: string): number {
+/** @returns the end of a cell without quotes; a place behind `longest` if it is longer */
+function findEnd(file: string, start: number, separator: string, longest: number): number {
   for (let at = start; at < file.length; at++) {
+    if (at > longest) return at
     const sign = file[at]
     if (sign === separator || sign === '\n' || sign === '\r') return at
   }
   return file.length
 }
 
-function findClosing(file: string, start: number, row: number): number {
-  for (let at = file.indexOf('"', start); at !== -1; at = file.indexOf('"', at + 2))
+/** @throws {CsvFault} no quote closes the cell, or only one behind `longest` */
+function findClosing(file: string, start: number, row: number, longest: number): number {
+  for (let at = file.indexOf('"', start); at !== -1; at = file.indexOf('"', at + 2)) {
+    if (at > longest) throw tooLong(row)
     if (file[at + 1] !== '"') return at
+  }
   throw new CsvFault(row, 'has a quote that is never closed')
+}
+
+function tooLong(row: number): CsvFault {
+  return new CsvFault(row, `has more than ${mostCharacters} characters`)
 }

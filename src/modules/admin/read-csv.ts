@@ -6,7 +6,7 @@ import {
   type FieldFault,
   type RecordRights,
 } from '../../index.js'
-import { CsvFault, readCell, readLines, writeCell, type Cell } from './csv-text.js'
+import { CsvFault, readCell, readLines, writeCell, type Cell, type Line } from './csv-text.js'
 import { keysIn, readKeys, tiesOf, type TieColumn } from './csv-ties.js'
 import { asJson, refuseWriting, type Row, type ShownRecord } from './shown-records.js'
 
@@ -27,43 +27,121 @@ export interface Imported {
   readonly faults: readonly RowFault[]
 }
 
-/**
- * Writes all rows of a file, those with a key as changes, others as new ones. To be called in a transaction, which is rolled back
- * where there are faults.
- *
- * @param each runs the work for one row so that it can fail alone
- */
+/** How the rows of a file are written. */
+export interface RowWriter {
+  /** Runs the work on up to 50 rows. */
+  batch(work: () => Promise<void>): Promise<void>
+  /** Runs the work on one row, so that it can fail alone. */
+  row<R>(work: () => Promise<R>): Promise<R>
+}
+
+/** Rows of a batch. A check holds the locks of a batch only until it is rolled back, some 20 ms. */
+const batchRows = 50
+
+/** Writes all rows of a file: those with a key as changes, others as new ones. The caller rolls back if there are errors. */
 export async function readCsv(
   shown: ShownRecord,
   file: Buffer,
-  each: <R>(work: () => Promise<R>) => Promise<R>,
+  writer: RowWriter,
 ): Promise<Imported> {
   const faults: RowFault[] = []
   let rows = 0
   const rights = await shown.records.rights()
   refuseWriting(rights)
+  const unique = new UniqueValues(rights)
   try {
-    let columns: readonly Column[] | undefined
-    for (const { row, cells } of readLines(decode(file))) {
-      if (columns === undefined) {
-        columns = readColumns(rights, cells, faults)
-        if (faults.length > 0) break
-        continue
-      }
-      rows++
-      // A row may have a thousand keys.
-      if (rows % 20 === 0) await new Promise((resolve) => setImmediate(resolve))
-      await each(() => writeRow(shown, rights, cells, columns as readonly Column[])).catch(
-        (error: unknown) => faults.push(...toFaults(error, row)),
-      )
-      if (faults.length >= mostFaults) break
+    const lines = readLines(decode(file))
+    const names = lines.next()
+    if (names.done === true) return { rows, faults: [emptyFile] }
+    const columns = readColumns(rights, names.value.cells, faults)
+    while (faults.length === 0 || (rows > 0 && faults.length < mostFaults)) {
+      const batch = takeBatch(lines)
+      if (batch.length === 0) break
+      // Other requests have a turn between two batches.
+      await nextTurn()
+      await writer.batch(async () => {
+        for (const { row, cells } of batch) {
+          rows++
+          // A row may link a thousand others.
+          if (rows % 20 === 0) await nextTurn()
+          await writer
+            .row(async () => {
+              unique.add(await writeRow(shown, rights, cells, columns))
+            })
+            .catch((error: unknown) => faults.push(...toFaults(error, row)))
+          if (faults.length >= mostFaults) break
+        }
+      })
     }
-    if (columns === undefined) faults.push({ row: 1, path: '', message: 'The file is empty.' })
   } catch (error) {
     if (!(error instanceof CsvFault)) throw error
     faults.push({ row: error.row, path: '', message: `This row ${error.message}.` })
   }
   return { rows, faults: faults.slice(0, mostFaults) }
+}
+
+const emptyFile: RowFault = { row: 1, path: '', message: 'The file is empty.' }
+
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
+
+/** Lines of the file in one slice of the event loop. */
+function takeBatch(lines: Generator<Line, void>): Line[] {
+  const batch: Line[] = []
+  let characters = 0
+  while (batch.length < batchRows && characters < batchCharacters) {
+    const next = lines.next()
+    if (next.done === true) break
+    batch.push(next.value)
+    for (const { text } of next.value.cells) characters += text.length
+  }
+  return batch
+}
+
+/** Characters after which a batch takes no further row: to split so many takes a few milliseconds. */
+const batchCharacters = 262_144
+
+/**
+ * The values of unique fields that the file has had. A check rolls each batch back, so the database cannot find two equal
+ * values in different batches.
+ */
+class UniqueValues {
+  readonly #groups: readonly (readonly string[])[]
+  readonly #key: string
+  readonly #seen = new Map<string, unknown>()
+
+  constructor({ fields, key }: RecordRights) {
+    const groups = new Map<string, string[]>()
+    for (const { name, rules } of fields) {
+      const { unique } = rules
+      if (unique === undefined || unique === false) continue
+      const group = unique === true ? `field ${name}` : `group ${unique}`
+      groups.set(group, [...(groups.get(group) ?? []), name])
+    }
+    this.#groups = [...groups.values()]
+    this.#key = key.name
+  }
+
+  /** @throws {HttpError} 409 another row of the file has the same value */
+  add(stored: Row): void {
+    const id = stored[this.#key]
+    for (const names of this.#groups) {
+      const values = names.map((name) => stored[name])
+      // Two rows without a value are not alike.
+      if (values.some((value) => value === null || value === undefined)) continue
+      const seenKey = JSON.stringify([names, values])
+      if (this.#seen.has(seenKey) && this.#seen.get(seenKey) !== id) throw takenTwice(names)
+      this.#seen.set(seenKey, id)
+    }
+  }
+}
+
+function takenTwice(names: readonly string[]): HttpError {
+  const taken = names.length === 1 ? 'is' : 'together are'
+  const message = `${names.join(' and ')} ${taken} already taken by another row of the file`
+  const errors = names.map((path) => ({ path, code: 'unique', message }))
+  return new HttpError(409, message, { code: 'CONFLICT', errors })
 }
 
 interface FieldColumn extends FieldDescription {
@@ -120,11 +198,12 @@ interface ReadRow {
   /** Columns that cannot be written: they may say only what is stored. */
   readonly fixed: readonly FixedCell[]
   readonly ties: readonly (readonly [tie: TieColumn, keys: (string | number)[]])[]
+  /** Cells that cannot be read. */
+  readonly faults: readonly FieldFault[]
 }
 
 type FixedCell = readonly [column: FieldColumn, text: string]
 
-/** @throws {HttpError} 400 `VALIDATION` with all cells that cannot be read */
 function readRow(cells: readonly Cell[], columns: readonly Column[], isNew: boolean): ReadRow {
   const values: Row = {}
   const faults: FieldFault[] = []
@@ -146,8 +225,7 @@ function readRow(cells: readonly Cell[], columns: readonly Column[], isNew: bool
       )
     else if (value !== undefined) values[column.name] = value
   }
-  if (faults.length > 0) throw invalid(faults)
-  return { values, fixed, ties }
+  return { values, fixed, ties, faults }
 }
 
 async function writeRow(
@@ -155,24 +233,50 @@ async function writeRow(
   rights: RecordRights,
   cells: readonly Cell[],
   columns: readonly Column[],
-): Promise<void> {
+): Promise<Row> {
   if (cells.length > columns.length)
     throw new HttpError(400, `The row has ${cells.length} cells, the first one ${columns.length}.`)
   const { id, version } = readOwn(cells, columns)
-  const { values, fixed, ties } = readRow(cells, columns, id === undefined)
+  const { values, fixed, ties, faults } = readRow(cells, columns, id === undefined)
   if (id === undefined) {
-    refuseFixed(fixed, undefined)
     for (const [{ name }, keys] of ties) if (keys.length > 0) values[name] = keys
-    await records.create(values)
-    return
+    const found = [...faults, ...changedCells(fixed, undefined)]
+    return await withAllErrors(found, () => records.create(values))
   }
   const before = await records.find(id, { with: ties.map(([{ relation }]) => relation) })
-  if (before === null)
-    throw invalid([{ path: rights.key.name, code: 'unknown', message: 'There is no such row.' }])
+  if (before === null) throw noSuchRow(rights)
   const stored = asJson(before)
-  refuseFixed(fixed, stored)
   for (const [tie, keys] of ties) if (!areAlike(keys, keysIn(stored, tie))) values[tie.name] = keys
-  await records.update(id, values, version === undefined ? undefined : [version])
+  const found = [...faults, ...changedCells(fixed, stored)]
+  const versions = version === undefined ? undefined : [version]
+  const written = await withAllErrors(found, () => records.update(id, values, versions))
+  if (written === null) throw noSuchRow(rights)
+  return written
+}
+
+/**
+ * Writes a row and rejects it with all its errors: those of its cells, and those that the write finds in the others.
+ *
+ * @throws {HttpError} 400 `VALIDATION`
+ */
+async function withAllErrors<R extends Row | null>(
+  found: readonly FieldFault[],
+  write: () => Promise<R>,
+): Promise<R> {
+  try {
+    const written = await write()
+    if (found.length === 0) return written
+  } catch (error) {
+    const isClients = error instanceof HttpError && error.status < 500
+    if (found.length === 0 || !isClients || error.code !== 'VALIDATION') throw error
+    const names = new Set(found.map(({ path }) => path))
+    throw invalid([...found, ...(error.errors ?? []).filter(({ path }) => !names.has(path))])
+  }
+  throw invalid(found)
+}
+
+function noSuchRow({ key }: RecordRights): HttpError {
+  return invalid([{ path: key.name, code: 'unknown', message: 'There is no such row.' }])
 }
 
 function areAlike(some: readonly unknown[], others: readonly unknown[]): boolean {
@@ -196,12 +300,14 @@ function readOwn(
   }
 }
 
-/** What cannot be written may stand in a file as it is stored: a file that was exported can be imported. */
-function refuseFixed(fixed: readonly FixedCell[], before: Row | undefined): void {
-  const faults = fixed
+/**
+ * Errors of cells that cannot be written and differ from the row. Equal ones are allowed: a file that was exported can be
+ * imported.
+ */
+function changedCells(fixed: readonly FixedCell[], before: Row | undefined): FieldFault[] {
+  return fixed
     .filter(([{ name }, text]) => readCell(text) !== plainText(before?.[name]))
     .map(([column]) => unfit(column, 'cannot be changed, and is another in the row'))
-  if (faults.length > 0) throw invalid(faults)
 }
 
 function plainText(value: unknown): string {

@@ -61,9 +61,9 @@ class RunAction {
   @Field('json', { optional: true, nullable: true }) body?: unknown
 }
 
-/** Undoes what was written without a fault to tell. */
-class Undone extends Error {
-  constructor(readonly imported: Imported) {
+/** Rolls a transaction back that failed for no reason of its own. */
+class RolledBack extends Error {
+  constructor(readonly imported?: Imported) {
     super('nothing of the file is written')
   }
 }
@@ -236,21 +236,47 @@ export function dataController(
       if (!/^text\/csv\s*(?:;|$)/i.test(headers['content-type'] ?? ''))
         throw new HttpError(415, 'Send text/csv.')
       const shown = this.#records.find(record, request)
+      if (query.check === 'true') return reply(await this.#checkCsv(shown, rawBody))
       const { database } = this
-      const isCheck = query.check === 'true'
       const write = async (): Promise<Imported> => {
-        const imported = await readCsv(shown, rawBody, (work) => database.transaction(work))
-        if (isCheck || imported.faults.length > 0) throw new Undone(imported)
+        const imported = await readCsv(shown, rawBody, {
+          batch: (work) => work(),
+          row: (work) => database.transaction(work),
+        })
+        if (imported.faults.length > 0) throw new RolledBack(imported)
         return imported
       }
       const { rows, faults } = await database.transaction(write).catch((error: unknown) => {
-        if (error instanceof Undone) return error.imported
+        if (error instanceof RolledBack && error.imported !== undefined) return error.imported
         throw error
       })
-      if (isCheck) return reply({ rows, faults })
       if (faults.length === 0) return reply({ count: rows })
       const error = `The file has faults: nothing was written.`
       return reply({ error, code: 'VALIDATION', faults }, 400)
+    }
+
+    /**
+     * Writes the rows in small transactions, each of which is rolled back: a check finds what the import would find, and other
+     * writers wait for one batch at most.
+     */
+    async #checkCsv(shown: ShownRecord, file: Buffer): Promise<object> {
+      const { database } = this
+      let milliseconds = 0
+      const imported = await readCsv(shown, file, {
+        batch: async (work) => {
+          const start = performance.now()
+          const undone = database.transaction(async () => {
+            await work()
+            throw new RolledBack()
+          })
+          await undone.catch((error: unknown) => {
+            if (!(error instanceof RolledBack)) throw error
+          })
+          milliseconds += performance.now() - start
+        },
+        row: (work) => database.transaction(work),
+      })
+      return { ...imported, seconds: Math.ceil(milliseconds / 1000) }
     }
 
     @Get('/history/<record>')
