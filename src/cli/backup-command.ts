@@ -63,7 +63,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
 /** Under another name until it is whole, so that nobody ever finds half of it. */
 async function writeWhole(target: string, write: (file: string) => void): Promise<void> {
   const part = `${target}.${process.pid}.part`
-  await mkdir(dirname(target), { recursive: true })
+  await mkdir(dirname(target), { recursive: true, mode: 0o700 })
   await rm(part, { force: true })
   try {
     write(part)

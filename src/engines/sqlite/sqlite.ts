@@ -4,8 +4,6 @@
  * Sources: SQLite, Write-Ahead Logging; PRAGMA Statements; Result and Error Codes.
  */
 import type { BeginOptions } from '../contract/begin-options.js'
-import { mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import type { Catalogue } from '../contract/catalogue.js'
 import type { Dialect } from '../contract/dialect.js'
@@ -37,6 +35,7 @@ import { ForeignWrites } from './foreign-writes.js'
 import type { Pulse, PulseOptions } from '../contract/pulse.js'
 import { KeptFile } from './kept-file.js'
 import { pulseOfFile } from './pulse.js'
+import { createPrivateFile } from './private-file.js'
 import { Readers } from './readers.js'
 import { ShortReads } from './short-reads.js'
 import { readSqliteSizes } from './table-sizes.js'
@@ -45,7 +44,7 @@ import { readSqliteSizes } from './table-sizes.js'
 export async function openSqlite(options: SqliteOptions): Promise<Engine> {
   const driver = await chooseDriver(options.driver)
   try {
-    if (options.file !== ':memory:') mkdirSync(dirname(options.file), { recursive: true })
+    if (options.file !== ':memory:' && options.readOnly !== true) createPrivateFile(options.file)
     return new SqliteEngine(driver, options)
   } catch (cause) {
     throw toBootFault(options.file, cause)
@@ -107,6 +106,8 @@ class SqliteEngine implements Engine {
 
   /** By `VACUUM INTO`, which holds up nobody who writes. */
   backup(file: string): void {
+    // SQLite writes into an empty file, and keeps its mode.
+    createPrivateFile(file)
     this.#main.script(`vacuum into '${file.replaceAll("'", "''")}'`)
     const copy = this.#openCopy(file)
     try {
