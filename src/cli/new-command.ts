@@ -1,12 +1,19 @@
 /** `filigree new`: makes a project that runs. Source: decisions, "Third storey: the first hour". */
 import { readdir } from 'node:fs/promises'
-import { relative, resolve } from 'node:path'
+import { builtinModules } from 'node:module'
+import { basename, isAbsolute, relative, resolve } from 'node:path'
 import { didYouMean } from '../errors/did-you-mean.js'
 import type { Command } from './command.js'
 import { findManager, installPackages, type PackageManager } from './install-packages.js'
 import { readArguments } from './read-arguments.js'
 import { exitCodes, UsageError, type Terminal } from './terminal.js'
-import { readChoices, writeProject, type Choice, type ProjectParts } from './write-project.js'
+import {
+  readChoices,
+  toPackageName,
+  writeProject,
+  type Choice,
+  type ProjectParts,
+} from './write-project.js'
 
 const usage = `filigree new <folder> [--records <choice>] [--tests <choice>] [--page] [--yes] [--no-install] [--json]
   Makes a project: two records, routes, a login, tests, a migration, a Dockerfile, and a README with the next steps.
@@ -34,6 +41,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   const given = { records: named(records, values.records), tests: named(tests, values.tests) }
   const name = words[0] ?? (await ask?.('Folder of the project: '))?.trim() ?? ''
   if (name === '') throw new UsageError('name the folder: filigree new desk.')
+  refuseName(name, terminal.cwd)
   const folder = resolve(terminal.cwd, name)
   await refuseFull(folder, name)
   const parts: ProjectParts = {
@@ -65,6 +73,36 @@ function named(choices: readonly Choice[], name: string | undefined): Choice | u
   const near = didYouMean(name, names)
   throw new UsageError(`${name} is none of ${names.join(', ')}. ${near}`.trim())
 }
+
+/**
+ * Before anything is written: the folder is below the current one unless its path is absolute, its name is one that every
+ * shell and file system takes, and a package of this name can be installed.
+ *
+ * @throws {UsageError}
+ */
+function refuseName(name: string, cwd: string): void {
+  const folder = resolve(cwd, name)
+  if (!isAbsolute(name) && relative(cwd, folder).startsWith('..'))
+    throw new UsageError(
+      `${name} is outside of this folder. Go there first, or give the whole path.`,
+    )
+  const last = basename(folder)
+  if (!/^[\p{L}\p{N}][\p{L}\p{N} ._-]*$/u.test(last))
+    throw new UsageError(
+      `"${last}" cannot name a project. Use letters, digits, spaces, dots, - and _, and begin with a letter or digit.`,
+    )
+  const packageName = toPackageName(last)
+  if (reservedNames.has(packageName))
+    throw new UsageError(
+      `A project cannot be called ${packageName}: npm could not install its packages.`,
+    )
+}
+
+/** Names that npm refuses, and that of the framework: a package cannot depend on itself. */
+const reservedNames: ReadonlySet<string> = new Set([
+  ...['node_modules', 'favicon.ico', 'filigree', 'create-filigree'],
+  ...builtinModules,
+])
 
 /** @throws {UsageError} a file, or a folder with something in it */
 async function refuseFull(folder: string, name: string): Promise<void> {
