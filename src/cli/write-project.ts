@@ -121,8 +121,8 @@ function toPackageFile(
         ...['@types/node', 'tsx'],
         ...added.flatMap(({ devDependencies }) => devDependencies),
       ]),
-      // Newer ones break tools that projects have beside it.
-      typescript: versionOf('typescript').replace(/^\^/, ''),
+      // Generators of clients, such as openapi-typescript, do not install beside a newer one.
+      typescript: versionOf('typescript5').replace('npm:typescript@', ''),
     },
   }
 }
@@ -134,8 +134,8 @@ function merge(parts: readonly Readonly<Record<string, object>>[]): Record<strin
   return merged
 }
 
-/** `My Desk` → `my-desk`. */
-function toPackageName(text: string): string {
+/** `My Desk` → `my-desk`: the name of the project in package.json. */
+export function toPackageName(text: string): string {
   const name = text
     .toLowerCase()
     .replace(/[^a-z0-9._~-]+/g, '-')

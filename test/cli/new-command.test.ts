@@ -62,7 +62,7 @@ describe('filigree new', () => {
       type: 'module',
       scripts: { dev: 'filigree dev', test: expect.anything(), types: 'tsc' },
       filigree: { module: 'src/main.ts', engines: [records] },
-      devDependencies: { typescript: expect.stringMatching(/^6\.\d+\.\d+$/) },
+      devDependencies: { typescript: expect.stringMatching(/^~5\.9\.\d+$/) },
     })
     expect(
       Object.values(file.dependencies).concat(Object.values(file.devDependencies)),
@@ -101,6 +101,32 @@ describe('filigree new', () => {
       ...{ records: 'sqlite', tests: 'node', page: false, installed: false },
       next: ['npm install', 'npm run dev', 'npm run test'],
     })
+  })
+
+  it.each([
+    ['../x', 'outside of this folder'],
+    ['../../x', 'outside of this folder'],
+    ['a/../../x', 'outside of this folder'],
+    ['x; touch y', 'cannot name a project'],
+    ['$(touch y)', 'cannot name a project'],
+    ['-x', 'cannot name a project'],
+    ['.hidden', 'cannot name a project'],
+    ['a/b|c', 'cannot name a project'],
+    ['node_modules', 'could not install'],
+    ['Filigree', 'could not install'],
+    ['http', 'could not install'],
+  ])('refuses the name %s before it writes anything', async (name, reason) => {
+    await mkdir(join(folder, 'inside/deep'), { recursive: true })
+    const { code, err } = await runIn(join(folder, 'inside/deep'), ['new', '--', name])
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining(reason) })
+    expect(await readdir(folder, { recursive: true })).toEqual(['inside', 'inside/deep'])
+  })
+
+  it('takes a folder below this one, and a whole path', async () => {
+    expect((await run(['apps/desk'])).code).toBe(0)
+    expect((await run([join(folder, 'other')])).code).toBe(0)
+    expect(existsSync(join(folder, 'apps/desk/package.json'))).toBe(true)
+    expect(existsSync(join(folder, 'other/package.json'))).toBe(true)
   })
 
   it('leaves what is there as it is', async () => {

@@ -24,6 +24,8 @@ export interface Toolchain {
 export const toolchains: readonly Toolchain[] = [
   // The type check of 6 is `npm run typecheck`; that of 7 happens here.
   toToolchain('tsc 6', (output) => compileByTsc('typescript', output, '--noCheck')),
+  // The oldest that is supported, which new projects have.
+  toToolchain('tsc 5', (output) => compileByTsc('typescript5', output, '--noCheck')),
   toToolchain('tsc 7', (output) => compileByTsc('typescript7', output)),
   toToolchain('SWC', (output) => compileEach(output, toSwc)),
   toToolchain('esbuild', (output) => compileEach(output, toEsbuild), false),
