@@ -44,7 +44,20 @@ describe('docs/deploy', () => {
     const command = JSON.parse(health.slice(health.indexOf('['))) as string[]
     expect(command[0]).toBe('node')
     expect(command[2]).toContain('/health/live')
-    expect(JSON.parse(steps.at(-1)?.rest ?? '')).toEqual(['node', 'dist/main.js'])
+    // `exec`: Node replaces the shell, so that it gets SIGTERM.
+    const [shell, option, script = ''] = JSON.parse(steps.at(-1)?.rest ?? '') as string[]
+    expect([shell, option]).toEqual(['sh', '-c'])
+    expect(script).toBe(
+      'node_modules/.bin/filigree migrate up --module dist/main.js && exec node dist/main.js',
+    )
+  })
+
+  it('the Dockerfile is that of a new project', () => {
+    const template = readFileSync(
+      new URL('../../templates/base/Dockerfile', import.meta.url),
+      'utf8',
+    )
+    expect(read('Dockerfile')).toBe(template.replaceAll('{{name}}', 'shop'))
   })
 
   it('the unit ends it by SIGTERM, with time to close', () => {
