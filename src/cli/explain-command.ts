@@ -38,7 +38,10 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     const shown = values.json
       ? `${JSON.stringify(operation, null, 2)}\n`
       : toOperationText(operation)
-    await terminal.out(withoutPasswords(shown))
+    // A text that is no operation is a mistake of whoever called: no plan is printed.
+    if (operation.operation === 'none')
+      await terminal.err(operation.errors.map((message) => `${message}\n`).join(''))
+    if (operation.operation !== 'none' || values.json) await terminal.out(withoutPasswords(shown))
     return operation.operation === 'none' ? exitCodes.failed : exitCodes.done
   }
   const explained = explainRoute(plan, request.method, request.path, claims)
@@ -90,7 +93,7 @@ function toText({
 function toOperationText(explained: ExplainedOperation): string {
   const { operation, cost, limit, gate, statements, errors, note } = explained
   const sections = [
-    errors.length > 0 && operation === 'none' ? '' : `${operation}: costs ${cost} of ${limit}\n`,
+    `${operation}: costs ${cost} of ${limit}\n`,
     gate.length === 0 ? '' : `Gate:\n${gate.map((line) => `  ${line}\n`).join('')}`,
     ...statements.map(({ sql, scans, plan, advice }) => {
       const remedy = advice.map((index) => `  ${index}\n`).join('')

@@ -1,6 +1,6 @@
 /** `filigree openapi`: writes the document of an application, and reports breaking changes. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
-import { dirname, resolve } from 'node:path'
+import { basename, dirname, resolve } from 'node:path'
 import { describeApplication } from '../bootstrap/plan-application.js'
 import { findBreakingChanges } from '../openapi/breaking-changes.js'
 import type { OpenApiDocument } from '../openapi/document.js'
@@ -27,6 +27,8 @@ export const openapiCommand: Command = {
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const { values, words } = readArguments(args, { out: 'text', against: 'text' })
   const { out, against } = values
+  if (out !== undefined && !/\.(?:json|ya?ml)$/i.test(out))
+    throw new UsageError(`--out ${basename(out)}: end the name with .json, .yaml or .yml.`)
   // Read before the new document is written, which may replace it.
   const old = against === undefined ? undefined : await readDocument(against, terminal)
   const { module, options } = await loadApplication(words[0], terminal)

@@ -158,8 +158,8 @@ describe('filigree explain', () => {
 
   it('tells what an operation of GraphQL costs, who may run it, and its SQL', async () => {
     const ask = async (...args: string[]) => {
-      const { code, out } = await run('explain', ...args, '--module', desk, '--json')
-      return { code, ...(JSON.parse(out) as ExplainedOperation) }
+      const { code, out, err } = await run('explain', ...args, '--module', desk, '--json')
+      return { code, err, ...(JSON.parse(out) as ExplainedOperation) }
     }
     const query = await ask('query Notes { notes { id } }')
     expect(query).toMatchObject({ code: 0, operation: 'query Notes at /graphql', limit: 5000 })
@@ -178,7 +178,12 @@ describe('filigree explain', () => {
       gate: ['deleteNote: role editor; 403: needs role editor, has none'],
     })
     const wrong = await ask('{ nots { id } }')
-    expect(wrong).toMatchObject({ code: 1, errors: [expect.stringContaining('nots')] })
+    expect(wrong).toMatchObject({
+      ...{ code: 1, errors: [expect.stringContaining('nots')] },
+      err: expect.stringMatching(/^Cannot query field "nots".*\n$/),
+    })
+    const text = await run('explain', '{ nots { id } }', '--module', desk)
+    expect(text).toMatchObject({ code: 1, out: '', err: wrong.err })
   })
 
   it('runs a query where nothing can be written, and makes no file', async () => {

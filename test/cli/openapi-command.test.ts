@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
@@ -102,6 +102,12 @@ describe('filigree openapi', () => {
     expect({ code, out }).toEqual({ code: 2, out: '' })
     expect(err).toContain(message)
     expect(err).toContain('filigree openapi [module.js]')
+  })
+
+  it.each(['x.exe', 'x', 'x.json.txt', 'x.ts'])('does not write a document to %s', async (name) => {
+    const { code, err } = await run('openapi', first, '--out', name)
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('.json, .yaml or .yml') })
+    expect(await readdir(folder)).toEqual([])
   })
 
   it('refuses files that are no document and no application', async () => {
