@@ -49,7 +49,7 @@ class Desk {
 @Module({
   controllers: [Desk],
   records: [Part],
-  imports: [admin({ roles: 'admin', records: [Part], login: { path: '/login' } })],
+  imports: [admin({ path: '/admin', roles: 'admin', records: [Part], login: { path: '/login' } })],
 })
 class DeskModule {}
 
@@ -67,14 +67,14 @@ async function withVictim(file: string, ask: (app: Application) => Promise<unkno
   })
   try {
     const token = await app.get(Auth).getToken({ sub: '1', roles: ['admin'] })
-    let isOver = false
+    const attackState = { isOver: false }
     const attack = fetch(`${app.url}/admin/api/csv/parts?check=true`, {
       method: 'POST',
       headers: { 'content-type': 'text/csv', authorization: `Bearer ${token}` },
       body: file,
     }).then(async (response) => {
       await response.text()
-      isOver = true
+      attackState.isOver = true
       return response.status
     })
     let longest = 0
@@ -82,7 +82,7 @@ async function withVictim(file: string, ask: (app: Application) => Promise<unkno
       const start = performance.now()
       await ask(app)
       longest = Math.max(longest, performance.now() - start)
-    } while (!isOver)
+    } while (!attackState.isOver)
     return { longest, status: await attack } satisfies Victim
   } finally {
     await app.close()
