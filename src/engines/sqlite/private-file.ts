@@ -1,9 +1,10 @@
+/** Creates files and folders that only the process's user can read. */
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 
 /**
- * Creates a database's file so that only the process's user can read it: mode 0600, in a folder of mode 0700. SQLite gives
- * the files beside it (`-wal`, `-shm`) the same mode. What exists stays as it is. Source: decisions, SQLite.
+ * Creates a database's file with mode 0600, in a folder of mode 0700. SQLite gives the files beside it (`-wal`, `-shm`) the
+ * same mode. What exists stays as it is.
  *
  * @throws {Error} a part of the folder's path is a file, or nothing can be written there
  */
