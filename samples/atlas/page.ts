@@ -30,7 +30,7 @@ export function wantsPage(accept: string | undefined): boolean {
 }
 
 export function startPage(): Reply {
-  return file('index.html', { root: folder })
+  return file('index.html', { root: folder, inline: true })
     .header('Content-Security-Policy', policy)
     .header('Referrer-Policy', 'no-referrer')
     .header('Vary', 'Accept')

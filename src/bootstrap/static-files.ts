@@ -30,7 +30,11 @@ export function staticRoutes(
     const common = { name: 'static', timeout: times.handler, notFoundWhenEmpty: true }
     const named = (request: ServerRequest): unknown => serveBelow(request, root)
     return [
-      frameworkRoute({ ...common, pattern: index, invoke: () => file('index.html', { root }) }),
+      frameworkRoute({
+        ...common,
+        pattern: index,
+        invoke: () => file('index.html', { root, inline: true }),
+      }),
       frameworkRoute({ ...common, pattern: rest, invoke: named }),
     ]
   })
@@ -39,11 +43,11 @@ export function staticRoutes(
 /** A folder's page is served at its path with a slash, so that its relative links work; a file's path has none. */
 function serveBelow({ pathValues, sentPath, url }: ServerRequest, root: string): unknown {
   const below = String(pathValues[0])
-  if (sentPath.endsWith('/')) return file(`${below}/index.html`, { root })
+  if (sentPath.endsWith('/')) return file(`${below}/index.html`, { root, inline: true })
   if (isPlainPath(below) && existsSync(join(root, below, 'index.html'))) {
     return redirect(`${sentPath}/${url.slice(sentPath.length)}`, 301)
   }
-  return file(below, { root })
+  return file(below, { root, inline: true })
 }
 
 function isFolder(path: string): boolean {

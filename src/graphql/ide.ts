@@ -68,7 +68,7 @@ export function ideStart(path: string): Reply<string> {
 /** A file of the page, by its path below `ide/`. */
 export function ideFile(name: string): Reply {
   const { getDistDirectory, isSandboxFrame, SANDBOX_FRAME_CSP } = loadAltair()
-  const answer = hardened(file(name, { root: getDistDirectory() }))
+  const answer = hardened(file(name, { root: getDistDirectory(), inline: true }))
   // The names of most files change with their content; those of a few do not, so a day it is.
   answer.header('Cache-Control', 'public, max-age=86400')
   return isSandboxFrame(name) ? answer.header('Content-Security-Policy', SANDBOX_FRAME_CSP) : answer

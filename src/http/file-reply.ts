@@ -7,39 +7,67 @@ import { relative, resolve, sep } from 'node:path'
 import type { Readable } from 'node:stream'
 import { HttpError } from '../errors/http-error.js'
 import { refuseUnknownOptions } from '../errors/refuse-options.js'
+import { isExecuted } from './file-types.js'
 import { Reply } from './reply.js'
 import type { ServerRequest } from './server-request.js'
 
 export interface FileOptions {
   /** The folder; relative to the working directory of the process. */
   root: string
+  /**
+   * `true` lets browsers execute the file: HTML, SVG, XML, JavaScript and PDF are sent without `Content-Disposition:
+   * attachment` and `Content-Security-Policy: sandbox`. Use it only for files that no client uploaded. Default false.
+   */
+  inline?: boolean
+  /** Browsers save the file under this name, in any characters. Default: they show it where they can. */
+  download?: string
 }
 
-const optionNames: ReadonlySet<string> = new Set<keyof FileOptions>(['root'])
+const optionNames: ReadonlySet<string> = new Set<keyof FileOptions>(['root', 'inline', 'download'])
 
 /** The body of a `file` reply. */
 export class FileBody {
   readonly path: string
   /** Absolute. */
   readonly root: string
+  /** A browser may execute the file. */
+  readonly inline: boolean
 
-  constructor(path: string, root: string) {
+  constructor(path: string, { root, inline = false }: FileOptions) {
     this.path = path
     this.root = resolve(root)
+    this.inline = inline
   }
+}
+
+const harmless = Object.freeze([
+  'Content-Disposition',
+  'attachment',
+  'Content-Security-Policy',
+  "sandbox; default-src 'none'",
+])
+
+/** Headers that keep a browser from executing a file of this type. */
+export function headersAgainstExecution(
+  { inline }: FileBody,
+  mediaType: string,
+): readonly string[] {
+  return inline || !isExecuted(mediaType) ? [] : harmless
 }
 
 /**
  * Answers with a file: its media type, ETag, Last-Modified, ranges and 304; with
  * `Cache-Control: no-cache` unless `.header` says otherwise. 404 `{ error }` for what is not there, and for `..`,
  * backslashes, NUL, percent-encoded ones of these, names that begin with a dot, folders, and symlinks out of the root.
+ * Browsers save files that they would execute, unless `inline` is true.
  *
  * @param path below the root, decoded, with `/` between its parts
  * @throws {TypeError} when an option is unknown
  */
 export function file(path: string, options: FileOptions): Reply<FileBody> {
   refuseUnknownOptions('file', options, optionNames)
-  return new Reply(new FileBody(path, options.root))
+  const answer = new Reply(new FileBody(path, options))
+  return options.download === undefined ? answer : answer.download(options.download)
 }
 
 /** A file, ready to be sent. */

@@ -1,4 +1,5 @@
 /** The response builder, for handlers that return more than a body. Source: decisions, Responses. */
+import { attachmentNamed } from './content-disposition.js'
 import { toSetCookie, type CookieOptions } from './cookies.js'
 import { assertHeader, setHeader } from './header-list.js'
 
@@ -61,6 +62,15 @@ export class Reply<Body = unknown> {
    */
   cookie(name: string, value: string, options?: CookieOptions): this {
     return this.header('Set-Cookie', toSetCookie(name, value, options))
+  }
+
+  /**
+   * Makes browsers save the body under a name, in any characters: `Content-Disposition` in both forms of RFC 6266.
+   *
+   * @param name folders and control characters are removed
+   */
+  download(name: string): this {
+    return this.header('Content-Disposition', attachmentNamed(name))
   }
 
   /** Hands a token to the client, which keeps it and sends it from now on: the header `FreshToken`. */

@@ -7,7 +7,7 @@ import type { Later } from '../core/later.js'
 import { writeFor } from './answered-json.js'
 import { canFlow, toBytes } from './chunk-reader.js'
 import { EventStream } from './events.js'
-import { FileBody, openFile } from './file-reply.js'
+import { FileBody, headersAgainstExecution, openFile } from './file-reply.js'
 import { addMissing } from './header-list.js'
 import { isLongList, listInTurns } from './list-in-turns.js'
 import { Reply } from './reply.js'
@@ -109,6 +109,7 @@ function toFile(
     addMissing(own, opened.headers)
     const status = opened.status === 200 ? ruled : opened.status
     const type = reply?.mediaType ?? opened.type
+    addMissing(own, headersAgainstExecution(body, type))
     return { status, own, type, length: opened.length, body: opened.stream }
   })
 }

@@ -3,13 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { createReadStream, type ReadStream } from 'node:fs'
 import { copyFile, mkdir, readFile, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, extname, join, sep } from 'node:path'
+import type { FileType } from './file-types.js'
 import type { UploadedFile } from './uploaded-file.js'
 
 export interface UploadOptions {
   /** The client's name for the file, as sent. */
   readonly name: string
-  /** The media type without parameters. */
-  readonly type: string
+  /** What the bytes are. */
+  readonly content: FileType
   /** Bytes. */
   readonly size: number
   /** The temporary file. */
@@ -20,13 +21,15 @@ export class Upload implements UploadedFile {
   readonly name: string
   readonly type: string
   readonly size: number
+  readonly #extension: string
   #path: string
 
   constructor(options: UploadOptions) {
     this.name = cleanFileName(options.name)
-    this.type = options.type
+    this.type = options.content.type
     this.size = options.size
     this.#path = options.path
+    this.#extension = options.content.extension
   }
 
   get path(): string {
@@ -42,15 +45,13 @@ export class Upload implements UploadedFile {
   }
 
   /**
-   * Keeps the file: into a folder (existing, or ending in `/`) under a fresh name with the cleaned extension, else to
-   * the very path, where it takes the place of a file that is there.
+   * Keeps the file: into a folder (existing, or ending in `/`) under a fresh name with the extension of its
+   * type, else to the exact path, where it replaces an existing file.
    *
    * @throws {Error} when the temporary file is gone, or with the system's error when the target cannot be written
    */
   async moveTo(target: string): Promise<string> {
-    const goal = (await isFolder(target))
-      ? join(target, randomUUID() + cleanExtension(this.name))
-      : target
+    const goal = (await isFolder(target)) ? join(target, randomUUID() + this.#extension) : target
     await mkdir(dirname(goal), { recursive: true })
     try {
       await move(this.#path, goal)
@@ -125,7 +126,7 @@ function shorten(name: string): string {
 }
 
 /** `.jpg` of `Holiday.JPG`; empty where there is none of at most 16 letters and digits. */
-export function cleanExtension(name: string): string {
+function cleanExtension(name: string): string {
   const extension = extname(basename(name)).toLowerCase()
   return /^\.[a-z0-9]{1,16}$/.test(extension) ? extension : ''
 }

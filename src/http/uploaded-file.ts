@@ -4,7 +4,10 @@ import type { Readable } from 'node:stream'
 export interface UploadedFile {
   /** The client's name for it, cleaned: no folders, no control characters. Never used on disk as it is. */
   readonly name: string
-  /** The media type the client gave, lower case; `application/octet-stream` where it gave none. */
+  /**
+   * The media type that the first bytes show. Where bytes cannot tell (CSV, JSON, DOCX), what the client says decides
+   * between the types that fit. Other text is `text/plain`, other bytes are `application/octet-stream`.
+   */
   readonly type: string
   /** Bytes. */
   readonly size: number
@@ -17,8 +20,8 @@ export interface UploadedFile {
   /**
    * Keeps the file.
    *
-   * @param target a folder (existing, or ending in `/`), where it gets a fresh safe name with the cleaned extension;
-   * else the very path. Missing folders are made.
+   * @param target a folder (existing, or ending in `/`), where the file gets a fresh name with the extension of its type
+   * (HTML, SVG and XML get `.txt`); any other target is the exact path. Missing folders are created.
    * @returns the new path
    */
   moveTo(target: string): Promise<string>

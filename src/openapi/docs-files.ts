@@ -87,7 +87,7 @@ const assets: ReadonlySet<string> = new Set([
 function answerAsset({ pathValues }: ServerRequest): Reply {
   const name = String(pathValues[0])
   if (!assets.has(name)) throw new HttpError(404)
-  return file(name, { root: packageFolder() })
+  return file(name, { root: packageFolder(), inline: true })
 }
 
 let folder: string | undefined

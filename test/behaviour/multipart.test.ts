@@ -28,7 +28,7 @@ describe('Requests, multipart', () => {
         ['title', 'Grüße'],
         ['tag', 'a'],
         ['tag', 'b'],
-        ['photo', new File(['pixels'], 'a.png', { type: 'image/png' })],
+        ['photo', new File(['pixels'], 'a.csv', { type: 'text/csv' })],
         ['page', new File(['1'], '1.txt', { type: 'text/plain' })],
         ['page', new File(['22'], '2.txt', { type: 'text/plain' })],
       ]),
@@ -36,7 +36,7 @@ describe('Requests, multipart', () => {
     expect(answer.json()).toEqual({
       body: { title: 'Grüße', tag: ['a', 'b'] },
       files: {
-        photo: { name: 'a.png', type: 'image/png', size: 6 },
+        photo: { name: 'a.csv', type: 'text/csv', size: 6 },
         page: [
           { name: '1.txt', type: 'text/plain', size: 1 },
           { name: '2.txt', type: 'text/plain', size: 2 },

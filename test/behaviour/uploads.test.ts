@@ -46,12 +46,12 @@ describe('Uploads', () => {
     expect(answer.json()).toMatchObject({ files: { photo: { name } } })
   })
 
-  it('Uploads, moveTo: a folder gets a fresh safe name with the cleaned extension', async () => {
-    const hostile = multipartOf('b', file('photo', '../../evil.PNG', 'pixels'))
+  it('Uploads, moveTo: a folder gets a fresh name with the extension of the type of its bytes', async () => {
+    const hostile = multipartOf('b', file('photo', '../../evil.html', 'pixels'))
     const answer = await post(app, hostile, '/keep/folder')
     const { path, same } = answer.json() as { path: string; same: boolean }
     expect([answer.status, same]).toEqual([201, true])
-    expect(path.slice(folder().length)).toMatch(/^\/[\da-f-]{36}\.png$/)
+    expect(path.slice(folder().length)).toMatch(/^\/[\da-f-]{36}\.txt$/)
     expect(await readFile(path, 'utf8')).toBe('pixels')
   })
 

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import { file } from '../../src/index.js'
+import { file, reply } from '../../src/index.js'
 import { answerBy, answerTo, corsOf, corsPairs, type Asked } from './answering-server.js'
 
 /** The line that says why. */
@@ -121,6 +121,85 @@ describe('file', () => {
     const head = await get('digits.txt', { method: 'HEAD' })
     expect(head).toMatchObject({ status: 200, text: '' })
     expect({ ...head.headers, date: '' }).toEqual({ ...whole.headers, date: '' })
+  })
+})
+
+describe('a file that a browser would execute', () => {
+  const harmless = {
+    'content-disposition': 'attachment',
+    'content-security-policy': "sandbox; default-src 'none'",
+    'x-content-type-options': 'nosniff',
+  }
+
+  it.each([
+    'page.html',
+    'page.htm',
+    'page.xhtml',
+    'a.svg',
+    'a.xml',
+    'a.rss',
+    'a.js',
+    'a.mjs',
+    'a.pdf',
+    'a.xsl',
+  ])('is saved and sandboxed: %s', async (name) => {
+    await writeFile(join(root, name), '<p>a')
+    expect((await get(name)).headers).toMatchObject(harmless)
+    expect((await get(name, { method: 'HEAD' })).headers).toMatchObject(harmless)
+    expect((await get(name, { headers: { range: 'bytes=0-1' } })).headers).toMatchObject(harmless)
+  })
+
+  it.each(['digits.txt', 'data.json', 'photo.png', 'unknown.zzz', 'noextension'])(
+    'is none of those that are only shown: %s',
+    async (name) => {
+      const { headers } = await get(name)
+      expect(headers['x-content-type-options']).toBe('nosniff')
+      expect(headers).not.toHaveProperty('content-disposition')
+      expect(headers).not.toHaveProperty('content-security-policy')
+    },
+  )
+
+  it('is recognised by the type that the reply gives it', async () => {
+    const { headers } = await answerTo(file('noextension', { root }).type('Text/HTML; charset=x'))
+    expect(headers).toMatchObject(harmless)
+  })
+
+  it('is shown with inline: true', async () => {
+    const { headers } = await answerTo(file('page.html', { root, inline: true }))
+    expect(headers['x-content-type-options']).toBe('nosniff')
+    expect(headers).not.toHaveProperty('content-disposition')
+    expect(headers).not.toHaveProperty('content-security-policy')
+  })
+})
+
+describe('the name of a download', () => {
+  const plain = (name: string) => `attachment; filename="${name}"; filename*=UTF-8''${name}`
+
+  it.each([
+    ['report.csv', plain('report.csv')],
+    [
+      'Übersicht €.csv',
+      `attachment; filename="Ubersicht _.csv"; filename*=UTF-8''%C3%9Cbersicht%20%E2%82%AC.csv`,
+    ],
+    ['a"b\\c%d.txt', `attachment; filename="c_d.txt"; filename*=UTF-8''c%25d.txt`],
+    [
+      `it's (1)*.txt`,
+      `attachment; filename="it's (1)*.txt"; filename*=UTF-8''it%27s%20%281%29%2A.txt`,
+    ],
+    ['../../a\r\nX-Evil: 1', `attachment; filename="aX-Evil: 1"; filename*=UTF-8''aX-Evil%3A%201`],
+    ['\ud800.txt', `attachment; filename="_.txt"; filename*=UTF-8''%EF%BF%BD.txt`],
+    ['日本.txt', `attachment; filename="__.txt"; filename*=UTF-8''%E6%97%A5%E6%9C%AC.txt`],
+  ])('%j is written in both forms', async (name, header) => {
+    const made = await answerTo(file('digits.txt', { root, download: name }))
+    expect([made.status, made.headers['content-disposition']]).toEqual([200, header])
+    const replied = await answerTo(reply('a;b').type('text/csv').download(name))
+    expect([replied.status, replied.headers['content-disposition']]).toEqual([200, header])
+  })
+
+  it('keeps the policy of a page that is saved', async () => {
+    const { headers } = await answerTo(file('page.html', { root, download: 'a.html' }))
+    expect(headers['content-disposition']).toBe(plain('a.html'))
+    expect(headers['content-security-policy']).toBe("sandbox; default-src 'none'")
   })
 })
 

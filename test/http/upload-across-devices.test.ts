@@ -25,7 +25,12 @@ afterEach(async () => {
 async function upload() {
   const path = join(folder, 'temporary')
   await files.writeFile(path, 'content')
-  return new Upload({ name: 'a.txt', type: 'text/plain', size: 7, path })
+  return new Upload({
+    name: 'a.txt',
+    content: { type: 'text/plain', extension: '.txt' },
+    size: 7,
+    path,
+  })
 }
 
 describe('Upload.moveTo across devices', () => {

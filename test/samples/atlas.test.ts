@@ -9,8 +9,12 @@ import { World } from '../../samples/atlas/world.js'
 import { grounds, type Ground } from './grounds.js'
 import { logIn, smallWorld, startAtlas } from './small-world.js'
 
-const png = new File([new Uint8Array([0x89, 0x50, 0x4e, 0x47])], 'flag.png', { type: 'image/png' })
-const webp = new File([new Uint8Array([1, 2, 3])], 'flag.html', { type: 'image/webp' })
+const png = new File(
+  [new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])],
+  'flag.png',
+  { type: 'image/png' },
+)
+const webp = new File(['RIFF\0\0\0\0WEBPVP8 '], 'flag.html', { type: 'text/html' })
 const text = new File(['text'], 'flag.txt', { type: 'text/plain' })
 const reykjavik = { id: 1, name: 'Reykjavík', lat: 64.13548, lng: -21.89541, country: 'IS' }
 
@@ -371,11 +375,11 @@ describe.each(grounds)('the atlas on %s', (_, open) => {
       const kept = await put({ picture: png })
       expect([kept.status, kept.json()]).toEqual([
         201,
-        { country: 'IS', type: 'image/png', size: 4 },
+        { country: 'IS', type: 'image/png', size: 8 },
       ])
       const shown = await app.inject(url)
       expect([shown.status, shown.headers['content-type']]).toEqual([200, 'image/png'])
-      expect([...shown.bytes]).toEqual([0x89, 0x50, 0x4e, 0x47])
+      expect([...shown.bytes]).toEqual([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
       const headers = { 'if-none-match': shown.headers.etag ?? '' }
       expect((await app.inject({ url, headers })).status).toBe(304)
     })

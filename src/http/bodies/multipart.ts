@@ -6,6 +6,7 @@ import { isUtf8 } from 'node:buffer'
 import { Stream } from 'node:stream'
 import { HttpError } from '../../errors/http-error.js'
 import { diskFull, isDiskFull } from '../disk-full.js'
+import { detectFileType } from '../file-types.js'
 import type { Limits } from '../limits.js'
 import type { UploadedFiles } from '../request.js'
 import type { ServerRequest } from '../server-request.js'
@@ -139,11 +140,12 @@ class MultipartReading {
     const folder = await this.#folder
     if (this.#failed) return
     const stored = folder.receive(part, { limit: this.#limits.file, input: this.#pace })
-    const received = stored.then(({ path, size }): Received => {
+    const received = stored.then(({ path, size, start }): Received => {
       const { fileName: name = '', type } = header
       // What a browser sends for a file input that was left alone.
       if (name === '' && size === 0) return undefined
-      return { header, upload: new Upload({ name, type, size, path }) }
+      const content = detectFileType(start, { type, name })
+      return { header, upload: new Upload({ name, content, size, path }) }
     })
     received.catch(this.#fail)
     this.#writing.push(received)

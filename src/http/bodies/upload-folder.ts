@@ -5,10 +5,13 @@ import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Stream } from 'node:stream'
+import { detectedBytes } from '../file-types.js'
 import { clientGone, tooLarge } from './collect.js'
 
 /** Bytes that may wait for a slow disk, for each upload that runs. */
 const writeAhead = 256 * 1024
+
+const noBytes = Buffer.alloc(0)
 
 export interface ReceiveOptions {
   /** Most bytes of the file; more of them are 413. */
@@ -21,6 +24,8 @@ export interface StoredFile {
   readonly path: string
   /** Bytes that lie on the disk. */
   readonly size: number
+  /** Its first bytes, by which its type is known. */
+  readonly start: Buffer
 }
 
 export class UploadFolder {
@@ -51,11 +56,15 @@ export class UploadFolder {
       const path = join(this.path, randomUUID())
       const writer = this.#open(path)
       let size = 0
+      let start = noBytes
       const resume = (): void => {
         input.resume()
       }
       part.on('data', (chunk: Buffer) => {
         size += chunk.length
+        if (start.length < detectedBytes) {
+          start = Buffer.concat([start, chunk.subarray(0, detectedBytes - start.length)])
+        }
         if (size > limit) reject(tooLarge('A file', limit))
         else if (!writer.write(chunk)) input.pause()
       })
@@ -64,7 +73,7 @@ export class UploadFolder {
       writer.on('drain', resume)
       writer.on('error', reject)
       writer.on('close', () => {
-        if (writer.writableFinished) resolve(verify(path, size))
+        if (writer.writableFinished) resolve(verify({ path, size, start }))
         else reject(clientGone())
       })
     })
@@ -120,10 +129,11 @@ function abandon(writer: WriteStream): Promise<void> {
 }
 
 /** A full disk can lose the last bytes without an error. */
-async function verify(path: string, size: number): Promise<StoredFile> {
+async function verify(file: StoredFile): Promise<StoredFile> {
+  const { path, size } = file
   const stored = await stat(path)
   if (stored.size !== size) {
     throw new Error(`Uploads: ${path} holds ${stored.size} bytes of ${size}. Is the disk full?`)
   }
-  return { path, size }
+  return file
 }

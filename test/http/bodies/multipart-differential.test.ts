@@ -19,7 +19,6 @@ import {
 interface FoundFile {
   readonly field: string
   readonly name: string
-  readonly type: string
   readonly hex: string
 }
 
@@ -38,8 +37,8 @@ class FormController {
     const found: FoundFile[] = []
     for (const [field, uploads] of Object.entries(files)) {
       for (const file of listOf(uploads)) {
-        const { name, type } = file
-        found.push({ field, name, type, hex: (await file.bytes()).toString('hex') })
+        const { name } = file
+        found.push({ field, name, hex: (await file.bytes()).toString('hex') })
       }
     }
     const fields = Object.entries(body).flatMap(([name, values]) =>
@@ -108,7 +107,6 @@ async function askFormidable(pieces: readonly Buffer[], type: string): Promise<F
       found.map((file) => ({
         field,
         name: file.originalFilename ?? '',
-        type: file.mimetype ?? '',
         hex: Buffer.concat(written.get(file) ?? []).toString('hex'),
       })),
     ),
