@@ -8,6 +8,7 @@ import type { Log } from '../core/log.js'
 import { gateEvents } from '../http/request-events.js'
 import { onAuthorization, onCookie } from '../http/private-answers.js'
 import type { Claims, RequestAuth } from '../http/request.js'
+import { isSameOrigin } from '../http/same-origin.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { readTokenCookie, toTokenCookie } from '../http/token-cookie.js'
 import { isThenable, type Later } from '../core/later.js'
@@ -20,7 +21,6 @@ import {
   type AccessRule,
 } from './access.js'
 import type { Auth } from './auth.js'
-import { isSameOrigin } from './same-origin.js'
 
 export interface Gate {
   /**

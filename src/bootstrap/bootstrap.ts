@@ -120,9 +120,9 @@ async function start(
   await container.start().catch((error: unknown) => {
     throw toStartFault(error)
   })
-  const cors = createCors(options.cors)
+  const cors = createCors(options.cors, plan.corsHeaders)
   const ending = new Ending()
-  const requests = requestSettings(plan, ending)
+  const requests = requestSettings(plan, ending, cors)
   const { dispatcher, servedRoutes } = createDispatcher(plan, context, {
     ...{ auth, state, observers, cors, ending, requests },
   })
@@ -212,11 +212,20 @@ function followAsNeeded(
 function requestSettings(
   { settings, log, authOptions, clock }: ApplicationPlan,
   ending: Ending,
+  cors: Cors,
 ): RequestSettings {
   const { publicUrl } = settings
   const publicOrigin = publicUrl === undefined ? undefined : new URL(publicUrl).origin
   const now = (): number => clock.now()
-  return { ...settings, log, tokenCookie: authOptions.cookie, ending, now, publicOrigin }
+  return {
+    ...settings,
+    log,
+    tokenCookie: authOptions.cookie,
+    ending,
+    now,
+    publicOrigin,
+    cors,
+  }
 }
 
 interface DispatcherParts {

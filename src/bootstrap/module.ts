@@ -2,6 +2,7 @@
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import { GraphQL } from '../graphql/graphql.js'
+import { findHeaderProblems, type CorsHeaders } from '../http/cors.js'
 import { resolveClass, type ClassReference } from '../metadata/class-reference.js'
 import { isClass, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { createClassNote, type Class } from '../metadata/note.js'
@@ -40,6 +41,8 @@ export interface ModuleOptions {
   check?: (providers: readonly Class[]) => readonly Problem[]
   /** Notes for `filigree doctor`: what it finds in the database that this application cannot do. */
   examine?: (database: Database, providers: readonly Class[]) => Promise<readonly string[]>
+  /** Headers of this module that pages of other origins may send and read: `{ allowedHeaders: ['X-Trace'] }`. */
+  cors?: CorsHeaders
   /** Arguments that handlers of the whole application may name: `{ tenant: (request) => … }`. */
   arguments?: Readonly<Record<string, TakeArgument>>
   /**
@@ -64,6 +67,8 @@ export interface Parts {
   /** The interceptors of all modules. */
   readonly useLists: readonly UseList[]
   readonly arguments: OwnArguments
+  /** The `cors` of each module. */
+  readonly corsHeaders: readonly CorsHeaders[]
   /** The `check` of each module. */
   readonly checks: readonly NonNullable<ModuleOptions['check']>[]
   /** The `examine` of each module. */
@@ -101,6 +106,7 @@ export function isOfPackage(controller: Class): boolean {
 const optionNames: Readonly<Record<keyof ModuleOptions, true>> = {
   arguments: true,
   check: true,
+  cors: true,
   examine: true,
   controllers: true,
   graphql: true,
@@ -128,6 +134,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
   const declared: DeclaredArguments[] = []
   const checks: NonNullable<ModuleOptions['check']>[] = []
   const examinations: NonNullable<ModuleOptions['examine']>[] = []
+  const corsHeaders: CorsHeaders[] = []
   let requestContext = false
   const visit = (module: Class): void => {
     if (seen.has(module)) return
@@ -156,6 +163,10 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     for (const controller of own) controllers.add(controller)
     if (options.check !== undefined) checks.push(options.check)
     if (options.examine !== undefined) examinations.push(options.examine)
+    if (options.cors !== undefined) {
+      problems.push(...findHeaderProblems(`@Module of ${module.name}: cors`, options.cors))
+      corsHeaders.push(options.cors)
+    }
     requestContext ||= options.requestContext === true
     declared.push({ module: module.name, taken: options.arguments ?? {} })
     modules.set(module, {
@@ -182,6 +193,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     use: isClass(given) ? useByController(modules, given) : new Map(),
     useLists: [...modules.values()].map(({ use }) => use),
     arguments: collectArguments(declared, problems),
+    corsHeaders,
     checks,
     examinations,
     requestContext,

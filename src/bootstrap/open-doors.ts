@@ -33,7 +33,7 @@ export function openDoors(plan: Plan, { cors }: Pick<BootstrapOptions, 'cors'>):
       one.ide ? [`IDE ${joinPaths(basePath, route.path)}`] : [],
     ),
   ]
-  const origins = cors?.origins ?? '*'
+  const origins = cors === false ? [] : (cors?.origins ?? '*')
   return [
     ...kind('read', open.filter(({ route }) => route.method === 'GET').map(named)),
     ...kind('write', open.filter(({ route }) => route.method !== 'GET').map(named)),

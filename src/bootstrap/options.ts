@@ -46,8 +46,8 @@ export interface BootstrapOptions {
   host?: string
   /** Tokens and keys. */
   auth?: AuthOptions
-  /** Which other origins may read answers. Default: all. */
-  cors?: CorsOptions
+  /** Which other origins may read responses; false sends no CORS headers. Default: all. */
+  cors?: CorsOptions | false
   /** The documentation at `/swagger`; false turns it off. Default: on, and public. */
   docs?: DocsOptions | boolean
   /** The endpoint of the records, `/graphql`; false turns GraphQL off. Default: on if there are records. */

@@ -12,6 +12,7 @@ import { resolveClass } from '../metadata/class-reference.js'
 import { isClass } from '../metadata/dialect.js'
 import type { Class } from '../metadata/note.js'
 import type { ReadDocument } from '../openapi/docs-files.js'
+import type { CorsHeaders } from '../http/cors.js'
 import type { OpenApiDocument } from '../openapi/document.js'
 import { extendWithCrud, type CrudOperation } from '../records/rest/crud.js'
 import { Database } from '../records/database.js'
@@ -33,6 +34,7 @@ import { graphqlStands, planGraphqlStands, type GraphqlStands } from './graphql-
 import { guestOf } from './guest.js'
 import { createLog } from './logger.js'
 import { collectParts, type Parts } from './module.js'
+import { versionHeaders } from './versions.js'
 import { resolveOptions, type BootstrapOptions, type Settings } from './options.js'
 import { ApplicationState } from '../serving/application-state.js'
 import type { PlannedStand } from '../serving/interceptors.js'
@@ -58,6 +60,8 @@ export interface ApplicationPlan {
   readonly document: ReadDocument
   readonly records: readonly Class[]
   readonly modules: readonly Class[]
+  /** Headers of modules and of versions that pages of other origins need. */
+  readonly corsHeaders: readonly CorsHeaders[]
   readonly providers: readonly ProviderDeclaration[]
   /** True if something needs the database: a provider, a controller of a record, or a route with a transaction. */
   readonly needsDatabase: boolean
@@ -152,6 +156,7 @@ export async function planApplication(
     document: documentReader(routes, settings, authOptions.cookie, documentedEndpoints(graphql)),
     records: withGraphqlRecords(parts.records, graphql),
     modules: parts.modules,
+    corsHeaders: [...parts.corsHeaders, { allowedHeaders: versionHeaders(settings.versions) }],
     providers: parts.providers,
     graphql,
     graphqlStands: rootStands,

@@ -44,6 +44,11 @@ export function variesBy({ by, header }: ResolvedVersions): string | undefined {
   return by === 'header' ? header : 'Accept'
 }
 
+/** The request header by which a client chooses a version; none where the path or `Accept` chooses. */
+export function versionHeaders(versions: ResolvedVersions): string[] {
+  return versions.by === 'header' ? [versions.header] : []
+}
+
 /** Returns a function that reads the version from a request. */
 export function versionReader({
   by,

@@ -12,6 +12,11 @@ export interface CorsOptions {
    * one with `Vary: Origin`. Default `*`.
    */
   origins?: '*' | readonly string[]
+  /**
+   * Browsers may send cookies with requests of the listed origins, and pages of these origins may sign in by cookie. Needs
+   * a list of origins. Default false.
+   */
+  credentials?: boolean
   /** How long a browser may keep a pre-flight's answer, in seconds. Default 86_400, a day. */
   maxAge?: number
   /** Response headers that scripts may read, beside `FreshToken`. Default none. */
@@ -20,77 +25,205 @@ export interface CorsOptions {
   allowedHeaders?: readonly string[]
 }
 
+/** Headers of a module that pages of other origins need. */
+export interface CorsHeaders {
+  /** Response headers that scripts may read, where a response has them. */
+  readonly exposedHeaders?: readonly string[]
+  /** Request headers that scripts may send. */
+  readonly allowedHeaders?: readonly string[]
+}
+
 /** All lists are names and values in turn, and are never changed. */
 export interface Cors {
+  /** False: responses have no CORS headers, and there are no pre-flights. */
+  readonly isOn: boolean
   /** The headers of every answer where the request makes no difference, so that they can be prepared; else undefined. */
   readonly fixed: readonly string[] | undefined
   /** The headers of the answer to this request. */
   headersFor(request: ServerRequest): readonly string[]
   /** The headers of the answer to this pre-flight; `headersFor` is in them. */
   preflightHeaders(request: ServerRequest): readonly string[]
+  /** Names the framework's own headers that this response has, so that scripts may read them. Changes the list. */
+  expose(head: string[]): void
+  /** True if the request comes from an origin whose pages may sign in by cookie. */
+  allowsCredentials(request: ServerRequest): boolean
 }
 
 const methods = 'GET, POST, PUT, PATCH, DELETE, OPTIONS'
 const allowed = ['Origin', 'X-Requested-With', 'Content-Type', 'Accept', 'Authorization']
 const exposed = ['FreshToken']
 const day = 86_400
+const exposeHeader = 'Access-Control-Expose-Headers'
 
-/** @throws {TypeError} when an origin is malformed; `findCorsProblems` says so before */
-export function createCors(options: CorsOptions = {}): Cors {
-  const { origins = '*', maxAge = day } = options
-  const shared = [
+/** Headers that routes of every application may have. Each is exposed only where a response has it. */
+const responseNames = [
+  ...['ETag', 'Link', 'X-Total-Count', 'X-Total-Count-Estimate', 'Retry-After'],
+  ...['RateLimit', 'RateLimit-Policy', 'Content-Disposition', 'Content-Range'],
+  ...['Deprecation', 'Sunset'],
+]
+
+/** Headers that routes of every application read. Each is allowed only where a pre-flight asks for it. */
+const requestNames = [
+  ...['If-Match', 'If-None-Match', 'If-Modified-Since', 'If-Unmodified-Since'],
+  ...['If-Range', 'Range', 'Last-Event-ID', 'X-Request-Id'],
+]
+
+/**
+ * @param added headers of the application's modules
+ * @throws {TypeError} when an origin is malformed; `findCorsProblems` says so before
+ */
+export function createCors(
+  options: CorsOptions | false = {},
+  added: readonly CorsHeaders[] = [],
+): Cors {
+  if (options === false) return noCors
+  const { origins = '*' } = options
+  const expose = createExpose(options, added)
+  return origins === '*'
+    ? createOpenCors(options, added, expose)
+    : createListedCors(origins, options, added, expose)
+}
+
+const noCors: Cors = Object.freeze({
+  isOn: false,
+  fixed: Object.freeze([]),
+  headersFor: () => [],
+  preflightHeaders: () => [],
+  expose: () => undefined,
+  allowsCredentials: () => false,
+})
+
+function createExpose(options: CorsOptions, added: readonly CorsHeaders[]): Cors['expose'] {
+  const { exposedHeaders = [] } = options
+  const names = new Map<string, string>()
+  for (const name of [...responseNames, ...added.flatMap((one) => one.exposedHeaders ?? [])]) {
+    if (exposedHeaders.some((one) => one.toLowerCase() === name.toLowerCase())) continue
+    names.set(name, name).set(name.toLowerCase(), name)
+  }
+  return (head) => {
+    let place = -1
+    let found: string[] | undefined
+    for (let index = 0; index + 1 < head.length; index += 2) {
+      const header = head[index] ?? ''
+      if (header === exposeHeader) place = index + 1
+      const name = names.get(header)
+      if (name !== undefined && found?.includes(name) !== true) (found ??= []).push(name)
+    }
+    if (found !== undefined && place !== -1) head[place] = [head[place], ...found].join(', ')
+  }
+}
+
+/** The headers of a response after `Access-Control-Allow-Origin`. */
+function sharedHeaders(options: CorsOptions, more: readonly string[]): string[] {
+  return [
     'Access-Control-Allow-Methods',
     methods,
     'Access-Control-Allow-Headers',
-    [...allowed, ...(options.allowedHeaders ?? [])].join(', '),
-    'Access-Control-Expose-Headers',
+    [...allowed, ...(options.allowedHeaders ?? []), ...more].join(', '),
+    exposeHeader,
     [...exposed, ...(options.exposedHeaders ?? [])].join(', '),
   ]
-  const age = ['Access-Control-Max-Age', String(maxAge)]
-  return origins === '*' ? createOpenCors(shared, age) : createListedCors(origins, shared, age)
 }
 
-function createOpenCors(shared: readonly string[], age: readonly string[]): Cors {
-  const fixed = Object.freeze(['Access-Control-Allow-Origin', '*', ...shared])
-  const preflight = Object.freeze([...fixed, ...age])
-  return Object.freeze({ fixed, headersFor: () => fixed, preflightHeaders: () => preflight })
+/** Adds what this pre-flight asks for, where the framework reads it. */
+function allowRequested(
+  headers: readonly string[],
+  { incoming }: ServerRequest,
+): readonly string[] {
+  const wanted = incoming.headers['access-control-request-headers']
+  if (wanted === undefined) return headers
+  const asked = new Set(
+    wanted
+      .toLowerCase()
+      .split(',')
+      .map((name) => name.trim()),
+  )
+  const more = requestNames.filter((name) => asked.has(name.toLowerCase()))
+  if (more.length === 0) return headers
+  const place = headers.indexOf('Access-Control-Allow-Headers') + 1
+  return headers.with(place, [headers[place], ...more].join(', '))
+}
+
+/** The further headers of a pre-flight. */
+function preflightParts(
+  options: CorsOptions,
+  added: readonly CorsHeaders[],
+): { readonly shared: readonly string[]; readonly age: readonly string[] } {
+  const names = added.flatMap((one) => one.allowedHeaders ?? [])
+  return {
+    shared: sharedHeaders(options, [...new Set(names)]),
+    age: ['Access-Control-Max-Age', String(options.maxAge ?? day)],
+  }
+}
+
+function createOpenCors(
+  options: CorsOptions,
+  added: readonly CorsHeaders[],
+  expose: Cors['expose'],
+): Cors {
+  const everybody = ['Access-Control-Allow-Origin', '*']
+  const { shared, age } = preflightParts(options, added)
+  const fixed = Object.freeze([...everybody, ...sharedHeaders(options, [])])
+  const preflight = Object.freeze([...everybody, ...shared, ...age])
+  return Object.freeze({
+    isOn: true,
+    fixed,
+    headersFor: () => fixed,
+    preflightHeaders: (request: ServerRequest) => allowRequested(preflight, request),
+    expose,
+    allowsCredentials: () => false,
+  })
 }
 
 /** An origin that is not listed gets no `Access-Control-Allow-Origin`, at which its browser keeps the answer. */
 function createListedCors(
   origins: readonly string[],
-  shared: readonly string[],
-  age: readonly string[],
+  options: CorsOptions,
+  added: readonly CorsHeaders[],
+  expose: Cors['expose'],
 ): Cors {
-  const refused = Object.freeze([...shared, 'Vary', 'Origin'])
-  const refusedPreflight = Object.freeze([...refused, ...age])
+  const { shared, age } = preflightParts(options, added)
+  const vary = ['Vary', 'Origin']
+  const refused = Object.freeze([...sharedHeaders(options, []), ...vary])
+  const refusedPreflight = Object.freeze([...shared, ...vary, ...age])
+  const credentials =
+    options.credentials === true ? ['Access-Control-Allow-Credentials', 'true'] : []
   const answers = new Map<string, readonly string[]>()
   const preflights = new Map<string, readonly string[]>()
   for (const given of origins) {
     const origin = toOrigin(given)
-    const answer = Object.freeze(['Access-Control-Allow-Origin', origin, ...refused])
-    answers.set(origin, answer)
-    preflights.set(origin, Object.freeze([...answer, ...age]))
+    const allowing = ['Access-Control-Allow-Origin', origin, ...credentials]
+    answers.set(origin, Object.freeze([...allowing, ...refused]))
+    preflights.set(origin, Object.freeze([...allowing, ...refusedPreflight]))
   }
   return Object.freeze({
+    isOn: true,
     fixed: undefined,
     headersFor: ({ incoming }: ServerRequest) =>
       answers.get(incoming.headers.origin ?? '') ?? refused,
-    preflightHeaders: ({ incoming }: ServerRequest) =>
-      preflights.get(incoming.headers.origin ?? '') ?? refusedPreflight,
+    preflightHeaders: (request: ServerRequest) =>
+      allowRequested(
+        preflights.get(request.incoming.headers.origin ?? '') ?? refusedPreflight,
+        request,
+      ),
+    expose,
+    allowsCredentials: ({ incoming }: ServerRequest) =>
+      options.credentials === true && answers.has(incoming.headers.origin ?? ''),
   })
 }
 
 const optionNames: Readonly<Record<keyof CorsOptions, true>> = {
   origins: true,
+  credentials: true,
   maxAge: true,
   exposedHeaders: true,
   allowedHeaders: true,
 }
 
 /** What is wrong with `bootstrap`'s `cors`. @returns `INVALID_CORS` problems, none when it can be used */
-export function findCorsProblems(options: CorsOptions): Problem[] {
+export function findCorsProblems(options: CorsOptions | false): Problem[] {
   const problems: Problem[] = []
+  if (options === false) return problems
   const { origins = '*', maxAge = day, exposedHeaders = [], allowedHeaders = [] } = options
   const add = (message: string, remedy: string) =>
     problems.push({ code: 'INVALID_CORS', message: `Option cors.${message}`, remedy })
@@ -104,9 +237,30 @@ export function findCorsProblems(options: CorsOptions): Problem[] {
     if (isOrigin(origin)) continue
     add(`origins: "${origin}" is no origin.`, 'Write scheme and host: "https://shop.example".')
   }
+  if (options.credentials === true && origins === '*') {
+    add('credentials: every origin may read responses.', 'List the origins: cors.origins.')
+  }
   if (!Number.isSafeInteger(maxAge) || maxAge < 0) {
     add(`maxAge: ${maxAge} is no number of seconds.`, 'Give 0 or a positive integer.')
   }
+  findNameProblems({ exposedHeaders, allowedHeaders }, add)
+  return problems
+}
+
+/** What is wrong with the `cors` of a module. */
+export function findHeaderProblems(where: string, headers: CorsHeaders): Problem[] {
+  const problems: Problem[] = []
+  const add = (message: string, remedy: string) =>
+    problems.push({ code: 'INVALID_CORS', message: `${where}.${message}`, remedy })
+  refuseUnknownNames(where, headers, { exposedHeaders: true, allowedHeaders: true }, problems)
+  findNameProblems(headers, add)
+  return problems
+}
+
+function findNameProblems(
+  { exposedHeaders = [], allowedHeaders = [] }: CorsHeaders,
+  add: (message: string, remedy: string) => void,
+): void {
   const lists = Object.entries<string | readonly string[]>({ exposedHeaders, allowedHeaders })
   for (const [option, names] of lists) {
     if (typeof names === 'string') {
@@ -118,7 +272,6 @@ export function findCorsProblems(options: CorsOptions): Problem[] {
       add(`${option}: "${name}" is no header name.`, 'Use letters, digits and "-".')
     }
   }
-  return problems
 }
 
 /** A scheme, a host and perhaps a port, nothing after it: what browsers send as `Origin`. */

@@ -1,7 +1,15 @@
 /** The response builder, for handlers that return more than a body. Source: decisions, Responses. */
 import { attachmentNamed } from './content-disposition.js'
 import { toSetCookie, type CookieOptions } from './cookies.js'
+import { refuseUnknownOptions } from '../errors/refuse-options.js'
 import { assertHeader, setHeader } from './header-list.js'
+
+export interface FreshTokenOptions {
+  /** Signs in requests from other sites too. Default false. */
+  readonly crossSite?: boolean
+}
+
+const freshTokenOptions: ReadonlySet<string> = new Set<keyof FreshTokenOptions>(['crossSite'])
 
 /**
  * A body with its status and headers. Made by `reply`, `html`, `file`, `redirect` and `events`; every method changes
@@ -17,6 +25,8 @@ export class Reply<Body = unknown> {
   mediaType: string | undefined = undefined
   /** Bytes that a stream will give, where that is known; ignored for other bodies. */
   length: number | undefined = undefined
+  /** A page of another site may get the token in its cookie. */
+  signsInCrossSite = false
 
   /** @throws {RangeError} when the status is no integer from 200 to 599 */
   constructor(body: Body, status?: number) {
@@ -73,8 +83,16 @@ export class Reply<Body = unknown> {
     return this.header('Content-Disposition', attachmentNamed(name))
   }
 
-  /** Hands a token to the client, which keeps it and sends it from now on: the header `FreshToken`. */
-  freshToken(token: string): this {
+  /**
+   * Hands a token to the client, which stores it and sends it from now on: the header `FreshToken`. With `auth.cookie` it
+   * goes into the cookie too. A request from another site then gets 403, so that no other site can sign a visitor in.
+   *
+   * @param options `crossSite: true` for links in mails and redirects of providers, which come from other sites. The
+   * request itself must prove that this visitor wanted to sign in: by a token that works once, or by a cookie
+   */
+  freshToken(token: string, options: FreshTokenOptions = {}): this {
+    refuseUnknownOptions('reply().freshToken', options, freshTokenOptions)
+    this.signsInCrossSite = options.crossSite === true
     return this.header('FreshToken', token)
   }
 
@@ -84,6 +102,7 @@ export class Reply<Body = unknown> {
     copy.headers.push(...this.headers)
     copy.mediaType = this.mediaType
     copy.length = this.length
+    copy.signsInCrossSite = this.signsInCrossSite
     return copy
   }
 

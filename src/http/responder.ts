@@ -181,6 +181,7 @@ class NodeResponder implements Responder {
       prefixLocation(head, request.basePath)
       setPrivacy(head, request)
     }
+    if (own !== undefined || collected !== undefined) this.#cors.expose(head)
     return head
   }
 

@@ -33,6 +33,7 @@ export function toHead(cors: Cors, request: ServerRequest, parts: Head): string[
   head.push(...cors.headersFor(request))
   addTokenCookie(head, request)
   if (request.responseHeaders !== undefined) addMissing(head, request.responseHeaders)
+  cors.expose(head)
   prefixLocation(head, request.basePath)
   setPrivacy(head, request)
   return head
@@ -66,6 +67,7 @@ export function toAnswerHead(
     const known = collected.from === responseHeaders ? collected.count : 0
     addMissing(head, responseHeaders.slice(known))
   }
+  cors.expose(head)
   prefixLocation(head, request.basePath)
   setPrivacy(head, request)
   return head

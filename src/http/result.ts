@@ -8,10 +8,11 @@ import { writeFor } from './answered-json.js'
 import { canFlow, toBytes } from './chunk-reader.js'
 import { EventStream } from './events.js'
 import { FileBody, headersAgainstExecution, openFile } from './file-reply.js'
-import { addMissing } from './header-list.js'
+import { addMissing, hasHeader } from './header-list.js'
 import { isLongList, listInTurns } from './list-in-turns.js'
 import { Reply } from './reply.js'
 import type { Head } from './response-head.js'
+import { isCrossSite } from './same-origin.js'
 import type { ServerRequest } from './server-request.js'
 
 /** What the route says about its answers. */
@@ -44,6 +45,7 @@ export function toContent(
   rule: ResultRule,
 ): Later<Content> {
   const reply = result instanceof Reply ? (result as Reply) : undefined
+  if (reply !== undefined && request.setsTokenCookie) refuseCrossSiteSignIn(request, reply)
   const body = reply === undefined ? result : reply.body
   if (body === undefined || body === null) return toEmpty(reply, rule)
   if (reply === undefined && result instanceof Error) throw result
@@ -70,6 +72,14 @@ export function toContent(
     return text.then((there) => toText(there, reply, status))
   }
   return toText(writeFor(request, toJson, body), reply, status)
+}
+
+/** Otherwise a page of another site could sign its visitor in as somebody else. */
+function refuseCrossSiteSignIn(request: ServerRequest, reply: Reply): void {
+  if (reply.signsInCrossSite || !hasHeader(reply.headers, 'FreshToken')) return
+  if (!isCrossSite(request) || request.allowsCredentials) return
+  const reason = 'a page of another site sent a request that would set the cookie of a token'
+  throw new HttpError(403, 'Forbidden', { reason })
 }
 
 function toText(body: string, reply: Reply | undefined, status: number): Content {

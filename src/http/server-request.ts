@@ -3,6 +3,7 @@ import type { RouteInfo } from '../routing/route-info.js'
 import { readsIdentity, readsSent, watchHeaders } from './caller-reads.js'
 import { clientAddress } from './client-address.js'
 import { readCookies } from './cookies.js'
+import type { Cors } from './cors.js'
 import type { End, Ending } from './ending.js'
 import { toTextHeaders, type Incoming, type Outgoing } from './node-messages.js'
 import type { Log } from '../core/log.js'
@@ -35,6 +36,8 @@ export interface RequestSettings {
   readonly basePath?: string
   /** Tokens that a handler hands out go into a cookie too. Default false. */
   readonly tokenCookie?: boolean
+  /** Tells whether pages of another origin may send cookies. Default: they may not. */
+  readonly cors?: Pick<Cors, 'allowsCredentials'>
   /** Scheme, name and port by which browsers come, where somebody has said it. Default: as the request looks. */
   readonly publicOrigin?: string | undefined
   /** Milliseconds since 1970, for rules that go by the time. Default the system's clock. */
@@ -310,6 +313,11 @@ export class ServerRequest implements HttpRequest {
   /** Tokens that a handler hands out go into a cookie too. */
   get setsTokenCookie(): boolean {
     return this.#settings.tokenCookie === true
+  }
+
+  /** CORS lets pages of its origin send cookies. */
+  get allowsCredentials(): boolean {
+    return this.#settings.cors?.allowsCredentials(this) === true
   }
 
   /** Aborted when the client goes away before the response is complete. */

@@ -316,7 +316,9 @@ export class Dispatcher {
   #answerOptions(request: ServerRequest): void {
     const { headers } = request.incoming
     const isPreflight =
-      headers.origin !== undefined && headers['access-control-request-method'] !== undefined
+      this.#cors.isOn &&
+      headers.origin !== undefined &&
+      headers['access-control-request-method'] !== undefined
     const fault = pathFault(request.sentPath)
     const allowed = fault === undefined ? this.#allowedMethods(request.sentPath) : []
     if (allowed.length === 0 && !isPreflight) {

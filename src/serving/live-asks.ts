@@ -9,7 +9,7 @@
  * that it is over. Only streams of live answers are passed on. Source: docs/client.md, "Live answers".
  */
 import { isMap } from '../core/is-map.js'
-import { isSameOrigin } from '../auth/same-origin.js'
+import { isSameOrigin } from '../http/same-origin.js'
 import { HttpError } from '../errors/http-error.js'
 import { events, type EventItem } from '../http/events.js'
 import { findValue } from '../http/header-list.js'

@@ -37,6 +37,10 @@ class Accounts {
   @Post('/login') @NoAuth async login(): Promise<unknown> {
     return reply({}).freshToken(await this.auth.getToken({ sub: 'ada' }))
   }
+  @Post('/link') @NoAuth async link(): Promise<unknown> {
+    const token = await this.auth.getToken({ sub: 'ada' })
+    return reply({}).freshToken(token, { crossSite: true })
+  }
   @Post('/logout') async logout(user: Claims): Promise<object> {
     await this.auth.revoke(user.jti ?? '')
     return {}
@@ -350,5 +354,75 @@ describe('cookie sign-in behind a proxy that nobody has named', () => {
     const origins = ['https://desk.example', 'https://evil.example', 'null']
     const statuses = origins.map((origin) => status({ cookie: pair, origin }, 'POST', '/logout'))
     expect((await Promise.all(statuses)).sort()).toEqual([200, 403, 403])
+  })
+})
+
+describe('a sign-in from another site', () => {
+  const shop = 'https://shop.example'
+  const signIn = (
+    at: Application,
+    headers: Record<string, string>,
+    url = '/login',
+  ): Promise<unknown> =>
+    at
+      .inject({ method: 'POST', url, headers: { ...headers, host: 'desk.example' } })
+      .then(({ status, headers: { 'set-cookie': cookie } }) => [status, cookie !== undefined])
+
+  it.each<Record<string, string>>([
+    {},
+    { 'sec-fetch-site': 'same-origin', origin: 'http://desk.example' },
+    { 'sec-fetch-site': 'none' },
+    { 'sec-fetch-site': 'same-site', origin: 'http://www.desk.example' },
+    { origin: 'http://desk.example' },
+  ])('is none with %j', async (headers) => {
+    expect(await signIn(app, headers)).toEqual([200, true])
+  })
+
+  it('is let in where the reply says so', async () => {
+    expect(await signIn(app, { 'sec-fetch-site': 'cross-site' }, '/link')).toEqual([200, true])
+  })
+
+  it('is let in from an origin that CORS allows with credentials', async () => {
+    const options = { listen: false, logger: false, env, auth: { cookie: true } } as const
+    const origins = [shop]
+    for (const [credentials, result] of [
+      [true, [200, true]],
+      [false, [403, false]],
+    ] as const) {
+      await using listed = await bootstrap(AppModule, {
+        ...options,
+        cors: { origins, credentials },
+      })
+      const crossSite = { 'sec-fetch-site': 'cross-site' }
+      expect(await signIn(listed, { ...crossSite, origin: shop })).toEqual(result)
+      expect(await signIn(listed, { ...crossSite, origin: 'https://evil.example' })).toEqual([
+        403,
+        false,
+      ])
+      const { headers } = await listed.inject({ url: '/me', headers: { origin: shop } })
+      expect(headers['access-control-allow-credentials']).toBe(credentials ? 'true' : undefined)
+    }
+  })
+
+  it('is as before where no cookie carries the token', async () => {
+    const options = { listen: false, logger: false, env } as const
+    await using plain = await bootstrap(AppModule, options)
+    expect(await signIn(plain, { 'sec-fetch-site': 'cross-site' })).toEqual([200, false])
+  })
+
+  it('names the reason in the debug log', async () => {
+    const lines: unknown[] = []
+    const debug = (about: object): void => void lines.push(about)
+    const silent = (): void => undefined
+    const logger = { debug, info: silent, warn: silent, error: silent }
+    const options = { listen: false, logger, env, auth: { cookie: true } }
+    await using told = await bootstrap(AppModule, options)
+    await signIn(told, { 'sec-fetch-site': 'cross-site' })
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        status: 403,
+        reason: 'a page of another site sent a request that would set the cookie of a token',
+      }),
+    )
   })
 })

@@ -103,7 +103,7 @@ describe('an uploaded page in a browser', () => {
           picture.src = address
           await picture.decode().catch(() => undefined)
         }, `/files/${own}`)
-        return { url, isText: text === null ? false : text.includes('fetch(') }
+        return { url, isText: text.includes('fetch(') }
       })
       expect(saved).toEqual({ url: `${app.url}/files/${own}`, isText: true })
       expect(calls).toBe(0)

@@ -120,6 +120,7 @@ export const idempotent = createModule(function idempotent(options: IdempotentOp
     providers: [KeptAnswers],
     problems: findProblems(options, life),
     use: [IdempotentAnswers, IdempotentRequests],
+    cors: { allowedHeaders: ['Idempotency-Key'], exposedHeaders: ['Idempotent-Replayed'] },
   }
 })
 

@@ -48,6 +48,10 @@ export const mcp = createModule(function mcp(options: McpOptions = {}): ModuleOp
           new McpServer(routes, rounds, state, marked, options),
       },
     ],
+    cors: {
+      allowedHeaders: ['Mcp-Session-Id', 'MCP-Protocol-Version', 'Mcp-Method', 'Mcp-Name'],
+      exposedHeaders: ['Mcp-Session-Id'],
+    },
     arguments: { toolCall: (request) => toolCallOf.get(request) ?? null },
   }
 })

@@ -26,7 +26,7 @@ export function handOver(what: { token: string; key: string; to: string }): Repl
 <p id="blocked" hidden>Your browser keeps nothing for this page, so that you cannot be signed in. Allow it to store data.</p>
 <noscript><p>Signing in needs JavaScript.</p></noscript>
 <script>${script}</script>`
-  return page('Signing in', body, 200, script).freshToken(what.token)
+  return page('Signing in', body, 200, script).freshToken(what.token, { crossSite: true })
 }
 
 /** Goes on from a form to another origin, which `form-action 'self'` of the page with the form keeps a redirect from. */

@@ -85,7 +85,8 @@ export function signInController(
           return redirect(this.placeOf(withQuery(transaction.to, 'error', 'access_denied')))
         const claims = await this.claimsFor(signIn)
         const token = await this.auth.getToken({ ...claims, idp: name })
-        if (this.state.takesCookie) return redirect(this.placeOf(transaction.to)).freshToken(token)
+        if (this.state.takesCookie)
+          return redirect(this.placeOf(transaction.to)).freshToken(token, { crossSite: true })
         return handOver({ token, key: tokenKey, to: this.provider.publicUrl.to(transaction.to) })
       })
     }

@@ -9,5 +9,9 @@ import { Tracing } from './spans.js'
 /** Makes spans of requests, gates, handlers, statements and GraphQL operations. */
 export const tracing = createModule(function tracing(...none: []) {
   const [given]: readonly unknown[] = none
-  return { problems: unknownOptions(given, [], 'tracing'), providers: [Tracing] }
+  return {
+    problems: unknownOptions(given, [], 'tracing'),
+    providers: [Tracing],
+    cors: { allowedHeaders: ['traceparent', 'tracestate'] },
+  }
 })

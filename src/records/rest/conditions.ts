@@ -14,7 +14,7 @@ import { policyOf } from '../rights/record-policy.js'
 export function tagged<T extends object>(table: Table, row: T, status?: number): T | Reply<T> {
   const answer = status === undefined ? undefined : reply(row, status)
   const tag = rowTag(table, row)
-  return tag === undefined ? (answer ?? row) : withTag(answer ?? reply(row), tag)
+  return tag === undefined ? (answer ?? row) : (answer ?? reply(row)).header('ETag', tag)
 }
 
 /** The same for a read: 304 if the client has this version. */
@@ -26,13 +26,7 @@ export function taggedOrKnown(
 ): unknown {
   if (tag === undefined) return row
   const isKnown = isKnownTag(request.incoming.headers['if-none-match'], tag)
-  return withTag(reply(isKnown ? null : row, isKnown ? 304 : 200), tag)
-}
-
-/** Exposes the tag to pages of other origins, which may read it and send it back. */
-function withTag<T>(answer: Reply<T>, tag: string): Reply<T> {
-  answer.header('ETag', tag).headers.push('Access-Control-Expose-Headers', 'ETag')
-  return answer
+  return reply(isKnown ? null : row, isKnown ? 304 : 200).header('ETag', tag)
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
-import { isSameOrigin } from '../../auth/same-origin.js'
+import { isSameOrigin } from '../../http/same-origin.js'
 import type { Cors } from '../../http/cors.js'
 import { eventHeartbeat } from '../../http/events.js'
 import type { Ending } from '../../http/ending.js'

@@ -1,5 +1,5 @@
 /** Whether a page of ours sent a request: a write that a cookie lets in must come from one. Source: decisions, "Sign-in". */
-import type { ServerRequest } from '../http/server-request.js'
+import type { ServerRequest } from './server-request.js'
 
 /** By `Sec-Fetch-Site`, which no page can set (Fetch Metadata §2.4); where no browser sent it, by `Origin` to the letter. */
 export function isSameOrigin(request: ServerRequest): boolean {
@@ -9,4 +9,14 @@ export function isSameOrigin(request: ServerRequest): boolean {
   if (origin === request.publicOrigin) return true
   const own = `${request.secure ? 'https' : 'http'}://${host}`
   return URL.canParse(own) && new URL(own).origin === origin
+}
+
+/**
+ * Whether a page of another site sent a request: by `Sec-Fetch-Site`, or by an `Origin` that is not ours where no browser sent
+ * the former. Source: decisions, "Sign-in from another site".
+ */
+export function isCrossSite(request: ServerRequest): boolean {
+  const { origin, 'sec-fetch-site': site } = request.incoming.headers
+  if (site !== undefined) return site === 'cross-site'
+  return origin !== undefined && !isSameOrigin(request)
 }
