@@ -76,7 +76,8 @@ const byKey: RequestAuth = Object.freeze({ by: 'key', claims: null })
 /** The scheme is case-insensitive, and one or more spaces may follow it (RFC 9110 §11.1 and §11.4). */
 const bearerForm = /^bearer +([^ ].*)$/i
 /** A shorter static key can be guessed. */
-const fewestKeyCharacters = 16
+/** Characters that `APP_API_KEY` has at least. */
+export const fewestKeyCharacters = 16
 
 export function createGate({ apiKey, auth, formToken, cookie, log }: GateOptions): Gate {
   const isKey = createKeyCheck(apiKey, log)

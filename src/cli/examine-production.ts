@@ -1,10 +1,15 @@
 /** Holds an application's settings against the list of docs/production.md. It opens no port and asks no database. */
+import { statSync } from 'node:fs'
 import { accessNotes } from '../auth/decorators.js'
+import { fewestKeyCharacters } from '../auth/gate.js'
 import type { BootstrapOptions } from '../bootstrap/options.js'
 import { PublicUrl } from '../bootstrap/public-url.js'
 import type { ApplicationPlan } from '../bootstrap/plan-application.js'
-import { isLocalAddress } from '../engines/engine-for-url.js'
+import { fileOfAddress, isLocalAddress } from '../engines/engine-for-url.js'
+import { readShape } from '../fields/shape.js'
 import { reachable } from '../routing/route.js'
+import { decoratorsOf } from '../seam/stands.js'
+import { isSecretName } from './dev/secret-names.js'
 import type { Finding } from './findings.js'
 
 interface Line {
@@ -32,21 +37,23 @@ function linesOf(
   options: BootstrapOptions,
   variables: Readonly<Record<string, string | undefined>>,
 ): Line[] {
-  // The bundler numbers the functions of modules, whose names occur twice in their files: `health2`.
   const has = (name: string): boolean =>
-    plan.modules.some((module) => module.name.replace(/\d+$/, '') === name)
+    plan.modules.some((module) => withoutNumber(module.name) === name)
   const unless = (isMet: boolean, missing: string): string | undefined =>
     isMet ? undefined : missing
-  const { workers, docs, static: folders } = plan.settings
+  const { workers, docs } = plan.settings
   const { databaseUrl } = plan.environment
   const open = reachable(plan.routes).filter(({ access }) => access.open)
-  const metrics = open.find(({ info }) => info.name === 'MetricsController.read')
+  const metrics = open.find(
+    ({ route }) => withoutNumber(route.controller.name) === 'MetricsController',
+  )
   const isMeant = metrics === undefined || isOpenOnPurpose(metrics)
-  const hasPages = docs?.pageAccess !== undefined || Object.keys(folders).length > 0
   const limits = plan.providers.some(
-    (provider) => typeof provider === 'function' && provider.name === 'DatabaseCounters',
+    (provider) =>
+      typeof provider === 'function' && withoutNumber(provider.name) === 'DatabaseCounters',
   )
   const ownDatabase = options.database !== undefined
+  const apiKey = variables.APP_API_KEY?.trim() ?? ''
   return [
     {
       about: 'NODE_ENV',
@@ -90,12 +97,28 @@ function linesOf(
     {
       about: 'trustProxy',
       met: String(options.trustProxy),
-      missing: unless(
-        options.trustProxy !== undefined,
-        'is not set: behind a proxy all clients have its address',
-      ),
+      missing:
+        options.trustProxy === true
+          ? 'is true: every client may write an address of its own, and escapes limits by address'
+          : unless(
+              options.trustProxy !== undefined,
+              'is not set: behind a proxy all clients have its address',
+            ),
       remedy: 'Give the number of proxies in front, or 0 where clients connect directly.',
     },
+    ...(apiKey === ''
+      ? []
+      : [
+          {
+            about: 'APP_API_KEY',
+            met: 'long enough',
+            missing: unless(
+              apiKey.length >= fewestKeyCharacters,
+              `has ${apiKey.length} characters, which can be guessed, and opens everything`,
+            ),
+            remedy: `Give it ${fewestKeyCharacters} characters or more: openssl rand -hex 32.`,
+          },
+        ]),
     {
       about: 'health',
       met: 'imported',
@@ -124,20 +147,66 @@ function linesOf(
       ),
       remedy: "Import throttle({ limit: '100/m', store: 'database' }) from 'filigree/throttle'.",
     },
-    ...(hasPages
-      ? [
-          {
-            about: 'securityHeaders',
-            met: 'imported',
-            missing: unless(
-              has('securityHeaders'),
-              'pages go out without a content security policy',
-            ),
-            remedy: "Import securityHeaders() from 'filigree/security-headers'.",
-          },
-        ]
-      : []),
+    {
+      about: 'securityHeaders',
+      met: 'imported',
+      missing: unless(has('securityHeaders'), 'responses have no content security policy'),
+      remedy: "Import securityHeaders() from 'filigree/security-headers'.",
+    },
+    {
+      about: 'documentation',
+      met: docs === undefined ? 'off' : 'secured, or open on purpose',
+      missing: unless(
+        docs?.access.open !== true || isDocsChoice(options.docs),
+        'everybody can read the document of all routes',
+      ),
+      remedy:
+        'Write docs: { secured: true }, docs: false, or docs: { secured: false } where everybody may read it.',
+    },
+    ...signInsOf(open).map(({ name, isLimited }) => ({
+      about: 'sign-in',
+      met: `${name} is limited`,
+      missing: unless(isLimited, `${name} takes a secret and has no limit of its own`),
+      remedy:
+        "Write @Throttle('5/m', { by: 'body.name' }) and @Throttle('20/m') before it, from 'filigree/throttle'.",
+    })),
+    ...readableFiles(databaseUrl).map((file) => ({
+      about: 'database file',
+      met: '',
+      missing: `${file} can be read by other users of this machine`,
+      remedy: `Run chmod 600 ${file}.`,
+    })),
   ]
+}
+
+/** The bundler numbers classes and functions whose names occur twice in its files: `health2`. */
+function withoutNumber(name: string): string {
+  return name.replace(/\d+$/, '')
+}
+
+function isDocsChoice(docs: BootstrapOptions['docs']): boolean {
+  return typeof docs === 'object' && docs.secured !== undefined
+}
+
+/** Routes that everybody may write to and whose body has a password, a code or the like. */
+function signInsOf(
+  open: readonly ApplicationPlan['routes'][number][],
+): { name: string; isLimited: boolean }[] {
+  return open.flatMap(({ route, info, classes: { body } }) => {
+    if (route.method === 'GET' || body === undefined) return []
+    if (!readShape(body.type, []).fields.some(({ name }) => isSecretName(name))) return []
+    const isLimited = decoratorsOf(route.controller, route.member).includes('Throttle')
+    return [{ name: `${route.method} ${info.path}`, isLimited }]
+  })
+}
+
+/** The files of an embedded database that other users can read. Filigree creates them with mode 0600. */
+function readableFiles(databaseUrl: string | undefined): string[] {
+  const file = databaseUrl === undefined ? undefined : fileOfAddress(databaseUrl)
+  if (file === undefined) return []
+  return ['', '-wal', '-shm']
+    .map((end) => file + end)
+    .filter((path) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o044) !== 0)
 }
 
 /** `metrics({ secured: false })` is `@NoAuth`; without it the route is open as every GET. */

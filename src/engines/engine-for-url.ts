@@ -42,6 +42,13 @@ export function isLocalAddress(url: string): boolean {
   return url.startsWith('sqlite:')
 }
 
+/** @returns the file of an embedded database; `undefined` for servers and databases in memory */
+export function fileOfAddress(url: string): string | undefined {
+  if (!isLocalAddress(url)) return undefined
+  const path = url.slice('sqlite:'.length).split('?', 1)[0] ?? ''
+  return path === ':memory:' || path === '' ? undefined : path
+}
+
 /** @returns the name of the dialect that an address leads to; `undefined` for an unknown scheme */
 export function dialectNameOf(url: string): string | undefined {
   if (isLocalAddress(url)) return 'sqlite'

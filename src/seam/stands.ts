@@ -75,3 +75,11 @@ export function readStands(
     onMethod: onMethods.read(controller, member) ?? [],
   }
 }
+
+/** The names of the custom decorators of a handler and its class: `['Throttle', 'CacheFor']`. */
+export function decoratorsOf(controller: Class, member: string): string[] {
+  const { onClass, onMethod } = readStands(controller, member)
+  return [...onClass, ...onMethod].flatMap((stand) =>
+    'decorator' in stand ? [stand.decorator.decoratorName] : [],
+  )
+}

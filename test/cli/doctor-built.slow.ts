@@ -68,7 +68,7 @@ it('knows modules that are imported', async () => {
   const found = await examine(
     `health(), metrics({ secured: 'operator' }), accessLog(), securityHeaders(),
      throttle({ limit: '100/m', store: 'database' })`,
-    'trustProxy: 1',
+    'trustProxy: 1, docs: { secured: true }',
   )
   expect(modules.map((name) => [name, found[name]])).toEqual(modules.map((name) => [name, 'ok']))
 })

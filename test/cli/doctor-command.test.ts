@@ -194,6 +194,9 @@ describe('filigree doctor', () => {
         'metrics',
         'accessLog',
         'throttle',
+        'APP_API_KEY',
+        'securityHeaders',
+        'documentation',
       ]
       expect(code).toBe(0)
       for (const name of listed) expect(about(found, name)).toMatchObject([{ state: 'ok' }])
@@ -201,6 +204,36 @@ describe('filigree doctor', () => {
       for (const [at, name] of names.entries()) {
         if (before[at] === undefined) Reflect.deleteProperty(process.env, name)
         else process.env[name] = before[at]
+      }
+    }
+  })
+
+  it('finds each careless setting', async () => {
+    const careless = join(root, 'test/cli/doctor/careless.ts')
+    const file = join(folder, 'readable.db')
+    await writeFile(file, '', { mode: 0o644 })
+    const before = { ...process.env }
+    process.env.NODE_ENV = 'production'
+    process.env.APP_API_KEY = 'eleven-char'
+    process.env.DATABASE_URL = `sqlite:${file}`
+    try {
+      const { out, code } = await doctor('--production', '--json', '--module', careless)
+      expect(code).toBe(1)
+      const faults = (JSON.parse(out) as Finding[]).filter(({ state }) => state === 'fault')
+      const what = (name: string) => faults.filter((one) => one.about === name)
+      expect(what('APP_API_KEY')).toMatchObject([{ what: expect.stringMatching(/^has 11 char/) }])
+      expect(what('trustProxy')).toMatchObject([{ what: expect.stringMatching(/^is true: every/) }])
+      expect(what('metrics')).toMatchObject([{ what: '/metrics is open to everybody' }])
+      expect(what('documentation')).toMatchObject([{ what: expect.stringContaining('everybody') }])
+      expect(what('securityHeaders')).toHaveLength(1)
+      expect(what('sign-in')).toMatchObject([
+        { what: expect.stringMatching(/^POST \/login takes/) },
+      ])
+      expect(what('database file')).toMatchObject([{ what: expect.stringContaining(file) }])
+    } finally {
+      for (const name of ['NODE_ENV', 'APP_API_KEY', 'DATABASE_URL']) {
+        if (before[name] === undefined) Reflect.deleteProperty(process.env, name)
+        else process.env[name] = before[name]
       }
     }
   })

@@ -17,4 +17,8 @@ import { throttle } from '../../../src/modules/throttle/throttle.js'
 })
 export class AppModule {}
 
-export const options = { trustProxy: 1, auth: { keys: false as const } }
+export const options = {
+  trustProxy: 1,
+  auth: { keys: false as const },
+  docs: { secured: true },
+}
