@@ -104,7 +104,8 @@ export abstract class ManyRecords<T extends object> {
    * Updates the row that has a unique value, or creates it; fields that are not named keep their values. Concurrent
    * calls create one row.
    *
-   * @param options `{ by: 'sku' }`: the unique field, or the key, by which the row is found; the values must contain it
+   * @param options `{ by: 'sku' }`: the unique field, or the key, by which the row is found; `{ by: ['userId', 'articleId'] }`
+   *   for fields that are unique together. The values must contain them
    */
   upsert(values: Partial<T>, options: UpsertOptions<T>): Promise<T> {
     return this.#write(() =>

@@ -268,15 +268,27 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     if (key === undefined) return false
     return attempt<boolean>(
       () =>
-        expected === undefined && !mustHold(this.table, this.source.context)
-          ? deleteRow(this.table, this.source, key)
-          : deleteChecked(this.table, this.source, key, { expected, writer }),
+        mustHold(this.table, this.source.context)
+          ? deleteChecked(this.table, this.source, key, { expected, writer })
+          : this.#deletePlainly(key, expected),
       (error) =>
         after(findReferrer(this.table, this.source, error, key), (referrer): boolean => {
           const told = referrer && (mayTell?.(referrer) ?? true) ? referrer : undefined
           throw toClientError(error, this.table, 'delete', { referrer: told })
         }),
     )
+  }
+
+  /** With one statement, if a row at one of the versions is there. */
+  #deletePlainly(key: unknown, expected: readonly number[] | undefined): Later<boolean> {
+    const { table, source } = this
+    if (expected === undefined) return deleteRow(table, source, key)
+    const read = (): Later<boolean> =>
+      deleteChecked(table, source, key, { expected, writer: undefined })
+    const [version] = expected
+    if (expected.length !== 1 || version === undefined) return read()
+    // There is no such row, or it is at another version.
+    return after(deleteRow(table, source, key, version), (isGone) => isGone || read())
   }
 
   protected on(source: Source): Repository<T> {

@@ -22,7 +22,7 @@ export function writeChange(change: Change, writer: RowsWriter): Sql {
     case 'insert':
       return writeInsert(change, writer)
     case 'update':
-      return sql`${updateHead(change, writer)}${updateRest(change, writer)}`
+      return writeUpdate(change, writer)
     case 'updateEach':
       return writeUpdateEach(change, writer)
     case 'delete':
@@ -40,15 +40,45 @@ export function writeChange(change: Change, writer: RowsWriter): Sql {
 }
 
 /** `update … set …` */
-export function updateHead({ table, columns, first }: Update, { writing }: RowsWriter): Sql {
-  const sets = columns.map((column, index) => set(column, slot(first + index)))
+export function updateHead({ table, columns, sums, first }: Update, { writing }: RowsWriter): Sql {
+  const sets = columns.map((column, index) =>
+    set(column, added(table, sums, column, slot(first + index))),
+  )
   return sql`update ${writing.named(table.name)} set ${join([...sets, ...counted(table)])}`
+}
+
+/** A value, or the stored value with it added. */
+function added(
+  table: SqlTable,
+  sums: readonly Column[] | undefined,
+  column: Column,
+  value: Sql,
+): Sql {
+  return sums?.includes(column) === true ? sql`${ref(table.name, column)} + ${value}` : value
+}
+
+function writeUpdate(change: Update, writer: RowsWriter): Sql {
+  const { table, answers, fits, sums = [] } = change
+  const { dialect } = writer.writing
+  const update = sql`${updateHead(change, writer)}${updateRest(change, writer)}`
+  if (fits === undefined || answers === 'row') return update
+  const tests = sums.map((column, index) => {
+    const [low, high] = [slot(fits[2 * index] as number), slot(fits[2 * index + 1] as number)]
+    return sql`${ref(table.name, column)} between ${low} and ${high}`
+  })
+  const fit = sql`coalesce(${join(tests, ' and ')}, 1 = 0)`
+  if (answers === 'key') return sql`${update}, ${fit}`
+  if (dialect.isLocal) return sql`${update} returning ${fit}`
+  const changed = name('filigree_changed')
+  return sql`with ${changed} as (${update} returning ${fit} as fits) select count(*), count(*) filter (where not fits) from ${changed}`
 }
 
 function updateRest({ table, where, answers, before = [] }: Update, writer: RowsWriter): Sql {
   const { writing } = writer
   const returned =
-    answers === 'row' ? sql` returning ${answeredOf(table, table.name, writing)}` : undefined
+    answers === 'nothing'
+      ? undefined
+      : sql` returning ${answers === 'key' ? ref(table.name, table.key) : answeredOf(table, table.name, writing)}`
   const meant = writer.where({ table, where }, table.name)
   if (before.length === 0) return sql`${meant}${returned}`
   // Held first, so that nobody changes it between what it was and what it becomes.
@@ -72,11 +102,16 @@ function counted({ name: table, version }: SqlTable): Sql[] {
 
 function writeUpdateEach(change: UpdateEach, { writing }: RowsWriter): Sql {
   const { table, types } = change
-  const { own, key, alive, head, columns, list, lists } = eachOf(change, writing)
+  const { own, key, alive, head, columns, list, lists, tests } = eachOf(change, writing)
   const given = within(lists.rows, join(types.map((type, place) => list(type, place))))
-  const held = sql`select 1 from ${own} where ${key} = any(${list(types[0], 0)})${alive} order by ${key} ${raw(lists.held)}`
+  const rows = sql`${given} as ${name(rowsName)} (${join(columns)})`
+  const found =
+    tests.length === 0
+      ? sql`${own} where ${key} = any(${list(types[0], 0)})${alive}`
+      : sql`${own}, ${rows} where ${key} = ${name(rowsName, 'k')}${alive} and ${join(tests, ' and ')}`
+  const held = sql`select 1 from ${found} order by ${key} ${raw(lists.held)} of ${name(table.name)}`
   const areThere = sql`(select count(*) from (${held}) as ${name(heldName)}) = ${slot(types.length)}`
-  return sql`${head} from ${given} as ${name(rowsName)} (${join(columns)}) where ${key} = ${name(rowsName, 'k')}${alive} and ${areThere} returning ${answeredOf(table, table.name, writing)}`
+  return sql`${head} from ${rows} where ${key} = ${name(rowsName, 'k')}${alive} and ${areThere} returning ${answeredOf(table, table.name, writing)}`
 }
 
 /**
@@ -96,13 +131,24 @@ export function writeUpdateCalls(change: UpdateEach, { writing }: RowsWriter): S
 }
 
 /** The parts of both: the columns of a row of values are `k` and `c0`, `c1` … */
-function eachOf({ table, columns }: UpdateEach, writing: Writing) {
+function eachOf({ table, columns, sums = [], hasVersions }: UpdateEach, writing: Writing) {
   const { lists } = writing.dialect
   if (lists === undefined) throw new TypeError('The database does not accept lists.')
   const own = writing.named(table.name)
   const lives = living(table, table.name)
   const named = columns.map((_, place) => `c${place}`)
-  const sets = columns.map((column, place) => set(column, name(rowsName, `c${place}`)))
+  const sets = columns.map((column, place) =>
+    set(column, added(table, sums, column, name(rowsName, `c${place}`))),
+  )
+  const tests = sums.map((column, place) => {
+    const [low, high] = [`l${place}`, `h${place}`]
+    named.push(low, high)
+    return sql`${ref(table.name, column)} between ${name(rowsName, low)} and ${name(rowsName, high)}`
+  })
+  if (hasVersions === true && table.version !== undefined) {
+    named.push('v')
+    tests.push(sql`${ref(table.name, table.version)} = ${name(rowsName, 'v')}`)
+  }
   return {
     lists,
     own,
@@ -110,6 +156,7 @@ function eachOf({ table, columns }: UpdateEach, writing: Writing) {
     alive: lives && sql` and ${lives}`,
     head: sql`update ${own} set ${join([...sets, ...counted(table)])}`,
     columns: ['k', ...named].map((one) => name(one)),
+    tests,
     list: (type: string | undefined, place: number) => within(lists.list(type ?? ''), slot(place)),
   }
 }
@@ -134,7 +181,7 @@ function writeInsert(insert: InsertChange, { writing }: RowsWriter): Sql {
   const inserted = sql`${insertHead(insert, writing)} ${valuesOf(columns, of, writing.dialect.lists)}`
   if (or !== undefined) {
     const sets = or.changes.map((column) => set(column, name('excluded', column.name)))
-    return sql`${inserted} on conflict (${name(or.by.name)}) do update set ${join([...sets, ...counted(table)])}${returning}`
+    return sql`${inserted} on conflict (${join(or.by.map((column) => name(column.name)))}) do update set ${join([...sets, ...counted(table)])}${returning}`
   }
   const pass = passOf(insert, writing.dialect)
   if (pass === undefined) return sql`${inserted}${returning}`

@@ -196,8 +196,15 @@ export type Change =
       readonly table: SqlTable
       readonly where: Condition | undefined
       readonly columns: readonly Column[]
+      /** Those of `columns` whose values are added to the stored ones. */
+      readonly sums?: readonly Column[]
       readonly first: number
-      readonly answers: 'nothing' | 'row'
+      readonly answers: 'nothing' | 'key' | 'row'
+      /**
+       * Answers, behind the key or alone, whether each of `sums` lies within its bounds: their slots, two each. Databases that
+       * are not local answer the numbers of all rows and of those that do not fit, where no keys are answered.
+       */
+      readonly fits?: readonly number[]
       /** Columns that it answers behind the row, as they were before; not of databases that are local. */
       readonly before?: readonly Column[]
     }
@@ -210,7 +217,11 @@ export type Change =
       readonly change: 'updateEach'
       readonly table: SqlTable
       readonly columns: readonly Column[]
-      /** The type of the key, then those of `columns`. */
+      /** Those of `columns` whose values are added to the stored ones: lists of the lowest and highest stored values follow. */
+      readonly sums?: readonly Column[]
+      /** Behind those a list of the versions that the rows must be at follows. */
+      readonly hasVersions?: boolean
+      /** Of the lists, in their order. */
       readonly types: readonly string[]
     }
   /** Of a table that soft-deletes the rows stay, with the time in a slot. */
@@ -233,6 +244,6 @@ export interface InsertChange {
   /** How many rows, or the types of the columns in the database. */
   readonly of: number | readonly string[]
   readonly answers: Answered
-  /** A row that has this value already takes over these columns. */
-  readonly or?: { readonly by: Column; readonly changes: readonly Column[] }
+  /** A row that has these values already takes over these columns. */
+  readonly or?: { readonly by: readonly Column[]; readonly changes: readonly Column[] }
 }

@@ -108,10 +108,10 @@ function oneRowOf(
   order: readonly number[],
 ): OneRowChange | undefined {
   if (change.change !== 'update' || change.answers !== 'row' || dialect.isLocal) return undefined
-  const { table, columns, before = [] } = change
+  const { table, columns, before = [], sums = [] } = change
   const key = keyPlaceOf(change)
   if (
-    before.length > 0 ||
+    before.length + sums.length > 0 ||
     key === undefined ||
     table.shard !== undefined ||
     !areOwn(table, columns)
@@ -135,7 +135,8 @@ function oneRowOf(
 /** What an engine needs to change several rows of each of several calls by one statement. */
 function rowsOf(change: Change, dialect: Dialect): RowsChange | undefined {
   if (change.change !== 'updateEach' || dialect.isLocal) return undefined
-  const { table, columns, types } = change
+  const { table, columns, types, sums = [], hasVersions } = change
+  if (sums.length > 0 || hasVersions === true) return undefined
   if (table.shard !== undefined || !areOwn(table, columns)) return undefined
   const together = writeUpdateCalls(change, new RowsWriter(new Writing(dialect)))
   return {

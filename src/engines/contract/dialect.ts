@@ -49,6 +49,8 @@ export interface Dialect {
   readonly listsKeys: boolean
   /** What writes JSON. */
   json(): JsonSql
+  /** A number can be added to the stored value in SQL; absent for every column of numbers. */
+  canAdd?(column: Column): boolean
   /** What an answer has in it where a number was infinite; `undefined` where the statement fails then. */
   readonly infinity: string | undefined
   readonly changes: TableChanges

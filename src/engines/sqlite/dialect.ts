@@ -4,7 +4,7 @@ import type { Dialect } from '../contract/dialect.js'
 import type { Runner } from '../contract/engine.js'
 import { ownQuestion, ownScript } from '../contract/statement.js'
 import type { Column } from '../contract/table.js'
-import { decimalEncoder, decimalType, isBeyondNumbers } from './decimals.js'
+import { decimalEncoder, decimalType, isBeyondNumbers, isKeptAsText } from './decimals.js'
 import { decimals } from './functions.js'
 import { wholeDouble } from './doubles.js'
 import { SqliteJson } from './json.js'
@@ -67,6 +67,8 @@ export const sqliteDialect: Dialect = {
     const isLong = entry.digits !== undefined && isBeyondNumbers(entry.digits)
     return storage === 'wide' || (storage === 'decimal' && isLong) ? asText : undefined
   },
+  canAdd: ({ storage, field: { entry } }) =>
+    storage !== 'decimal' || (entry.digits !== undefined && !isKeptAsText(entry.digits)),
   textOf: ({ storage, field: { entry } }) => {
     if (storage === 'wide') return asText
     if (storage !== 'decimal') return undefined

@@ -11,7 +11,7 @@ import { pluralOf } from './names.js'
 import type { RecordServices } from './resolve-records.js'
 import { keyName } from './read-input.js'
 import { withShardArgument } from './shard-argument.js'
-import { ManyWriter, uniqueFields } from './write-many.js'
+import { ManyWriter, uniqueFields, namesOf } from './write-many.js'
 
 export function declareManyMutations(
   model: RecordModel,
@@ -66,7 +66,8 @@ export function declareManyMutations(
     `upsert${name}`,
     {
       type: name,
-      description: 'Changes the row of a unique value, or makes it. What is not named stays.',
+      description:
+        'Changes the row that has the unique values, or creates it. What is not named stays.',
       args: { by: `${name}Unique!`, input: `${name}Input!` },
       access,
       extensions,
@@ -86,10 +87,10 @@ export function declareManyTypes(model: RecordModel): [string, TypeDeclaration][
     description: 'A row, by its key, and what changes.',
     fields: { [keyName(model)]: 'ID!', ...input.fields },
   }
-  const names = uniqueFields(model).map((field) => field.name)
+  const unique = uniqueFields(model)
   const types: [string, TypeDeclaration][] = [[`${name}Changes`, changes]]
-  if (names.length > 0) {
-    const description = `The name of a unique field: ${names.join(', ')}.`
+  if (unique.length > 0) {
+    const description = `The name of a unique field, or a list of names that are unique together: ${namesOf(unique)}.`
     types.push([`${name}Unique`, { kind: 'scalar', description }])
   }
   return types

@@ -6,7 +6,7 @@ import type { Caller } from '../../records/rights/caller.js'
 import { ClientManyWriter } from '../../records/clients/client-many.js'
 import { ClientWriter } from '../../records/clients/client-writer.js'
 import { notThere } from '../../records/statements/write-each.js'
-import { uniqueColumns } from '../../records/statements/upsert.js'
+import { uniqueKeys } from '../../records/statements/upsert.js'
 import type { FieldModel, RecordModel } from './model.js'
 import type { Instance } from './read-rows.js'
 import { refuseBare } from '../../records/statements/write-tree.js'
@@ -54,19 +54,28 @@ export class ManyWriter {
 
   /** @throws {HttpError} as `create`; 400 where the field is not unique or not given */
   upsert(model: RecordModel, by: unknown, input: unknown): Promise<Instance> {
-    const fields = uniqueFields(model)
-    const field = fields.find(({ name }) => name === by)
-    if (field === undefined) {
-      const names = fields.map(({ name }) => name).join(', ')
-      throw invalid('by', 'unique', `must name a unique field: ${names}`)
-    }
-    const { column, name } = field
+    const keys = uniqueFields(model)
+    const names: ReadonlySet<unknown> = new Set(Array.isArray(by) ? by : [by])
+    const fields = keys.find(
+      (key) => key.length === names.size && key.every(({ name }) => names.has(name)),
+    )
+    if (fields === undefined)
+      throw invalid(
+        'by',
+        'unique',
+        `must name a unique field, or fields that are unique together: ${namesOf(keys)}`,
+      )
     const tree = readInput(model, input, 'input')
     refuseBare(tree)
-    const value = tree.values[column.property]
-    if (value === undefined || value === null)
-      throw invalid(`input.${name}`, 'required', 'must be given: the row is found by it')
-    return this.#writer.upsert(tree, column)
+    for (const { column, name } of fields) {
+      const value = tree.values[column.property]
+      if (value === undefined || value === null)
+        throw invalid(`input.${name}`, 'required', 'must be given: the row is found by it')
+    }
+    return this.#writer.upsert(
+      tree,
+      fields.map(({ column }) => column),
+    )
   }
 
   #check(path: string, given: readonly unknown[]): void {
@@ -75,8 +84,20 @@ export class ManyWriter {
   }
 }
 
-/** Those that an input may name. */
-export function uniqueFields({ fields, table }: RecordModel): FieldModel[] {
-  const columns = uniqueColumns(table, true)
-  return [...fields.values()].filter(({ column, isInput }) => isInput && columns.includes(column))
+/** Fields that are unique, each alone or together, of those that an input may name. */
+export function uniqueFields({ fields, table }: RecordModel): FieldModel[][] {
+  const inputs = [...fields.values()].filter(({ isInput }) => isInput)
+  return uniqueKeys(table, true).flatMap((columns) => {
+    const key = inputs.filter(({ column }) => columns.includes(column))
+    return key.length === columns.length ? [key] : []
+  })
+}
+
+/** `name, ["userId", "articleId"]` */
+export function namesOf(keys: readonly (readonly FieldModel[])[]): string {
+  const texts = keys.map((key) => {
+    const [first, ...others] = key.map(({ name }) => name)
+    return others.length === 0 ? first : JSON.stringify([first, ...others])
+  })
+  return texts.join(', ')
 }

@@ -92,19 +92,19 @@ export class ClientManyWriter {
     })
   }
 
-  /** If the caller cannot see the existing row, the row is not changed, and its value counts as taken. */
-  async upsert(tree: WriteTree, column: Column): Promise<Instance> {
+  /** If the caller cannot see the existing row, the row is not changed, and its values count as taken. */
+  async upsert(tree: WriteTree, by: readonly Column[]): Promise<Instance> {
     const row = await this.#together([tree], (table) =>
-      upsertTogether(table, this.#writer.source, column, tree.values),
+      upsertTogether(table, this.#writer.source, by, tree.values),
     )
     if (row !== undefined) return row
     for (let attempt = 1; ; attempt++) {
       try {
         return await (tree.table.shard === undefined
-          ? this.#upsertOnce(tree, column)
-          : this.#writer.inShard(tree.table, tree.values, () => this.#upsertOnce(tree, column)))
+          ? this.#upsertOnce(tree, by)
+          : this.#writer.inShard(tree.table, tree.values, () => this.#upsertOnce(tree, by)))
       } catch (error) {
-        if (!isOvertaken(error, column)) throw error
+        if (!isOvertaken(error, by)) throw error
         if (attempt >= mostAttempts) throw unseen(error)
       }
     }
@@ -129,15 +129,14 @@ export class ClientManyWriter {
     }
   }
 
-  async #upsertOnce(tree: WriteTree, column: Column): Promise<Instance> {
+  async #upsertOnce(tree: WriteTree, by: readonly Column[]): Promise<Instance> {
     const { table } = tree
     const { view } = this.#writer
-    const value = await storedForm(table, this.#database, column, tree.values).catch(
+    const where = await storedForm(table, this.#database, by, tree.values).catch(
       (error: unknown) => {
         throw tree.told(error)
       },
     )
-    const where = { [column.property]: value }
     const records = this.#database.records(table.type)
     const [found] = await settled(view.caller, () => records.list({ where, limit: 1, view }))
     if (found !== undefined) {

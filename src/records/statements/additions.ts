@@ -37,6 +37,17 @@ export function hasAddition(table: Table, values: object): boolean {
   return false
 }
 
+/** @returns `undefined` for other values */
+export function additionOf(
+  table: Table,
+  name: string,
+  value: unknown,
+): { readonly column: Column; readonly addition: Values } | undefined {
+  const column = table.byProperty.get(name)
+  if (column === undefined || !isAddition(column, value)) return undefined
+  return { column, addition: value as unknown as Values }
+}
+
 /**
  * Replaces every addition by the sum.
  *

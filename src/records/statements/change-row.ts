@@ -24,6 +24,7 @@ import {
   type HookedRow,
   type Writer,
 } from './run-hooks.js'
+import { fitsSums, keyOfSums, readSums, type Sum, type SumsAndValues } from './sums.js'
 import { keyValues, noShard, shardCondition } from './shard.js'
 import type { Source } from './source.js'
 import { announced, runRows, tellsPast, updateRow, type Instance } from './write-row.js'
@@ -52,9 +53,16 @@ export function isPlainChange(table: Table, source: Source, change: RowChange): 
     (tellsPast(table, source) ||
       !source.feed.goesBy(table, ({ property }) => property in values)) &&
     source.context.checksOf(table).row === undefined &&
-    !hasAddition(table, values)
+    (!hasAddition(table, values) || sumsOf(table, source, values) !== undefined)
   )
 }
+
+/** @returns `undefined` if the row must be read first */
+function sumsOf(table: Table, { context }: Source, values: object): SumsAndValues | undefined {
+  return readSums(table, context.codecOf(table), context.dialect, values)
+}
+
+const noSums: readonly Sum[] = Object.freeze([])
 
 /** Uses one statement and reads nothing before. @returns as `changeRow` */
 export function changePlainly(
@@ -66,15 +74,18 @@ export function changePlainly(
   const { context } = source
   const { within, where, expected } = change
   const codec = context.codecOf(table)
-  return after(context.checksOf(table).update(change.values), (record) => {
-    const { columns, values } = valuesToUpdate(table, codec, record, context)
+  const added = hasAddition(table, change.values) ? sumsOf(table, source, change.values) : undefined
+  const { sums, values: given } = added ?? { sums: noSums, values: change.values }
+  return after(context.checksOf(table).update(given), (record) => {
+    const { columns, values } = valuesToUpdate(table, codec, record, context, { sums })
     if (within !== undefined && !staysWithin(within, columns)) return null
     if (columns.length > 0) {
-      const meant = meantRows(table, source, change)
-      const update = { columns, values, key, within: meant, record }
+      const meant = meantRows(table, source, change, sums)
+      const summed = sums.length === 0 ? undefined : sums.map(({ column }) => column)
+      const update = { columns, values, key, within: meant, sums: summed, record }
       const changed = announced(table, source, (here) => updateRow(table, here, update))
-      if (expected === undefined) return changed
-      // There is no such row, or it is at another version: `changeRow` finds out which.
+      if (expected === undefined && summed === undefined) return changed
+      // There is no such row, it is at another version, or a sum breaks a rule: `changeRow` finds out which.
       return after(changed, (row) => row ?? changeRow(table, source, key, change))
     }
     if (where !== undefined || expected !== undefined) return changeRow(table, source, key, change)
@@ -225,16 +236,18 @@ function meantRows(
   table: Table,
   { context }: Source,
   { within, where, expected }: RowChange,
+  sums: readonly Sum[],
 ): RowsWithin | undefined {
   const [version] = expected ?? []
-  if (where === undefined && version === undefined) return within
+  if (where === undefined && version === undefined && sums.length === 0) return within
   const values: unknown[] = [...(within?.values ?? [])]
   const reader = new FilterReader(context, false, values)
   const parts: Condition[] = within === undefined ? [] : [within.condition]
   if (where !== undefined) parts.push(readOwnFilter(reader, table, where))
   if (version !== undefined && table.version !== undefined)
     parts.push(equals(table.version, values.push(version) - 1))
-  const key = `${within?.key ?? ''}|${reader.key}|${version === undefined ? '' : 'v'}`
+  if (sums.length > 0) parts.push(...fitsSums(sums, values))
+  const key = `${within?.key ?? ''}|${reader.key}|${version === undefined ? '' : 'v'}${keyOfSums(sums)}`
   return { condition: { kind: 'all', parts }, key, values }
 }
 

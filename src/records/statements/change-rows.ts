@@ -2,6 +2,7 @@
  * Changes all rows that match a filter: all of them or none. Source: decisions, Second storey: records, Changes.
  */
 import { attempt } from '../../core/later.js'
+import { HttpError } from '../../errors/http-error.js'
 import { FilterReader } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
 import { readOwnFilter } from '../filters/own-filter.js'
@@ -10,12 +11,16 @@ import { refuseUndefined } from '../filters/list-options.js'
 import { isolationOf } from '../model/isolation.js'
 import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
-import { hasAddition } from './additions.js'
 import { arrange, type Plan } from '../../sql/write.js'
 import { changeHeld, holdRows } from './change-row.js'
 import type { Selection } from './plans.js'
 import { boundToShard, inShardOf } from './shard.js'
-import type { Source } from './source.js'
+import { toIds } from './delete-row.js'
+import type { Row } from '../../engines/contract/engine.js'
+import type { Id } from '../filters/list-options.js'
+import type { RecordsContext, Source } from './source.js'
+import { readSums, type Sum } from './sums.js'
+import { runRows } from './write-row.js'
 import { toClientError, type Doing } from './write-faults.js'
 import { markingWrite } from './write-check.js'
 import { valuesToUpdate } from './write-values.js'
@@ -34,23 +39,37 @@ export function updateWhere(
   void markingWrite(table, () => {
     refuseOwn(table, changes)
   })
-  return source.atomically(
-    async (here) => {
-      const checks = here.context.checksOf(table)
-      const isPlain =
-        !hasWriteHooks(table) && checks.row === undefined && !hasAddition(table, changes)
-      if (
-        isPlain &&
-        (!(await here.feed.follows(table, here.runner())) || (await areMany(table, here, where)))
-      )
-        return updateAtOnce(table, here, where, await checks.update(changes))
-      return eachRow(table, here, where, async (key, row) => {
-        await changeHeld(table, here, { key, row, change: { values: changes } })
-      })
-    },
-    isolationOf([table]),
-  )
+  const oneByOne = (here: Source): Promise<number> =>
+    eachRow(table, here, where, async (key, row) => {
+      await changeHeld(table, here, { key, row, change: { values: changes } })
+    })
+  const { context } = source
+  const checks = context.checksOf(table)
+  const isPlain = !hasWriteHooks(table) && checks.row === undefined
+  const sums = isPlain
+    ? readSums(table, context.codecOf(table), context.dialect, changes)
+    : undefined
+  if (sums === undefined) return source.atomically(oneByOne, isolationOf([table]))
+  return source
+    .atomically(async (here) => {
+      const isFollowed = await here.feed.follows(table, here.runner())
+      const isMany = isFollowed && (await areMany(table, here, where))
+      // What rows held is read with each.
+      if (isFollowed && !isMany && here.feed.goesByRows(table)) return oneByOne(here)
+      const record = await checks.update(sums.values)
+      const change = { record, sums: sums.sums, isTold: isFollowed && !isMany }
+      return updateAtOnce(table, here, where, change)
+    })
+    .catch((error: unknown) => {
+      // The rows are read one by one to find the error.
+      const isRefused = error instanceof HttpError && error.status === 400 && sums.sums.length > 0
+      if (error instanceof SumDoesNotFit || isRefused) return source.atomically(oneByOne)
+      throw error
+    })
 }
+
+/** A sum breaks a rule of its field: nothing is written. */
+class SumDoesNotFit extends Error {}
 
 /** More rows than these are not told one by one, but as a table in which something has changed. */
 const mostTold = 1000
@@ -76,14 +95,54 @@ async function updateAtOnce(
   table: Table,
   here: Source,
   where: unknown,
-  record: Record<string, unknown>,
+  { record, sums, isTold }: Update,
 ): Promise<number> {
   const { context } = here
-  const written = valuesToUpdate(table, context.codecOf(table), record, context)
+  const written = valuesToUpdate(table, context.codecOf(table), record, context, { sums })
   if (written.columns.length === 0) return 0
   const { selection, values } = selectAll(table, here, where)
-  const plan = context.plansOf(table).updateAll(selection, written.columns)
-  return changeAll(table, here, { plan, values: [...values, ...written.values], doing: 'write' })
+  const answers = isTold ? 'key' : 'nothing'
+  const summed = sums.map(({ column }) => column)
+  const plan = context.plansOf(table).updateAll(selection, written.columns, summed, answers)
+  const bounds = sums.flatMap(({ after: { low, high } }) => [low, high])
+  const all = [...values, ...written.values, ...bounds]
+  if (!isTold && sums.length === 0)
+    return changeAll(table, here, { plan, values: all, doing: 'write' })
+  const rows = await runRows(table, here, { plan, values: all, doing: 'write' })
+  const { count, misfits } = countFits(rows, { isTold, hasSums: sums.length > 0, context })
+  if (misfits > 0) throw new SumDoesNotFit()
+  if (count === 0) return 0
+  if (!isTold) here.changed({ event: 'lost', table, ids: [] })
+  else here.changed({ event: 'updated', table, ids: toIds(table, rows).sort(byValue) })
+  return count
+}
+
+interface Update {
+  readonly record: Record<string, unknown>
+  readonly sums: readonly Sum[]
+  /** Listeners are told of each row. */
+  readonly isTold: boolean
+}
+
+/** Reads what an update of all rows answers: see `fits` in sql/tree.ts. */
+function countFits(
+  rows: readonly Row[],
+  {
+    isTold,
+    hasSums,
+    context: { dialect },
+  }: { readonly isTold: boolean; readonly hasSums: boolean; readonly context: RecordsContext },
+): { readonly count: number; readonly misfits: number } {
+  if (!isTold && !dialect.isLocal) {
+    const [[count, misfits] = []] = rows
+    return { count: Number(count), misfits: Number(misfits) }
+  }
+  const misfits = hasSums ? rows.filter((row) => !row[row.length - 1]).length : 0
+  return { count: rows.length, misfits }
+}
+
+function byValue(one: Id, other: Id): number {
+  return one < other ? -1 : 1
 }
 
 /** Changes or deletes them with one statement. */

@@ -14,15 +14,23 @@ import type { Relation, Table } from '../model/table.js'
 
 /**
  * @param key in the driver's form
- * @returns false if no (undeleted) row has the key
+ * @param version delete only a row at this version
+ * @returns false if no (undeleted) row has the key, or it is at another version
  */
-export function deleteRow(table: Table, source: Source, key: unknown): Later<boolean> {
+export function deleteRow(
+  table: Table,
+  source: Source,
+  key: unknown,
+  version?: number,
+): Later<boolean> {
   const isMarked = table.deletedAt !== undefined
   const keys = keyValues(table, source.context, key)
+  const hasVersion = version !== undefined
+  if (hasVersion) keys.push(version)
   const values = isMarked ? [new Date(source.context.now()).toISOString(), ...keys] : keys
   return after(source.feed.isFollowed(source.runner()), (isFollowed) => {
-    if (isFollowed) return deleteFollowed(table, source, key, values)
-    const { statement } = source.context.plansOf(table).remove()
+    if (isFollowed) return deleteFollowed(table, source, { key, values, hasVersion })
+    const { statement } = source.context.plansOf(table).remove([], hasVersion)
     return after(source.runner().run(statement, values, 'count'), (count) => {
       if (count > 0) source.changed({ event: 'deleted', table, ids: [key as Id] })
       return count > 0
@@ -33,14 +41,17 @@ export function deleteRow(table: Table, source: Source, key: unknown): Later<boo
 function deleteFollowed(
   table: Table,
   source: Source,
-  key: unknown,
-  values: readonly unknown[],
+  {
+    key,
+    values,
+    hasVersion,
+  }: { readonly key: unknown; readonly values: readonly unknown[]; readonly hasVersion: boolean },
 ): Promise<boolean> {
   return source.atomically(async (transaction) => {
     const { feed, context } = transaction
     const along = table.deletedAt === undefined ? await readAlong(table, [key], transaction) : []
     const columns = feed.pastColumns(table)
-    const { statement } = context.plansOf(table).remove([table.key, ...columns])
+    const { statement } = context.plansOf(table).remove([table.key, ...columns], hasVersion)
     const rows = await transaction.runner().run(statement, values, 'rows')
     if (rows.length === 0) return false
     for (const changes of [...along, toDeleted(table, columns, rows)]) transaction.changed(changes)

@@ -138,35 +138,58 @@ export class TablePlans {
    * Values: those of `within`, those of `columns`, then the key.
    *
    * @param before columns that it answers behind the row, as they were
+   * @param sums those of `columns` whose values are added
    */
-  update(columns: readonly Column[], within?: RowsWithin, before: readonly Column[] = []): Plan {
+  update(
+    columns: readonly Column[],
+    within?: RowsWithin,
+    before: readonly Column[] = [],
+    sums: readonly Column[] = [],
+  ): Plan {
     const { table } = this
     const first = within?.values.length ?? 0
     const past = before.length === 0 ? '' : `b${namesOf(before)}|`
-    return this.get(`u${past}${within?.key ?? ''}|${namesOf(columns)}`, () => {
+    const added = sums.length === 0 ? '' : `+${namesOf(sums)}|`
+    return this.get(`u${past}${added}${within?.key ?? ''}|${namesOf(columns)}`, () => {
       const where = both(keyIs(table, first + columns.length), within?.condition)
-      return { change: 'update', table, where, columns, first, answers: 'row', before }
+      return { change: 'update', table, where, columns, sums, first, answers: 'row', before }
     })
   }
 
-  /** Values: the selection's, then those of the columns. */
-  updateAll({ condition: where, key, count }: Selection, columns: readonly Column[]): Plan {
+  /**
+   * Values: the selection's, those of the columns, then two bounds for each sum.
+   *
+   * @param sums those of `columns` whose values are added; the statement answers whether they fit
+   */
+  updateAll(
+    { condition: where, key, count }: Selection,
+    columns: readonly Column[],
+    sums: readonly Column[],
+    answers: 'nothing' | 'key',
+  ): Plan {
     const { table } = this
-    return this.get(`U${namesOf(columns)}|${key}`, () => ({
-      change: 'update',
-      table,
-      where,
-      columns,
-      first: count,
-      answers: 'nothing',
-    }))
+    const first = count
+    return this.get(`U${answers}${namesOf(columns)}+${namesOf(sums)}|${key}`, () => {
+      const bounds = sums.flatMap((_, place) => [2 * place, 2 * place + 1])
+      const fits = bounds.map((place) => first + columns.length + place)
+      const change = { change: 'update', table, where, columns, sums, first, answers } as const
+      return sums.length === 0 ? change : { ...change, fits }
+    })
   }
 
-  /** Values: lists of keys and of the columns' values, of these types, then the number of keys. */
-  updateEach(columns: readonly Column[], types: readonly string[]): Plan {
+  /**
+   * Values: lists of keys and of the columns' values, of the bounds of `sums` and of versions, of these types, then the number
+   * of keys.
+   */
+  updateEach(
+    columns: readonly Column[],
+    types: readonly string[],
+    sums: readonly Column[] = [],
+    hasVersions = false,
+  ): Plan {
     const { table } = this
-    const key = `e${namesOf(columns)}|${types.join()}`
-    return this.get(key, () => ({ change: 'updateEach', table, columns, types }))
+    const key = `e${hasVersions ? 'v' : ''}${namesOf(columns)}+${namesOf(sums)}|${types.join()}`
+    return this.get(key, () => ({ change: 'updateEach', table, columns, types, sums, hasVersions }))
   }
 
   /**
@@ -174,9 +197,9 @@ export class TablePlans {
    *
    * @param changes the columns that an existing row takes over
    */
-  upsert(by: Column, columns: readonly Column[], changes: readonly Column[]): Plan {
+  upsert(by: readonly Column[], columns: readonly Column[], changes: readonly Column[]): Plan {
     const { table } = this
-    return this.get(`o${by.name}|${namesOf(columns)}|${namesOf(changes)}`, () => ({
+    return this.get(`o${namesOf(by)}|${namesOf(columns)}|${namesOf(changes)}`, () => ({
       change: 'insert',
       table,
       columns,
@@ -187,15 +210,20 @@ export class TablePlans {
   }
 
   /**
-   * Values: the time if the table soft-deletes, then the key.
+   * Values: the time if the table soft-deletes, then the key, the shard and the version.
    *
    * @param answers the columns of the deleted rows to answer
+   * @param hasVersion only a row at a version
    */
-  remove(answers: readonly Column[] = []): Plan {
+  remove(answers: readonly Column[] = [], hasVersion = false): Plan {
     const { table } = this
-    return this.get(`d${namesOf(answers)}`, () =>
-      this.#delete(keyIs(table, this.#behindTime), 0, answers),
-    )
+    const { version, shard } = table
+    return this.get(`d${hasVersion ? 'v' : ''}${namesOf(answers)}`, () => {
+      const at = this.#behindTime
+      const place = at + (shard === undefined ? 1 : 2)
+      const isAt = hasVersion && version !== undefined ? equals(version, place) : undefined
+      return this.#delete(both(keyIs(table, at), isAt), 0, answers)
+    })
   }
 
   /** Answers the keys. Values: the time if the table soft-deletes, then the keys as one packed list. */

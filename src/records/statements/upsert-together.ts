@@ -13,7 +13,7 @@ import { valuesToInsert } from './write-values.js'
 export async function upsertTogether(
   table: Table,
   source: Source,
-  by: Column,
+  by: readonly Column[],
   given: object,
 ): Promise<Instance | undefined> {
   const { context } = source
@@ -23,7 +23,7 @@ export async function upsertTogether(
   const isPlain = !hasWriteHooks(table) && deletedAt === undefined && checks.row === undefined
   // Unique values are so within a shard, by which the row is looked for.
   if (table.shard !== undefined) return undefined
-  if (!isPlain || by === key || hasAddition(table, given)) return undefined
+  if (!isPlain || by.includes(key) || hasAddition(table, given)) return undefined
   if (namesRelations(table, given)) return undefined
   if (names.some((name) => name === key.property || name === version?.property)) return undefined
   // Listeners must know whether it was created or changed.
@@ -57,11 +57,12 @@ async function draft(create: () => Instance | Promise<Instance>): Promise<Instan
 }
 
 /** The columns that an existing row takes over. */
-function namedColumns(table: Table, given: object, by: Column): Column[] {
+function namedColumns(table: Table, given: object, by: readonly Column[]): Column[] {
   const values: Instance = {}
-  for (const { property } of table.columns) {
+  for (const column of table.columns) {
+    const { property } = column
     const value = (given as Instance)[property]
-    if (value !== undefined && property !== by.property) values[property] = value
+    if (value !== undefined && !by.includes(column)) values[property] = value
   }
   const named = table.columns.filter(({ property }) => property in values)
   if (named.length === 0) return []

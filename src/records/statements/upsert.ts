@@ -1,5 +1,5 @@
 /**
- * Changes the row that has a unique value, or creates it. If another caller creates it at the same moment, that row is
+ * Changes the row that has a unique value, or values that are unique together, or creates it. If another caller creates it at the same moment, that row is
  * changed, so that concurrent calls make one row. Uses `update` and `create`, with their rules.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
@@ -17,8 +17,8 @@ import type { Source } from './source.js'
 import { upsertTogether } from './upsert-together.js'
 
 export interface UpsertOptions<T> {
-  /** A unique field, or the key. */
-  readonly by: keyof T & string
+  /** A unique field, the key, or fields that are unique together. */
+  readonly by: (keyof T & string) | readonly (keyof T & string)[]
 }
 
 /** The two ways of writing. */
@@ -31,7 +31,7 @@ export interface UpsertWays<T extends object> {
 /** More attempts would not help in a transaction that cannot see later writes of others. */
 const mostAttempts = 5
 
-/** @throws {HttpError} 400 if the field is not unique, or the values do not contain it */
+/** @throws {HttpError} 400 if the fields are not unique, or the values do not contain them */
 export async function upsert<T extends object>(
   table: Table<T>,
   values: Partial<T>,
@@ -40,17 +40,15 @@ export async function upsert<T extends object>(
   on: (source: Source) => UpsertWays<T>,
 ): Promise<T> {
   refuseUnknownOptions('upsert', options, optionNames)
-  const column = readBy(table, options, false)
-  const where = { [column.property]: await storedForm(table, source, column, values) }
-  const together = await upsertTogether(table, source, column, values)
+  const by = readBy(table, options)
+  const where = await storedForm(table, source, by, values)
+  const together = await upsertTogether(table, source, by, values)
   if (together !== undefined) return together as T
   for (let attempt = 1; ; attempt++) {
     try {
-      return await inShardOf(table, values, () =>
-        upsertOnce(table, { values, where, by: column.property }, source, on),
-      )
+      return await inShardOf(table, values, () => upsertOnce(table, { values, where }, source, on))
     } catch (error) {
-      if (!isOvertaken(error, column)) throw error
+      if (!isOvertaken(error, by)) throw error
       if (attempt >= mostAttempts) throw unseen(error)
     }
   }
@@ -58,29 +56,33 @@ export async function upsert<T extends object>(
 
 const optionNames: ReadonlySet<string> = new Set(['by'])
 
-/** The value in the form that rows have: trimmed, lower-cased, as the field's rules say. */
+/** A filter for the row: its values in the form that rows have, trimmed, lower-cased, as the fields' rules say. */
 export async function storedForm(
   table: Table,
   { context }: Pick<Source, 'context'>,
-  { property, isKey }: Column,
+  by: readonly Column[],
   values: object,
-): Promise<unknown> {
-  const value = (values as Record<string, unknown>)[property]
-  if (value === undefined || value === null)
-    throw invalid(property, 'required', 'must be given: the row is found by it')
-  if (isKey) return value
-  return (await context.checksOf(table).update({ [property]: value }))[property]
+): Promise<Record<string, unknown>> {
+  const where: Record<string, unknown> = {}
+  for (const { property } of by) {
+    const value = (values as Record<string, unknown>)[property]
+    if (value === undefined || value === null)
+      throw invalid(property, 'required', 'must be given: the row is found by it')
+    where[property] = value
+  }
+  if (by.some(({ isKey }) => isKey)) return where
+  const stored = await context.checksOf(table).update(where)
+  return Object.fromEntries(by.map(({ property }) => [property, stored[property]]))
 }
 
 interface Upserted<T> {
   readonly values: Partial<T>
   readonly where: object
-  readonly by: string
 }
 
 async function upsertOnce<T extends object>(
   table: Table<T>,
-  { values, where, by }: Upserted<T>,
+  { values, where }: Upserted<T>,
   source: Source,
   on: (source: Source) => UpsertWays<T>,
 ): Promise<T> {
@@ -89,7 +91,7 @@ async function upsertOnce<T extends object>(
   const [found] = await ways.list({ where, limit: 1 })
   if (found !== undefined) {
     const id = (found as Record<string, unknown>)[table.key.property] as Id
-    const others = Object.entries(values).filter(([name]) => name !== by)
+    const others = Object.entries(values).filter(([name]) => !(name in where))
     const changed = await ways.update(id, Object.fromEntries(others) as Partial<T>)
     if (changed !== null) return changed
   }
@@ -98,30 +100,42 @@ async function upsertOnce<T extends object>(
 }
 
 /** @throws {HttpError} 400 */
-function readBy(table: Table, options: unknown, isClient: boolean): Column {
+function readBy(table: Table, options: unknown): readonly Column[] {
   const by =
     typeof options === 'object' && options !== null && 'by' in options ? options.by : undefined
+  const found = findUnique(uniqueKeys(table, false), by)
+  if (found !== undefined) return found
   // For a client the message only names fields that it may use.
-  const names = uniqueColumns(table, true).map(({ property }) => property)
-  const column = uniqueColumns(table, isClient).find(({ property }) => property === by)
-  if (column !== undefined) return column
+  const names = uniqueKeys(table, true).map((columns) =>
+    columns.map(({ property }) => property).join(' with '),
+  )
   const meant = typeof by === 'string' ? didYouMean(clip(by), names) : ''
-  throw invalid('by', 'unique', `must name a unique field: ${names.join(', ')}. ${meant}`.trim())
+  const what = 'must name a unique field, or fields that are unique together'
+  throw invalid('by', 'unique', `${what}: ${names.join(', ')}. ${meant}`.trim())
 }
 
-/** Columns whose value at most one (undeleted) row has. */
-export function uniqueColumns({ columns, indexes, shard }: Table, isClient: boolean): Column[] {
-  return columns.filter(
-    (column) =>
-      !(isClient && column.field.hidden) &&
-      (column.isKey ||
-        indexes.some(
-          ({ unique, columns: [first, second, third] }) =>
-            unique &&
-            (shard === undefined
-              ? first === column && second === undefined
-              : first === shard && second === column && third === undefined),
-        )),
+/** @param by the name of a field, or a list of names in any order */
+function findUnique(
+  keys: readonly (readonly Column[])[],
+  by: unknown,
+): readonly Column[] | undefined {
+  const names: ReadonlySet<unknown> = new Set(Array.isArray(by) ? by : [by])
+  return keys.find(
+    (columns) =>
+      columns.length === names.size && columns.every(({ property }) => names.has(property)),
+  )
+}
+
+/** Columns whose values together at most one (undeleted) row has; a sharded record's within a shard. */
+export function uniqueKeys({ key, indexes, shard }: Table, isClient: boolean): Column[][] {
+  const all = indexes
+    .filter(({ unique, form, columns }) => {
+      const isWhole = form?.where === undefined
+      return unique && isWhole && (shard === undefined || columns[0] === shard)
+    })
+    .map(({ columns }) => columns.filter((column) => column !== shard))
+  return [[key], ...all].filter(
+    (columns) => columns.length > 0 && !(isClient && columns.some(({ field }) => field.hidden)),
   )
 }
 
@@ -132,9 +146,10 @@ export function unseen(error: HttpError): HttpError {
 }
 
 /** Another caller has created the row since it was looked up. */
-export function isOvertaken(error: unknown, { property }: Column): error is HttpError {
+export function isOvertaken(error: unknown, by: readonly Column[]): error is HttpError {
   if (!(error instanceof HttpError) || error.status !== 409) return false
   const { cause } = error
   if (!(cause instanceof EngineFault) || cause.kind !== 'unique') return false
-  return error.errors === undefined || error.errors.some(({ path }) => path === property)
+  const isIts = (path: string): boolean => by.some(({ property }) => property === path)
+  return error.errors === undefined || error.errors.every(({ path }) => isIts(path))
 }

@@ -11,13 +11,13 @@ import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
 import { namesRelations } from './read-nested.js'
-import { hasAddition } from './additions.js'
 import { arrange, type Plan } from '../../sql/write.js'
 import { readColumnTypes, type ColumnTypes } from './column-types.js'
 import { mustHold } from './delete-rows.js'
 import { toIds } from './delete-row.js'
 import { isInTransaction } from './guarded-runner.js'
 import { withShard } from './shard.js'
+import { readSums } from './sums.js'
 import type { Source } from './source.js'
 import { toUnavailable } from './write-faults.js'
 import type { Check } from '../../fields/compile-input.js'
@@ -67,12 +67,14 @@ export function changeTogether<T extends object, E>(
 ): Later<T[] | E> {
   return after(readChanges(table, source, rows), (lists): Later<T[] | E> => {
     if (lists === undefined) return oneByOne()
-    const { columns, written } = lists
+    const { columns, written, sums, hasVersions } = lists
+    const behind = 2 * sums.length + (hasVersions ? 1 : 0)
     const run = (here: Source): Later<T[] | undefined> =>
       after(typesOf(table, here, columns), (types) => {
-        const plan = here.context.plansOf(table).updateEach(columns.slice(1), types)
+        const own = columns.slice(1, columns.length - behind)
+        const plan = here.context.plansOf(table).updateEach(own, types, sums, hasVersions)
         return after(runLists(here, plan, lists, written.length), (found) => {
-          // None was changed: who changes them one by one says which is not there.
+          // None was changed: who changes them one by one says which is not there, or what does not fit.
           if (found.length < written.length) return undefined
           const ordered = inOrder(table, found.map(readerOf(table, here)), written, 0)
           tell(table, here, 'updated', ordered)
@@ -113,6 +115,12 @@ interface Lists {
   readonly columns: readonly Column[]
   /** Each row's values of the columns. */
   readonly written: readonly (readonly unknown[])[]
+}
+
+/** The columns are the key, those that are written, two of bounds for each sum, and the version. */
+interface ChangeLists extends Lists {
+  readonly sums: readonly Column[]
+  readonly hasVersions: boolean
 }
 
 /** Gives each row in turn to `read`, and waits where that waits. @returns false once `read` does */
@@ -160,7 +168,7 @@ function readChanges(
   table: Table,
   { context }: Source,
   rows: readonly ChangedRow[],
-): Later<Lists | undefined> {
+): Later<ChangeLists | undefined> {
   if (!Array.isArray(rows) || rows.length < 2 || rows.length > mostRows) return undefined
   const checks = context.checksOf(table)
   if (hasWriteHooks(table) || checks.row !== undefined) return undefined
@@ -171,22 +179,48 @@ function readChanges(
   const written: unknown[][] = []
   const seen = new Set<unknown>()
   let alike: readonly Column[] | undefined
+  let summed: readonly Column[] | undefined
+  let versions: number | undefined
   const read = (row: ChangedRow, index: number): Later<boolean> => {
     const key = toKey(codec, row[table.key.property])
     if (key === undefined || seen.has(key) || namesRelations(table, row)) return false
     seen.add(key)
-    const { values: given, expected } = readMeant(table, codec, key, row)
-    if (expected !== undefined || hasAddition(table, given)) return false
-    return after(checkRow(checks.update, given, index), (record) => {
-      const { columns, values } = valuesToUpdate(table, codec, record, context, [key])
+    const { values: given, expected = [] } = readMeant(table, codec, key, row)
+    const added = readSums(table, codec, context.dialect, given)
+    if (added === undefined) return false
+    const { sums } = added
+    return after(checkRow(checks.update, added.values, index), (record) => {
+      const { columns, values } = valuesToUpdate(table, codec, record, context, {
+        values: [key],
+        sums,
+      })
       alike ??= columns
+      summed ??= sums.map(({ column }) => column)
+      versions ??= expected.length
+      if (columns.length === 0 || expected.length !== versions || !areSame(columns, alike))
+        return false
+      if (
+        !areSame(
+          sums.map(({ column }) => column),
+          summed,
+        )
+      )
+        return false
+      for (const { before } of sums) values.push(before.low, before.high)
+      values.push(...expected)
       written.push(values)
-      return columns.length > 0 && areSame(columns, alike)
+      return true
     })
   }
-  return after(inTurn(rows as readonly ChangedRow[], read), (isAlike) =>
-    isAlike && alike !== undefined ? { columns: [table.key, ...alike], written } : undefined,
-  )
+  return after(inTurn(rows as readonly ChangedRow[], read), (isAlike) => {
+    if (!isAlike || alike === undefined) return undefined
+    const { key, version } = table
+    const sums = summed ?? []
+    const hasVersions = versions === 1 && version !== undefined
+    const bounds = sums.flatMap((column) => [column, column])
+    const columns = [key, ...alike, ...bounds, ...(hasVersions ? [version] : [])]
+    return { columns, written, sums, hasVersions }
+  })
 }
 
 /** Adds the row's number to what does not fit. */

@@ -41,6 +41,8 @@ export interface RowUpdate extends WriteValues {
   /** In the driver's form. */
   readonly key: unknown
   readonly within: RowsWithin | undefined
+  /** Those of the columns whose values are added to the stored ones. */
+  readonly sums?: readonly Column[] | undefined
   /** By property, for messages of errors. */
   readonly record: Instance
   /** The row as it is, where it was read. */
@@ -51,10 +53,10 @@ export interface RowUpdate extends WriteValues {
 export function updateRow(
   table: Table,
   source: Source,
-  { columns, values, key, within, record, before }: RowUpdate,
+  { columns, values, key, within, sums, record, before }: RowUpdate,
 ): Later<Instance | null> {
   const past = before === undefined ? pastToRead(table, source, columns) : []
-  const plan = source.context.plansOf(table).update(columns, within, past)
+  const plan = source.context.plansOf(table).update(columns, within, past, sums)
   const all = [...(within?.values ?? []), ...values, ...keyValues(table, source.context, key)]
   return after(runRows(table, source, { plan, values: all, doing: 'write', record }), ([row]) =>
     row === undefined ? null : stored(table, source, 'updated', row, { before, columns, past }),

@@ -4,6 +4,7 @@ import type { TableCodec } from '../model/codec.js'
 import type { RecordsContext } from './source.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
+import type { Sum } from './sums.js'
 import { noSuchKey } from './write-faults.js'
 
 /** Values in the order of the columns. */
@@ -31,13 +32,14 @@ export function valuesToInsert(
  * The given values, with the time of the change. No columns if no values are given.
  *
  * @param values to which they are added
+ * @param sums written after the values
  */
 export function valuesToUpdate(
   table: Table,
   codec: TableCodec,
   record: Readonly<Record<string, unknown>>,
   clock: Pick<RecordsContext, 'now'>,
-  values: unknown[] = [],
+  { values = [], sums = [] }: { values?: unknown[]; readonly sums?: readonly Sum[] } = {},
 ): WriteValues {
   const { updatedAt } = table
   refuseNoKeys(table, codec, record)
@@ -47,6 +49,10 @@ export function valuesToUpdate(
     if (value === undefined) continue
     columns.push(column)
     values.push(value === null ? null : encode(value))
+  }
+  for (const { column, addend } of sums) {
+    columns.push(column)
+    values.push(addend)
   }
   if (columns.length > 0 && updatedAt !== undefined && record[updatedAt.property] === undefined) {
     columns.push(updatedAt)
