@@ -88,6 +88,12 @@ export class Connections implements Iterable<Socket> {
     this.#requests.set(socket, this.#requests.get(socket) ?? 0)
   }
 
+  /** Lets the next request be the last of this connection. */
+  endAfterNext(socket: Socket): void {
+    this.#isCounting = true
+    this.#requests.set(socket, Infinity)
+  }
+
   /** Counts a request. @returns true where it is the last that this connection may ask; false where Node counts them */
   isLast(socket: Socket): boolean {
     if (!this.#isCounting) return false

@@ -3,22 +3,22 @@
  * Source: decisions, Requests, "Times"; RFC 9112.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import type { Duplex } from 'node:stream'
+import { Socket, type AddressInfo } from 'node:net'
 import { HttpError } from '../errors/http-error.js'
 import type { Bounds } from './bounds.js'
 import { closeServer, LastMoment } from './closing.js'
 import type { Log } from '../core/log.js'
+import { dropUnread } from './drop-unread.js'
 import { UnreadAnswers } from './unread-answers.js'
 import { Connections } from './connections.js'
 import type { Incoming, Outgoing } from './node-messages.js'
+import { currentResponse, Pipelining } from './pipelining.js'
 import type { PortKeeper } from './port-keeper.js'
 import { headBytes, mostHeaders } from './limits.js'
 import { noSniff } from './response-head.js'
 import { Pressure } from './pressure.js'
 import { overloadRefusal } from './refusals.js'
-import { letGo, readAgain, type TakeUpgrade } from './upgrade.js'
-import { WaitingAnswers } from './waiting-answers.js'
+import { readAgain, type TakeUpgrade } from './upgrade.js'
 
 /** All in milliseconds. */
 export interface Times {
@@ -97,21 +97,28 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   server.maxRequestsPerSocket = finite(bounds.requests)
   // Beyond those that are told why: a connection costs something even then.
   server.maxConnections = finite(Math.ceil(bounds.connections * 1.1))
-  const waiting = new WaitingAnswers()
   const connections = new Connections(
     { ...bounds, stall: times.stall },
     new UnreadAnswers(bounds.unread, options.log),
   )
   const pressure = new Pressure(times.delay)
   const lastMoment = new LastMoment()
+  const pipelining = new Pipelining({
+    server,
+    onReadAgain: (socket) => {
+      connections.readAgain(socket)
+    },
+    onLastRequest: (socket) => {
+      connections.endAfterNext(socket)
+    },
+  })
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
-    waiting.watch(incoming, outgoing)
     if (connections.isLast(incoming.socket)) outgoing.shouldKeepAlive = false
     const refusal = pressure.isOver ? overloadRefusal() : connections.refusalFor(incoming.socket)
     if (refusal === undefined) {
       if (lastMoment.isNow)
         lastMoment.add(() => {
-          options.serve(incoming, outgoing)
+          if (!outgoing.destroyed) options.serve(incoming, outgoing)
         })
       else options.serve(incoming, outgoing)
       return
@@ -126,34 +133,38 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     options.refuse(incoming, outgoing, new HttpError(417, 'Only 100-continue can be expected.'))
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    answerClientError(error, socket, options.faultHeaders)
+    if (socket instanceof Socket) answerFault(error, socket, pipelining, options.faultHeaders)
+    else socket.destroy()
   })
   server.on('connection', (socket) => {
     connections.add(socket)
+    pipelining.watch(socket)
   })
   const { upgrade } = options
-  if (upgrade !== undefined) {
-    server.on('upgrade', (incoming, _socket, head) => {
-      const { socket } = incoming
-      if (isAnswering(socket)) {
-        // Of which the server does not know any more.
-        socket.destroy()
-        return
-      }
-      if (incoming.rawHeaders.length >= 2 * mostHeaders) {
-        // Node has dropped some, and the one that tells where the body ends could be among them.
-        letGo(socket)
-        answerClientError({ code: 'HPE_HEADER_OVERFLOW' }, socket, options.faultHeaders)
-        return
-      }
-      const isRefused = pressure.isOver || connections.refusalFor(socket) !== undefined
-      const upgraded = isRefused ? undefined : upgrade(incoming, socket, head)
-      if (upgraded === undefined) {
-        connections.readAgain(socket)
-        readAgain(server, incoming, socket, head)
-      } else connections.upgraded(socket, upgraded)
-    })
+  const handOver = (incoming: IncomingMessage, head: Buffer): void => {
+    const { socket } = incoming
+    const isRefused = pressure.isOver || connections.refusalFor(socket) !== undefined
+    const upgraded = isRefused ? undefined : upgrade?.(incoming, socket, head)
+    if (upgraded === undefined) {
+      connections.readAgain(socket)
+      readAgain(server, incoming, socket, head)
+    } else connections.upgraded(socket, upgraded)
   }
+  const takeHead = (incoming: IncomingMessage, head: Buffer): void => {
+    const { socket } = incoming
+    if (incoming.rawHeaders.length >= 2 * mostHeaders) {
+      // Node has dropped some, and the one that tells where the body ends could be among them.
+      answerFault({ code: 'HPE_HEADER_OVERFLOW' }, socket, pipelining, options.faultHeaders)
+    } else if (pipelining.isStopped(incoming)) pipelining.hold(incoming, socket, head)
+    else if (incoming.method === 'CONNECT') socket.destroy()
+    else handOver(incoming, head)
+  }
+  server.on('connect', (incoming, _socket, head) => {
+    takeHead(incoming, head)
+  })
+  server.on('upgrade', (incoming, _socket, head) => {
+    takeHead(incoming, head)
+  })
   return {
     listen: (port, host, keeper) => {
       pressure.start()
@@ -198,17 +209,44 @@ function toUrl({ address, family, port }: AddressInfo): string {
   return `http://${host}:${port}`
 }
 
-/** Answers bytes that are no HTTP request: too large a head, too slow a client, or nonsense. */
-function answerClientError(
+/** Connections on which bytes arrived that are no HTTP request. */
+const faulty = new WeakSet<Socket>()
+
+/**
+ * Answers bytes that are no HTTP request: too large a head, too slow a client, or nonsense. Requests before them get their
+ * responses first.
+ */
+function answerFault(
   error: Pick<NodeJS.ErrnoException, 'code'>,
-  socket: Duplex,
+  socket: Socket,
+  pipelining: Pipelining,
   headers: readonly string[],
 ): void {
-  if (!socket.writable || error.code === 'ECONNRESET' || hasAnswered(socket)) {
+  const { code = '' } = error
+  const isOfClient = code.startsWith('HPE_') || code === 'ERR_HTTP_REQUEST_TIMEOUT'
+  if (!isOfClient || !socket.writable) {
     socket.destroy()
     return
   }
-  const { line, message } = faultOf(error.code)
+  if (faulty.has(socket)) return
+  const response = currentResponse(socket)
+  // Of a request whose body is broken, part of the response may be on its way.
+  if (response?.req.complete === false && response.headersSent) {
+    socket.destroy()
+    return
+  }
+  faulty.add(socket)
+  dropUnread(socket)
+  const answer = (): void => {
+    socket.write(toFault(code, headers))
+    socket.destroySoon()
+  }
+  if (response?.req.complete === true) pipelining.afterResponse(socket, answer)
+  else answer()
+}
+
+function toFault(code: string, headers: readonly string[]): string {
+  const { line, message } = faultOf(code)
   const body = JSON.stringify({ error: message })
   const head = [
     'Content-Type: application/json; charset=utf-8',
@@ -219,18 +257,7 @@ function answerClientError(
   for (let index = 0; index + 1 < headers.length; index += 2) {
     head.push(`${headers[index] ?? ''}: ${headers[index + 1] ?? ''}`)
   }
-  socket.end(`HTTP/1.1 ${line}\r\n${head.join('\r\n')}\r\n\r\n${body}`)
-}
-
-/** True while an earlier request on this connection is being answered. */
-function isAnswering(socket: Duplex): boolean {
-  return Boolean((socket as { _httpMessage?: unknown })._httpMessage)
-}
-
-/** True when an answer is already on its way on this connection: a second one would be read as part of it. */
-function hasAnswered(socket: Duplex): boolean {
-  const message = (socket as { _httpMessage?: { headersSent?: boolean } })._httpMessage
-  return message?.headersSent === true
+  return `HTTP/1.1 ${line}\r\n${head.join('\r\n')}\r\n\r\n${body}`
 }
 
 function faultOf(code: string | undefined): { line: string; message: string } {

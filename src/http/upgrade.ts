@@ -28,16 +28,32 @@ export function readAgain(
   socket: Socket,
   head: Buffer,
 ): void {
-  const { method = 'GET', url = '/', httpVersion, rawHeaders } = incoming
+  socket.unshift(Buffer.concat([toHeadBytes(incoming, withoutWish), head]))
+  server.emit('connection', socket)
+}
+
+/**
+ * The bytes of a head that Node has parsed.
+ *
+ * @param change called with each header; without a result the header is left out
+ */
+export function toHeadBytes(
+  { method = 'GET', url = '/', httpVersion, rawHeaders }: IncomingMessage,
+  change: (key: string, value: string) => string | undefined = (_, value) => value,
+): Buffer {
   let text = `${method} ${url} HTTP/${httpVersion}\r\n`
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const [name = '', value = ''] = [rawHeaders[index], rawHeaders[index + 1]]
-    const key = name.toLowerCase()
-    const rest = key === 'connection' ? withoutWishes(value) : wishes.has(key) ? '' : value
-    if (rest !== '' || value === '') text += `${name}: ${rest}\r\n`
+    const changed = change(name.toLowerCase(), value)
+    if (changed !== undefined) text += `${name}: ${changed}\r\n`
   }
-  socket.unshift(Buffer.concat([Buffer.from(`${text}\r\n`, 'latin1'), head]))
-  server.emit('connection', socket)
+  return Buffer.from(`${text}\r\n`, 'latin1')
+}
+
+function withoutWish(key: string, value: string): string | undefined {
+  if (value === '') return value
+  const rest = key === 'connection' ? withoutWishes(value) : wishes.has(key) ? '' : value
+  return rest === '' ? undefined : rest
 }
 
 /** Node listens no more to a connection that it has handed over: neither to its errors nor for its end. */

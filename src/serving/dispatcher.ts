@@ -193,7 +193,7 @@ export class Dispatcher {
       () => {
         this.#deadlines.done(waiting)
         request.bodyTime = undefined
-        if (!request.answered) runInRequest(request, this.#run, route, next)
+        if (!request.isOver) runInRequest(request, this.#run, route, next)
       },
       (error: unknown) => {
         this.#deadlines.done(waiting)

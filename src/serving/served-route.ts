@@ -42,7 +42,7 @@ export function invokeInTurn(route: ServedRoute, request: ServerRequest): unknow
   if (!turns.isBusy || !turns.isLarge(route.info)) return route.invoke(request)
   return turns
     .begin()
-    .then(() => (request.answered || request.late ? undefined : route.invoke(request)))
+    .then(() => (request.isOver || request.late ? undefined : route.invoke(request)))
 }
 
 /** @returns the steps alone or, if there are interceptors, also with them */

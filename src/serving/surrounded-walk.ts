@@ -90,7 +90,8 @@ class SurroundedWalk {
         if ('intercept' in line) return await this.#ask(line.intercept, index + 1)
         const pending = callInRequest(request, line.step)
         if (pending !== undefined) await this.#waitFor(pending)
-        if (isOver()) return nobodys
+        // A handler that has not started does not start for a client that has left.
+        if (isOver() || request.outgoing.destroyed) return nobodys
       }
       const running = callInRequest(request, (asked) => invokeInTurn(this.#route, asked))
       const result = isThenable(running) ? await running : running

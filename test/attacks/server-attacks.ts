@@ -1,0 +1,178 @@
+/** Attacks on the HTTP server by many requests on one connection. */
+import { once } from 'node:events'
+import { Worker } from 'node:worker_threads'
+import {
+  bootstrap,
+  connect,
+  Controller,
+  Field,
+  Get,
+  Module,
+  NoAuth,
+  Record,
+  type Application,
+} from 'filigree'
+import type { Attack, AttackResult } from './attack.js'
+
+@Record()
+class Article {
+  @Field('id') id!: number
+  @Field('string') title!: string
+  @Field('string') text!: string
+}
+
+@Controller('/articles', { crud: Article })
+@NoAuth
+class ArticleController {}
+
+@Controller('/plain')
+@NoAuth
+class PlainController {
+  @Get('/')
+  plain(): object {
+    return { ok: true }
+  }
+}
+
+@Module({ records: [Article], controllers: [ArticleController, PlainController] })
+class ArticleModule {}
+
+async function start(): Promise<{ app: Application; close: () => Promise<void> }> {
+  const database = await connect('sqlite::memory:', { records: [Article] })
+  await database.sync()
+  const rows = Array.from({ length: 1000 }, (_, index) => ({
+    title: `Article ${index}`,
+    text: 'A sentence of some length. '.repeat(8),
+  }))
+  await database.records(Article).createMany(rows)
+  const app = await bootstrap(ArticleModule, {
+    port: 0,
+    host: '127.0.0.1',
+    logger: false,
+    env: {},
+    database,
+    graphql: true,
+    times: { linger: 10 },
+  })
+  return {
+    app,
+    close: async () => {
+      await app.close()
+      await database.close()
+    },
+  }
+}
+
+interface Attackers {
+  readonly connections: number
+  /** What each connection sends in one write, again and again. */
+  readonly request: string
+  readonly seconds: number
+}
+
+/** Attackers and a victim, in a thread of their own, so that they do not wait for the server. */
+const clients = `
+const { parentPort, workerData } = require('node:worker_threads')
+const { connect } = require('node:net')
+const { request, Agent } = require('node:http')
+const { port, connections, text, seconds } = workerData
+const agent = new Agent({ keepAlive: true })
+const ask = () => new Promise((resolve, reject) => {
+  const began = performance.now()
+  request({ port, host: '127.0.0.1', path: '/plain', agent }, (response) => {
+    response.resume().on('end', () => resolve(performance.now() - began))
+  }).on('error', reject).end()
+})
+async function main() {
+  for (let count = 0; count < 20; count++) await ask()
+  parentPort.postMessage('ready')
+  await new Promise((resolve) => parentPort.once('message', resolve))
+  const attackers = Array.from({ length: connections }, () => {
+    const socket = connect(port, '127.0.0.1')
+    socket.pause()
+    socket.on('error', () => undefined)
+    socket.write(text)
+    return socket
+  })
+  const times = []
+  const end = performance.now() + seconds * 1000
+  while (performance.now() < end) times.push(await ask())
+  times.sort((a, b) => a - b)
+  parentPort.postMessage({ p99: times[Math.floor(times.length * 0.99)], worst: times.at(-1), count: times.length })
+  await new Promise((resolve) => parentPort.once('message', resolve))
+  for (const socket of attackers) socket.destroy()
+  agent.destroy()
+}
+void main()
+`
+
+/** @returns the victim's times in milliseconds, and how much the process grew in MiB */
+async function attackBy({ connections, request, seconds }: Attackers): Promise<AttackResult> {
+  const { app, close } = await start()
+  const port = Number(new URL(app.url).port)
+  const text = request.repeat(Math.floor((63 * 1024) / request.length))
+  const worker = new Worker(clients, {
+    eval: true,
+    workerData: { port, connections, text, seconds },
+  })
+  try {
+    await once(worker, 'message')
+    const before = process.memoryUsage.rss()
+    let most = before
+    const looks = setInterval(() => {
+      most = Math.max(most, process.memoryUsage.rss())
+    }, 50)
+    worker.postMessage('start')
+    const [victim] = (await once(worker, 'message')) as [
+      { p99: number; worst: number; count: number },
+    ]
+    clearInterval(looks)
+    worker.postMessage('end')
+    const growth = (most - before) / 1024 / 1024
+    return {
+      now: `${victim.count} requests of a victim: p99 ${victim.p99.toFixed(0)} ms, worst ${victim.worst.toFixed(0)} ms; the process grew by ${growth.toFixed(0)} MiB`,
+      held: victim.p99 < 100 && growth < 100,
+    }
+  } finally {
+    await worker.terminate()
+    await close()
+  }
+}
+
+function get(path: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`
+}
+
+const introspection = JSON.stringify({
+  query: '{ __schema { types { name fields { name args { name } type { name } } } } }',
+})
+
+export const attacks: readonly Attack[] = [
+  {
+    name: 'pipelining: 80 connections each send 63 KiB of GET /articles?limit=50 at once and read nothing',
+    before: 'a process with a heap of 512 MB ends: heap out of memory',
+    measures: true,
+    run: () => attackBy({ connections: 80, request: get('/articles?limit=50'), seconds: 8 }),
+  },
+  {
+    name: 'pipelining: 8 connections do the same',
+    before: 'the process grows by 600 MiB',
+    measures: true,
+    run: () => attackBy({ connections: 8, request: get('/articles?limit=50'), seconds: 4 }),
+  },
+  ...[
+    ['GET /articles?limit=1000', get('/articles?limit=1000'), '4.0 s'],
+    ['GET /articles?count=true&limit=1', get('/articles?count=true&limit=1'), '0.9 s'],
+    ['GET /plain', get('/plain'), '0.5 s'],
+    [
+      'introspection of GraphQL',
+      `POST /graphql HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${introspection.length}\r\n\r\n${introspection}`,
+      '1.5 s',
+    ],
+  ].map(([what = '', request = '', before = '']): Attack => ({
+    name: `pipelining: one connection sends 63 KiB of ${what} at once`,
+    before: `every other client waits for ${before}`,
+    measures: true,
+    run: () => attackBy({ connections: 1, request, seconds: 3 }),
+  })),
+]
