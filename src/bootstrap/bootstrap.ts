@@ -281,6 +281,8 @@ function createUpgrades(
     isClosing: () => dispatcher.draining,
     mostOperations: settings.bounds.streamsByAddress,
     patience: settings.times.headers,
+    stall: settings.times.stall,
+    unfinished: { bytes: settings.bounds.unfinished, time: settings.times.request },
     settings: requests,
     cors,
     ending,

@@ -17,6 +17,8 @@ export interface Bounds {
   readonly connectionsByAddress: number
   /** Bytes of large answers that clients have not read, together. Over it the slowest clients are ended. Default 67,108,864. */
   readonly unread: number
+  /** Bytes of WebSocket messages that have not arrived completely, together. Over it the oldest are closed. Default 67,108,864. */
+  readonly unfinished: number
   /** Requests on one connection, which then is closed. Default 10,000. */
   readonly requests: number
   /** Bytes of an issuer's key set. A larger one is not read. Default 262,144. */
@@ -31,6 +33,7 @@ export const defaultBounds: Bounds = Object.freeze({
   connections: 10_000,
   connectionsByAddress: 2_000,
   unread: 64 * 1024 * 1024,
+  unfinished: 64 * 1024 * 1024,
   requests: 10_000,
   jwks: 256 * 1024,
 })

@@ -45,6 +45,8 @@ export interface SocketHost {
   readonly mostOperations: number
   /** Milliseconds until `connection_init` has to be there. */
   readonly patience: number
+  /** Milliseconds in which a client has to take what waits for it. */
+  readonly stall: number
   readonly log: Log
 }
 
@@ -105,6 +107,19 @@ export class GraphqlSocket {
     if (socket.protocol !== subprotocol) {
       this.#close(codes.notAcceptable, 'Subprotocol not acceptable')
     }
+  }
+
+  /** Its client has passed the check of its token. */
+  get isAcknowledged(): boolean {
+    return this.#state === 'acknowledged'
+  }
+
+  /** Closes the socket without waiting for its client, so that nothing of an unfinished message stays in memory. */
+  readonly refuse = (code: number, reason: string): void => {
+    this.#close(code, reason)
+    setImmediate(() => {
+      this.#socket.terminate()
+    })
   }
 
   /** An operation runs that is no stream: its client wants to know what became of it. */
@@ -297,7 +312,9 @@ export class GraphqlSocket {
       return undefined
     }
     return new Promise((resolve) => {
+      const slow = this.#endSlowReader()
       this.#socket.send(text, () => {
+        clearTimeout(slow)
         resolve()
       })
     })
@@ -308,9 +325,22 @@ export class GraphqlSocket {
     const socket = this.#socket
     if (socket.bufferedAmount <= mostUnread || socket.isPaused || this.#state === 'closed') return
     socket.pause()
+    const slow = this.#endSlowReader()
     socket.send('{"type":"pong"}', () => {
+      clearTimeout(slow)
       socket.resume()
     })
+  }
+
+  /** Ends the socket unless its client takes in time what waits for it, however slowly it reads. */
+  #endSlowReader(): NodeJS.Timeout | undefined {
+    const { stall, log } = this.#host
+    if (stall === Infinity) return undefined
+    return setTimeout(() => {
+      const [path] = this.#host.url.split('?', 1)
+      log.debug({ path, unread: this.#socket.bufferedAmount }, 'slow reader of a socket ended')
+      this.#socket.terminate()
+    }, stall).unref()
   }
 
   /** @param why for the log alone */

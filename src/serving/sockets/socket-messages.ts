@@ -23,11 +23,9 @@ export function readMessage(data: Buffer): Message | undefined {
     case 'connection_init':
     case 'ping':
     case 'pong':
-      return payload === undefined || payload === null || isMap(payload)
-        ? { type, payload }
-        : undefined
+      return isOptionalMap(payload) ? { type, payload } : undefined
     case 'subscribe':
-      return isId(id) && isMap(payload) ? { type, id, payload } : undefined
+      return isId(id) && isOperation(payload) ? { type, id, payload } : undefined
     case 'complete':
       return isId(id) ? { type, id } : undefined
     default:
@@ -41,6 +39,19 @@ function parse(text: string): unknown {
   } catch {
     return undefined
   }
+}
+
+/** The parameters of GraphQL over HTTP, `query` included. */
+function isOperation(payload: unknown): payload is object {
+  if (!isMap(payload) || typeof payload.query !== 'string') return false
+  const { operationName, variables, extensions } = payload
+  const isName =
+    operationName === undefined || operationName === null || typeof operationName === 'string'
+  return isName && isOptionalMap(variables) && isOptionalMap(extensions)
+}
+
+function isOptionalMap(value: unknown): boolean {
+  return value === undefined || value === null || isMap(value)
 }
 
 /** Long ones would be sent back with each message. */

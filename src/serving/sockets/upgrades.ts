@@ -15,6 +15,7 @@ import { letGo, type TakeUpgrade } from '../../http/upgrade.js'
 import type { Log } from '../../core/log.js'
 import { carrierOf } from '../carried-request.js'
 import { GraphqlSocket, subprotocol, type SocketHost } from './graphql-socket.js'
+import { UnfinishedMessages, type UnfinishedLimits } from './unfinished-messages.js'
 import { createHandshakes } from './web-socket.js'
 
 /** An endpoint that takes sockets. */
@@ -28,8 +29,9 @@ export interface SocketRoute {
 
 export interface UpgradesOptions extends Pick<
   SocketHost,
-  'serve' | 'isClosing' | 'mostOperations' | 'patience'
+  'serve' | 'isClosing' | 'mostOperations' | 'patience' | 'stall'
 > {
+  readonly unfinished: UnfinishedLimits
   readonly routes: readonly SocketRoute[]
   /** Sets who calls. @throws {HttpError} for a bad token */
   readonly recognise: (request: ServerRequest) => void | Promise<void>
@@ -42,6 +44,9 @@ export interface UpgradesOptions extends Pick<
 /** Bytes of a message around the body of its operation. */
 const envelope = 1024
 
+/** Bytes of a message before the connection is acknowledged. */
+const maxFirstMessage = 16 * 1024
+
 /** @returns undefined where `ws` is not installed, or no endpoint is there */
 export function createUpgrades(options: UpgradesOptions): TakeUpgrade | undefined {
   const { routes, ending, settings, log } = options
@@ -53,6 +58,7 @@ export function createUpgrades(options: UpgradesOptions): TakeUpgrade | undefine
   )
   if (endpoints.size === 0) return undefined
   const open = new Set<GraphqlSocket>()
+  const unfinished = new UnfinishedMessages(options.unfinished)
   let beats: NodeJS.Timeout | undefined
   const beat = (): void => {
     for (const socket of open) socket.beat()
@@ -82,6 +88,9 @@ export function createUpgrades(options: UpgradesOptions): TakeUpgrade | undefine
         recognise: (asking) => recognise(asking, options),
       })
       speaking = opened
+      const maxPayload = (): number =>
+        opened.isAcknowledged ? route.bytes + envelope : Math.min(maxFirstMessage, route.bytes)
+      unfinished.follow(socket, maxPayload, opened.refuse)
       open.add(opened)
       ending.add(opened.end)
       beats ??= setInterval(beat, eventHeartbeat.every).unref()

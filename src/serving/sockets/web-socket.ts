@@ -41,9 +41,14 @@ interface Library {
     readonly perMessageDeflate: false
     readonly autoPong: false
     readonly maxPayload: number
+    readonly maxFragments: number
+    readonly maxBufferedChunks: number
     readonly handleProtocols: (offered: ReadonlySet<string>) => string | false
   }) => Handshakes
 }
+
+/** Fragments of a message, and chunks of a frame: each costs memory of its own. Versions of `ws` before 8.21.1 do not bound them. */
+const [maxFragments, maxBufferedChunks] = [1024, 4096]
 
 /**
  * @param mostBytes of a message; a longer one closes its socket
@@ -60,6 +65,8 @@ export function createHandshakes(mostBytes: number, protocol: string): Handshake
       perMessageDeflate: false,
       autoPong: false,
       maxPayload: mostBytes,
+      maxFragments,
+      maxBufferedChunks,
       handleProtocols: (offered) => (offered.has(protocol) ? protocol : false),
     })
   )
