@@ -4,6 +4,7 @@ import {
   Auth,
   bootstrap,
   Controller,
+  currentRequest,
   Field,
   Get,
   GraphQL,
@@ -15,6 +16,7 @@ import {
   Secured,
   type Application,
   type Claims,
+  type HttpRequest,
 } from '../../src/index.js'
 import { Database } from '../../src/records/database.js'
 import { CacheFor, ETag } from '../../src/modules/cache/cache.js'
@@ -70,16 +72,68 @@ class ShopController {
   }
 }
 
+/** Handlers that answer when the test says so. */
+class Held {
+  /** Ends each handler that is running. */
+  readonly ends: ((fails?: boolean) => void)[] = []
+  readonly #waiting: { readonly count: number; readonly done: () => void }[] = []
+  run(): Promise<boolean> {
+    return new Promise((resolve, reject) => {
+      this.ends.push((fails = false) => {
+        if (fails) reject(new Error('It failed.'))
+        else resolve(true)
+      })
+      for (const { count, done } of this.#waiting) if (this.ends.length >= count) done()
+    })
+  }
+  /** Resolves when so many handlers have begun. */
+  begun(count: number): Promise<void> {
+    return new Promise((done) => {
+      if (this.ends.length >= count) done()
+      else this.#waiting.push({ count, done })
+    })
+  }
+}
+
+let held = new Held()
+
+@Controller('/held')
+class HeldController {
+  static inject = [Database]
+  constructor(private readonly database: Database) {}
+  @Get('/<name>') @CacheFor('60s') async show(name: string) {
+    const lamps = await this.database.records(Lamp).count()
+    await held.run()
+    return { name, lamps, call: held.ends.length }
+  }
+  @Get('/left') @CacheFor('60s', { by: ['user'] }) async left(request: HttpRequest) {
+    const { signal } = request
+    const gone = new Promise((_, reject) => {
+      signal.addEventListener('abort', () => {
+        reject(new Error('The client has left.'))
+      })
+    })
+    await Promise.race([held.run(), gone])
+    return { call: held.ends.length }
+  }
+  @Get('/personal') @CacheFor('60s') async personal() {
+    const cookie = currentRequest()?.headers.cookie
+    await held.run()
+    return { cookie }
+  }
+}
+
 @Controller('/crud-lamps', { crud: Lamp })
 class LampController {}
 
-@Module({ controllers: [ShopController, LampController], records: [Lamp, Shade] })
+@Module({ controllers: [ShopController, HeldController, LampController], records: [Lamp, Shade] })
 class AppModule {}
 
 let app: Application
 let other: Application | undefined
 beforeEach(() => {
   calls = 0
+  held = new Held()
 })
 afterEach(async () => {
   await other?.close()
@@ -95,6 +149,19 @@ const start = async (database = 'sqlite::memory:') =>
     database,
     env: { APP_API_KEY: 'operator' },
   })
+
+const bootstrapHeldQuery = () => {
+  const graphql = new GraphQL()
+  graphql.schema.addQuery('held', {
+    type: 'Boolean!',
+    resolve: () => held.run(),
+    use: [CacheFor('60s')],
+  })
+  graphql.registerRoute('/graphql')
+  @Module({ graphql: [graphql] })
+  class QueryModule {}
+  return bootstrap(QueryModule, { listen: false, logger: false, env: {} })
+}
 
 const get = (path: string, headers: { [name: string]: string } = {}) =>
   fetch(app.url + path, { headers })
@@ -141,6 +208,84 @@ describe('@CacheFor', () => {
       2,
       expect.stringMatching(/^a=b/),
     ])
+  })
+
+  describe('with requests that miss the same answer at once', () => {
+    const ask = (url: string, headers = {}) => app.inject({ url, headers })
+    const many = (count: number, url: string) => Array.from({ length: count }, () => ask(url))
+    const textsOf = async (answers: readonly ReturnType<typeof ask>[]) =>
+      (await Promise.all(answers)).map(({ status, body }) => `${status} ${body}`)
+
+    it('runs the handler once for each key', async () => {
+      app = await start()
+      const answers = [...many(10, '/held/a'), ...many(2, '/held/b')]
+      await held.begun(2)
+      for (const end of held.ends) end()
+      const texts = await textsOf(answers)
+      expect([new Set(texts).size, held.ends.length]).toEqual([2, 2])
+      expect(await textsOf(many(1, '/held/a'))).toEqual(texts.slice(0, 1))
+    })
+
+    it('runs it for each of them at once where it failed', async () => {
+      app = await start()
+      const answers = many(4, '/held/a')
+      await held.begun(1)
+      held.ends[0]?.(true)
+      await held.begun(4)
+      for (const end of held.ends) end()
+      const texts = await textsOf(answers)
+      expect(texts.map((text) => text.slice(0, 3)).sort()).toEqual(['200', '200', '200', '500'])
+    })
+
+    it('runs it once more where a record that it read has changed meanwhile', async () => {
+      app = await start()
+      const answers = many(2, '/held/a')
+      await held.begun(1)
+      await app.get(Database).records(Lamp).create({ name: 'New' })
+      held.ends[0]?.()
+      await held.begun(2)
+      held.ends[1]?.()
+      const bodies = (await Promise.all(answers)).map(({ body }) => body)
+      expect(bodies.map((body) => (JSON.parse(body) as { lamps: number }).lamps)).toEqual([0, 1])
+    })
+
+    it('runs it once more for all others where the first client has left', async () => {
+      app = await start()
+      const first = new AbortController()
+      const left = fetch(`${app.url}/held/left`, { signal: first.signal }).catch(() => 'left')
+      await held.begun(1)
+      const answers = many(5, '/held/left')
+      first.abort()
+      expect(await left).toBe('left')
+      await held.begun(2)
+      held.ends[1]?.()
+      expect(new Set(await textsOf(answers))).toEqual(new Set(['200 {"call":2}']))
+      expect(held.ends).toHaveLength(2)
+    })
+
+    it('never gives the answer of one caller to another, and then waits for none', async () => {
+      app = await start()
+      for (const calls of [3, 6]) {
+        const answers = [1, 2, 3].map((each) => ask('/held/personal', { Cookie: `a=${each}` }))
+        await held.begun(calls === 3 ? 1 : 6)
+        held.ends[calls - 3]?.()
+        await held.begun(calls)
+        for (const end of held.ends) end()
+        const bodies = (await Promise.all(answers)).map(({ body }) => body)
+        expect(bodies).toEqual(['{"cookie":"a=1"}', '{"cookie":"a=2"}', '{"cookie":"a=3"}'])
+      }
+    })
+
+    it('runs a query of GraphQL once', async () => {
+      app = await bootstrapHeldQuery()
+      const query = { method: 'POST', url: '/graphql', json: { query: '{ held }' } }
+      const answers = Array.from({ length: 5 }, () => app.inject(query))
+      await held.begun(1)
+      held.ends[0]?.()
+      for (const { body } of await Promise.all(answers))
+        expect(JSON.parse(body)).toEqual({ data: { held: true } })
+      expect(held.ends).toHaveLength(1)
+    })
   })
 
   it('never gives one caller the answer of another, nor the id of another request', async () => {

@@ -21,6 +21,15 @@ interface TablesRead {
   stale: boolean
 }
 
+/** An answer as it was made, and the copy that others may have, if there is one. */
+export interface MadeAnswer {
+  readonly answer: Answer
+  readonly kept: Answer | undefined
+}
+
+/** What a request that waits for another one gets: its answer, its turn, or neither. */
+type Shared = Answer | 'next' | 'alone'
+
 type Database = NonNullable<ApplicationState['database']>
 type WatchedTable = Pick<ReturnType<Database['table']>, 'type' | 'name'>
 
@@ -52,6 +61,8 @@ export class AnswerStore {
   readonly #kept = new Map<string, Kept>()
   readonly #readings = new AsyncLocalStorage<TablesRead>()
   readonly #open = new Set<TablesRead>()
+  /** Answers that are being made, by name. */
+  readonly #making = new Map<string, Promise<Shared>>()
   /** The application's tables by name. */
   #tables: ReadonlySet<string> = new Set()
   readonly #ends: (() => void)[] = []
@@ -141,17 +152,54 @@ export class AnswerStore {
     this.#state.readNow(request)
   }
 
-  /** Makes an answer, and keeps it for some milliseconds if it can be cached. */
+  /**
+   * Makes an answer, and keeps it for some milliseconds if it can be cached. Requests of the same name that come meanwhile
+   * wait for it. If it cannot be shared (it failed, or depends on its caller), each of them makes its own. If it failed
+   * because its client has left, one of them makes it for the others.
+   *
+   * @returns the answer, and whether another request has made it
+   */
   async keep(
+    { name, life, hasLeft }: { readonly name: string; life: number; hasLeft: () => boolean },
+    make: () => Promise<MadeAnswer>,
+  ): Promise<{ readonly answer: Answer; readonly isShared: boolean }> {
+    for (;;) {
+      const making = this.#making.get(name)
+      if (making === undefined) break
+      const shared = await making
+      if (shared === 'next') continue
+      if (shared === 'alone') return { answer: await this.#make(name, life, make), isShared: false }
+      return { answer: shared.withBody(shared.body), isShared: true }
+    }
+    let share: (shared: Shared) => void = () => undefined
+    const made = new Promise<Shared>((resolve) => (share = resolve))
+    // Nobody tells of a change there: an answer that was begun earlier may be old.
+    if (!this.#isDeaf) this.#making.set(name, made)
+    let shared: Shared | undefined
+    try {
+      const answer = await this.#make(name, life, make, (kept) => (shared = kept))
+      return { answer, isShared: false }
+    } finally {
+      if (this.#making.get(name) === made) this.#making.delete(name)
+      share(shared ?? (hasLeft() ? 'next' : 'alone'))
+    }
+  }
+
+  /** @param share gets the copy for others, if there is one */
+  async #make(
     name: string,
     life: number,
-    make: () => Promise<{ readonly answer: Answer; readonly kept: Answer | undefined }>,
+    make: () => Promise<MadeAnswer>,
+    share?: (kept: Answer) => void,
   ): Promise<Answer> {
     const reading: TablesRead = { tables: new Set(), stale: false }
     this.#open.add(reading)
     try {
       const { answer, kept } = await this.#readings.run(reading, make)
-      if (kept !== undefined && !reading.stale) this.#put(name, kept, reading.tables, life)
+      if (kept !== undefined && !reading.stale) {
+        this.#put(name, kept, reading.tables, life)
+        share?.(kept)
+      }
       return answer
     } finally {
       this.#open.delete(reading)

@@ -14,7 +14,7 @@ import {
   type Intercept,
   type RouteInfo,
 } from '../../index.js'
-import { AnswerStore } from './answer-store.js'
+import { AnswerStore, type MadeAnswer } from './answer-store.js'
 import { isComplete, operationKey, takeOperation } from './cache-operation.js'
 import { findFaults, keyOf, sharedBy, type CacheRule } from './cache-rule.js'
 
@@ -25,7 +25,7 @@ const passing = ['FreshToken', 'X-Request-Id', 'Date', 'RateLimit', 'RateLimit-P
 
 /**
  * Keeps the answers of a GET route in memory, until their time is over or a record that they were read from changes,
- * whichever door or process changes it.
+ * whichever door or process changes it. Requests that miss the same answer at the same time run the handler once.
  *
  * @param time `'60s'`, `'5m'`, or seconds
  * @param rule which requests share an answer; the values of the path always count
@@ -41,24 +41,26 @@ export const CacheFor = createDecorator(
       if (route.controller === undefined) return keepOperations(store)
       const key = keyOf(rule, route)
       const isShared = sharedBy(rule, route)
-      let warned = false
+      let isPersonal = false
       return async (request, next) => {
         // What stays true by itself is not kept.
         if (asksForEvents(request)) return next()
         const name = key(request)
         const known = await store.get(name)
         if (known !== undefined) return conditional(request, known)
-        return await store.keep(name, life, async () => {
+        const make = async (): Promise<MadeAnswer> => {
           store.readNow(request)
           const readOf = watchCaller(request)
           const answer = await next()
           const isFor = readOf()
           if (!isKept(request, answer)) return { answer, kept: undefined }
           if (isShared(isFor)) return { answer, kept: copy(answer) }
-          if (!warned) request.log.warn({ route: route.name }, personal(route))
-          warned = true
+          if (!isPersonal) request.log.warn({ route: route.name }, personal(route))
+          isPersonal = true
           return { answer, kept: undefined }
-        })
+        }
+        // Of such a route no request waits for the answer of another.
+        return isPersonal ? (await make()).answer : await once(store, { name, life, request }, make)
       }
     },
   }),
@@ -84,13 +86,31 @@ function keepOperations(store: AnswerStore): Intercept {
     const name = operationKey(request, asked)
     const known = await store.get(name)
     if (known !== undefined) return conditional(request, known)
-    return await store.keep(name, life, async () => {
+    return await once(store, { name, life, request }, async () => {
       store.readNow(request)
       const answer = await next()
       const isShared = isKept(request, answer, ['accept', 'authorization', 'cookie'])
       return { answer, kept: isShared && isComplete(answer) ? copy(answer) : undefined }
     })
   }
+}
+
+interface MissedAnswer {
+  readonly name: string
+  readonly life: number
+  readonly request: HttpRequest
+}
+
+/** Makes an answer once for all requests of its name that wait at this moment. */
+async function once(
+  store: AnswerStore,
+  { name, life, request }: MissedAnswer,
+  make: () => Promise<MadeAnswer>,
+): Promise<Answer> {
+  const { signal } = request
+  const hasLeft = (): boolean => signal.aborted
+  const { answer, isShared } = await store.keep({ name, life, hasLeft }, make)
+  return isShared ? conditional(request, answer) : answer
 }
 
 /** Gives JSON and text an ETag, so that clients that already have it get 304. On a class: for its GET routes. */
