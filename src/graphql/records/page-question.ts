@@ -7,7 +7,7 @@ import { behindCursor } from '../../records/filters/cursor.js'
 import { invalid } from '../../records/filters/invalid.js'
 import { both } from '../../sql/condition.js'
 import { reversed, type Order } from '../../sql/order.js'
-import { readPlace } from '../../records/filters/search.js'
+import { checkRanked, readPlace } from '../../records/filters/search.js'
 import type { RecordsContext } from '../../records/statements/source.js'
 import type { Arguments } from '../declarations.js'
 import type { RecordModel } from './model.js'
@@ -47,6 +47,8 @@ export function readPageQuestion(
       throw invalid('orderBy', 'required', 'is needed to go through a search from its end')
     const place = isGiven(after) ? readPlace(after) : 0
     const isLater = isGiven(after)
+    // One more row says whether there is a next page.
+    checkRanked(order, place + count + 1)
     return { filter, condition: filter, order, reading: order, count, isBackward, isLater, place }
   }
   const codec = records.codecOf(model.table)
