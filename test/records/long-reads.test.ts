@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals'
-import { connect, Controller, Field, Get, Module, Record, bootstrap, type Database } from 'filigree'
+import { connect, Controller, Field, Get, Module, Record, bootstrap, Database } from 'filigree'
 
 @Record
 class Item {
@@ -15,6 +15,16 @@ class Item {
 @Controller('/items', { crud: Item })
 class ItemController {}
 
+@Controller('/handled')
+class HandlerController {
+  static inject = [Database]
+  constructor(private readonly database: Database) {}
+  @Get('/') async list() {
+    await Promise.resolve()
+    return this.database.records(Item).list({ where: { name: { ilike: 'item 11%' } } })
+  }
+}
+
 @Controller('/plain')
 class PlainController {
   @Get('/') show() {
@@ -22,7 +32,7 @@ class PlainController {
   }
 }
 
-@Module({ controllers: [ItemController, PlainController], records: [Item] })
+@Module({ controllers: [ItemController, HandlerController, PlainController], records: [Item] })
 class LargeModule {}
 
 describe('long reads of clients', () => {
@@ -48,6 +58,7 @@ describe('long reads of clients', () => {
 
   it.each([
     ['crud', { url: '/items?name.ilike=item%2011%25' }],
+    ['a handler with a repository of its own', { url: '/handled' }],
     [
       'GraphQL',
       {

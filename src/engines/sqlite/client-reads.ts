@@ -19,6 +19,7 @@ import type { PendingRead, Readers } from './readers.js'
 
 /** The parts that all requests of an engine share. */
 export interface ReadParts {
+  /** Runs statements in this thread. */
   readonly engine: Runner
   readonly short: ShortReads
   readonly readers: Readers
@@ -91,7 +92,7 @@ export class SqliteClientReads implements Runner {
 }
 
 /** What the program asks for as a whole, or only counts, is not sent to a reader. */
-function isOfRows(wanted: Wanted): boolean {
+export function isOfRows(wanted: Wanted): boolean {
   return wanted === 'rows' || wanted === 'first'
 }
 

@@ -12,6 +12,7 @@ import type {
   ClientReading,
   ClientWriting,
   Engine,
+  Row,
   Runner,
   Statement,
   TransactionRunner,
@@ -20,12 +21,12 @@ import type {
 } from '../contract/engine.js'
 import { EngineFault } from '../contract/engine-fault.js'
 import { ownQuestion, changes } from '../contract/statement.js'
-import type { Later } from '../../core/later.js'
+import { type Later, after } from '../../core/later.js'
 import { ClientWrites, lateFault } from '../client-writes.js'
 import { Turn } from '../turn.js'
 import { readSqliteCatalogue } from './catalogue.js'
 import { chooseDriver } from './choose-driver.js'
-import { SqliteClientReads } from './client-reads.js'
+import { isOfRows, SqliteClientReads } from './client-reads.js'
 import { Connection, toBootFault, type SqliteOptions } from './connection.js'
 import { createSqliteDialect } from './dialect.js'
 import { writesDoubles } from './doubles.js'
@@ -76,6 +77,8 @@ class SqliteEngine implements Engine {
    */
   readonly #shared: boolean
   readonly #readers: Readers | undefined
+  /** Absent for databases in memory. */
+  readonly #short: ShortReads | undefined
   #second: Connection | undefined
 
   constructor(driver: Driver, options: SqliteOptions) {
@@ -94,8 +97,10 @@ class SqliteEngine implements Engine {
     if (this.#shared) return
     const { file, readTime: time = 30_000 } = options
     const readers = new Readers({ driver: driver.name, file, timeout: this.#patience })
-    const parts = { engine: this, short: new ShortReads(this.#main), readers, time }
+    const short = new ShortReads(this.#main)
+    const parts = { engine: { run: this.#runHere }, short, readers, time }
     this.#readers = readers
+    this.#short = short
     this.clientReads = (reading) => new SqliteClientReads(reading, parts)
     const pulsed = { driver: driver.name, file, timeout: this.#patience }
     this.pulse = (given) => pulseOfFile(pulsed, given)
@@ -118,9 +123,38 @@ class SqliteEngine implements Engine {
     }
   }
 
+  /** Long reads of records run in a reader thread, whoever asks: here they would hold up everybody. */
   run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
-    return this.#run(changes(statement), () => this.#main.run(statement, values, wanted))
+    const reading = this.#readElsewhere(statement, values, wanted)
+    if (reading === undefined) return this.#runHere(statement, values, wanted)
+    return (wanted === 'first' ? after(reading, ([row]) => row) : reading) as Later<Answers[W]>
   }
+
+  /** @returns `undefined` for what runs in this thread */
+  #readElsewhere(
+    statement: Statement,
+    values: Values,
+    wanted: Wanted,
+  ): Promise<readonly Row[]> | undefined {
+    if (statement.for !== 'client' || changes(statement) || !isOfRows(wanted)) return undefined
+    const readers = this.#readers
+    if (readers?.isUsable !== true) return undefined
+    const length = this.#short?.lengthOf(statement, values)
+    if (length === undefined || length === 'short') return undefined
+    const { sql } = statement
+    const { rows } = readers.read({ sql, values, owner: {}, isQuick: length === 'quick' })
+    return rows.catch((error: unknown) => {
+      if (readers.isUsable) throw error
+      return this.#runHere(statement, values, 'rows')
+    })
+  }
+
+  readonly #runHere = <W extends Wanted>(
+    statement: Statement,
+    values: Values,
+    wanted: W,
+  ): Later<Answers[W]> =>
+    this.#run(changes(statement), () => this.#main.run(statement, values, wanted))
 
   catalogue(runner: Runner): Promise<Catalogue> {
     return readSqliteCatalogue(runner)
