@@ -12,7 +12,7 @@ interface BareConnection {
   on(event: 'error', listener: () => void): unknown
 }
 
-/** Sent without waiting: the statement itself fails, or ends by its time-out. */
+/** Sent without waiting. The server may ignore it, because the statement has not begun: send it again while that runs. */
 export function cancelStatement(client: Client, Connection: CancelConnection): void {
   const { processID, secretKey, host, port, ssl } = client
   if (processID === null || typeof secretKey !== 'number' || typeof host !== 'string') return

@@ -69,6 +69,13 @@ export function isOutage(error: unknown): error is EngineFault {
   return error instanceof EngineFault && error.kind === 'unavailable' && !tookTooLong(error)
 }
 
+/** The connection was lost, or the server has ended it: the statement may never have begun. */
+export function isLostConnection({ kind, cause }: EngineFault): boolean {
+  const { code } = (cause ?? {}) as { readonly code?: unknown }
+  const isOfServer = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E')
+  return kind === 'unavailable' && (!isOfServer || /^(?:08|57P)/.test(code))
+}
+
 /**
  * A statement that was of several calls would fail so for each of them: it took too long or was cancelled, the server is
  * gone, a table or a column is not there. Nobody's is tried again by itself.

@@ -261,8 +261,11 @@ export class ConnectionPool implements CallOwner {
   #drop(connection: PooledConnection): void {
     if (!this.#all.delete(connection)) return
     const { client, calls } = connection
-    // Nobody needs the answers of running statements.
-    if (calls.size > 0) client.connection.stream.destroy()
+    // Nobody needs the answers of running statements. A server that waits for a lock does not see that its client is gone.
+    if (calls.size > 0) {
+      connection.cancel()
+      client.connection.stream.destroy()
+    }
     client.end().catch(() => undefined)
     this.#openMore()
     this.#settle()

@@ -26,6 +26,8 @@ export interface ConnectionParts {
 
 /** This many are sent at once, however long the turn of the loop is: the server works on them while others are made. */
 const mostHeldBack = 8
+/** Milliseconds after which a statement that still runs is cancelled again. */
+const cancelAgain = 250
 
 export class PooledConnection {
   readonly client: Client
@@ -51,6 +53,7 @@ export class PooledConnection {
   #copying: Call | undefined
   readonly #behindRows: Call[] = []
   #isCancelled = false
+  #cancelling: NodeJS.Timeout | undefined
 
   constructor({ client, driver, names, readColumns, onLost }: ConnectionParts) {
     this.client = client
@@ -90,7 +93,7 @@ export class PooledConnection {
     this.calls.delete(call)
     if (this.#copying === call) this.isReady()
     if (this.calls.size === 0) this.onIdle?.(this)
-    else if (this.#isCancelled) cancelStatement(this.client, this.#driver.Connection)
+    else if (this.#isCancelled) this.#cancel()
   }
 
   /** The server has all rows that it waited for, or wants none. */
@@ -107,7 +110,17 @@ export class PooledConnection {
   cancel(): void {
     this.isBroken = true
     this.#isCancelled = true
-    if (this.calls.size > 0) cancelStatement(this.client, this.#driver.Connection)
+    this.#cancel()
+  }
+
+  /** Until nothing runs any more: a request to cancel that arrives between two statements has no effect. */
+  #cancel(): void {
+    clearTimeout(this.#cancelling)
+    if (this.calls.size === 0) return
+    cancelStatement(this.client, this.#driver.Connection)
+    this.#cancelling = setTimeout(() => {
+      this.#cancel()
+    }, cancelAgain).unref()
   }
 
   heed(error: unknown): void {

@@ -1,11 +1,11 @@
 /**
- * Decides which statements run again: reads on a dead connection, and statements that were refused because of their
- * preparation. A pooler may use another server connection for each attempt: the last one needs nothing prepared.
+ * Decides which statements run again: reads whose connection was lost, and statements that were refused because of their
+ * preparation. What a server that goes on has refused (its time, a full disk, too little memory) is reported as it is. A pooler may use another server connection for each attempt: the last one needs nothing prepared.
  */
 import { EngineFault } from '../contract/engine-fault.js'
 import { changes } from '../contract/statement.js'
 import type { Call } from './call.js'
-import { isOutage } from './faults.js'
+import { isLostConnection } from './faults.js'
 import { mostAttempts, type StatementNames } from './statement-names.js'
 
 /** @param fault the fault of the last attempt; what it says about prepared statements is remembered */
@@ -14,7 +14,7 @@ export function mayRunAgain(call: Call, fault: unknown, names: StatementNames): 
   const { statement, attempts } = call
   const isStale = names.heed(statement.sql, fault.cause)
   if (attempts >= mostAttempts) return false
-  const isLost = isOutage(fault) && !changes(statement)
+  const isLost = isLostConnection(fault) && !changes(statement)
   return isStale || (isLost && attempts === 1)
 }
 

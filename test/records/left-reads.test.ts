@@ -1,0 +1,167 @@
+/** Reads on PostgreSQL that nobody waits for, and reads that fail: none goes on, none runs twice. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  connect,
+  Controller,
+  Database,
+  Field,
+  Get,
+  Module,
+  NoAuth,
+  Record,
+  type HttpRequest,
+} from 'filigree'
+import { sql } from 'kysely'
+import { runSql } from './run-sql.js'
+import { startPostgres, type PostgresServer } from './postgres-server.js'
+
+@Record({ table: 'left_stone' })
+@NoAuth
+class Stone {
+  @Field('id') id!: number
+  @Field('string') name!: string
+}
+
+@Controller('/stones', { crud: Stone })
+@NoAuth
+class Stones {
+  static inject = [Database]
+  constructor(private readonly database: Database) {}
+  @Get('/at-once') atOnce(request: HttpRequest) {
+    return this.database.recordsFor(Stone, request).list({ where: { name: 'x' } })
+  }
+  @Get('/of-one') ofOne(request: HttpRequest) {
+    return this.database.recordsFor(Stone, request).find(3)
+  }
+}
+
+@Module({ controllers: [Stones], records: [Stone] })
+class Quarry {}
+
+const options = { port: 0, host: '127.0.0.1', logger: false, env: {} } as const
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+})
+afterAll(() => server.close())
+
+describe('reads that wait for a lock', () => {
+  let url: string
+  let holder: Database
+  beforeAll(async () => {
+    url = await server.createDatabase()
+    holder = await connect(url, { records: [Stone] })
+    await holder.sync()
+    await holder.records(Stone).insertMany([{ name: 'one' }, { name: 'two' }])
+  })
+  afterAll(() => holder.close())
+
+  const count = async (test: string): Promise<number> => {
+    const { rows } = await sql<{ count: unknown }>`
+      select count(*) as count from pg_stat_activity
+      where datname = current_database() and pid <> pg_backend_pid() and ${sql.raw(test)}`.execute(
+      holder.kysely,
+    )
+    return Number(rows[0]?.count)
+  }
+  const waiting = "wait_event_type = 'Lock'"
+
+  const query = (text: string): string => `/graphql?query=${encodeURIComponent(text)}`
+  const questions: readonly (readonly [name: string, path: (each: number) => string])[] = [
+    ['lists', () => '/stones?orderBy=name'],
+    ['lists that differ', (each) => `/stones?name=${each}`],
+    ['rows by their key', (each) => `/stones/${1 + (each % 2)}`],
+    ['the same row', () => '/stones/1'],
+    ['aggregates', () => '/stones/aggregate?count=true'],
+    ['lists of GraphQL', (each) => query(`{ stones(limit: ${1 + each}) { name } }`)],
+    ['rows of GraphQL', () => query('{ stone(id: 1) { name } }')],
+    ['lists of a handler', () => '/stones/at-once'],
+    ['a row of a handler', () => '/stones/of-one'],
+  ]
+
+  it.each(
+    questions.flatMap(([name, path]) => [1, 12].map((clients) => [name, clients, path] as const)),
+  )(
+    'end when their clients have left: %s of %d clients',
+    async (_name, clients, path) => {
+      // No time-out of the server ends them.
+      const own = new URL(url)
+      own.searchParams.set('lock_timeout', '0')
+      own.searchParams.set('statement_timeout', '0')
+      const app = await bootstrap(Quarry, { ...options, database: own.href })
+      await holder.transaction(async (tx) => {
+        await sql`lock table left_stone in access exclusive mode`.execute(tx.kysely)
+        const leaving = new AbortController()
+        const left = Array.from({ length: clients }, (_, each) =>
+          fetch(app.url + path(each), { signal: leaving.signal }).catch(() => 'left'),
+        )
+        while ((await count(waiting)) === 0) continue
+        leaving.abort()
+        expect(new Set(await Promise.all(left))).toEqual(new Set(['left']))
+        while ((await count(waiting)) > 0) continue
+      })
+      await app.close()
+    },
+    30_000,
+  )
+})
+
+describe('a read that fails', () => {
+  let database: Database
+  let app: Awaited<ReturnType<typeof bootstrap>>
+  beforeAll(async () => {
+    database = await connect(await server.createDatabase(), { records: [Stone] })
+    await database.sync()
+    app = await bootstrap(Quarry, { ...options, listen: false, database })
+    await runSql(
+      database,
+      `create sequence runs;
+       create table failure (code text);
+       insert into failure values ('00000');
+       create function fails() returns boolean language plpgsql as
+         $$ begin perform nextval('runs'); raise exception using errcode = (select code from failure), message = 'It failed.'\; end $$;
+       alter table left_stone rename to stone_base;
+       create view left_stone as select * from stone_base where fails();
+       insert into stone_base (name) values ('one');
+      `.replaceAll('\\;', ';'),
+    )
+  })
+  afterAll(async () => {
+    await app.close()
+    await database.close()
+  })
+
+  const codes = [
+    ['57014', 'its time'],
+    ['55P03', 'a lock'],
+    ['53400', 'a limit of the server'],
+    ['53200', 'too little memory'],
+    ['53100', 'a full disk'],
+    ['58030', 'a broken disk'],
+    ['42501', 'a missing right'],
+    ['22012', 'a value'],
+    ['P0001', 'its own error'],
+  ] as const
+  const interfaces: readonly (readonly [name: string, read: () => Promise<unknown>])[] = [
+    ['list', () => database.records(Stone).list()],
+    ['find', () => database.records(Stone).find(1)],
+    ['count', () => database.records(Stone).count({ name: 'one' })],
+    ['aggregate', () => database.records(Stone).aggregate({ min: ['id'] })],
+    ['crud', () => app.inject({ url: '/stones?count=none&orderBy=name' })],
+    ['crud by key', () => app.inject({ url: '/stones/1' })],
+    ['GraphQL', () => app.inject({ url: '/graphql?query={stones{name}}' })],
+    ['GraphQL by key', () => app.inject({ url: '/graphql?query={stone(id:1){name}}' })],
+  ]
+
+  it.each(
+    codes.flatMap(([code, why]) =>
+      interfaces.map(([name, read]) => [why, name, code, read] as const),
+    ),
+  )('for %s runs once, by %s', async (_why, _name, code, read) => {
+    await runSql(database, `update failure set code = '${code}';\nalter sequence runs restart;\n`)
+    await read().catch(() => undefined)
+    const { rows } = await sql<{ n: unknown }>`select nextval('runs') as n`.execute(database.kysely)
+    expect(Number(rows[0]?.n)).toBe(2)
+  })
+})
