@@ -24,6 +24,7 @@ import {
 import { toNullPieces } from './null-pieces.js'
 import { looksIntoText } from './operators.js'
 import { byIndex, partsOf, type Asked, type PlaceOf } from './range-proof.js'
+import { formOf } from './related-form.js'
 import type { Tie } from './table.js'
 import type { ObjectForm, PageEntry, Question, Related } from './tree.js'
 
@@ -35,6 +36,8 @@ export function looksOf(question: Question, dialect: Dialect, placeOf: PlaceOf):
 class Prover {
   readonly #dialect: Dialect
   readonly #placeOf: PlaceOf
+  /** What is found once, whatever the number of rows: lists of keys. */
+  readonly #once: Looks[] = []
 
   constructor(dialect: Dialect, placeOf: PlaceOf) {
     this.#dialect = dialect
@@ -42,6 +45,11 @@ class Prover {
   }
 
   question(question: Question): Looks {
+    const looks = this.#question(question)
+    return this.#once.length === 0 ? looks : plus(looks, ...this.#once)
+  }
+
+  #question(question: Question): Looks {
     switch (question.ask) {
       case 'rows': {
         const { rows, related = [], most } = question
@@ -175,9 +183,10 @@ class Prover {
         return this.#condition(condition.part)
       case 'related': {
         const { relation, part } = condition
-        return this.#condition(part) === undefined
-          ? undefined
-          : this.#behind(relation, { where: part })
+        if (this.#condition(part) === undefined) return undefined
+        if (formOf(condition, this.#dialect) !== 'exists')
+          this.#once.push(this.#range({ table: relation.target, where: part }))
+        return this.#behind(relation, { where: part })
       }
       case 'search':
         return undefined

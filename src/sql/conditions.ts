@@ -3,7 +3,7 @@ import type { RankedRows, Ranking, SearchParts } from '../engines/contract/searc
 import { filled, join, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
 import type { Condition, SearchCondition } from './condition.js'
 import { operatorOf } from './operators.js'
-import type { Tie } from './table.js'
+import { formOf, isByKey, type RelatedForm } from './related-form.js'
 import { living, ref, type Writing } from './writing.js'
 
 type Compared = Extract<Condition, { kind: 'compare' }>
@@ -11,6 +11,8 @@ type Compared = Extract<Condition, { kind: 'compare' }>
 export class ConditionWriter {
   readonly #writing: Writing
   #looksAtAll = false
+  /** The rows are few: conditions through relations are asked of each. */
+  #areFew = false
   /** Searches that rows are ordered by, with the SQL that replaces their conditions. */
   readonly #ranked = new Map<SearchCondition, Sql>()
 
@@ -28,7 +30,10 @@ export class ConditionWriter {
       case 'any': {
         const { kind, parts } = condition
         if (parts.length === 0) return kind === 'all' ? sql`1 = 1` : sql`1 = 0`
+        const areFew = this.#areFew
+        this.#areFew ||= kind === 'all' && parts.some(isByKey)
         const written = parts.map((part) => this.write(part, alias, isBelow))
+        this.#areFew = areFew
         return sql`(${join(written, kind === 'all' ? ' and ' : ' or ')})`
       }
       case 'not':
@@ -46,8 +51,8 @@ export class ConditionWriter {
       case 'compare':
         return this.#writeCompare(condition, alias)
       case 'related': {
-        const { relation, part } = condition
-        return this.#writeRelated(relation, part, alias, isBelow)
+        const form = this.#areFew ? 'exists' : formOf(condition, this.#writing.dialect)
+        return this.#writeRelated(condition, alias, isBelow, form)
       }
       case 'search':
         return (
@@ -68,6 +73,14 @@ export class ConditionWriter {
     return written
   }
 
+  /** The same for a statement that looks at one row. */
+  writeForOne(condition: Condition, alias: string): Sql {
+    this.#areFew = true
+    const written = this.write(condition, alias)
+    this.#areFew = false
+    return written
+  }
+
   /** Orders rows by how well they match a search. Call it before the search's condition is written. */
   rank(condition: SearchCondition, alias: string): Ranking {
     const ranking = this.#writing.dialect.search.rank(searched(condition, alias))
@@ -84,7 +97,8 @@ export class ConditionWriter {
 
   #writeNot(part: Condition, alias: string, isBelow: boolean): Sql {
     // An anti join; `exists` is never null.
-    if (part.kind === 'related') return sql`not ${this.write(part, alias, isBelow)}`
+    if (part.kind === 'related')
+      return sql`not ${this.#writeRelated(part, alias, isBelow, 'exists')}`
     const opposite = part.kind === 'compare' ? toOpposite(part) : undefined
     if (opposite !== undefined) return this.#writeCompare(opposite, alias)
     // Not `not (…)`: that is null for comparisons with null, so neither the condition nor its opposite would match.
@@ -118,22 +132,32 @@ export class ConditionWriter {
   }
 
   /**
-   * A related row exists that matches the condition: by a subquery for each row of the alias, or by a list of keys that does
-   * not depend on the alias's row, so that the database computes it once. Otherwise nested lists would be read once for every
-   * path to them: a few names in a client's filter would cost minutes.
+   * A related row exists that matches the condition: by a subquery for each row of the alias, or by the keys of the matching
+   * rows, which do not depend on the alias's row, so that the database finds them once. Lists below others are always found
+   * once: otherwise they would be read for every path to them, and a few names in a client's filter would cost minutes.
    */
-  #writeRelated(tie: Tie, part: Condition, alias: string, isBelow: boolean): Sql {
+  #writeRelated(
+    { relation: tie, part }: Extract<Condition, { kind: 'related' }>,
+    alias: string,
+    isBelow: boolean,
+    form: RelatedForm,
+  ): Sql {
     // Whether any related row exists is one look into the index. Keys are never null: neither form can be null.
     const isAny = part.kind === 'all' && part.parts.length === 0
-    const isList = tie.kind !== 'belongsTo' && (isBelow || (this.#looksAtAll && !isAny))
+    const isList =
+      form !== 'exists' || (tie.kind !== 'belongsTo' && (isBelow || (this.#looksAtAll && !isAny)))
     const other = this.#writing.alias()
+    const areFew = this.#areFew
+    if (isList) this.#areFew = false
     const inner = this.write(part, other, !isList)
+    this.#areFew = areFew
     const { from, led } = this.#writing.reach(tie, other)
     const tests = join([inner, ...present(living(tie.target, other))], ' and ')
     if (!isList)
       return sql`exists (select 1 from ${from} where ${this.#writing.isTied(tie, led, other, alias)} and ${tests})`
     const { shards } = tie
     const own = this.#writing.local(tie, alias)
+    if (form === 'one') return sql`${own} = (select ${led} from ${from} where ${tests})`
     const [mine, found] =
       shards === undefined
         ? [own, led]

@@ -80,7 +80,7 @@ function writeQuestion(question: Question, writer: RowsWriter): Sql {
         ([column, place]) =>
           sql`${slot(place)}${raw(writer.writing.dialect.typed(column))} as ${name(column.name)}`,
       )
-      const test = writer.conditions.write(question.where, alias)
+      const test = writer.conditions.writeForOne(question.where, alias)
       return sql`select 1 from (select ${join(row)}) as ${name(alias)} where ${test}`
     }
   }
