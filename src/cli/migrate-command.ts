@@ -7,7 +7,12 @@ import type { Database } from '../records/database.js'
 import { checkMigrations } from '../records/migrations/check-migrations.js'
 import { makeEmptyMigration, makeMigration } from '../records/migrations/make-migration.js'
 import { findUncovered } from '../records/migrations/migration-base.js'
-import { migrateDown, migrateUp, migrationStatus } from '../records/migrations/migrations.js'
+import {
+  findNotUndone,
+  migrateDown,
+  migrateUp,
+  migrationStatus,
+} from '../records/migrations/migrations.js'
 import { readTables } from '../records/model/read-table.js'
 import { loadApplication } from './load-application.js'
 import type { Command } from './command.js'
@@ -23,7 +28,7 @@ const usage = `filigree migrate make <name> | up | down | status | check  [--mod
   make <name>       writes a migration for every engine, <stamp>_<name>.<engine>.sql, to be read before it runs: from
                     where the earlier ones lead to what the records want; --empty for statements of your own
   up                runs what has not run yet, each in a transaction, one process at a time
-  down              takes the last one back; --steps 2 the last two
+  down              takes the last one back; --steps 2 the last two; names what it cannot take back
   status            lists all, and exits with 1 where one has not run
   check             exits with 1 where the files do not lead to what the records want, and names the fields; needs no database
   --json            what was made, run, taken back or found, as one value on standard output
@@ -147,13 +152,17 @@ async function act(
     }
     case 'up':
       return tell(await migrateUp(database, { folder }), 'ran', given, terminal)
-    case 'down':
-      return tell(
-        await migrateDown(database, { folder, steps: given.steps }),
-        'taken back',
-        given,
-        terminal,
-      )
+    case 'down': {
+      const undone = await migrateDown(database, { folder, steps: given.steps })
+      const left = await findNotUndone(database, undone, { folder })
+      if (given.json) {
+        await terminal.out(toJson({ takenBack: undone, notTakenBack: left }))
+        return exitCodes.done
+      }
+      const code = await tell(undone, 'taken back', given, terminal)
+      await terminal.err(left.map((message) => `not taken back: ${message}\n`).join(''))
+      return code
+    }
     case 'status': {
       const all = await migrationStatus(database, { folder })
       if (given.json) await terminal.out(toJson(all))
@@ -172,7 +181,7 @@ async function tell(
   terminal: Terminal,
 ): Promise<number> {
   if (json) {
-    await terminal.out(toJson({ [what === 'ran' ? 'ran' : 'takenBack']: names }))
+    await terminal.out(toJson({ ran: names }))
     return exitCodes.done
   }
   await terminal.out(

@@ -148,6 +148,20 @@ describe('filigree migrate', () => {
     expect((await inFolder('check')).code).toBe(2)
   })
 
+  it('names what down does not take back', async () => {
+    const own = join(folder, 'halfway')
+    await mkdir(own)
+    const file = join(own, '22000101000000_split.sqlite.sql')
+    const review = '-- REVIEW: cannot be undone automatically: A row was split.'
+    await writeFile(file, `select 1;\n\n-- down\nselect 1;\n${review}\n`)
+    await run('up', '--module', shop, '--folder', 'halfway')
+    expect(await run('down', '--module', shop, '--folder', 'halfway')).toEqual({
+      code: 0,
+      out: 'taken back: 22000101000000_split\n',
+      err: 'not taken back: A row was split.\n',
+    })
+  })
+
   it('tells what is wrong with a migration', async () => {
     await mkdir(join(folder, 'faulty'))
     await writeFile(join(folder, 'faulty', '1_x.sqlite.sql'), 'nonsense;')

@@ -1,4 +1,5 @@
 /** Writes the SQL that creates tables. It is readable, because migrations contain it and people review them. */
+import type { ActualForeignKey } from './catalogue.js'
 import type { Dialect } from './dialect.js'
 import type {
   CheckSchema,
@@ -27,6 +28,7 @@ export function writeCreateTable(
   const single = schema.primaryKey.length === 1 ? schema.primaryKey[0] : undefined
   const lines = schema.columns.map((column) => writeColumn(column, dialect, column.name === single))
   if (single === undefined) lines.push(`primary key (${schema.primaryKey.map(quote).join(', ')})`)
+  lines.push(...(schema.checks ?? []).map(writeCheck))
   // Elsewhere references are added once all tables exist; here they can only be given with the table.
   if (dialect.changes.kind === 'anew') lines.push(...schema.foreignKeys.map(writeForeignKey))
   return `create table ${quote(name)} (\n  ${lines.join(',\n  ')}\n)`
@@ -41,12 +43,39 @@ export function writeAddCheck(table: string, check: CheckSchema): string {
 }
 
 export function writeCreateIndex(table: string, index: IndexSchema): string {
-  const { name, columns, unique, whereNull, using } = index
+  const { name, columns, unique, using } = index
   const parts = index.parts ?? columns.map(quote)
-  const rows = index.where ?? (whereNull === undefined ? undefined : `${quote(whereNull)} is null`)
+  const rows = indexCondition(index)
   const where = rows === undefined ? '' : ` where ${rows}`
   const method = using === undefined ? '' : ` using ${using}`
   return `create ${unique ? 'unique ' : ''}index ${quote(name)} on ${quote(table)}${method} (${parts.join(', ')})${where}`
+}
+
+/** A reference as it is in the database, in the form that SQL is written from. */
+export function toForeignKey(
+  table: string,
+  {
+    column,
+    table: target,
+    name,
+    foreignColumn = 'id',
+    shard,
+    onDelete = 'restrict',
+  }: ActualForeignKey,
+): ForeignKeySchema {
+  return {
+    name: name ?? `${table}_${column}_fkey`,
+    column,
+    table: target,
+    foreignColumn,
+    shard,
+    onDelete,
+  }
+}
+
+/** SQL of the condition of the rows in an index; `undefined`: all rows. */
+export function indexCondition({ where, whereNull }: IndexSchema): string | undefined {
+  return where ?? (whereNull === undefined ? undefined : `${quote(whereNull)} is null`)
 }
 
 /** With the extension that it needs. */
@@ -90,7 +119,7 @@ function writeCheck({ name, sql }: CheckSchema): string {
   return `constraint ${quote(name)} check (${sql})`
 }
 
-function writeForeignKey({
+export function writeForeignKey({
   name,
   column,
   table,

@@ -16,6 +16,8 @@ export type TableChanges = EmptiedTables &
         readonly kind: 'anew'
         /** Statements that keep every row; columns are copied by name. */
         rebuild(schema: TableSchema, actual: ActualTable, dialect: Dialect): string[]
+        /** Statements that make the table again as it was, from the one that `schema` describes, and keep every row. */
+        restore(actual: ActualTable, schema: TableSchema, dialect: Dialect): string[]
       }
   )
 

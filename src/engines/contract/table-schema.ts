@@ -9,6 +9,8 @@ export interface TableSchema {
   readonly primaryKey: readonly string[]
   readonly isSharded?: boolean
   readonly foreignKeys: readonly ForeignKeySchema[]
+  /** Checks that belong to no column of `columns`: those of a table as it was. */
+  readonly checks?: readonly CheckSchema[]
   readonly indexes: readonly IndexSchema[]
 }
 
@@ -44,7 +46,8 @@ export interface ForeignKeySchema {
   readonly foreignColumn: string
   /** Of tables that are sharded by the same column: it stands before the others, on both sides. */
   readonly shard?: { readonly column: string; readonly foreignColumn: string } | undefined
-  readonly onDelete: 'restrict' | 'cascade' | 'set null'
+  /** `restrict`, `cascade`, `set null`, or what another program has chosen. */
+  readonly onDelete: string
 }
 
 export interface IndexSchema {

@@ -12,53 +12,93 @@ export async function readPostgresCatalogue(runner: Runner): Promise<Catalogue> 
   const read = async (sql: string): Promise<readonly Row[]> =>
     (await runner.run(ownQuestion(sql, { isFresh: true }), [], 'all')).rows
   const tables = new Map<string, Mutable>()
-  for (const [table, name, type, notNull, preset, kind] of await read(columnsSql)) {
-    const isForeign = kind !== 'r' && kind !== 'p'
-    tableOf(tables, table, isForeign).columns.set(String(name), {
+  for (const [table, name, type, notNull, preset, kind, sql, isCounted] of await read(columnsSql)) {
+    tableOf(tables, table, String(kind)).columns.set(String(name), {
       name: String(name),
       type: String(type),
+      sql: shortType(String(sql)),
       nullable: notNull === false,
-      optional: notNull === false || preset === true,
-      preset: preset === true || undefined,
+      optional: notNull === false || preset !== null || isCounted === true,
+      preset: preset === null ? undefined : (preset as string),
+      increment: isCounted === true,
     })
   }
-  for (const [table, name, unique, columns, isPrimary] of await read(indexesSql)) {
+  for (const [table, name, unique, columns, isPrimary, where, sql, isConstraint] of await read(
+    indexesSql,
+  )) {
     if (isPrimary === true) {
       tableOf(tables, table).primaryKey = columns as string[]
       continue
     }
-    const index = { unique: unique === true, columns: columns as string[] }
-    tableOf(tables, table).indexes.set(String(name), index)
+    tableOf(tables, table).indexes.set(String(name), {
+      unique: unique === true,
+      columns: columns as string[],
+      where: where === null ? undefined : (where as string),
+      create: [String(sql)],
+      isConstraint: isConstraint === true,
+    })
   }
-  for (const [table, column, target, name] of await read(foreignKeysSql)) {
-    const key = { column: String(column), table: String(target), name: String(name) }
-    tableOf(tables, table).foreignKeys.push(key)
+  for (const [table, target, name, action, columns, foreign] of await read(foreignKeysSql)) {
+    const [own, other] = [columns as string[], foreign as string[]]
+    const [column = '', shard] = [...own].reverse()
+    const [foreignColumn = '', foreignShard] = [...other].reverse()
+    tableOf(tables, table).foreignKeys.push({
+      column,
+      table: String(target),
+      name: String(name),
+      foreignColumn,
+      shard:
+        shard === undefined || foreignShard === undefined
+          ? undefined
+          : { column: shard, foreignColumn: foreignShard },
+      onDelete: actions[String(action)],
+    })
   }
-  for (const [table, name] of await read(checksSql)) tableOf(tables, table).checks.add(String(name))
+  for (const [table, name, sql] of await read(checksSql))
+    tableOf(tables, table).checks.set(String(name), String(sql))
   return tables
+}
+
+/** By their codes in the catalogue. */
+const actions: Readonly<Record<string, string>> = {
+  a: 'no action',
+  r: 'restrict',
+  c: 'cascade',
+  n: 'set null',
+  d: 'set default',
+}
+
+/** `timestamp(3) with time zone` → `timestamptz(3)`, as the dialect writes types. */
+function shortType(type: string): string {
+  return type
+    .replace(/^timestamp(\(\d\))? with time zone/, 'timestamptz$1')
+    .replace(/^time(\(\d\))? without time zone/, 'time$1')
 }
 
 interface Mutable {
   readonly name: string
   readonly isForeign: boolean
+  readonly isPartitioned: boolean
   readonly columns: Map<string, ActualColumn>
   readonly indexes: Map<string, ActualIndex>
   readonly foreignKeys: ActualForeignKey[]
   primaryKey?: readonly string[]
-  readonly checks: Set<string>
+  readonly checks: Map<string, string>
 }
 
-function tableOf(tables: Map<string, Mutable>, name: unknown, isForeign = false): Mutable {
+/** @param kind the code of the relation's kind: `r` is a table, `p` a partitioned one */
+function tableOf(tables: Map<string, Mutable>, name: unknown, kind = 'r'): Mutable {
   const text = String(name)
   let table = tables.get(text)
   if (table === undefined) {
     table = {
       name: text,
-      isForeign,
+      isForeign: kind !== 'r' && kind !== 'p',
+      isPartitioned: kind === 'p',
       columns: new Map(),
       indexes: new Map(),
       foreignKeys: [],
-      checks: new Set(),
+      checks: new Map(),
     }
     tables.set(text, table)
   }
@@ -68,21 +108,31 @@ function tableOf(tables: Map<string, Mutable>, name: unknown, isForeign = false)
 const ours = `c.relnamespace = (select oid from pg_namespace where nspname = current_schema())`
 
 const columnsSql = `select c.relname, a.attname, format_type(a.atttypid, case a.atttypid when 'numeric'::regtype then a.atttypmod end), a.attnotnull,
-    a.atthasdef or a.attidentity <> '', c.relkind::text
+    pg_get_expr(d.adbin, d.adrelid), c.relkind::text,
+    format_type(a.atttypid, a.atttypmod) || case when a.attcollation <> t.typcollation then ' collate ' || quote_ident(l.collname) else '' end,
+    a.attidentity <> ''
   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
+  join pg_type t on t.oid = a.atttypid left join pg_collation l on l.oid = a.attcollation
+  left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
   where ${ours} and c.relkind in ('r', 'p', 'f', 'v', 'm') order by c.relname, a.attnum`
 
 const indexesSql = `select c.relname, i.relname, x.indisunique,
     array(select a.attname::text from unnest(x.indkey) with ordinality k(attnum, place)
       join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum order by k.place),
-    x.indisprimary
+    x.indisprimary, pg_get_expr(x.indpred, x.indrelid), pg_get_indexdef(x.indexrelid),
+    exists (select from pg_constraint k where k.conindid = i.oid and k.conrelid = c.oid and k.contype in ('u', 'x'))
   from pg_index x join pg_class c on c.oid = x.indrelid join pg_class i on i.oid = x.indexrelid
   where ${ours}`
 
-const foreignKeysSql = `select c.relname, a.attname, f.relname, k.conname
+const namesOf = (table: string, numbers: string): string =>
+  `array(select a.attname::text from unnest(${numbers}) with ordinality u(attnum, place)
+    join pg_attribute a on a.attrelid = ${table} and a.attnum = u.attnum order by u.place)`
+
+const foreignKeysSql = `select c.relname, f.relname, k.conname, k.confdeltype::text,
+    ${namesOf('k.conrelid', 'k.conkey')}, ${namesOf('k.confrelid', 'k.confkey')}
   from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_class f on f.oid = k.confrelid
-  join pg_attribute a on a.attrelid = c.oid and a.attnum = k.conkey[array_upper(k.conkey, 1)]
   where ${ours} and k.contype = 'f'`
 
-const checksSql = `select c.relname, k.conname from pg_constraint k join pg_class c on c.oid = k.conrelid
+const checksSql = `select c.relname, k.conname, pg_get_expr(k.conbin, k.conrelid)
+  from pg_constraint k join pg_class c on c.oid = k.conrelid
   where ${ours} and k.contype = 'c'`

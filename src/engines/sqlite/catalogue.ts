@@ -12,28 +12,26 @@ export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
   const read = async (sql: string): Promise<readonly Row[]> =>
     (await runner.run(ownQuestion(sql), [], 'all')).rows
   const rows = await read(columnsSql)
-  const columns = group(rows, ([, name, type, notNull, preset, key]) =>
-    toColumn({ name, type, notNull, preset, key }),
+  const sqlOf = new Map(
+    (await read(tablesSql)).map(([name, sql]) => [String(name), String(sql)] as const),
   )
+  const columns = group(rows, ([table, name, type, notNull, preset, key]) => {
+    const isCounted = key !== 0 && /\bautoincrement\b/i.test(sqlOf.get(String(table)) ?? '')
+    return toColumn({ name, type, notNull, preset, key }, isCounted)
+  })
   const keys = group(
     rows.filter(([, , , , , key]) => key !== 0).sort((a, b) => Number(a[5]) - Number(b[5])),
     ([, name]) => String(name),
   )
-  const indexes = group(await read(indexesSql), ([, name, unique, list]) => ({
+  const indexes = group(await read(indexesSql), ([, name, unique, list, sql]) => ({
     name: String(name),
     unique: unique === 1,
     columns: String(list).split(','),
+    where: /\)\s+where\s+(.*)$/is.exec(String(sql))?.[1],
+    create: [String(sql)],
   }))
-  const searches = group(await read(searchesSql), ([, name]) => ({
-    name: String(name).replace(/_insert$/, ''),
-    unique: false,
-    columns: [],
-  }))
-  const foreignKeys = group(await read(foreignKeysSql), ([, column, target]): ActualForeignKey => ({
-    column: String(column),
-    table: String(target),
-  }))
-  const checks = group(await read(tablesSql), ([, sql]) => readChecks(String(sql)))
+  const searches = await readSearches(read)
+  const foreignKeys = group(await read(foreignKeysSql), (row) => row)
   const views = await readViews(read)
   return new Map(
     [...columns, ...views].map(([name, list]) => [
@@ -44,15 +42,93 @@ export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
         columns: new Map(list.map((column) => [column.name, column])),
         indexes: new Map(
           [...(indexes.get(name) ?? []), ...(searches.get(name) ?? [])].map(
-            (index): [string, ActualIndex] => [index.name, index],
+            ({ name: index, ...rest }): [string, ActualIndex] => [index, rest],
           ),
         ),
-        foreignKeys: foreignKeys.get(name) ?? [],
+        foreignKeys: toForeignKeys(
+          foreignKeys.get(name) ?? [],
+          readReferenceNames(sqlOf.get(name)),
+        ),
         primaryKey: keys.get(name),
-        checks: new Set(checks.get(name)?.flat()),
+        checks: new Map(readChecks(sqlOf.get(name) ?? '')),
       },
     ]),
   )
+}
+
+/** The rows of one reference have one number; the last column is the reference's own. */
+function toForeignKeys(
+  rows: readonly Row[],
+  names: ReadonlyMap<string, string>,
+): ActualForeignKey[] {
+  const byNumber = new Map<unknown, Row[]>()
+  for (const row of rows) byNumber.set(row[1], [...(byNumber.get(row[1]) ?? []), row])
+  return [...byNumber.values()].reverse().map((list) => {
+    const [[, , column, table, foreignColumn, onDelete] = [], shard] = [...list].reverse()
+    return {
+      column: String(column),
+      table: String(table),
+      name: names.get(String(column)),
+      foreignColumn: typeof foreignColumn === 'string' ? foreignColumn : undefined,
+      shard:
+        shard === undefined
+          ? undefined
+          : { column: String(shard[2]), foreignColumn: String(shard[4]) },
+      onDelete: String(onDelete).toLowerCase(),
+    }
+  })
+}
+
+/** @returns the names of references by their last columns; they are only in the table's SQL */
+function readReferenceNames(sql = ''): ReadonlyMap<string, string> {
+  const found = sql.matchAll(
+    /\bconstraint\s+"((?:[^"]|"")+)"\s+foreign\s+key\s*\((?:[^()]*,)?\s*"([^"]+)"\s*\)/gi,
+  )
+  return new Map([...found].map(([, name = '', column = '']) => [column, name]))
+}
+
+type NamedIndex = ActualIndex & { readonly name: string }
+
+/** The search indexes of tables: three triggers, and one or two tables, all named after the search. */
+async function readSearches(
+  read: (sql: string) => Promise<readonly Row[]>,
+): Promise<Map<string, NamedIndex[]>> {
+  const rows = await read(searchesSql)
+  const objects = rows.length === 0 ? [] : await read(searchObjectsSql)
+  return group(rows, ([table, trigger, sql]) => {
+    const name = String(trigger).replace(/_insert$/, '')
+    const own = objects.filter(([object]) => isPartOf(String(object), name))
+    const [tables, triggers] = [
+      own.filter(([, kind]) => kind === 'table'),
+      own.filter(([, kind]) => kind === 'trigger'),
+    ].map((list) => list.map(([, , text]) => String(text)))
+    const create = [
+      ...(tables ?? []),
+      ...fillStatements(String(sql), String(table)),
+      ...(triggers ?? []),
+    ]
+    return { name, unique: false, columns: [], create }
+  })
+}
+
+function isPartOf(object: string, search: string): boolean {
+  const rest = object.startsWith(search) ? object.slice(search.length) : undefined
+  return rest !== undefined && ['', '_keys', '_insert', '_update', '_delete'].includes(rest)
+}
+
+/** What the trigger does for a new row, for every row of the table. */
+function fillStatements(trigger: string, table: string): string[] {
+  const from = `"${table.replaceAll('"', '""')}"`
+  const [, body = ''] = /\bbegin\b(.*)\bend\s*$/is.exec(trigger) ?? []
+  return body
+    .split(/;\s*\n/)
+    .map((statement) => statement.trim())
+    .filter((statement) => statement !== '')
+    .map((statement) =>
+      statement
+        .replace(/\bvalues \((.*)\)$/s, (_, values: string) => `select ${values} from ${from}`)
+        .replaceAll('new.', `${from}.`),
+    )
 }
 
 /** One by one: a view of a table that is gone tells nothing, and no record can be of it. */
@@ -67,7 +143,7 @@ async function readViews(
       views.set(
         String(name),
         rows.map(([column, type]) =>
-          toColumn({ name: column, type, notNull: 0, preset: null, key: 0 }),
+          toColumn({ name: column, type, notNull: 0, preset: null, key: 0 }, false),
         ),
       )
     } catch {
@@ -82,19 +158,25 @@ const columnsSql = `select t.name, c.name, c.type, c."notnull", c.dflt_value, c.
 
 const tablesSql = `select name, sql from sqlite_schema where type = 'table'`
 
-const indexesSql = `select t.name, i.name, i."unique", group_concat(c.name)
+const indexesSql = `select t.name, i.name, i."unique", group_concat(c.name), s.sql
   from sqlite_schema t join pragma_index_list(t.name) i join pragma_index_info(i.name) c
+  join sqlite_schema s on s.type = 'index' and s.name = i.name
   where t.type = 'table' and i.origin = 'c' group by t.name, i.name`
 
 /** The search indexes of tables. */
-const searchesSql = `select tbl_name, name from sqlite_schema
+const searchesSql = `select tbl_name, name, sql from sqlite_schema
   where type = 'trigger' and name glob 'filigree_search_*_insert'`
 
-const foreignKeysSql = `select t.name, f."from", f."table"
-  from sqlite_schema t join pragma_foreign_key_list(t.name) f where t.type = 'table' and t.name not glob 'sqlite_*'`
+const searchObjectsSql = `select name, type, sql from sqlite_schema
+  where name glob 'filigree_search_*' and type in ('table', 'trigger') and sql is not null order by rowid`
+
+const foreignKeysSql = `select t.name, f.id, f."from", f."table", f."to", f.on_delete
+  from sqlite_schema t join pragma_foreign_key_list(t.name) f where t.type = 'table' and t.name not glob 'sqlite_*'
+  order by t.name, f.id, f.seq`
 
 function toColumn(
   info: Record<'name' | 'type' | 'notNull' | 'preset' | 'key', unknown>,
+  increment: boolean,
 ): ActualColumn {
   const isKey = info.key !== 0
   const nullable = info.notNull === 0 && !isKey
@@ -104,6 +186,7 @@ function toColumn(
     nullable,
     preset: typeof info.preset === 'string' ? readPreset(info.preset) : undefined,
     optional: nullable || info.preset !== null || (isKey && info.type === 'integer'),
+    increment,
   }
 }
 
@@ -112,9 +195,24 @@ function readPreset(text: string): string {
   return /^[\w]+ *\(/.test(text) ? `(${text})` : text
 }
 
-/** The names of checks are only in the table's SQL. */
-function readChecks(sql: string): string[] {
-  return [...sql.matchAll(/\bconstraint\s+"([^"]+)"\s+check\b/gi)].map(([, name = '']) => name)
+/** Checks are only in the table's SQL. */
+function readChecks(sql: string): [name: string, condition: string][] {
+  return [...sql.matchAll(/\bconstraint\s+"((?:[^"]|"")+)"\s+check\s*\(/gi)].map((match) => {
+    const start = match.index + match[0].length
+    return [(match[1] ?? '').replaceAll('""', '"'), sql.slice(start, endOfBracket(sql, start))]
+  })
+}
+
+/** @returns the place of the bracket that closes the one before `start` */
+function endOfBracket(sql: string, start: number): number {
+  const tokens = /'(?:[^']|'')*'|"(?:[^"]|"")*"|[()]/g
+  tokens.lastIndex = start
+  let depth = 1
+  for (let token = tokens.exec(sql); token !== null; token = tokens.exec(sql)) {
+    if (token[0] === '(') depth++
+    if (token[0] === ')' && --depth === 0) return token.index
+  }
+  return sql.length
 }
 
 function group<T>(rows: readonly Row[], read: (row: Row) => T): Map<string, T[]> {

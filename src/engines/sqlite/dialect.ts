@@ -9,7 +9,7 @@ import { decimals } from './functions.js'
 import { wholeDouble } from './doubles.js'
 import { SqliteJson } from './json.js'
 import { quote } from '../contract/ddl.js'
-import { writeRebuild } from './rebuild.js'
+import { writeRebuild, writeRestore } from './rebuild.js'
 import { sqliteSearch } from './search.js'
 import { sqliteMomentOfHour, sqliteTimeGroup } from './time-groups.js'
 import { sqliteTotal } from './totals.js'
@@ -37,7 +37,7 @@ export const sqliteDialect: Dialect = {
   },
   // It is cheaper to search the answer for it than to test every value.
   infinity: 'e+999',
-  changes: { kind: 'anew', rebuild: writeRebuild, empty: emptyTables },
+  changes: { kind: 'anew', rebuild: writeRebuild, restore: writeRestore, empty: emptyTables },
   now: {
     moment: "(strftime('%Y-%m-%dT%H:%M:%fZ', 'now'))",
     date: "(strftime('%Y-%m-%d', 'now'))",

@@ -101,7 +101,8 @@ export async function makeMigration(
   for (const { dialect, wanted } of steps) {
     if (dialect.replay === undefined) await writeSnapshot(folder, dialect.name, toCatalogue(wanted))
   }
-  if (!isNeeded(making.actual)) applied.push(...(await takeAsApplied(making)))
+  if (!isNeeded(making.actual) && !(await isOpen(making, steps)))
+    applied.push(...(await takeAsApplied(making)))
   return { files, applied, warnings }
 }
 
@@ -167,15 +168,28 @@ async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep
     refuseImpossible(actual)
     return { dialect, wanted, differences: actual, forgotten: [], isAdopted: true, isFirst }
   }
+  const known = await readBase(folder, dialect)
   const base =
-    (await readBase(folder, dialect)) ??
+    known ??
     (isConnected ? await database.context.engine.catalogue(database.context.engine) : undefined)
   if (base === undefined) throw withoutSnapshot(dialect)
-  const differences = findDifferences(wanted, base, dialect)
+  const isExact = known !== undefined && dialect.replay === undefined
+  const differences = findDifferences(wanted, base, dialect, { isExact })
   refuseImpossible(differences)
   const names = new Set(wanted.flatMap(({ name, was = [] }) => [name, ...was]))
   const forgotten = [...base.keys()].filter((table) => !names.has(table) && !own.test(table))
   return { dialect, wanted, differences, forgotten, isAdopted: false, isFirst }
+}
+
+/** Records can work with a type that a migration changes: then it has not run, though nothing blocks. */
+async function isOpen({ database }: Making, steps: readonly MigrationStep[]): Promise<boolean> {
+  const { engine } = database.context
+  const step = steps.find(({ dialect }) => dialect.name === database.engineName)
+  if (step === undefined) return false
+  const { wanted, dialect, differences } = step
+  const actual = await engine.catalogue(engine)
+  const open = findDifferences(wanted, actual, dialect, { isExact: true }).map((one) => one.message)
+  return differences.some(({ kind, message }) => kind === 'other type' && open.includes(message))
 }
 
 /** A migration with it would fail in the words of the database. */

@@ -3,7 +3,7 @@ import type { Dialect } from '../../engines/contract/dialect.js'
 import { quote } from '../../engines/contract/ddl.js'
 import type { Difference } from '../schema/difference-kinds.js'
 import { onceRebuilt } from '../schema/sync.js'
-import { toOnlineSteps, type OnlineSteps } from './online-steps.js'
+import { toConcurrent, toOnlineSteps, type OnlineSteps } from './online-steps.js'
 
 export interface MigrationText {
   readonly text: string
@@ -46,7 +46,7 @@ export function writeMigration(
   const down = [...all]
     .reverse()
     .filter(({ difference }) => isDone(difference))
-    .map(writeDown)
+    .map((change) => writeDown(change, later.length > 0))
   if (down.length === 0) down.push(`-- ${nothing.message}\n`)
   // Statements that take long are committed one by one, so that they block nobody.
   const head = later.length === 0 ? '' : '-- filigree: no transaction\n\n'
@@ -89,7 +89,7 @@ function isDone({ kind }: Difference): boolean {
 }
 
 function writeUp({ difference, steps }: Change): string {
-  const { message, remedy, rebuilds, sql } = difference
+  const { message, remedy, rebuilds, sql, kind } = difference
   const lines = [`-- ${message}`]
   if (!isDone(difference)) {
     if (sql.length === 0) return `${lines.join('\n')}\n`
@@ -97,7 +97,8 @@ function writeUp({ difference, steps }: Change): string {
     return [...lines, ...sql.map((one) => `-- ${one};`), ''].join('\n')
   }
   if (rebuilds === true) lines.push('-- The table is rebuilt and its rows are copied.')
-  if (steps.warning !== undefined) lines.push(`-- WARNING: ${steps.warning}`)
+  if (kind.startsWith('renamed')) lines.push(`-- REVIEW: ${steps.warning ?? ''}`)
+  else if (steps.warning !== undefined) lines.push(`-- WARNING: ${steps.warning}`)
   if (remedy === 'may fail') lines.push('-- REVIEW: existing rows may not allow it.')
   if (remedy === 'by hand') lines.push('-- REVIEW: values may be changed or refused.')
   if (steps.now.length === 0) lines.push('-- See below, among the steps that block nobody.')
@@ -112,7 +113,21 @@ function writeLater({ difference: { message }, steps }: Change): string {
   ].join('\n')
 }
 
-function writeDown({ difference: { message }, steps: { undo } }: Change): string {
-  if (undo !== undefined) return undo.map((one) => `${one};\n`).join('')
-  return `-- REVIEW: cannot be undone automatically: ${message}\n`
+/** @param isOnline whether each statement is committed by itself */
+function writeDown(
+  { difference: { message }, steps: { undo } }: Change,
+  isOnline: boolean,
+): string {
+  if (undo === undefined) return `${irreversible} ${message}\n`
+  return undo.map((one) => `${isOnline ? toConcurrent(one) : one};\n`).join('')
+}
+
+const irreversible = '-- REVIEW: cannot be undone automatically:'
+
+/** @returns what the part below `-- down` does not undo, a sentence each */
+export function readIrreversible(down: string): string[] {
+  return down
+    .split('\n')
+    .filter((line) => line.startsWith(irreversible))
+    .map((line) => line.slice(irreversible.length).trim())
 }

@@ -13,6 +13,7 @@ import type { Database } from '../database.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import { EngineFault } from '../../engines/contract/engine-fault.js'
 import { readMigrations, toFileName, type MigrationFile } from './migration-files.js'
+import { readIrreversible } from './migration-text.js'
 import { splitStatements } from './split-statements.js'
 import { ownScript } from '../../engines/contract/statement.js'
 
@@ -107,6 +108,23 @@ export async function migrateDown(
     if (isDone) undone.push(last)
   }
   return undone
+}
+
+/**
+ * What undone migrations left as it was, because nobody wrote how to undo it.
+ *
+ * @param names as `migrateDown` returned them
+ * @returns a sentence for each change
+ */
+export async function findNotUndone(
+  { engineName }: Database,
+  names: readonly string[],
+  { folder = defaultFolder }: MigrationOptions = {},
+): Promise<string[]> {
+  const { files } = await readMigrations(folder, engineName)
+  return files
+    .filter(({ name }) => names.includes(name))
+    .flatMap(({ down }) => readIrreversible(down))
 }
 
 /** Every migration, oldest first: of files and of the database. */

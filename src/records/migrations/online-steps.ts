@@ -5,6 +5,7 @@
  */
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { quote, writeAddCheck, writeAddColumn } from '../../engines/contract/ddl.js'
+import { toNotNullName } from '../model/column-names.js'
 import type { Difference } from '../schema/difference-kinds.js'
 import type { ColumnSchema } from '../../engines/contract/table-schema.js'
 
@@ -19,6 +20,9 @@ export interface OnlineSteps {
   readonly warning?: string
 }
 
+const renamed =
+  'processes of the version before fail on this table from here on. Stop them before it runs, or add a field, copy the values, and remove the old field later.'
+
 /** The number of rows that one statement fills. */
 const piece = 10_000
 
@@ -28,16 +32,27 @@ export function toOnlineSteps(
   dialect: Dialect,
   made: ReadonlySet<string>,
 ): OnlineSteps {
-  const { kind, table, sql, later = [], undo, rebuilds } = difference
+  const { kind, table, sql, later = [], undo, rebuilds, needsNewKey } = difference
   if (rebuilds === true)
     return { now: sql, later: [], undo, warning: 'writes wait while the rows are copied.' }
+  if (needsNewKey === true) {
+    const { now, later: checks } = referenceSteps(difference)
+    return { now: [], later: [...now, ...checks], undo }
+  }
   const plain = { now: [...sql, ...later], later: [], undo }
-  if (dialect.changes.kind === 'anew' || made.has(table)) return plain
+  const isRename = kind === 'renamed table' || kind === 'renamed column'
+  if ((dialect.changes.kind === 'anew' && !isRename) || made.has(table)) return plain
   switch (kind) {
     case 'missing index':
       return indexSteps(difference)
     case 'missing foreign key':
+    case 'other foreign key':
       return referenceSteps(difference)
+    case 'other key':
+      return { now: [], later: sql, undo }
+    case 'renamed table':
+    case 'renamed column':
+      return { ...plain, warning: renamed }
     case 'missing check':
       return { now: [...dropFirst(table, sql), ...sql], later, undo }
     case 'missing column':
@@ -73,16 +88,30 @@ function indexSteps({ sql, undo = [] }: Difference): OnlineSteps {
   }
 }
 
+/** Of an index that is made again where statements are committed one by one. */
+export function toConcurrent(statement: string): string {
+  return statement.replace(
+    /^create (unique )?index (?!concurrently)/i,
+    'create $1index concurrently ',
+  )
+}
+
 function referenceSteps({ table, sql, undo }: Difference): OnlineSteps {
   const names = sql.flatMap((one) => constraintOf(one) ?? [])
   return {
-    now: [...dropFirst(table, sql), ...sql.map((one) => `${one} not valid`)],
+    now: [
+      ...dropFirst(table, sql),
+      ...sql.map((one) => (constraintOf(one) === undefined ? one : `${one} not valid`)),
+    ],
     later: names.map((name) => `alter table ${quote(table)} validate constraint ${name}`),
     undo,
   }
 }
 
-function columnSteps({ table, column, undo, sql }: Difference, dialect: Dialect): OnlineSteps {
+function columnSteps(
+  { table, column, undo, sql, primaryKey = [] }: Difference,
+  dialect: Dialect,
+): OnlineSteps {
   if (column === undefined) return { now: sql, later: [], undo }
   const { check, nullable, fill, preset } = column
   const isFilled = nullable || fill !== undefined || preset !== undefined
@@ -98,7 +127,7 @@ function columnSteps({ table, column, undo, sql }: Difference, dialect: Dialect)
     now.push(...dropFirst(table, [add]), add)
     later.push(`${alter} validate constraint ${quote(check.name)}`)
   }
-  if (!isFilled) later.push(...notNullSteps(table, column))
+  if (!isFilled) later.push(...notNullSteps(table, column, primaryKey))
   return {
     now,
     later,
@@ -109,49 +138,67 @@ function columnSteps({ table, column, undo, sql }: Difference, dialect: Dialect)
   }
 }
 
-function stricterSteps({ table, column, sql, undo }: Difference): OnlineSteps {
+function stricterSteps({ table, column, sql, undo, primaryKey = [] }: Difference): OnlineSteps {
   if (column === undefined) return { now: sql, later: [], undo }
   const loosen = `alter table ${quote(table)} alter column ${quote(column.name)} drop not null`
-  return { now: [], later: notNullSteps(table, column), undo: [loosen] }
+  return { now: [], later: notNullSteps(table, column, primaryKey), undo: [loosen] }
 }
 
 /** `set not null` does not scan the table if a check already guarantees it. */
-function notNullSteps(table: string, { name, fill }: ColumnSchema): string[] {
+function notNullSteps(
+  table: string,
+  { name, fill }: ColumnSchema,
+  primaryKey: readonly string[],
+): string[] {
   const alter = `alter table ${quote(table)}`
-  const [column, rule] = [quote(name), quote(`${name.slice(0, 50)}_not_null`)]
+  const [column, rule] = [quote(name), quote(toNotNullName(table, name))]
+  const backfill = (value: string): string => writeBackfill(table, column, primaryKey, value)
   return [
     `${alter} drop constraint if exists ${rule}`,
     `${alter} add constraint ${rule} check (${column} is not null) not valid`,
-    ...(fill === undefined ? [] : [writeBackfill(table, column, fill)]),
-    `${fill === undefined ? writeQuestion(table, column) : ''}${alter} validate constraint ${rule}`,
+    ...(fill === undefined ? [] : [backfill(fill)]),
+    `${fill === undefined ? toQuestion(backfill('/* a value */')) : ''}${alter} validate constraint ${rule}`,
     `${alter} alter column ${column} set not null`,
     `${alter} drop constraint ${rule}`,
   ]
 }
 
 /**
+ * A row that somebody else fills meanwhile keeps that value, because the outer condition is read again then. Rows are found
+ * by their key: a `ctid` would also name rows of other partitions.
+ *
  * ```sql
  * do $$ begin loop
- *   update "product" set "size" = 0 where ctid in (select ctid from "product" where "size" is null limit 10000);
- *   exit when not found;
+ *   update "product" set "size" = 0 where "size" is null
+ *     and "id" in (select "id" from "product" where "size" is null limit 10000);
+ *   exit when not found and not exists (select from "product" where "size" is null);
  *   commit;
  * end loop; end $$
  * ```
  */
-function writeBackfill(table: string, column: string, fill: string): string {
-  const empty = `select ctid from ${quote(table)} where ${column} is null limit ${piece}`
+function writeBackfill(
+  table: string,
+  column: string,
+  primaryKey: readonly string[],
+  fill: string,
+): string {
+  const name = quote(table)
+  const list = primaryKey.map(quote).join(', ')
+  const key = primaryKey.length === 1 ? list : `(${list})`
+  const isEmpty = `${column} is null`
   return [
     'do $filigree$ begin loop',
-    `  update ${quote(table)} set ${column} = ${fill} where ctid in (${empty});`,
-    '  exit when not found;',
+    `  update ${name} set ${column} = ${fill} where ${isEmpty}`,
+    `    and ${key} in (select ${list} from ${name} where ${isEmpty} limit ${piece});`,
+    `  exit when not found and not exists (select from ${name} where ${isEmpty});`,
     '  commit;',
     'end loop; end $filigree$',
   ].join('\n')
 }
 
 /** The same as a comment for the developer to fill in, if the record has no default. */
-function writeQuestion(table: string, column: string): string {
-  const lines = writeBackfill(table, column, '/* a value */').split('\n')
+function toQuestion(backfill: string): string {
+  const lines = backfill.split('\n')
   return `${lines.map((line) => `-- ${line}`).join('\n')};\n`
 }
 

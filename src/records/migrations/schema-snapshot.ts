@@ -11,35 +11,35 @@ import type {
   ActualIndex,
   Catalogue,
 } from '../../engines/contract/catalogue.js'
+import { indexCondition, writeIndex } from '../../engines/contract/ddl.js'
 import { toKnownType } from '../schema/column-types.js'
 import type { EngineName } from './migration-files.js'
-import type { TableSchema } from '../../engines/contract/table-schema.js'
+import type { IndexSchema, TableSchema } from '../../engines/contract/table-schema.js'
 
 /** By table. */
 type Snapshot = Readonly<Record<string, SnapshotTable>>
 
 interface SnapshotTable {
+  readonly primaryKey: readonly string[]
   readonly columns: readonly ActualColumn[]
   readonly indexes: readonly (ActualIndex & { readonly name: string })[]
   readonly foreignKeys: readonly ActualForeignKey[]
-  /** For sharded tables. */
-  readonly primaryKey?: readonly string[] | undefined
-  /** Names of checks; files of older versions have none. */
-  readonly checks?: readonly string[]
+  /** Their SQL by their names. */
+  readonly checks: Readonly<Record<string, string>>
 }
 
 /** The catalogue of a database whose tables fit the records. */
 export function toCatalogue(schemas: readonly TableSchema[]): Catalogue {
   return new Map(
-    schemas.map(({ name, columns, indexes, foreignKeys, primaryKey, isSharded }) => [
+    schemas.map(({ name, columns, indexes, foreignKeys, primaryKey }) => [
       name,
       {
         name,
         columns: new Map(columns.map((column) => [column.name, toActual(column)])),
-        indexes: new Map(indexes.map((index) => [index.name, index])),
+        indexes: new Map(indexes.map((index) => [index.name, toActualIndex(name, index)])),
         foreignKeys,
-        primaryKey: isSharded === true ? primaryKey : undefined,
-        checks: new Set(columns.flatMap(({ check }) => check?.name ?? [])),
+        primaryKey,
+        checks: new Map(columns.flatMap(({ check }) => (check ? [[check.name, check.sql]] : []))),
       },
     ]),
   )
@@ -48,7 +48,13 @@ export function toCatalogue(schemas: readonly TableSchema[]): Catalogue {
 function toActual(column: TableSchema['columns'][number]): ActualColumn {
   const { name, nullable, increment, preset } = column
   const optional = nullable || increment || preset !== undefined
-  return { name, type: toKnownType(column), nullable, optional, preset }
+  const type = toKnownType(column)
+  return { name, type, sql: column.type, nullable, optional, preset, increment }
+}
+
+function toActualIndex(table: string, index: IndexSchema): ActualIndex {
+  const { columns, unique } = index
+  return { columns, unique, where: indexCondition(index), create: writeIndex(table, index) }
 }
 
 /**
@@ -73,10 +79,10 @@ export async function readSnapshot(
         {
           name,
           columns: new Map(columns.map((column) => [column.name, column])),
-          indexes: new Map(indexes.map((index) => [index.name, index])),
+          indexes: new Map(indexes.map(({ name: index, ...rest }) => [index, rest])),
           foreignKeys,
           primaryKey,
-          checks: new Set(checks),
+          checks: new Map(Object.entries(checks)),
         },
       ]),
     )
@@ -98,22 +104,14 @@ export async function writeSnapshot(
 ): Promise<string> {
   const tables = [...catalogue.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
   const snapshot: Snapshot = Object.fromEntries(
-    tables.map(({ name, columns, indexes, foreignKeys, primaryKey, checks }) => [
+    tables.map(({ name, columns, indexes, foreignKeys, primaryKey = [], checks }) => [
       name,
       {
+        primaryKey,
         columns: [...columns.values()],
-        indexes: [...indexes].map(([index, { columns: list, unique }]) => ({
-          name: index,
-          columns: list,
-          unique,
-        })),
-        foreignKeys: foreignKeys.map(({ column, table, name: key }) => ({
-          column,
-          table,
-          name: key,
-        })),
-        ...(primaryKey !== undefined && { primaryKey }),
-        checks: [...(checks ?? [])],
+        indexes: [...indexes].map(([index, rest]) => ({ name: index, ...rest })),
+        foreignKeys,
+        checks: Object.fromEntries(checks ?? []),
       },
     ]),
   )

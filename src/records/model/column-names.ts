@@ -26,6 +26,26 @@ export function toConstraintName(table: string, column: string): string {
   return toShortName(`${table}_${column}_fkey`)
 }
 
+/** `product_pkey`, as PostgreSQL names and cuts it. */
+export function toKeyName(table: string): string {
+  return `${table.slice(0, 58)}_pkey`
+}
+
+/** Whether an index has the name that a field or `@Record({ indexes })` would give it. */
+export function isOwnIndexName(
+  name: string,
+  table: string,
+  { columns, unique }: { readonly columns: readonly string[]; readonly unique: boolean },
+): boolean {
+  // Indexes of foreign keys contain more columns than their names say.
+  const isPlain = columns.some(
+    (_, place) => name === toIndexName(table, columns.slice(0, place + 1), unique),
+  )
+  if (isPlain) return true
+  const form = /(?:_desc|_nulls_first|_like|_where_[0-9a-f]{8})_(?:\w+_)?(?:key|index)$/
+  return name.startsWith(`${table}_${columns[0] ?? ''}`) && form.test(name)
+}
+
 /** Of the check that keeps nulls out while a column becomes required: `product_price_not_null`. */
 export function toNotNullName(table: string, column: string): string {
   return toShortName(`${table}_${column}_not_null`)

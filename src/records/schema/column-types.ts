@@ -12,9 +12,17 @@ const alike: Readonly<Record<string, readonly string[]>> = {
   integer: ['int', 'bigint'],
 }
 
+const integers: ReadonlySet<string> = new Set(['bigint', 'integer', 'smallint', 'int'])
+
+export function isInteger(type: string): boolean {
+  return integers.has(type)
+}
+
 /** Whether the record can use a column as it is. */
 export function sameType(column: ColumnSchema, known: ActualColumn): boolean {
   const wanted = toBareType(column)
+  // Integers would round a decimal with places.
+  if (isInteger(known.type) && (digitsOf(column.type)?.scale ?? 0) > 0) return false
   // SQLite reports a declared length but does not enforce it.
   const type = known.type.replace(/ *\(.*\)$/, '')
   if (lacksDigits(column, known) === 'places') return false

@@ -2,60 +2,37 @@
 import type { ActualColumn, ActualTable } from '../../engines/contract/catalogue.js'
 import { isCheckOf } from '../model/column-names.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { toBareType } from './column-types.js'
+import { toBareType, wasUuid } from './column-types.js'
 import { quote, writeAddCheck } from '../../engines/contract/ddl.js'
 import type { CheckSchema, ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'
 import type { Difference } from './difference-kinds.js'
 
-/** Checks are compared by their names, which contain a hash of their text. */
+/**
+ * Checks are compared by their names, which contain a hash of their text.
+ *
+ * @param isOwn whether the table was made for its record: then it has no default beside the record's
+ */
 export function compareConstraints(
   schema: TableSchema,
   column: ColumnSchema,
   actual: ActualTable,
   dialect: Dialect,
+  isOwn: boolean,
 ): Difference[] {
   const known = actual.columns.get(column.name)
-  const stale = [...(actual.checks ?? [])].filter(
+  // Checks of a text that becomes a UUID are dropped with the type.
+  const names = wasUuid(column, known) ? [] : [...(actual.checks?.keys() ?? [])]
+  const stale = names.filter(
     (name) => name !== column.check?.name && isCheckOf(name, schema.name, column.name),
   )
   const differences = stale.map((name) => otherCheck(schema, column, name, actual, dialect))
   const { check } = column
   if (check !== undefined && !(actual.checks?.has(check.name) ?? false))
     differences.push(missingCheck(schema, column, check, actual, dialect))
-  if (known !== undefined && hasOtherDefault(column, known))
+  const isKey = schema.primaryKey.includes(column.name)
+  if (known !== undefined && !isKey && hasOtherDefault(column, known, isOwn))
     differences.push(otherDefault(schema, column, known, actual, dialect))
   return differences
-}
-
-/** A table that was there before its record was sharded: rows of two shards could not have the same key. */
-export function compareKey(
-  { name: table, primaryKey, isSharded, ...schema }: TableSchema,
-  actual: ActualTable,
-  dialect: Dialect,
-): Difference[] {
-  const known = actual.primaryKey ?? []
-  const isOther = isSharded === true && known.join() !== primaryKey.join()
-  if (!isOther || primaryKey.length === 1) return []
-  const { changes } = dialect
-  const alter = `alter table ${quote(table)}`
-  const rebuilds = changes.kind === 'anew'
-  return [
-    {
-      kind: 'other key',
-      table,
-      message: `${table} has the primary key (${known.join(', ')}) and should have (${primaryKey.join(', ')}).`,
-      blocks: true,
-      remedy: 'by hand',
-      rebuilds,
-      sql: rebuilds
-        ? changes.rebuild({ name: table, primaryKey, isSharded, ...schema }, actual, dialect)
-        : [
-            // References of other tables to the old key go with it.
-            `${alter} drop constraint ${quote(`${table}_pkey`)} cascade`,
-            `${alter} add primary key (${primaryKey.map(quote).join(', ')})`,
-          ],
-    },
-  ]
 }
 
 function missingCheck(
@@ -98,34 +75,78 @@ function otherCheck(
     remedy: 'safe',
     ...change(schema, actual, dialect, {
       sql: [`alter table ${quote(schema.name)} drop constraint if exists ${quote(name)}`],
+      undo: [writeAddCheck(schema.name, { name, sql: actual.checks?.get(name) ?? 'true' })],
     }),
   }
 }
 
-/** Defaults that were set by other programs cannot be compared. */
-function hasOtherDefault({ preset }: ColumnSchema, known: ActualColumn): boolean {
-  if (preset === undefined) return false
-  return known.preset === undefined || (known.preset !== true && known.preset !== preset)
+/** Defaults that are neither values nor moments were set by other programs, and cannot be compared. */
+function hasOtherDefault(
+  { preset, type }: ColumnSchema,
+  known: ActualColumn,
+  isOwn: boolean,
+): boolean {
+  if (known.preset === undefined || known.preset === preset) return preset !== known.preset
+  const value = toPlainDefault(known.preset, type)
+  if (value === undefined) return false
+  return preset === undefined ? isOwn : toPlainDefault(preset, type) !== value
+}
+
+/**
+ * A default in one form, whether we or the database wrote it: `'1.50'::numeric` and `1.5` are equal, and so are
+ * `((now() at time zone 'UTC')::date)` and `((now() AT TIME ZONE 'UTC'::text))::date`.
+ *
+ * @returns `undefined` for other expressions
+ */
+function toPlainDefault(sql: string, type: string): string | undefined {
+  const casts = /::[a-z]+(?: [a-z]+)*(?:\(\d+(?:,\d+)?\))?(?: with(?:out)? time zone)?/gi
+  const plain = sql.replace(/'(?:[^']|'')*'|[^']+/g, (part) =>
+    part.startsWith("'")
+      ? part
+      : part
+          .replace(casts, '')
+          .replace(/[()\s]/g, '')
+          .toLowerCase(),
+  )
+  const [, quoted] = /^'((?:[^']|'')*)'$/.exec(plain) ?? []
+  const value = quoted ?? plain
+  if (quoted === undefined && !/^(?:-?[\d.]+(?:e[+-]?\d+)?|true|false|null)$/.test(value))
+    return /^(?:nowattimezone'UTC'|now|strftime'.*,'now')$/.test(value) ? value : undefined
+  if (/^(?:bigint|integer|double|numeric|real)/.test(type)) return toPlainNumber(value)
+  if (!type.startsWith('timestamptz')) return value
+  const moment = Date.parse(value.replace(/([+-]\d\d)$/, '$1:00').replace(' ', 'T'))
+  return Number.isNaN(moment) ? value : new Date(moment).toISOString()
+}
+
+/** Without needless zeros; an exponent is written out by nobody. */
+function toPlainNumber(text: string): string {
+  if (!text.includes('.') || /e/i.test(text)) return text
+  return text.replace(/\.?0+$/, '')
 }
 
 function otherDefault(
   schema: TableSchema,
-  { name, preset = '', origin }: ColumnSchema,
+  { name, preset, origin }: ColumnSchema,
   known: ActualColumn,
   actual: ActualTable,
   dialect: Dialect,
 ): Difference {
   const alter = `alter table ${quote(schema.name)} alter column ${quote(name)}`
-  const before = typeof known.preset === 'string' ? `set default ${known.preset}` : 'drop default'
+  const write = (value: string | undefined): string =>
+    value === undefined ? 'drop default' : `set default ${value}`
+  const where = `${schema.name}.${name}`
   return {
     kind: 'other default',
     table: schema.name,
-    message: `${schema.name}.${name} does not have the default ${preset} (${origin}).`,
+    message:
+      preset === undefined
+        ? `${where} has the default ${known.preset ?? ''} and should have none (${origin}).`
+        : `${where} does not have the default ${preset} (${origin}).`,
     blocks: false,
     remedy: 'safe',
     ...change(schema, actual, dialect, {
-      sql: [`${alter} set default ${preset}`],
-      undo: [`${alter} ${before}`],
+      sql: [`${alter} ${write(preset)}`],
+      undo: [`${alter} ${write(known.preset)}`],
     }),
   }
 }
@@ -145,14 +166,38 @@ function change(
 ): InPlace & { readonly rebuilds?: boolean; readonly upgrades: boolean } {
   const { changes } = dialect
   if (changes.kind === 'in place') return { ...inPlace, upgrades: true }
-  const sql = changes.rebuild(schema, actual, dialect)
-  return { sql, rebuilds: true, upgrades: isOurs(schema, actual) }
+  return { ...rebuildTable(schema, actual, dialect), upgrades: isOwnTable(schema, actual, true) }
 }
 
-function isOurs({ columns }: TableSchema, actual: ActualTable): boolean {
+/** @returns the statements of an engine that changes tables by a rebuild, in both directions */
+export function rebuildTable(
+  schema: TableSchema,
+  actual: ActualTable,
+  dialect: Dialect,
+): { readonly sql: string[]; readonly undo: string[]; readonly rebuilds: true } {
+  const { changes } = dialect
+  if (changes.kind !== 'anew') throw new TypeError(`${dialect.title} does not rebuild tables.`)
+  return {
+    sql: changes.rebuild(schema, actual, dialect),
+    undo: changes.restore(actual, schema, dialect),
+    rebuilds: true,
+  }
+}
+
+/**
+ * Whether every column has the type that its field gives it, so that the table was made for the record.
+ *
+ * @param isWhole whether a column without a field makes it another program's table
+ */
+export function isOwnTable(
+  { columns }: TableSchema,
+  actual: ActualTable,
+  isWhole: boolean,
+): boolean {
   const byName = new Map(columns.map((column) => [column.name, column]))
-  return [...actual.columns.values()].every(({ name, type }) => {
+  return [...actual.columns.values()].every(({ name, type, sql }) => {
     const column = byName.get(name)
-    return column !== undefined && toBareType(column) === type
+    if (column === undefined) return !isWhole
+    return sql === undefined ? toBareType(column) === type : column.type === sql
   })
 }

@@ -16,6 +16,12 @@ export interface Difference {
     | 'unknown column'
     /** A search index that no record declares. */
     | 'unknown search'
+    /** An index of a field that asks for none any more. */
+    | 'unknown index'
+    /** A reference of a field that belongs to no record any more. */
+    | 'unknown foreign key'
+    /** Another `onDelete`, or another shard. */
+    | 'other foreign key'
     | 'missing check'
     | 'other check'
     | 'other default'
@@ -41,8 +47,12 @@ export interface Difference {
   readonly first?: string
   /** The column, if it is missing, stricter or of another type. */
   readonly column?: ColumnSchema
+  /** The columns of the table's key, if a column is missing or stricter. */
+  readonly primaryKey?: readonly string[] | undefined
   /** The foreign key, if it is missing. */
   readonly key?: ForeignKeySchema
+  /** The statements need a key that the same migration makes. */
+  readonly needsNewKey?: boolean
   /** Statements that run after the others are committed, and block nobody. */
   readonly later?: readonly string[]
   /** The statements rebuild the table, and so remove all other differences in it. */

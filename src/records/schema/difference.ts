@@ -1,7 +1,14 @@
 /** Finds the differences between the database and the records, and writes the SQL that removes them. */
-import type { ActualTable, Catalogue } from '../../engines/contract/catalogue.js'
+import type {
+  ActualForeignKey,
+  ActualIndex,
+  ActualTable,
+  Catalogue,
+} from '../../engines/contract/catalogue.js'
 import {
+  indexCondition,
   quote,
+  toForeignKey,
   writeAddColumn,
   writeAddForeignKey,
   writeCreateTable,
@@ -10,35 +17,64 @@ import {
 } from '../../engines/contract/ddl.js'
 import { isSearchName } from '../../engines/search-names.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { compareConstraints, compareKey } from './constraint-differences.js'
+import { isOwnIndexName, toConstraintName } from '../model/column-names.js'
+import { compareConstraints, isOwnTable, rebuildTable } from './constraint-differences.js'
 import type { Difference } from './difference-kinds.js'
+import { findKeyChanges, type KeyChanges } from './key-differences.js'
 import { findRenames } from './renames.js'
 import type {
   ColumnSchema,
   ForeignKeySchema,
+  IndexSchema,
   TableSchema,
 } from '../../engines/contract/table-schema.js'
 import { compareType } from './type-differences.js'
 import { findUuidUpgrades } from './uuid-upgrades.js'
 
+/** How differences are looked for. */
+export interface FindOptions {
+  /** Every table was made by migrations for records: what no record declares was declared before. */
+  readonly isExact?: boolean
+}
+
 export function findDifferences(
   wanted: readonly TableSchema[],
   before: Catalogue,
   dialect: Dialect,
+  { isExact = false }: FindOptions = {},
 ): Difference[] {
   const { renames, actual } = findRenames(wanted, before, dialect)
   const missing = wanted.filter(({ name }) => !actual.has(name))
-  const present = wanted.filter(({ name }) => actual.has(name))
+  const pairs = wanted
+    .filter(({ name }) => actual.has(name))
+    .map((schema): Pair => {
+      const table = actual.get(schema.name) as ActualTable
+      return { schema, actual: table, isExact, isOwn: isExact || isOwnTable(schema, table, false) }
+    })
+  const present = pairs.map(({ schema }) => schema)
   const upgrades = findUuidUpgrades(present, actual, dialect)
+  const keys = findKeyChanges(present, actual, dialect)
   const others = [
     ...missing.flatMap((schema) => missingTable(schema, dialect)),
-    ...missing.flatMap((schema) => missingKeys(schema, dialect)),
-    ...present.flatMap((schema) =>
-      compare(schema, actual.get(schema.name) as ActualTable, dialect),
-    ),
+    // First what is not wanted any more, because the type of a column may depend on it.
+    ...pairs.flatMap((pair) => staleParts(pair, dialect)),
+    ...pairs.flatMap((pair) => compareColumns(pair, dialect)),
+    ...keys.differences,
+    ...pairs.flatMap((pair) => compareRest(pair, keys, dialect)),
+    ...missing.flatMap((schema) => missingKeys(schema, keys, dialect)),
   ]
   const texts = textsThatStay(upgrades)
   return [...renames, ...upgrades, ...others.map((one) => refuseOtherTypes(one, texts))]
+}
+
+/** A table of a record, and the one of the database. */
+interface Pair {
+  readonly schema: TableSchema
+  readonly actual: ActualTable
+  /** The table was made by migrations: another type than the record's is a difference though the values would fit. */
+  readonly isExact: boolean
+  /** The table was made for the record: what the record does not declare is not wanted any more. */
+  readonly isOwn: boolean
 }
 
 /** The columns of UUIDs that are text, and cannot be made UUIDs: `team.id`. */
@@ -84,54 +120,178 @@ function missingTable(schema: TableSchema, dialect: Dialect): Difference[] {
 }
 
 /** After all tables exist, since they may refer to each other in a circle. */
-function missingKeys(schema: TableSchema, dialect: Dialect): Difference[] {
+function missingKeys(schema: TableSchema, keys: KeyChanges, dialect: Dialect): Difference[] {
   if (dialect.changes.kind === 'anew') return []
   return schema.foreignKeys.map((key) => ({
+    ...missingKey(schema, key),
+    remedy: 'safe',
+    ...needsNewKey(key, keys),
+    sql: [writeAddForeignKey(schema.name, key)],
+    undo: [dropForeignKey(schema.name, key.name)],
+  }))
+}
+
+function missingKey(schema: TableSchema, key: ForeignKeySchema) {
+  return {
     kind: 'missing foreign key',
     table: schema.name,
     message: `${schema.name}.${key.column} does not refer to ${key.table}${originOf(schema, [key.column])}.`,
     blocks: true,
-    remedy: 'safe',
     key,
-    sql: [writeAddForeignKey(schema.name, key)],
-    undo: [dropForeignKey(schema, key)],
-  }))
+  } as const
 }
 
-function compare(schema: TableSchema, actual: ActualTable, dialect: Dialect): Difference[] {
+function needsNewKey({ table }: ForeignKeySchema, { tables }: KeyChanges) {
+  return tables.has(table) ? { needsNewKey: true } : {}
+}
+
+/** What the database still has and the record does not declare: references, indexes and searches. */
+function staleParts({ schema, actual, isOwn }: Pair, dialect: Dialect): Difference[] {
+  if (actual.isForeign === true) return []
+  return [
+    ...(isOwn ? staleForeignKeys(schema, actual, dialect) : []),
+    ...(isOwn ? staleIndexes(schema, actual) : []),
+    ...staleSearches(schema, actual, dialect),
+  ]
+}
+
+function staleForeignKeys(
+  schema: TableSchema,
+  actual: ActualTable,
+  dialect: Dialect,
+): Difference[] {
+  const { name: table } = schema
+  return (
+    actual.foreignKeys
+      .filter(({ column, name }) => name === toConstraintName(table, column))
+      // What belongs to a column without a field stays with it.
+      .filter(({ column }) => schema.columns.some(({ name }) => name === column))
+      .filter(({ column }) => !schema.foreignKeys.some((key) => key.column === column))
+      .map((known) => {
+        const { name, column } = toForeignKey(table, known)
+        return {
+          kind: 'unknown foreign key',
+          table,
+          message: `${table}.${column} refers to ${known.table} and should not${originOf(schema, [column])}.`,
+          blocks: false,
+          upgrades: true,
+          remedy: 'safe',
+          ...(dialect.changes.kind === 'anew'
+            ? rebuildTable(schema, actual, dialect)
+            : {
+                sql: [dropForeignKey(table, name)],
+                undo: [writeAddForeignKey(table, toForeignKey(table, known))],
+              }),
+        }
+      })
+  )
+}
+
+/** The unique ones refuse values that the record allows; the others cost time at each write. */
+function staleIndexes(schema: TableSchema, actual: ActualTable): Difference[] {
+  const { name: table } = schema
+  const wanted = new Set(schema.indexes.map(({ name }) => name))
+  const fields = new Set(schema.columns.map(({ name }) => name))
+  return (
+    [...actual.indexes]
+      .filter(([name, index]) => !wanted.has(name) && isOwnIndexName(name, table, index))
+      // What belongs to a column without a field stays with it.
+      .filter(([, { columns }]) => columns.every((column) => fields.has(column)))
+      .map(([name, { columns, isConstraint, create = [] }]) => ({
+        kind: 'unknown index',
+        table,
+        message: `Index ${name} on ${table} is not declared any more${originOf(schema, columns)}.`,
+        blocks: false,
+        upgrades: true,
+        remedy: 'safe',
+        sql:
+          isConstraint === true
+            ? [`alter table ${quote(table)} drop constraint ${quote(name)}`]
+            : writeDropIndex({ name }),
+        undo: create,
+      }))
+  )
+}
+
+function compareColumns({ schema, actual, isExact, isOwn }: Pair, dialect: Dialect): Difference[] {
   if (actual.isForeign === true) return compareForeign(schema, actual, dialect)
-  const differences = [
-    ...schema.columns.flatMap((column) => compareColumn(schema, column, actual, dialect)),
-    ...compareKey(schema, actual, dialect),
-    ...compareForeignKeys(schema, actual, dialect),
+  return [
+    ...schema.columns.flatMap((column) => {
+      const known = actual.columns.get(column.name)
+      if (known === undefined) return [missingColumn(schema, column, actual, dialect)]
+      const types = compareType(schema, column, actual, dialect, isExact)
+      const differences = [...types]
+      if (known.nullable !== column.nullable && !schema.primaryKey.includes(column.name))
+        differences.push(compareNull(schema, column, actual, dialect))
+      // Another type comes with its rules.
+      if (types.every(({ blocks }) => !blocks))
+        differences.push(...compareConstraints(schema, column, actual, dialect, isOwn))
+      return differences
+    }),
     ...unknownColumns(schema, actual, dialect),
   ]
-  // An index on a new column must be created after it.
-  for (const index of schema.indexes) {
+}
+
+/** What columns and keys are needed for: references and indexes. */
+function compareRest({ schema, actual }: Pair, keys: KeyChanges, dialect: Dialect): Difference[] {
+  if (actual.isForeign === true) return []
+  return [...compareForeignKeys(schema, actual, keys, dialect), ...compareIndexes(schema, actual)]
+}
+
+function compareIndexes(schema: TableSchema, actual: ActualTable): Difference[] {
+  const { name: table } = schema
+  return schema.indexes.flatMap((index): Difference[] => {
     const known = actual.indexes.get(index.name)
-    if (known?.unique === index.unique && sameList(known.columns, index.columns)) continue
-    const drop = known === undefined ? [] : writeDropIndex(index)
+    if (
+      known?.unique === index.unique &&
+      sameList(known.columns, index.columns) &&
+      hasSameRows(index, known)
+    )
+      return []
     const isNeeded = index.unique || index.made !== undefined
-    differences.push({
-      kind: 'missing index',
-      table: schema.name,
-      message: `Index ${index.name} on ${schema.name} is missing${originOf(schema, index.over ?? index.columns)}.`,
-      // Records work without them, but slowly.
-      ...(isNeeded ? { blocks: true } : { blocks: false, upgrades: true }),
-      // Existing rows may already hold equal values.
-      remedy: index.unique ? 'may fail' : 'safe',
-      sql: [...drop, ...writeIndex(schema.name, index)],
-      undo: writeDropIndex(index),
-    })
-  }
-  return [...differences, ...staleSearches(schema, actual, dialect)]
+    return [
+      {
+        kind: 'missing index',
+        table,
+        message:
+          known === undefined
+            ? `Index ${index.name} on ${table} is missing${originOf(schema, index.over ?? index.columns)}.`
+            : `Index ${index.name} on ${table} is another than the record declares${originOf(schema, index.over ?? index.columns)}.`,
+        // Records work without them, but slowly.
+        ...(isNeeded ? { blocks: true } : { blocks: false, upgrades: true }),
+        // Existing rows may already hold equal values.
+        remedy: index.unique ? 'may fail' : 'safe',
+        sql: [
+          ...(known === undefined ? [] : dropKnown(table, index, known)),
+          ...writeIndex(table, index),
+        ],
+        undo: [...writeDropIndex(index), ...(known?.create ?? [])],
+      },
+    ]
+  })
+}
+
+function dropKnown(table: string, index: IndexSchema, known: ActualIndex): string[] {
+  if (known.isConstraint !== true) return writeDropIndex(index)
+  return [`alter table ${quote(table)} drop constraint ${quote(index.name)}`]
+}
+
+/**
+ * The name of an index has a hash of its rows, but for those that are not deleted. The database writes conditions in its
+ * own way.
+ */
+function hasSameRows(index: IndexSchema, { where }: ActualIndex): boolean {
+  const wanted = indexCondition(index)
+  if (wanted === undefined || where === undefined) return wanted === where
+  const nulls = (sql: string): number => sql.match(/\bis null\b/gi)?.length ?? 0
+  return nulls(wanted) === nulls(where)
 }
 
 /** Of a view or a foreign table only the columns can be compared: keys, rules and indexes are where its rows are. */
 function compareForeign(schema: TableSchema, actual: ActualTable, dialect: Dialect): Difference[] {
   return schema.columns.flatMap((column): Difference[] => {
     const differences = actual.columns.has(column.name)
-      ? compareType(schema, column, actual, dialect)
+      ? compareType(schema, column, actual, dialect, false)
       : [missingColumn(schema, column, actual, dialect)]
     return differences.map((one) => ({ ...one, remedy: 'by hand', sql: [], undo: undefined }))
   })
@@ -153,25 +313,8 @@ function staleSearches(
       upgrades: true,
       remedy: 'safe',
       sql: dialect.search.drop(name),
-      undo: [],
+      undo: actual.indexes.get(name)?.create ?? [],
     }))
-}
-
-function compareColumn(
-  schema: TableSchema,
-  column: ColumnSchema,
-  actual: ActualTable,
-  dialect: Dialect,
-): Difference[] {
-  const known = actual.columns.get(column.name)
-  if (known === undefined) return [missingColumn(schema, column, actual, dialect)]
-  const differences: Difference[] = []
-  differences.push(...compareType(schema, column, actual, dialect))
-  if (known.nullable !== column.nullable && !schema.primaryKey.includes(column.name)) {
-    differences.push(compareNull(schema, column, actual, dialect))
-  }
-  differences.push(...compareConstraints(schema, column, actual, dialect))
-  return differences
 }
 
 function compareNull(
@@ -187,25 +330,28 @@ function compareNull(
     ? `${where} does not allow null and should (${column.origin}).`
     : `${where} allows null and should not (${column.origin}).`
   const { changes } = dialect
-  const rebuilds = changes.kind === 'anew'
   const fill =
     looser || column.fill === undefined
       ? []
       : [
           `update ${quote(schema.name)} set ${quote(column.name)} = ${column.fill} where ${quote(column.name)} is null`,
         ]
-  const change = rebuilds
-    ? changes.rebuild(schema, actual, dialect)
-    : [changes.changeNull(schema.name, column.name, looser)]
+  const change =
+    changes.kind === 'anew'
+      ? rebuildTable(schema, actual, dialect)
+      : {
+          sql: [changes.changeNull(schema.name, column.name, looser)],
+          undo: [changes.changeNull(schema.name, column.name, !looser)],
+        }
   const kind = looser ? 'looser column' : 'stricter column'
   return {
     ...base,
     kind,
-    ...(!looser && { column }),
+    ...(!looser && { column, primaryKey: actual.primaryKey ?? schema.primaryKey }),
     message,
     remedy: looser ? 'safe' : 'by hand',
-    sql: [...fill, ...change],
-    rebuilds,
+    ...change,
+    sql: [...fill, ...change.sql],
   }
 }
 
@@ -229,51 +375,79 @@ function missingColumn(
     message: `${schema.name}.${column.name} is missing (${column.origin}).`,
     blocks: true,
     remedy: fits ? 'safe' : 'may fail',
-    rebuilds,
-    sql: rebuilds
-      ? changes.rebuild(schema, actual, dialect)
-      : [writeAddColumn(schema.name, column, dialect)],
-    undo: rebuilds
-      ? undefined
-      : [`alter table ${quote(schema.name)} drop column ${quote(column.name)}`],
+    primaryKey: actual.primaryKey ?? schema.primaryKey,
+    ...(rebuilds
+      ? rebuildTable(schema, actual, dialect)
+      : {
+          sql: [writeAddColumn(schema.name, column, dialect)],
+          undo: [`alter table ${quote(schema.name)} drop column ${quote(column.name)}`],
+        }),
   }
 }
 
 function compareForeignKeys(
   schema: TableSchema,
   actual: ActualTable,
+  keys: KeyChanges,
   dialect: Dialect,
 ): Difference[] {
-  const { changes } = dialect
-  const rebuilds = changes.kind === 'anew'
-  return (
-    schema.foreignKeys
-      .filter(
-        (key) =>
-          !actual.foreignKeys.some(
-            ({ column, table }) => column === key.column && table === key.table,
-          ),
-      )
-      // A reference of a new column is created with the column itself.
-      .filter((key) => !rebuilds || actual.columns.has(key.column))
-      .map((key) => ({
-        kind: 'missing foreign key',
-        table: schema.name,
-        message: `${schema.name}.${key.column} does not refer to ${key.table}${originOf(schema, [key.column])}.`,
+  const { name: table } = schema
+  const rebuilds = dialect.changes.kind === 'anew'
+  return schema.foreignKeys.flatMap((key): Difference[] => {
+    // A reference of a new column is created with the column itself, and one of a new key with the key.
+    if (rebuilds && !actual.columns.has(key.column)) return []
+    if (!rebuilds && keys.references.has(`${table}.${key.column}`)) return []
+    const known = actual.foreignKeys.find(({ column }) => column === key.column)
+    if (known !== undefined && isSameReference(key, known)) return []
+    const add = writeAddForeignKey(table, key)
+    if (known === undefined) {
+      const inPlace = { sql: [add], undo: [dropForeignKey(table, key.name)] }
+      return [
+        {
+          ...missingKey(schema, key),
+          remedy: 'may fail',
+          ...needsNewKey(key, keys),
+          ...(rebuilds ? rebuildTable(schema, actual, dialect) : inPlace),
+        },
+      ]
+    }
+    const before = toForeignKey(table, known)
+    const inPlace = {
+      sql: [dropForeignKey(table, before.name), add],
+      undo: [dropForeignKey(table, key.name), writeAddForeignKey(table, before)],
+    }
+    return [
+      {
+        kind: 'other foreign key',
+        table,
+        message: `${table}.${key.column} refers to ${describeReference(before)} and should refer to ${describeReference(key)}${originOf(schema, [key.column])}.`,
         blocks: true,
         remedy: 'may fail',
         key,
-        rebuilds,
-        sql: rebuilds
-          ? changes.rebuild(schema, actual, dialect)
-          : [writeAddForeignKey(schema.name, key)],
-        undo: rebuilds ? undefined : [dropForeignKey(schema, key)],
-      }))
+        ...needsNewKey(key, keys),
+        ...(rebuilds ? rebuildTable(schema, actual, dialect) : inPlace),
+      },
+    ]
+  })
+}
+
+function isSameReference(key: ForeignKeySchema, known: ActualForeignKey): boolean {
+  const action = known.onDelete === 'no action' ? 'restrict' : known.onDelete
+  return (
+    known.table === key.table &&
+    known.shard?.column === key.shard?.column &&
+    (action === undefined || action === key.onDelete)
   )
 }
 
-function dropForeignKey(schema: TableSchema, { name }: ForeignKeySchema): string {
-  return `alter table ${quote(schema.name)} drop constraint ${quote(name)}`
+/** `team (tenant_id, id) on delete cascade` */
+function describeReference({ table, foreignColumn, shard, onDelete }: ForeignKeySchema): string {
+  const columns = shard === undefined ? foreignColumn : `${shard.foreignColumn}, ${foreignColumn}`
+  return `${table} (${columns}) on delete ${onDelete}`
+}
+
+function dropForeignKey(table: string, name: string): string {
+  return `alter table ${quote(table)} drop constraint if exists ${quote(name)}`
 }
 
 function unknownColumns(schema: TableSchema, actual: ActualTable, dialect: Dialect): Difference[] {
@@ -293,12 +467,15 @@ function unknownColumns(schema: TableSchema, actual: ActualTable, dialect: Diale
     }
     if (optional) return [left]
     const { changes } = dialect
-    const rebuilds = changes.kind === 'anew'
-    const sql = rebuilds
-      ? changes.rebuild(schema, actual, dialect)
-      : [changes.changeNull(table, name, true)]
+    const change =
+      changes.kind === 'anew'
+        ? rebuildTable(schema, actual, dialect)
+        : {
+            sql: [changes.changeNull(table, name, true)],
+            undo: [changes.changeNull(table, name, false)],
+          }
     const message = `${where} and must be filled.`
-    return [{ ...left, kind: 'unfilled column', message, blocks: true, rebuilds, sql }, left]
+    return [{ ...left, kind: 'unfilled column', message, blocks: true, ...change }, left]
   })
 }
 

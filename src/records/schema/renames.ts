@@ -3,7 +3,7 @@
  * checks and references that are named after them are renamed too; an engine that cannot rename an index creates it
  * again. Sources: PostgreSQL, ALTER TABLE; SQLite, ALTER TABLE.
  */
-import { renameCheck, toConstraintName, toIndexName } from '../model/column-names.js'
+import { renameCheck, toConstraintName, toIndexName, toKeyName } from '../model/column-names.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { ActualIndex, ActualTable, Catalogue } from '../../engines/contract/catalogue.js'
 import { quote, writeCreateIndex } from '../../engines/contract/ddl.js'
@@ -57,7 +57,9 @@ function renameTable(
   }
   const isInPlace = dialect.changes.kind === 'in place'
   const key = (a: string, b: string): string[] =>
-    isInPlace ? [`alter index if exists ${quote(`${a}_pkey`)} rename to ${quote(`${b}_pkey`)}`] : []
+    isInPlace
+      ? [`alter index if exists ${quote(toKeyName(a))} rename to ${quote(toKeyName(b))}`]
+      : []
   return {
     kind: 'renamed table',
     table: schema.name,
@@ -122,6 +124,17 @@ function renameParts(
     sql.push(what(quote(from), quote(to)))
     undo.unshift(what(quote(to), quote(from)))
   }
+  /** A condition or a statement with the names of today. */
+  const rewrite = (text: string): string => {
+    let now = text
+    for (const column of known.columns.keys())
+      if (toNew(column) !== column) now = now.replaceAll(quote(column), quote(toNew(column)))
+    return now
+  }
+  const renamed = (create: string, to: string, from: string): string =>
+    rewrite(create)
+      .replace(quote(from), quote(to))
+      .replace(` on ${quote(known.name)}`, ` on ${quote(schema.name)}`)
   const indexes = new Map<string, ActualIndex>()
   for (const [name, index] of known.indexes) {
     const columns = index.columns.map(toNew)
@@ -137,28 +150,34 @@ function renameParts(
       sql.push(`drop index ${quote(name)}`)
       undo.unshift(`drop index if exists ${quote(to)}`)
       const whereNull = schema.indexes.find((one) => one.name === to)?.whereNull
-      again.push(writeCreateIndex(known.name, { ...index, name, whereNull }))
+      again.push(writeCreateIndex(known.name, { ...index, name, whereNull, where: undefined }))
       continue
     }
-    indexes.set(to, { ...index, columns })
+    indexes.set(to, {
+      ...index,
+      columns,
+      create: index.create?.map((one) => renamed(one, to, name)) ?? [],
+    })
   }
-  const checks = new Set<string>()
-  for (const name of known.checks ?? []) {
-    const renamed = [...known.columns.keys()]
+  const checks = new Map<string, string>()
+  for (const [name, condition] of known.checks ?? []) {
+    const rule = rewrite(condition)
+    const own = [...known.columns.keys()]
       .map((column) => renameCheck(name, [known.name, column], [schema.name, toNew(column)]))
       .find((one) => one !== undefined)
-    if (renamed === undefined || renamed === name || !isInPlace) checks.add(name)
+    if (own === undefined || own === name || !isInPlace) checks.set(name, rule)
     else {
-      sql.push(renameCheckIfThere(schema.name, name, renamed))
-      undo.unshift(renameCheckIfThere(schema.name, renamed, name))
-      checks.add(renamed)
+      sql.push(renameCheckIfThere(schema.name, name, own))
+      undo.unshift(renameCheckIfThere(schema.name, own, name))
+      checks.set(own, rule)
     }
   }
   const foreignKeys = known.foreignKeys.map((key) => {
     const to = toConstraintName(schema.name, toNew(key.column))
     if (isInPlace && key.name === toConstraintName(known.name, key.column) && key.name !== to)
       turn((a, b) => `${alter} rename constraint ${a} to ${b}`, key.name, to)
-    return { ...key, column: toNew(key.column), name: to }
+    const shard = key.shard && { ...key.shard, column: toNew(key.shard.column) }
+    return { ...key, column: toNew(key.column), name: to, shard }
   })
   const columns = new Map(
     [...known.columns.values()].map((column) => {

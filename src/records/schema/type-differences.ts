@@ -1,7 +1,12 @@
 /** Where a column is of another type than its field wants, and the SQL that changes it. */
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { ActualColumn, ActualTable } from '../../engines/contract/catalogue.js'
+import { quote, writeAddCheck, writeDropIndex, writeIndex } from '../../engines/contract/ddl.js'
+import type { ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'
+import { isCheckOf } from '../model/column-names.js'
+import { rebuildTable } from './constraint-differences.js'
 import {
+  isInteger,
   lacksDigits,
   sameType,
   toBareType,
@@ -9,33 +14,61 @@ import {
   wasMoment,
   wasUuid,
 } from './column-types.js'
-import { quote } from '../../engines/contract/ddl.js'
 import type { Difference } from './difference-kinds.js'
-import type { ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'
 
+/** @param isExact whether the table was made by migrations for records: then no other type will do */
 export function compareType(
   schema: TableSchema,
   column: ColumnSchema,
   actual: ActualTable,
   dialect: Dialect,
+  isExact: boolean,
 ): Difference[] {
   const known = actual.columns.get(column.name)
+  if (known === undefined) return []
+  if (hasOtherKeyKind(schema, column, known)) return [otherKeyKind(schema, column, known)]
   // `findUuidUpgrades` finds these.
-  if (known === undefined || column.increment || wasUuid(column, known)) return []
+  if (column.increment || wasUuid(column, known)) return []
   const lacks = lacksDigits(column, known)
   if (lacks === 'digits') return [moreDigits(schema.name, column, known)]
-  if (sameType(column, known)) return []
+  const isSame = isExact ? toKnownType(column) === known.type : sameType(column, known)
+  if (isSame) return []
   const other = {
     kind: 'other type',
     table: schema.name,
     message: toMessage(schema.name, column, known),
     blocks: true,
-    sql: changeType(schema, column, actual, dialect),
-    rebuilds: dialect.changes.kind === 'anew',
+    ...changeType(schema, column, actual, dialect),
   } as const
   return wasMoment(column, known)
     ? [{ ...other, ...momentUpgrade(schema.name, column) }]
     : [{ ...other, remedy: 'by hand' }]
+}
+
+/** Numbers and UUIDs cannot be made of each other, and other rows refer to them. */
+function hasOtherKeyKind(
+  { primaryKey }: TableSchema,
+  column: ColumnSchema,
+  known: ActualColumn,
+): boolean {
+  if (!primaryKey.includes(column.name) || wasUuid(column, known)) return false
+  return isInteger(toBareType(column)) !== isInteger(known.type)
+}
+
+function otherKeyKind(
+  { name: table }: TableSchema,
+  column: ColumnSchema,
+  known: ActualColumn,
+): Difference {
+  return {
+    kind: 'other type',
+    table,
+    message: `${toMessage(table, column, known).slice(0, -1)}, but a primary key keeps its kind.`,
+    blocks: true,
+    remedy: 'by hand',
+    first: `Declare ${column.origin} as it was, or make a new record and copy the rows.`,
+    sql: [],
+  }
 }
 
 /** Values that have room go on being written; the database only takes more, without a look at the rows. */
@@ -68,8 +101,65 @@ function changeType(
   column: ColumnSchema,
   actual: ActualTable,
   dialect: Dialect,
-): string[] {
+): Pick<Difference, 'sql' | 'undo' | 'rebuilds'> {
   const { changes } = dialect
-  if (changes.kind === 'anew') return changes.rebuild(schema, actual, dialect)
-  return [changes.changeType(schema.name, column.name, column.type, toBareType(column))]
+  if (changes.kind === 'anew') return rebuildTable(schema, actual, dialect)
+  const { name } = schema
+  const known = actual.columns.get(column.name) as ActualColumn
+  const { was, will } = dependentsOf(schema, column, actual)
+  const change = (type: string, bareType: string): string =>
+    changes.changeType(name, column.name, type, bareType)
+  return {
+    sql: [...was.drop, change(column.type, toBareType(column)), ...will.make],
+    undo: [...will.drop, change(known.sql ?? known.type, bare(known.type)), ...was.make],
+  }
+}
+
+/** `numeric(12,2)` → `numeric` */
+function bare(type: string): string {
+  return type.replace(/\(.*\)$/, '')
+}
+
+interface Dependents {
+  readonly drop: readonly string[]
+  readonly make: readonly string[]
+}
+
+/** What is made of a column's values: its default, checks, and indexes of expressions or of some rows. */
+function dependentsOf(
+  { name: table, indexes }: TableSchema,
+  column: ColumnSchema,
+  actual: ActualTable,
+): { readonly was: Dependents; readonly will: Dependents } {
+  const name = quote(column.name)
+  const alter = `alter table ${quote(table)}`
+  const preset = (value: string | undefined): Dependents =>
+    value === undefined
+      ? { drop: [], make: [] }
+      : {
+          drop: [`${alter} alter column ${name} drop default`],
+          make: [`${alter} alter column ${name} set default ${value}`],
+        }
+  const check = (one: string, sql: string): Dependents => ({
+    drop: [`${alter} drop constraint if exists ${quote(one)}`],
+    make: [writeAddCheck(table, { name: one, sql })],
+  })
+  const before = [preset(actual.columns.get(column.name)?.preset)]
+  const after = [preset(column.preset)]
+  for (const [one, sql] of actual.checks ?? [])
+    if (isCheckOf(one, table, column.name)) before.push(check(one, sql))
+  if (column.check !== undefined) after.push(check(column.check.name, column.check.sql))
+  for (const index of indexes) {
+    const known = actual.indexes.get(index.name)
+    const parts = [...(index.parts ?? []), index.where ?? '']
+    if (known === undefined || !parts.some((part) => part.includes(name))) continue
+    const drop = writeDropIndex(index)
+    before.push({ drop, make: known.create ?? [] })
+    after.push({ drop, make: writeIndex(table, index) })
+  }
+  const join = (list: readonly Dependents[]): Dependents => ({
+    drop: list.flatMap(({ drop }) => drop),
+    make: list.flatMap(({ make }) => make),
+  })
+  return { was: join(before), will: join(after) }
 }

@@ -43,20 +43,19 @@ export function findUuidUpgrades(
   return upgrades.map((upgrade, place) => {
     const { schema, column, table } = upgrade
     const known = table.columns.get(column.name)?.type ?? 'text'
-    const around = (sql: string): string[] => {
-      const { before, after } = partsOf(upgrade)
-      return [...before, sql, ...after]
-    }
+    const { before, after, undone } = partsOf(upgrade)
     const alter = `alter table ${quote(schema.name)} alter column ${quote(column.name)} type`
     const earlier = known === 'text' ? 'text collate "C"' : known
     const isFirst = place === 0
     const isLast = place === upgrades.length - 1
     const { drop, add } = references ?? { drop: [], add: [] }
-    const together = (first: boolean, sql: string, last: boolean): string[] => [
+    const together = (first: boolean, sql: readonly string[], last: boolean): string[] => [
       ...(first ? drop : []),
-      ...around(sql),
+      ...sql,
       ...(last ? add : []),
     ]
+    const change = changes.changeType(schema.name, column.name, 'uuid', 'uuid')
+    const back = `${alter} ${earlier} using ${quote(column.name)}::text`
     return {
       kind: 'other type',
       table: schema.name,
@@ -67,9 +66,9 @@ export function findUuidUpgrades(
       ...(references === undefined
         ? { remedy: 'by hand' }
         : { upgrades: true, remedy: 'may fail' }),
-      sql: together(isFirst, changes.changeType(schema.name, column.name, 'uuid', 'uuid'), isLast),
+      sql: together(isFirst, [...before, change, ...after], isLast),
       // The last is undone first.
-      undo: together(isLast, `${alter} ${earlier} using ${quote(column.name)}::text`, isFirst),
+      undo: together(isLast, [...before, back, ...undone], isFirst),
     }
   })
 }
@@ -104,19 +103,27 @@ function findReferences(
   return { drop, add }
 }
 
-/** What is made of the column's text: its default, checks, and indexes of expressions or of some rows. */
-function partsOf({ schema, column, table }: Upgrade): { before: string[]; after: string[] } {
+/**
+ * What is made of the column's text: its default, checks, and indexes of expressions or of some rows.
+ *
+ * @returns the statements before a change of the type, behind it, and behind its undoing
+ */
+function partsOf({ schema, column, table }: Upgrade) {
   const before: string[] = []
   const after: string[] = []
+  const undone: string[] = []
   const alter = `alter table ${quote(schema.name)}`
   if (table.columns.get(column.name)?.preset !== undefined && column.preset !== undefined) {
+    const preset = `${alter} alter column ${quote(column.name)} set default ${column.preset}`
     before.push(`${alter} alter column ${quote(column.name)} drop default`)
-    after.push(`${alter} alter column ${quote(column.name)} set default ${column.preset}`)
+    after.push(preset)
+    undone.push(preset)
   }
-  for (const check of table.checks ?? []) {
-    if (!isCheckOf(check, schema.name, column.name)) continue
-    before.push(`${alter} drop constraint if exists ${quote(check)}`)
-    if (check === column.check?.name) after.push(writeAddCheck(schema.name, column.check))
+  for (const [name, sql] of table.checks ?? []) {
+    if (!isCheckOf(name, schema.name, column.name)) continue
+    before.push(`${alter} drop constraint if exists ${quote(name)}`)
+    if (name === column.check?.name) after.push(writeAddCheck(schema.name, column.check))
+    undone.push(writeAddCheck(schema.name, { name, sql }))
   }
   for (const index of schema.indexes) {
     const parts = [...(index.parts ?? []), index.where ?? '']
@@ -124,6 +131,7 @@ function partsOf({ schema, column, table }: Upgrade): { before: string[]; after:
     if (!isOver || !table.indexes.has(index.name)) continue
     before.push(...writeDropIndex(index))
     after.push(...writeIndex(schema.name, index))
+    undone.push(...(table.indexes.get(index.name)?.create ?? []))
   }
-  return { before, after }
+  return { before, after, undone }
 }

@@ -22,7 +22,7 @@ create index "ticket_account_id_index" on "ticket" ("account_id", "id");
 alter table "ticket" add constraint "ticket_account_id_fkey" foreign key ("account_id") references "account" ("id") on delete restrict;
 
 -- down
-alter table "ticket" drop constraint "ticket_account_id_fkey";
+alter table "ticket" drop constraint if exists "ticket_account_id_fkey";
 
 drop table "ticket";
 

@@ -1,0 +1,306 @@
+/**
+ * Everything that a class declares about its table is compared with the database, and `down` leads back: random changes,
+ * made, run, compared, taken back and compared again.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import fc from 'fast-check'
+import { BelongsTo, Field, Record, type FieldRules, type RecordOptions } from '../../src/index.js'
+import type { KindName } from '../../src/fields/kinds/table.js'
+import type { Class } from '../../src/metadata/note.js'
+import { connect, type Database } from '../../src/records/database.js'
+import { checkMigrations } from '../../src/records/migrations/check-migrations.js'
+import { makeMigration } from '../../src/records/migrations/make-migration.js'
+import { migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
+import { startBothEngines } from './both-engines.js'
+import { runSql } from './run-sql.js'
+
+@Record
+class Owner {
+  @Field('id') id!: number
+  @Field('string', { default: '' }) name!: string
+}
+
+type Rules = FieldRules & { readonly onDelete?: 'cascade' | 'restrict' | 'setNull' | undefined }
+interface Version {
+  readonly fields: Readonly<globalThis.Record<string, readonly [KindName, Rules]>>
+  readonly options: RecordOptions
+}
+
+/** `ownerId` with `onDelete` belongs to an Owner. */
+function toClass({ fields, options }: Version): Class {
+  const Thing = class {}
+  Object.defineProperty(Thing, 'name', { value: 'Thing' })
+  Field('id')(Thing.prototype, 'id')
+  for (const [name, [kind, { onDelete, ...rules }]] of Object.entries(fields)) {
+    Field(kind, rules)(Thing.prototype, name)
+    if (onDelete !== undefined)
+      BelongsTo(() => Owner, { by: name, onDelete })(Thing.prototype, `${name}Owner`)
+  }
+  Record({ table: 'thing', ...options })(Thing)
+  return Thing
+}
+
+let folder: string
+let database: Database
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'filigree-ways-'))
+})
+afterEach(async () => {
+  await database.close()
+  await rm(folder, { recursive: true, force: true })
+})
+
+const become = (version: Version): void => {
+  database.tables.clear()
+  for (const type of [toClass(version), Owner]) database.table(type)
+}
+const at = (minute: number): { folder: string; now: () => number } => ({
+  folder,
+  now: () => Date.UTC(2026, 10, 21, 10, minute),
+})
+/** All that a table has, without what no record can say. */
+const schemaOf = async ({ context: { engine } }: Database): Promise<unknown> => {
+  const table = (await engine.catalogue(engine)).get('thing')
+  if (table === undefined) return undefined
+  const byName = (map: ReadonlyMap<string, unknown> | undefined): unknown =>
+    Object.fromEntries([...(map ?? [])].sort(([a], [b]) => (a < b ? -1 : 1)))
+  return {
+    primaryKey: table.primaryKey,
+    columns: byName(table.columns),
+    indexes: byName(table.indexes),
+    checks: byName(table.checks),
+    foreignKeys: [...table.foreignKeys].sort((a, b) => (a.column < b.column ? -1 : 1)),
+  }
+}
+/** Whether the files, the database and the start's own changes know that nothing is left to do. */
+const isSettled = async (): Promise<unknown> => ({
+  check: await checkMigrations(database.tables, { folder, engines: undefined }),
+  differences: (await database.differences())
+    .filter(({ kind }) => kind !== 'unknown column')
+    .map(({ message }) => message),
+  make: await makeMigration(database, 'nothing', at(59)),
+  sync: await database.sync(),
+})
+const settled = { check: [], differences: [], make: undefined, sync: [] }
+
+const base: Version = { fields: { name: ['string', {}], ownerId: ['integer', {}] }, options: {} }
+const field = (kind: KindName, rules: Rules): Version => ({
+  ...base,
+  fields: { ...base.fields, name: [kind, rules] },
+})
+const owner = (rules: Rules): Version => ({
+  ...base,
+  fields: { ...base.fields, ownerId: ['integer', rules] },
+})
+const option = (options: RecordOptions, rules: Rules = {}): Version => ({
+  options,
+  fields: { ...base.fields, name: ['string', rules] },
+})
+
+const together = (unique: boolean | string): Version => ({
+  ...base,
+  fields: { name: ['string', { unique: unique || true }], ownerId: ['integer', { unique }] },
+})
+
+/** Each option of `@Field`, `@BelongsTo` and `@Record` that is about the table: before and after. */
+const changes: readonly (readonly [string, Version, Version])[] = [
+  ['nullable', base, field('string', { nullable: true })],
+  ['optional', base, field('string', { optional: true })],
+  ['default', base, field('string', { default: 'a' })],
+  ['another default', field('string', { default: 'a' }), field('string', { default: 'b' })],
+  ['a default of numbers', field('integer', { default: 1 }), field('integer', { default: -2 })],
+  [
+    'a default of decimals',
+    field('decimal', { default: '1.50' }),
+    field('decimal', { default: '2' }),
+  ],
+  ['a default of moments', field('datetime', {}), field('datetime', { default: 'now' })],
+  [
+    'another moment',
+    field('datetime', { default: '2026-01-01T00:00:00.000Z' }),
+    field('datetime', { default: '2026-01-02T00:00:00.000Z' }),
+  ],
+  [
+    'a default of dates',
+    field('date', { default: '2026-01-01' }),
+    field('date', { default: 'now' }),
+  ],
+  ['a default of JSON', field('json', {}), field('json', { default: { a: [1] } })],
+  [
+    'a default of booleans',
+    field('boolean', { default: true }),
+    field('boolean', { default: false }),
+  ],
+  ['min', field('integer', { min: 1 }), field('integer', { min: 2 })],
+  ['max', field('integer', {}), field('integer', { max: 2 })],
+  ['oneOf', field('string', { oneOf: ['a'] }), field('string', { oneOf: ['a', 'b'] })],
+  ['maxLength', field('string', { maxLength: 4 }), field('string', { maxLength: 5 })],
+  ['check', field('integer', { min: 1 }), field('integer', { min: 1, check: false })],
+  ['list', base, field('string', { list: true })],
+  [
+    'kind',
+    field('integer', { default: 1, min: 1 }),
+    field('string', { default: 'a', maxLength: 9 }),
+  ],
+  ['kind of numbers', field('integer', {}), field('decimal', { precision: 12, scale: 2 })],
+  ['kind of texts', field('uuid', {}), field('string', {})],
+  ['precision', field('decimal', { precision: 12 }), field('decimal', { precision: 30 })],
+  ['scale', field('decimal', { scale: 2 }), field('decimal', { scale: 4 })],
+  ['unique', base, field('string', { unique: true })],
+  ['unique together', together(false), together('place')],
+  ['index', base, field('string', { index: true })],
+  ['onDelete', owner({ onDelete: 'restrict' }), owner({ onDelete: 'cascade' })],
+  [
+    'onDelete of optional ones',
+    owner({ nullable: true, onDelete: 'cascade' }),
+    owner({ nullable: true, onDelete: 'setNull' }),
+  ],
+  ['@BelongsTo', base, owner({ onDelete: 'restrict' })],
+  [
+    'index of a reference',
+    owner({ onDelete: 'restrict' }),
+    owner({ onDelete: 'restrict', index: false }),
+  ],
+  ['indexes', base, option({ indexes: [{ fields: ['-name'] }] })],
+  [
+    'a unique one of indexes',
+    option({ indexes: [{ fields: ['name'], unique: true, where: { ownerId: 1 } }] }),
+    option({ indexes: [{ fields: ['name'], unique: true, where: { ownerId: 2 } }] }),
+  ],
+  ['like', base, option({ indexes: [{ fields: ['name'], like: true }] })],
+  ['softDelete', option({}, { unique: true }), option({ softDelete: true }, { unique: true })],
+  [
+    'softDelete with indexes',
+    option({ indexes: [{ fields: ['name'], unique: true, where: { ownerId: 1 } }] }),
+    option({
+      softDelete: true,
+      indexes: [{ fields: ['name'], unique: true, where: { ownerId: 1 } }],
+    }),
+  ],
+  ['timestamps', base, option({ timestamps: true })],
+  ['version', base, option({ version: true })],
+  ['search', option({ search: ['name'] }), base],
+  ['shardBy', base, option({ shardBy: 'ownerId' })],
+]
+
+/** How many lists of changes are tried on each engine. */
+const runs = Number(process.env.MIGRATION_RUNS ?? 3)
+
+const kinds: fc.Arbitrary<readonly [KindName, Rules]> = fc.constantFrom<
+  (readonly [KindName, Rules])[]
+>(
+  ['string', {}],
+  ['string', { default: 'a', maxLength: 9 }],
+  ['string', { nullable: true, oneOf: ['a', 'b'] }],
+  ['integer', { min: 1, default: 2 }],
+  ['integer', { optional: true }],
+  ['decimal', { scale: 2, default: '1.50', max: '9' }],
+  ['decimal', { scale: 4, precision: 30 }],
+  ['datetime', { default: 'now' }],
+  ['date', { nullable: true }],
+  ['boolean', { default: true }],
+  ['uuid', {}],
+)
+
+/** What a version of the class may declare; a field may be renamed, left out, or belong to an Owner. */
+const versions: fc.Arbitrary<Version> = fc
+  .record({
+    name: fc.constantFrom<(readonly [string, string?])[]>(['name'], ['title', 'name']),
+    kind: kinds,
+    unique: fc.boolean(),
+    index: fc.boolean(),
+    owner: fc.constantFrom<(Rules | undefined)[]>(
+      undefined,
+      {},
+      { onDelete: 'restrict' },
+      { onDelete: 'cascade', unique: true },
+      { onDelete: 'setNull', nullable: true, index: false },
+    ),
+    softDelete: fc.boolean(),
+    timestamps: fc.boolean(),
+    descending: fc.boolean(),
+  })
+  .map(({ name: [property, was], kind: [kind, rules], owner: rulesOfOwner, ...rest }) => {
+    const { unique, index, softDelete, timestamps, descending } = rest
+    return {
+      fields: {
+        [property]: [kind, { ...rules, unique, index, ...(was !== undefined && { was }) }],
+        ...(rulesOfOwner !== undefined && { ownerId: ['integer', rulesOfOwner] as const }),
+      },
+      options: {
+        softDelete,
+        timestamps,
+        indexes: descending ? [{ fields: [`-${property}`] }] : [],
+      },
+    }
+  })
+
+/** They add columns alone. */
+const stays: ReadonlySet<string> = new Set(['timestamps', 'version'])
+
+describe.each(await startBothEngines())('both ways: %s', (name, address) => {
+  let url: string | undefined
+  beforeEach(async () => {
+    database = await connect((url ??= await address()))
+    if (name === 'PostgreSQL') await emptied()
+  })
+  const emptied = async (): Promise<void> => {
+    for (const table of ['thing', 'owner', 'filigree_migration'])
+      await runSql(database, `drop table if exists ${table}`)
+    await rm(folder, { recursive: true, force: true })
+  }
+
+  /** A migration to this version, run. @returns the schema behind it, and whether the migration changed it */
+  const go = async (version: Version, minute: number) => {
+    become(version)
+    const found = await checkMigrations(database.tables, { folder, engines: undefined })
+    const made = await makeMigration(database, `v${minute}`, at(minute))
+    expect(found.length > 0).toBe(made !== undefined)
+    await migrateUp(database, at(minute))
+    expect(await isSettled()).toEqual(settled)
+    // SQLite has neither moments nor trigrams nor digits of its own.
+    const isChanged = found.some((text) => text.startsWith(`${name}: `))
+    return { schema: await schemaOf(database), isChanged, isMade: made !== undefined }
+  }
+  const down = async (): Promise<unknown> => {
+    await migrateDown(database, at(0))
+    return schemaOf(database)
+  }
+
+  it.each(changes)('%s', async (what, before, after) => {
+    const first = await go(before, 0)
+    const second = await go(after, 1)
+    expect(second.isMade).toBe(true)
+    if (second.isChanged) expect(second.schema).not.toEqual(first.schema)
+    expect(await down()).toEqual(first.schema)
+    await migrateUp(database, at(1))
+    expect(await schemaOf(database)).toEqual(second.schema)
+    const third = await go(before, 2)
+    // A column without a field stays.
+    expect(third.isMade).toBe(!stays.has(what))
+    if (third.isChanged) expect(third.schema).not.toEqual(second.schema)
+    if (third.isMade) expect(await down()).toEqual(second.schema)
+  })
+
+  it('any changes, one after the other, lead back to each schema', async () => {
+    const property = fc.asyncProperty(
+      fc.array(versions, { minLength: 2, maxLength: 4 }),
+      async (list) => {
+        await emptied()
+        const schemas: unknown[] = []
+        for (const [minute, version] of list.entries()) {
+          const { isMade, schema } = await go(version, minute)
+          if (isMade) schemas.push(schema)
+        }
+        const last = schemas.pop()
+        for (const schema of schemas.toReversed()) expect(await down()).toEqual(schema)
+        await migrateUp(database, at(0))
+        expect(await schemaOf(database)).toEqual(last)
+      },
+    )
+    await fc.assert(property, { numRuns: runs, seed: 7, interruptAfterTimeLimit: 120_000 })
+  }, 240_000)
+})
