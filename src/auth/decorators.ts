@@ -2,6 +2,7 @@
 import { isMap } from '../core/is-map.js'
 import { readSeconds } from '../core/duration.js'
 import type { Problem } from '../errors/declaration-error.js'
+import { securedField } from '../fields/field.js'
 import { unknownOptions } from '../errors/unknown-names.js'
 import {
   decorate,
@@ -140,6 +141,7 @@ function addSaying(target: DecoratorTarget, saying: Saying): void {
     onClasses.write(owner, [...(onClasses.readOwn(owner) ?? []), saying])
     return
   }
+  if (target.place === 'field' && !saying.note.open) securedField.write(owner, member, true)
   const misplaced = target.isStatic
     ? `${saying.decorator} stands before a static method, which is no handler.`
     : `${saying.decorator} stands before a field, which is no handler.`

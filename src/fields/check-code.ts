@@ -8,7 +8,7 @@ import { addDeepFault, addUnknownKeys, dropUndefined } from './check-runtime.js'
 import { readConstraints } from './class-validator.js'
 import type { RulePart } from './check-constraints.js'
 import { FieldWriter } from './field-check.js'
-import { ownRulesOnly } from './field.js'
+import { ownRulesOnly, securedField } from './field.js'
 import { makerOf } from './instance.js'
 import { deepest } from './kinds/json.js'
 import type { Shape } from './shape.js'
@@ -89,7 +89,10 @@ export class CheckWriter {
       return new FieldWriter(this, plan).write()
     })
     const refuse = options.unknownKeys === 'refuse'
-    const names = functions.constant(new Set(known.map((field) => field.name)))
+    const names = known.map((field) => field.name)
+    const isShown = (name: string): boolean => securedField.read(shape.type, name) !== true
+    const knownNames = functions.constant(new Set(names))
+    const suggested = functions.constant(names.filter(isShown))
     return [
       `function ${name}(input, faults, late, depth) {`,
       `const o = new ${functions.constant(partial && constructs ? bareMaker(shape) : Make)}()`,
@@ -99,7 +102,7 @@ export class CheckWriter {
       ...fields,
       refuse ? 'let keys = 0; for (const key in input) keys++' : '',
       refuse
-        ? `if (keys !== sent) ${functions.constant(addUnknownKeys)}(input, ${names}, faults)`
+        ? `if (keys !== sent) ${functions.constant(addUnknownKeys)}(input, ${knownNames}, ${suggested}, faults)`
         : '',
       constructs && !partial ? `${functions.constant(dropUndefined)}(o)` : '',
       'return o',

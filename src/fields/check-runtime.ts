@@ -22,12 +22,13 @@ export function addDeepFault(faults: Fault[]): void {
 export function addUnknownKeys(
   input: Record<string, unknown>,
   known: ReadonlySet<string>,
+  suggested: readonly string[],
   faults: Fault[],
 ): void {
   for (const key in input) {
     if (faults.length >= mostFaults) return
     if (known.has(key) || !Object.hasOwn(input, key)) continue
-    const meant = key.length <= 50 ? didYouMean(key, known) : ''
+    const meant = key.length <= 50 ? didYouMean(key, suggested) : ''
     addFault(faults, key === '' ? '""' : key, 'unknown', `is unknown${meant && `. ${meant}`}`)
   }
 }

@@ -9,7 +9,8 @@ import {
   type ValidatorConstraint,
   type ValidatorNote,
 } from './class-validator.js'
-import { clip, mostFaults, type Fault } from './faults.js'
+import { clip } from '../errors/clip.js'
+import { mostFaults, type Fault } from './faults.js'
 
 export interface ConstraintRule {
   /** The constraint's name, the fault's code. */

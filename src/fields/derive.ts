@@ -2,7 +2,14 @@
 import { copyEmittedType } from '../metadata/dialect.js'
 import type { Class } from '../metadata/note.js'
 import { addConstraint, isSent, readConstraints, type ValidatorNote } from './class-validator.js'
-import { fieldNotes, givenKey, madeOf, ownRulesOnly, type FieldNote } from './field.js'
+import {
+  fieldNotes,
+  givenKey,
+  madeOf,
+  ownRulesOnly,
+  securedField,
+  type FieldNote,
+} from './field.js'
 import { initialValues } from './instance.js'
 
 // Each signature spells out its result type: declarations of `class Login extends pick(…)` could not name it.
@@ -91,6 +98,7 @@ function derive(
   for (const [member, note] of fieldNotes.readAll(type)) {
     if (!wanted.has(member)) continue
     fieldNotes.write(Derivation, member, loose.has(member) ? loosened(note) : note)
+    if (securedField.read(type, member) === true) securedField.write(Derivation, member, true)
   }
   for (const [member, constraints] of readConstraints(type)) {
     if (!wanted.has(member)) continue

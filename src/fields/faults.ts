@@ -1,6 +1,7 @@
 /**
  * Gathers all faults of an input and makes one answer of them. Sources: decisions, Responses and Small print, Errors.
  */
+import { clip } from '../errors/clip.js'
 import { HttpError, type FieldFault } from '../errors/http-error.js'
 
 /** At most so many faults are sent. */
@@ -54,9 +55,4 @@ function toFieldFault({ path, code, text, property }: Fault, whole: string): Fie
   const parent = path.slice(0, Math.max(0, path.lastIndexOf(property) - 1))
   const nested = parent !== '' && text.startsWith(property)
   return { path, code, message: nested ? `${parent}.${text}` : text }
-}
-
-/** A client's text inside a message: it is shortened, and no character is cut in two. */
-export function clip(text: string): string {
-  return text.length <= 200 ? text : `${text.slice(0, 200).replace(/[\uD800-\uDBFF]$/, '')}…`
 }

@@ -35,6 +35,9 @@ export const givenKey = createClassNote<boolean>('given key')
 /** The class that another was made of by `pick`, `omit` or `partial`: faults of its fields are told once, as that one's. */
 export const madeOf = createClassNote<Class>('made of')
 
+/** True on a field with `@Secured`: messages do not suggest its name. Classes that are made of others have it too. */
+export const securedField = createMemberNote<true>('secured field')
+
 /** True on a class of changes: its rules about the whole object run elsewhere, on the row as it will be. */
 export const ownRulesOnly = createClassNote<boolean>('own rules only')
 

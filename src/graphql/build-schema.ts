@@ -49,6 +49,8 @@ export interface BuiltSchema {
   readonly schema: GraphQLSchema
   readonly planner: Planner | undefined
   readonly fieldCosts?: FieldCosts | undefined
+  /** Names that suggestions in messages leave out. */
+  readonly securedNames?: ReadonlySet<string> | undefined
 }
 
 /** Where the rule of a root field stands among its `extensions`. */
@@ -72,7 +74,8 @@ export function buildSchema(
   }
   if (problems.length > 0) return undefined
   const planner = generated?.createPlanner?.(schema)
-  return { schema, planner, fieldCosts: generated?.fieldCosts }
+  const { fieldCosts, securedNames } = generated ?? {}
+  return { schema, planner, fieldCosts, securedNames }
 }
 
 /** graphql-js throws at some mistakes and takes others; what was reported already needs no second telling. */

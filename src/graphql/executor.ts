@@ -23,6 +23,7 @@ import { graphqlEvents, type GraphqlEvent } from './operation-events.js'
 import { excessCost, Operations, Refusal } from './operations.js'
 import { notRun, type Outcome, type Variables } from './outcome.js'
 import { resolveKey } from './resolve-key.js'
+import { withoutSuggestion } from './safe-message.js'
 import { runRoots } from './run-roots.js'
 
 /** The access rules for root fields without their own. */
@@ -269,7 +270,8 @@ export class Executor {
         given,
         faultsToTell(given),
       )
-      if (read.errors !== undefined) return notRun(withVariableCode(read.errors))
+      if (read.errors !== undefined)
+        return notRun(withVariableCode(read.errors, this.built.securedNames))
       variables = read.coerced
     }
     return this.#affordable(operation, { variables })
@@ -296,6 +298,8 @@ export class Executor {
     return isThenable(result) ? result.then(toOutcome) : toOutcome(result)
   }
 }
+
+const noNames: ReadonlySet<string> = new Set()
 
 const noVariables: { readonly variables: Variables } = Object.freeze({
   variables: Object.freeze({}),
@@ -325,13 +329,16 @@ function toOutcome({ data, errors }: ExecutionResult): Outcome {
 }
 
 /** Whole, as graphql-js words them: the fault underneath names no variable. What has a path was thrown by a field. */
-function withVariableCode(errors: readonly GraphQLError[]): GraphQLError[] {
+function withVariableCode(
+  errors: readonly GraphQLError[],
+  securedNames: ReadonlySet<string> = noNames,
+): GraphQLError[] {
   const { GraphQLError } = graphqlLibrary()
   const extensions = { code: graphqlCodes.variables }
   return errors.map((error) => {
     const { message, nodes, path } = error
     if (path !== undefined) return error
-    return new GraphQLError(message, { nodes, extensions })
+    return new GraphQLError(withoutSuggestion(message, securedNames), { nodes, extensions })
   })
 }
 

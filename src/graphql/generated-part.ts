@@ -60,6 +60,8 @@ export interface GeneratedPart {
    * `extensions` of their declarations. Absent: everything goes through resolvers.
    */
   readonly createPlanner?: (schema: GraphQLSchema) => Planner
+  /** Names of fields and relations with `@Secured`, which suggestions in messages leave out. */
+  readonly securedNames?: ReadonlySet<string>
   /** What fields make the database do; absent: nothing. */
   readonly fieldCosts?: FieldCosts
 }

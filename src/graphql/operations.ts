@@ -1,5 +1,6 @@
 /** Documents by their text: each is read, measured and validated once, as long as it is among those used last. */
 import type { FragmentDefinitionNode, GraphQLError, GraphQLSchema } from 'graphql'
+import { clip } from '../errors/clip.js'
 import { graphqlCodes } from './error-codes.js'
 import type { FieldCosts } from './field-costs.js'
 import { excessIntrospection } from './introspection.js'
@@ -9,12 +10,15 @@ import { measureOperation, type Measure } from './measure.js'
 import { Operation } from './operation.js'
 import type { Planner } from './planner-contract.js'
 import { overLimit, readDocument } from './read-document.js'
+import { withoutSuggestion } from './safe-message.js'
 import { validationRules } from './validation-rules.js'
 
 export interface OperationsOptions {
   readonly schema: GraphQLSchema
   readonly planner: Planner | undefined
   readonly fieldCosts?: FieldCosts | undefined
+  /** Names that suggestions in messages leave out. */
+  readonly securedNames?: ReadonlySet<string> | undefined
   readonly limits: GraphqlLimits
   /** Bytes, roughly, that kept documents may take together. */
   readonly keep: number
@@ -33,6 +37,8 @@ export class Refusal {
 const bytesPerCharacter = 100
 /** Errors of one document that are looked for. */
 const mostErrors = 20
+
+const noNames: ReadonlySet<string> = new Set()
 
 type KnownDocument = ReadonlyMap<string, Operation>
 
@@ -107,7 +113,8 @@ export class Operations {
     }
     const errors = validate(schema, document, validationRules(), { maxErrors: mostErrors })
     if (errors.length > 0) {
-      return new Refusal(errors.map(toValidationError))
+      const { securedNames = noNames } = this.#options
+      return new Refusal(errors.map((error) => toValidationError(error, securedNames)))
     }
     for (const { measure } of measured.values()) {
       const over = limits.cost === Infinity ? undefined : excessIntrospection(measure, schema)
@@ -130,10 +137,10 @@ function pick(document: KnownDocument, name: string | null | undefined): Operati
     const message =
       document.size === 0
         ? 'The document has no operation.'
-        : `The document has several operations. Give operationName, one of ${names}.`
+        : `The document has several operations. Give operationName, one of ${clip(names)}.`
     return notFound(message)
   }
-  return document.get(name) ?? notFound(`The document has no operation named "${name}".`)
+  return document.get(name) ?? notFound(`The document has no operation named "${clip(name)}".`)
 }
 
 function notFound(message: string): Refusal {
@@ -165,9 +172,13 @@ export function excessCost(cost: number, limits: GraphqlLimits): GraphQLError | 
 }
 
 /** Its message alone: what a scalar threw for a literal is the client's fault, and has no trace to log. */
-function toValidationError({ message, nodes, extensions }: GraphQLError): GraphQLError {
+function toValidationError(
+  { message, nodes, extensions }: GraphQLError,
+  securedNames: ReadonlySet<string>,
+): GraphQLError {
   const { GraphQLError } = graphqlLibrary()
-  return withCode(new GraphQLError(message, { nodes, extensions }), graphqlCodes.validation)
+  const text = withoutSuggestion(message, securedNames)
+  return withCode(new GraphQLError(text, { nodes, extensions }), graphqlCodes.validation)
 }
 
 function withCode(error: GraphQLError, code: string): GraphQLError {

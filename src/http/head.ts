@@ -1,4 +1,5 @@
 /** Checks the head of a request before anything else looks at it. Source: decisions, Requests, "Head"; RFC 9112 §3.2. */
+import { clip } from '../errors/clip.js'
 import { HttpError } from '../errors/http-error.js'
 import type { Incoming } from './node-messages.js'
 import { mostHeaders } from './limits.js'
@@ -26,7 +27,7 @@ function repeatedHeader(headers: readonly string[]): HttpError | undefined {
   for (let index = 0; index < headers.length; index += 2) {
     const bit = singleHeaderBit(headers[index] ?? '')
     if ((seen & bit) !== 0) {
-      return new HttpError(400, `The header ${headers[index] ?? ''} is there twice.`, {
+      return new HttpError(400, `The header ${clip(headers[index] ?? '')} is there twice.`, {
         code: 'DUPLICATE_HEADER',
       })
     }

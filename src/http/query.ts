@@ -1,4 +1,5 @@
 /** Reads `a=1&b=2`, from the query and from urlencoded bodies. Source: WHATWG URL, application/x-www-form-urlencoded. */
+import { clip } from '../errors/clip.js'
 import { HttpError } from '../errors/http-error.js'
 
 /** Text by name, a list where the name repeats. Has no prototype, so that no key can reach one. */
@@ -35,7 +36,7 @@ function addPair(values: TextValues, pair: string): void {
   const equals = pair.indexOf('=')
   const name = decode(equals === -1 ? pair : pair.slice(0, equals))
   if (prototypeKeys.has(name)) {
-    throw new HttpError(400, `"${name}" is no parameter name.`, { code: 'PROTOTYPE_KEY' })
+    throw new HttpError(400, `"${clip(name)}" is no parameter name.`, { code: 'PROTOTYPE_KEY' })
   }
   const value = equals === -1 ? '' : decode(pair.slice(equals + 1))
   const before = values[name]

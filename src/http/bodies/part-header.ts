@@ -1,5 +1,6 @@
 /** Reads the head of one part of a multipart body. Source: RFC 7578 §4.2; HTML, multipart/form-data encoding. */
 import { isUtf8 } from 'node:buffer'
+import { clip } from '../../errors/clip.js'
 import { HttpError } from '../../errors/http-error.js'
 import { prototypeKeys } from '../query.js'
 import { readMediaType } from './media-type.js'
@@ -27,7 +28,7 @@ export function readPartHeader(headers: Readonly<Record<string, string>>): PartH
     throw malformed(`A field's name is longer than ${longestName} characters.`)
   }
   if (prototypeKeys.has(name)) {
-    throw new HttpError(400, `"${name}" is no field name.`, { code: 'PROTOTYPE_KEY' })
+    throw new HttpError(400, `"${clip(name)}" is no field name.`, { code: 'PROTOTYPE_KEY' })
   }
   const type = readMediaType(headers['content-type'] ?? '')
   return {

@@ -4,6 +4,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto'
 import {
+  clip,
   HttpError,
   type CarriedAnswer,
   type HttpRequest,
@@ -193,7 +194,7 @@ export function tellClosed({ name }: RouteInfo, { log }: HttpRequest): void {
 }
 
 export function unknownTool(name: string): ProtocolError {
-  return wrongParams(`Unknown tool: ${name}`)
+  return wrongParams(`Unknown tool: ${clip(name)}`)
 }
 
 /** @throws {NeedsToken} where the gate wants another token */

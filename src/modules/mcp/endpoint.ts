@@ -10,6 +10,7 @@
  */
 import { randomUUID } from 'node:crypto'
 import {
+  clip,
   Controller,
   createDecorator,
   currentRequest,
@@ -238,17 +239,18 @@ function checkHeaders(
   const said = meta?.[metaNames.revision]
   if (revision === undefined) throw mismatch('MCP-Protocol-Version is missing')
   if (typeof said === 'string' && said !== revision)
-    throw mismatch(`MCP-Protocol-Version '${revision}' is not '${said}' of the body`)
+    throw mismatch(`MCP-Protocol-Version '${clip(revision)}' is not that of the body`)
   // What is wrong with the body itself is told first.
   if (said === undefined) return
   const ofMethod = headerOf(request, 'mcp-method')
-  if (ofMethod !== method) throw mismatch(`Mcp-Method '${ofMethod ?? ''}' is not '${method}'`)
+  if (ofMethod !== method)
+    throw mismatch(`Mcp-Method '${clip(ofMethod ?? '')}' is not that of the body`)
   const member = named.get(method)
   if (member === undefined) return
   const name = decodeName(headerOf(request, 'mcp-name'))
   const wanted = params[member]
   if (name === undefined || name !== wanted)
-    throw mismatch(`Mcp-Name '${name ?? ''}' is not '${String(wanted)}'`)
+    throw mismatch(`Mcp-Name '${clip(name ?? '')}' is not that of the body`)
 }
 
 const encoded = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/

@@ -13,6 +13,7 @@
  * those before it, which begin with `initialize`. No state is kept in either: what `initialize` agrees on is not needed again.
  * Source: decisions, "Third storey: admin and agents"; the specification of 2026-07-28, Overview, Versioning.
  */
+import { clip } from '../../index.js'
 
 const modernRevision = '2026-07-28'
 /** Those that begin with `initialize`, the latest first. */
@@ -262,7 +263,7 @@ export function answer<Context>(
   try {
     const run = offer.methods.get(method) ?? ownMethod(offer, method, exchange.isModern)
     if (run === undefined)
-      throw new ProtocolError(codes.method, `Method not found: ${method}`, {
+      throw new ProtocolError(codes.method, `Method not found: ${clip(method)}`, {
         status: exchange.isModern ? 404 : 200,
       })
     const result = run(params, exchange)

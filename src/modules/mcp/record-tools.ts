@@ -5,6 +5,7 @@
  */
 import {
   ApplicationState,
+  clip,
   Controller,
   Field,
   GraphQL,
@@ -120,7 +121,7 @@ export class RecordRoutes {
     const { endpoint } = this
     const names = endpoint.schema.records.map(({ name }) => name)
     if (record !== undefined && !names.includes(record))
-      throw new HttpError(404, `There is no record ${record}. Records: ${names.join(', ')}.`)
+      throw new HttpError(404, `There is no record ${clip(record)}. Records: ${names.join(', ')}.`)
     return { records: names, schema: describeSchema(this.marked.sdl, names, record) }
   }
 

@@ -5,6 +5,7 @@
 import {
   ApplicationState,
   type CarriedAnswer,
+  clip,
   type Lifecycle,
   type HttpRequest,
   type RequestAuth,
@@ -159,10 +160,11 @@ export class McpServer implements Lifecycle {
               list: read(lists.prompts),
               get: async (name, given, exchange, round) => {
                 const prompt = prompts.get(name)
-                const unknown = () => wrongParams(`Unknown prompt: ${name}`)
+                const unknown = () => wrongParams(`Unknown prompt: ${clip(name)}`)
                 if (prompt === undefined) throw unknown()
                 const unfit = Object.keys(given).find((one) => !prompt.names.includes(one))
-                if (unfit !== undefined) throw wrongParams(`${unfit} is no argument of ${name}`)
+                if (unfit !== undefined)
+                  throw wrongParams(`${clip(unfit)} is no argument of ${name}`)
                 const query = new URLSearchParams(
                   Object.entries(given).map(([key, one]): [string, string] => [key, String(one)]),
                 )
@@ -211,7 +213,7 @@ export class McpServer implements Lifecycle {
   ): Promise<readonly string[]> {
     const { of, name, argument, text, known } = asked
     const found = of === 'prompt' ? prompts.get(name) : resources.find(({ uri }) => uri === name)
-    const unknown = () => wrongParams(`Unknown ${of}: ${name}`)
+    const unknown = () => wrongParams(`Unknown ${of}: ${clip(name)}`)
     if (found === undefined) throw unknown()
     return this.#admitted(found.route, exchange, unknown, async () => {
       const { complete } = found

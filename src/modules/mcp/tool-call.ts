@@ -3,7 +3,7 @@
  * Questions end the round: `ask` gives the answer where it is there already, and otherwise stops the handler, which runs again,
  * from its beginning, when the client sends it. Source: the specification of 2026-07-28, Multi Round-Trip Requests.
  */
-import { checkOf, HttpError, requestValue, schemaOf } from '../../index.js'
+import { checkOf, clip, HttpError, requestValue, schemaOf } from '../../index.js'
 import { codes, isMembers, ProtocolError, type Exchange, type Members } from './protocol.js'
 
 type Class<T> = new (...args: never[]) => T
@@ -131,7 +131,8 @@ export class Call implements ToolCall {
    */
   #put(name: string, capability: string, question: Members): Promise<never> {
     const { isModern, capabilities, revision } = this.#exchange
-    if (!isModern) throw new HttpError(501, `This client cannot be asked: it speaks ${revision}.`)
+    if (!isModern)
+      throw new HttpError(501, `This client cannot be asked: it speaks ${clip(revision)}.`)
     if (Object.hasOwn(capabilities, capability)) this.asked[name] = question
     else
       this.refusal ??= new ProtocolError(codes.capability, `The client lacks ${capability}`, {

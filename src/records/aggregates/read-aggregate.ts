@@ -1,9 +1,10 @@
 /** Reads the options of an aggregate: looks names up, checks operands, and puts the values into slots. */
 import { isPlainObject } from '../../core/is-map.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { clip } from '../../fields/faults.js'
+import { clip } from '../../errors/clip.js'
 import { isEmptyMap, type FilterContext } from '../filters/filter.js'
 import { invalid } from '../filters/invalid.js'
+import { suggestedFields } from '../filters/known-names.js'
 import { readCount } from '../filters/list-options.js'
 import { isOrdered } from '../../sql/operators.js'
 import { readDirection, refusedTerm } from '../filters/order.js'
@@ -248,7 +249,7 @@ class AggregateReader {
   #column(name: string, path: string): Column {
     const column = this.#table.byProperty.get(name)
     if (column === undefined || (this.#isClient && column.field.hidden)) {
-      const meant = didYouMean(clip(name), visibleNames(this.#table, this.#isClient))
+      const meant = didYouMean(clip(name), suggestedFields(this.#table, this.#isClient))
       throw invalid(path, 'unknown', `is not a field. ${meant}`.trim())
     }
     this.#columns.add(column)
@@ -264,8 +265,11 @@ class AggregateReader {
         if (nameOf(called, column) === name) return this.#function(called, column.property, path)
       }
     }
+    const suggested = new Set(suggestedFields(this.#table, this.#isClient))
     const known = aggregateFunctions.flatMap((called) =>
-      columns.map((column) => nameOf(called, column)),
+      columns
+        .filter(({ property }) => suggested.has(property))
+        .map((column) => nameOf(called, column)),
     )
     throw invalid(
       path,
@@ -373,10 +377,6 @@ export function isNumber({ storage, isBoolean, compares }: Column): boolean {
 }
 
 const numbers: ReadonlySet<string> = new Set(['integer', 'wide', 'real', 'decimal'])
-
-function visibleNames({ columns }: Table, isClient: boolean): string[] {
-  return columns.filter(({ field }) => !(isClient && field.hidden)).map(({ property }) => property)
-}
 
 function keysOf(measures: readonly Measure[]): string {
   return measures.map(({ key }) => key).join(',')

@@ -1,11 +1,12 @@
 /** Reads the fields in which the rows of a list must differ. Source: decisions, Second storey: records, Aggregates. */
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { clip } from '../../fields/faults.js'
+import { clip } from '../../errors/clip.js'
 import { readOwn } from '../model/hidden-names.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { ascending } from '../../sql/order.js'
 import type { RowsView } from './rows-view.js'
+import { suggestedFields } from './known-names.js'
 import { refuseUnnamed } from '../model/skip.js'
 import { invalid } from './invalid.js'
 
@@ -21,15 +22,20 @@ export function readDistinct(
   given: unknown,
   view: RowsView | undefined,
 ): readonly Column[] {
-  if (view === undefined) return readOwn(table, () => readColumns(given, table.columns))
+  if (view === undefined)
+    return readOwn(table, () => readColumns(given, table.columns, suggestedFields(table, false)))
   const shown = table.columns.filter(({ field }) => !field.hidden)
-  const distinct = readColumns(given, shown)
+  const distinct = readColumns(given, shown, suggestedFields(table, true))
   const terms = distinct.map(ascending)
   view.order(table, { terms, key: '' })
   return distinct
 }
 
-function readColumns(given: unknown, shown: readonly Column[]): readonly Column[] {
+function readColumns(
+  given: unknown,
+  shown: readonly Column[],
+  suggested: readonly string[],
+): readonly Column[] {
   if (!Array.isArray(given) || given.length === 0)
     throw invalid('distinct', 'type', 'must be a list of fields')
   if (given.length > mostFields)
@@ -39,8 +45,7 @@ function readColumns(given: unknown, shown: readonly Column[]): readonly Column[
     const path = `distinct.${index}`
     const column = shown.find(({ property }) => property === name)
     if (column === undefined) {
-      const names = shown.map(({ property }) => property)
-      const meant = didYouMean(clip(String(name)), names)
+      const meant = didYouMean(clip(String(name)), suggested)
       throw invalid(path, 'unknown', `is not a field. ${meant}`.trim())
     }
     if (column.compares !== 'list' && column.compares !== 'json') return column

@@ -4,7 +4,7 @@
  */
 import { isPlainObject } from '../../core/is-map.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { clip } from '../../fields/faults.js'
+import { clip } from '../../errors/clip.js'
 import { isOfKind } from '../../fields/kinds/table.js'
 import type { ColumnCodec, TableCodec } from '../model/codec.js'
 import type { Dialect } from '../../engines/contract/dialect.js'

@@ -1,11 +1,12 @@
 /** Reads the order of rows: by fields, nulls last, ties by the key, so that pages never overlap. */
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { clip } from '../../fields/faults.js'
+import { clip } from '../../errors/clip.js'
 import { isPlainObject } from '../../core/is-map.js'
 import { invalid } from './invalid.js'
 import { isOrdered } from '../../sql/operators.js'
 import { ascending, byKey, type Order, type OrderTerm } from '../../sql/order.js'
 import { skip, skipAt, undefinedAt } from '../model/skip.js'
+import { suggestedFields } from './known-names.js'
 import { readOwn } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'
 
@@ -51,8 +52,7 @@ function readTerm(
   const path = `orderBy.${name}`
   const column = table.byProperty.get(name)
   if (column === undefined || (isClient && column.field.hidden)) {
-    const known = table.columns.filter(({ field }) => !(isClient && field.hidden))
-    const names = known.map(({ property }) => property)
+    const names = suggestedFields(table, isClient)
     throw invalid(path, 'unknown', `is unknown. ${didYouMean(clip(name), names)}`.trim())
   }
   if (!isOrdered(column))

@@ -3,8 +3,8 @@
  * Second storey: rights, and records, `crud`.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { clip } from '../../fields/faults.js'
-import { isHidden } from '../filters/known-names.js'
+import { clip } from '../../errors/clip.js'
+import { isHidden, suggestedRelations } from '../filters/known-names.js'
 import { invalid } from '../filters/invalid.js'
 import type { Relation, Table } from '../model/table.js'
 import type { RelatedQuestion, Slots } from '../filters/rows-view.js'
@@ -47,11 +47,7 @@ export function readRelationTree(table: Table, paths: readonly string[]): Relati
 function readRelation(table: Table, name: string): Relation {
   const relation = table.relations.get(name)
   if (relation !== undefined && !isHidden(relation)) return relation
-  const known = [...table.relations.values()].filter((one) => !isHidden(one))
-  const meant = didYouMean(
-    clip(name),
-    known.map((one) => one.name),
-  )
+  const meant = didYouMean(clip(name), suggestedRelations(table, true))
   const text = `names "${clip(name)}", which is not a relation of ${table.type.name}. ${meant}`
   throw invalid('with', 'unknown', text.trim())
 }

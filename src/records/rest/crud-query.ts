@@ -4,7 +4,7 @@
  * records, `crud` controllers.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { clip } from '../../fields/faults.js'
+import { clip } from '../../errors/clip.js'
 import type { TextValues } from '../../http/query.js'
 import { isHidden, unknownName } from '../filters/known-names.js'
 import { invalid } from '../filters/invalid.js'

@@ -4,10 +4,10 @@
  * decisions, Second storey: records, `crud`.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { clip } from '../../fields/faults.js'
+import { clip } from '../../errors/clip.js'
 import type { TextValues } from '../../http/query.js'
 import type { HttpError } from '../../errors/http-error.js'
-import { isHidden } from '../filters/known-names.js'
+import { isHidden, suggestedFields, suggestedRelations } from '../filters/known-names.js'
 import { invalid } from '../filters/invalid.js'
 import type { Relation, Table } from '../model/table.js'
 import { readNames } from './query-names.js'
@@ -67,9 +67,7 @@ function readFields(table: Table, names: readonly string[] | undefined): ShownRo
 }
 
 function unknownField(table: Table, name: string, isRelation: boolean): HttpError {
-  const known = isRelation
-    ? [...table.relations.values()].filter((one) => !isHidden(one)).map((one) => one.name)
-    : table.columns.filter(({ field }) => !field.hidden).map(({ property }) => property)
+  const known = isRelation ? suggestedRelations(table, true) : suggestedFields(table, true)
   const what = isRelation ? 'a relation' : 'a field'
   const text = `names "${clip(name)}", which is not ${what}. ${didYouMean(clip(name), known)}`
   return invalid('fields', 'unknown', text.trim())

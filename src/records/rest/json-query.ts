@@ -5,7 +5,7 @@
 import { isMap } from '../../core/is-map.js'
 import { parseJson } from '../../core/parse-json.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { clip } from '../../fields/faults.js'
+import { clip } from '../../errors/clip.js'
 import type { TextValues } from '../../http/query.js'
 import { invalid } from '../filters/invalid.js'
 import { operatorOf, operatorsFor, readOperator, type Operator } from '../../sql/operators.js'

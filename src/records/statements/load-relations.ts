@@ -1,6 +1,6 @@
 /** Loads related records, with one statement for each level. Source: decisions, Small print: records. */
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { clip } from '../../fields/faults.js'
+import { clip } from '../../errors/clip.js'
 import { type Later, after, attempt } from '../../core/later.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { invalid } from '../filters/invalid.js'

@@ -4,7 +4,7 @@
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
-import { clip } from '../../fields/faults.js'
+import { clip } from '../../errors/clip.js'
 import { EngineFault } from '../../engines/contract/engine-fault.js'
 import { invalid } from '../filters/invalid.js'
 import type { Id, ListOptions } from '../filters/list-options.js'
