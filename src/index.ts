@@ -6,6 +6,7 @@
 export { HttpError, type FieldFault, type HttpErrorOptions } from './errors/http-error.js'
 export { DeclarationError, type Problem } from './errors/declaration-error.js'
 export { packageFault, type MissingPackage } from './errors/package-fault.js'
+export { clip } from './errors/clip.js'
 export { unknownOptions } from './errors/unknown-names.js'
 
 export type { AnyDecorator } from './metadata/dialect.js'
@@ -67,6 +68,7 @@ export {
   type OwnDecorator,
 } from './seam/own-decorator.js'
 export { Operational } from './seam/operational.js'
+export { Undocumented } from './seam/undocumented.js'
 export { Live } from './live/live.js'
 export type { LiveAnswersOptions } from './live/options.js'
 export { createNote, type OwnNote } from './seam/own-note.js'

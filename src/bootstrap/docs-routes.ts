@@ -7,7 +7,11 @@ import { addProblems, type Problem } from '../errors/declaration-error.js'
 import { findDocProblems } from '../openapi/doc-problems.js'
 import { resolveDocsOptions, type ResolvedDocs } from '../openapi/docs-options.js'
 import { docsFiles, type ReadDocument } from '../openapi/docs-files.js'
-import { createDocument, type OpenApiDocument } from '../openapi/document.js'
+import {
+  createDocument,
+  type DocumentedRecords,
+  type OpenApiDocument,
+} from '../openapi/document.js'
 import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
 import { findNameCollisions } from '../openapi/name-collisions.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
@@ -15,6 +19,7 @@ import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.
 import type { PlannedRoute } from '../serving/planned-route.js'
 import { promiseOf } from '../serving/serve-route.js'
 import type { Step } from '../serving/served-route.js'
+import { Undocumented } from '../seam/undocumented.js'
 import { versionsOf } from './versions.js'
 
 /** @param docs `undefined` if the documentation is off: then names may collide */
@@ -39,12 +44,14 @@ export function findDocumentationProblems(
  *
  * @param cookie whether tokens are also accepted in a cookie
  * @param endpoints the endpoints of GraphQL
+ * @param records the records that callers without a sign-in can read
  */
 export function documentReader(
   routes: readonly PlannedRoute[],
   { docs, basePath }: { readonly docs: ResolvedDocs | undefined; readonly basePath: string },
   cookie: boolean,
   endpoints: readonly DocumentedEndpoint[],
+  records: () => DocumentedRecords,
 ): ReadDocument {
   const documents = new Map<string | undefined, OpenApiDocument>()
   const versions = versionsOf(routes)
@@ -58,6 +65,7 @@ export function documentReader(
       basePath,
       cookie,
       endpoints,
+      openRecords: records(),
     })
     documents.set(version, document)
     return document
@@ -65,11 +73,16 @@ export function documentReader(
   return Object.assign(read, { versions })
 }
 
+/** The documented routes of a version, and those without a version. */
 function ofVersion(
   routes: readonly PlannedRoute[],
   version: string | undefined,
 ): readonly PlannedRoute[] {
-  return routes.filter(({ route }) => route.version === undefined || route.version === version)
+  return routes.filter(
+    ({ route, info }) =>
+      info.notes.get(Undocumented) === undefined &&
+      (route.version === undefined || route.version === version),
+  )
 }
 
 export interface DocsContext {

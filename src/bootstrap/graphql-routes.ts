@@ -28,13 +28,14 @@ export interface PlannedGraphql {
 }
 
 /**
- * Collects the modules' instances, and adds one for the records unless an instance already has that path.
+ * Collects the modules' instances, and adds one for the application's own records unless an instance already has that
+ * path.
  *
  * @param option false turns GraphQL off
  * @param cost the cost limit of operations if the option sets none
  */
 export function planGraphql(
-  { graphql: declared, records }: Parts,
+  { graphql: declared, ownRecords: records }: Parts,
   option: ApplicationGraphQLOptions | boolean | undefined,
   cost: number,
   problems: Problem[],

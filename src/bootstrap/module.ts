@@ -60,6 +60,8 @@ export interface Parts {
   readonly name: string
   readonly controllers: readonly Class[]
   readonly records: readonly Class[]
+  /** Records that modules of the application list. Records that only packages list are not in GraphQL. */
+  readonly ownRecords: readonly Class[]
   readonly providers: readonly ProviderDeclaration[]
   readonly graphql: readonly GraphQL[]
   /** The interceptors around all routes of a controller, from outside to inside. */
@@ -127,6 +129,7 @@ export function isModule(type: Class): boolean {
 export function collectParts(root: Class, problems: Problem[]): Parts {
   const controllers = new Set<Class>()
   const records = new Set<Class>()
+  const ownRecords = new Set<Class>()
   const providers = new Set<ProviderDeclaration>()
   const graphql = new Set<GraphQL>()
   const modules = new Map<Class, ModuleNode>()
@@ -158,6 +161,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     for (const instance of readInstances(module, options, problems)) graphql.add(instance)
     for (const record of resolveList(module, 'records', options.records, problems)) {
       records.add(record)
+      if (packages.readOwn(module) !== true) ownRecords.add(record)
     }
     const own = resolveList(module, 'controllers', options.controllers, problems)
     for (const controller of own) controllers.add(controller)
@@ -187,6 +191,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     name: isClass(given) ? given.name : 'AppModule',
     controllers: [...controllers],
     records: [...records],
+    ownRecords: [...ownRecords],
     providers: [...providers],
     modules: [...modules.keys()],
     graphql: [...graphql],

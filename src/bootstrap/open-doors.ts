@@ -33,6 +33,7 @@ export function openDoors(plan: Plan, { cors }: Pick<BootstrapOptions, 'cors'>):
       one.ide ? [`IDE ${joinPaths(basePath, route.path)}`] : [],
     ),
   ]
+  const records = openRecords(plan)
   const origins = cors === false ? [] : (cors?.origins ?? '*')
   return [
     ...kind('read', open.filter(({ route }) => route.method === 'GET').map(named)),
@@ -41,7 +42,8 @@ export function openDoors(plan: Plan, { cors }: Pick<BootstrapOptions, 'cors'>):
       'ask GraphQL at',
       readable.map(({ route }) => joinPaths(basePath, route.path)),
     ),
-    ...kind('read records without a rule', openRecords(plan)),
+    ...kind('read rows of', [...records.readable, ...records.confirmed].sort()),
+    ...kind('ask for records that show no rows without a sign-in:', records.withoutRows),
     ...kind('read documentation', pages),
     ...kind(
       'read files below',

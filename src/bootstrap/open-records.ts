@@ -1,41 +1,99 @@
-/** Logs at the start which records are open to everybody. Source: decisions, Second storey: rights. */
+/** The records that callers without a sign-in can read: for the start, `doctor`, `routes` and the document. */
+import { bothOf } from '../auth/access.js'
 import type { Log } from '../core/log.js'
 import { resolveClass } from '../metadata/class-reference.js'
 import type { Class } from '../metadata/note.js'
+import type { DocumentedRecords } from '../openapi/document.js'
+import { isHidden } from '../records/filters/known-names.js'
 import { readTables } from '../records/model/read-table.js'
+import type { Table } from '../records/model/table.js'
+import { showsAnonymous } from '../records/policy/visible-rows.js'
 import { policyOf } from '../records/rights/record-policy.js'
 import { readController } from '../routing/controller.js'
 import type { ApplicationPlan } from './plan-application.js'
 
-type Plan = Pick<ApplicationPlan, 'routes' | 'graphql' | 'authOptions'>
+type Plan = Pick<ApplicationPlan, 'routes' | 'graphql'>
 
-/**
- * One line with all records that everybody can read and every token can write, unless a decorator says so explicitly.
- */
-export function logOpenRecords(plan: Plan, log: Log): void {
-  const names = openRecords(plan)
-  if (names.length === 0) return
-  log.info(
-    { records: names },
-    `Everybody can read and any token can write: ${names.join(', ')}. Restrict a record with @Secured, rows or mutations, or confirm with @NoAuth that it is meant.`,
-  )
+/** Names of records, in alphabetical order. */
+export interface OpenRecords {
+  /** Callers without a sign-in can read rows, and no decorator confirms that this is intended. */
+  readonly readable: readonly string[]
+  /** The same, confirmed by `@NoAuth` on the record. */
+  readonly confirmed: readonly string[]
+  /** Open, but `rows` shows no rows without a sign-in. */
+  readonly withoutRows: readonly string[]
+  /** Those of `readable` that every caller with a token can write. */
+  readonly writable: readonly string[]
 }
 
-/** Records that everybody can read, where nothing says that it is meant. */
-export function openRecords({ routes, graphql, authOptions }: Plan): string[] {
-  if (authOptions.closed) return []
-  const queried = graphql.instances
-    .filter((one) => one.routes.some(({ access }) => access.read.open))
-    .flatMap(({ schema }) => schema.records)
-  // Records that filters and selections reach can be read as well.
-  const reached = readTables(queried, []).filter((table) => policyOf(table).isSilent)
-  const served = routes
-    .filter(({ route, access }) => route.method === 'GET' && access.open)
-    .flatMap(({ route }) => recordOf(route.controller))
-  const silent = readTables(served, []).filter(
-    (table) => policyOf(table).isSilent && served.includes(table.type),
-  )
-  return [...new Set([...reached, ...silent].map(({ type }) => type.name))].sort()
+/** Logs which records are open. */
+export function logOpenRecords(plan: Plan, log: Log): void {
+  const records = openRecords(plan)
+  const text = describeOpenRecords(records)
+  if (text !== '') log.info({ records }, text)
+}
+
+/** The same in sentences; empty if no record is open. */
+export function describeOpenRecords(records: OpenRecords): string {
+  const { readable, confirmed, withoutRows, writable } = records
+  const sentences = [
+    readable.length > 0 &&
+      `Callers without a sign-in can read ${readable.join(', ')}. Restrict a record with @Secured or rows, or confirm with @NoAuth that it is public.`,
+    writable.length > 0 && `Every caller with a token can write ${writable.join(', ')}.`,
+    confirmed.length > 0 && `Public by @NoAuth: ${confirmed.join(', ')}.`,
+    withoutRows.length > 0 && `Open, shows no rows without a sign-in: ${withoutRows.join(', ')}.`,
+  ]
+  return sentences.filter((sentence) => sentence !== false).join(' ')
+}
+
+export function openRecords({ routes, graphql }: Plan): OpenRecords {
+  const tables = new Set<Table>()
+  for (const { route, access } of routes)
+    if (route.method === 'GET' && access.open)
+      for (const table of readTables(recordOf(route.controller), []).slice(0, 1))
+        addReachable(table, tables)
+  for (const instance of graphql.instances)
+    for (const { access } of instance.routes) {
+      const { read, secured } = instance.accessFor(access)
+      for (const table of readTables(instance.schema.records, [], false)) {
+        const own = policyOf(table).read ?? read
+        if ((secured === undefined ? own : bothOf(secured, own)).open) addReachable(table, tables)
+      }
+    }
+  const all = [...tables].sort((one, other) => (one.type.name < other.type.name ? -1 : 1))
+  const shown = all.filter(showsAnonymous)
+  const unconfirmed = shown.filter((table) => policyOf(table).read === undefined)
+  return {
+    readable: namesOf(unconfirmed),
+    confirmed: namesOf(shown.filter((table) => !unconfirmed.includes(table))),
+    withoutRows: namesOf(all.filter((table) => !shown.includes(table))),
+    writable: namesOf(unconfirmed.filter(isWritableByAll)),
+  }
+}
+
+/** For the OpenAPI document. */
+export function documentedRecords(plan: Plan): DocumentedRecords {
+  const { readable, confirmed, withoutRows } = openRecords(plan)
+  return { readable: [...readable, ...confirmed].sort(), withoutRows }
+}
+
+/** Adds a record and those that its rows lead to, as far as a caller without a sign-in may follow. */
+function addReachable(table: Table, tables: Set<Table>): void {
+  if (tables.has(table)) return
+  tables.add(table)
+  for (const relation of table.relations.values()) {
+    if (isHidden(relation) || policyOf(table).relations.has(relation)) continue
+    if (policyOf(relation.target).read?.open !== false) addReachable(relation.target, tables)
+  }
+}
+
+function isWritableByAll(table: Table): boolean {
+  const { writes, hasRows } = policyOf(table)
+  return !hasRows && Object.values(writes).some((access) => access === undefined)
+}
+
+function namesOf(tables: readonly Table[]): string[] {
+  return [...new Set(tables.map(({ type }) => type.name))]
 }
 
 function recordOf(controller: Class): Class[] {

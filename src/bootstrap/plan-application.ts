@@ -42,6 +42,7 @@ import type { FrameworkRoute } from '../serving/framework-route.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import { Routes } from '../serving/routes.js'
 import { planRoutes } from './plan-routes.js'
+import { documentedRecords } from './open-records.js'
 import type { ProviderDeclaration } from './provider.js'
 import { interceptorClasses } from './plan-seam.js'
 import { staticRoutes } from './static-files.js'
@@ -153,7 +154,13 @@ export async function planApplication(
     routes,
     frameworkStands: around.framework,
     folders,
-    document: documentReader(routes, settings, authOptions.cookie, documentedEndpoints(graphql)),
+    document: documentReader(
+      routes,
+      settings,
+      authOptions.cookie,
+      documentedEndpoints(graphql),
+      () => documentedRecords({ routes, graphql }),
+    ),
     records: withGraphqlRecords(parts.records, graphql),
     modules: parts.modules,
     corsHeaders: [...parts.corsHeaders, { allowedHeaders: versionHeaders(settings.versions) }],

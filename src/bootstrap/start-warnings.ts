@@ -37,7 +37,7 @@ function findVainOpenings(planned: readonly PlannedRoute[]): Problem[] {
   return [...found].map(([{ name }, { record, routes }]) => ({
     code: 'ACCESS_IN_VAIN',
     message: `${name} is @NoAuth, but ${record} lets in only those whom its own rule admits, so these stay closed: ${routes.join(', ')}.`,
-    remedy: `Remove @NoAuth from ${name}, or change @Secured or mutations of ${record}.`,
+    remedy: `Remove @NoAuth from ${name}, or change @Secured or writes of ${record}.`,
   }))
 }
 

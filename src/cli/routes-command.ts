@@ -2,6 +2,8 @@
 import { openAccess, type AccessRule } from '../auth/access.js'
 import { planApplication, type ApplicationPlan } from '../bootstrap/plan-application.js'
 import { isOfPackage } from '../bootstrap/module.js'
+import { describeOpenRecords, documentedRecords, openRecords } from '../bootstrap/open-records.js'
+import type { DocumentedRecords } from '../openapi/document.js'
 import { reachable } from '../routing/route.js'
 import type { Command } from './command.js'
 import { describeAccess, type DescribedAccess } from './describe-access.js'
@@ -29,13 +31,18 @@ export interface ListedRoute extends DescribedAccess {
   readonly name: string
   /** Whose it is. */
   readonly of: 'application' | 'package' | 'framework'
+  /** Of GraphQL's queries: the records that callers without a sign-in can read. */
+  readonly records?: DocumentedRecords
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const { values, words } = readArguments(args, { json: 'switch' })
   const { module, options } = await loadApplication(words[0], terminal)
-  const listed = listRoutes(await planApplication(module, { ...options, logger: false }))
-  await terminal.out(values.json ? `${JSON.stringify(listed, null, 2)}\n` : toText(listed))
+  const plan = await planApplication(module, { ...options, logger: false })
+  const listed = listRoutes(plan)
+  const open = describeOpenRecords(openRecords(plan))
+  const text = (): string => `${toText(listed)}${open === '' ? '' : `\n${open}\n`}`
+  await terminal.out(values.json ? `${JSON.stringify(listed, null, 2)}\n` : text())
   return exitCodes.done
 }
 
@@ -55,7 +62,10 @@ export function listRoutes(plan: ApplicationPlan): ListedRoute[] {
   const graphql = plan.graphql.instances.flatMap(({ routes, ide }) =>
     routes.flatMap(({ path, access }) => [
       ...listedGraphql('POST', `${prefix}${path}`, 'GraphQL: mutations', access.write),
-      ...listedGraphql('POST', `${prefix}${path}`, 'GraphQL: queries', access.read),
+      ...listedGraphql('POST', `${prefix}${path}`, 'GraphQL: queries', access.read).map((one) => ({
+        ...one,
+        records: documentedRecords(plan),
+      })),
       ...(ide ? listedGraphql('GET', `${prefix}${path}`, 'GraphQL: the IDE', undefined) : []),
     ]),
   )

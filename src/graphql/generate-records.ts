@@ -4,6 +4,7 @@
  */
 import type { Problem } from '../errors/declaration-error.js'
 import { readTables } from '../records/model/read-table.js'
+import { policyOf } from '../records/rights/record-policy.js'
 import type { FieldDeclaration, TypeDeclaration } from './declarations.js'
 import type { GenerateRecords } from './generated-part.js'
 import { createPlanner } from './planner/create-planner.js'
@@ -44,7 +45,8 @@ import type { RecordServices } from './records/resolve-records.js'
 export const generateRecords: GenerateRecords = (classes, context) => {
   const { problems, database, listMax, mostEvents, now } = context
   const services: RecordServices = { database, listMax, mostEvents, now }
-  const tables = readTables(classes, problems)
+  // Records that a package keeps beside a record are not the application's own.
+  const tables = readTables(classes, problems, false)
   const { only } = context
   const models = readModels(
     only === undefined ? tables : tables.filter(({ type }) => only.has(type)),
@@ -89,7 +91,16 @@ export const generateRecords: GenerateRecords = (classes, context) => {
     subscriptions: subscriptions.all,
     createPlanner: (schema) => createPlanner(services, schema),
     fieldCosts: createFieldCosts(services),
+    securedNames: new Set(models.records.flatMap(securedNames)),
   }
+}
+
+function securedNames({ fields, relations, table }: RecordModel): string[] {
+  const own = policyOf(table).relations
+  return [
+    ...[...fields.values()].filter(({ access }) => access !== undefined),
+    ...[...relations.values()].filter(({ relation }) => own.has(relation)),
+  ].map(({ name }) => name)
 }
 
 function declareTypes(

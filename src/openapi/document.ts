@@ -49,8 +49,18 @@ export interface DocumentOptions {
   readonly cookie?: boolean
   /** Endpoints of GraphQL, listed after the routes. Default: none. */
   readonly endpoints?: readonly DocumentedEndpoint[]
+  /** The records that callers without a sign-in can read. Default: none. */
+  readonly openRecords?: DocumentedRecords
   /** The version of OpenAPI that it is written in. Default `3.1`. */
   readonly openapi?: OpenApiVersion
+}
+
+/** Names of records for `x-open-records`. */
+export interface DocumentedRecords {
+  /** Callers without a sign-in can read rows. */
+  readonly readable: readonly string[]
+  /** Open, but rows are shown only after a sign-in. */
+  readonly withoutRows: readonly string[]
 }
 
 /**
@@ -95,9 +105,16 @@ export function createDocument(
     info: { title, version, ...(description === undefined ? {} : { description }) },
     servers: servers.map((server) => behind(basePath, server)),
     tags: collectTags(notes, options.tags ?? {}),
+    ...openExtension(options.openRecords),
     paths,
     components: toComponents(routes, schemas, { paths, cookie, endpoints }),
   }
+}
+
+function openExtension(records: DocumentedRecords | undefined): object {
+  if (records === undefined || records.readable.length + records.withoutRows.length === 0) return {}
+  const { readable, withoutRows } = records
+  return { 'x-open-records': { readable, ...(withoutRows.length > 0 && { withoutRows }) } }
 }
 
 /** 0: the application's own, 1: of a package, 2: probes and metrics. */

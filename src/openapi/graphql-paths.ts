@@ -41,7 +41,8 @@ export function graphqlPath(
     ...shared,
     operationId: `${name}Run`,
     summary: 'Run a GraphQL operation',
-    description: 'Queries read; mutations need a token unless they say otherwise.',
+    description:
+      'Queries read; mutations need a token unless they say otherwise. The records that queries without a token can read are in `x-open-records`.',
     requestBody: { required: true, content: { 'application/json': { schema: request } } },
   }
   const get: OperationObject = {

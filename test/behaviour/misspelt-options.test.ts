@@ -182,6 +182,7 @@ const index: Places<typeof face> = {
   BeforeWrite: [],
   BelongsTo: [['', (odd) => startRecord(BelongsTo(() => Shelf, odd))]],
   PublicUrl: [],
+  clip: [],
   Clock: [],
   Config: [],
   Controller: [
@@ -251,6 +252,7 @@ const index: Places<typeof face> = {
   NoAuth: [],
   Live: [],
   Operational: [],
+  Undocumented: [],
   Page: [],
   Patch: [['', (odd) => startRoute(Patch('/', odd))]],
   Post: [['', (odd) => startRoute(Post('/', odd))]],

@@ -6,7 +6,6 @@ import {
   Auth,
   Controller,
   Database,
-  Doc,
   Field,
   Get,
   HttpError,
@@ -15,6 +14,7 @@ import {
   reply,
   Routes,
   Secured,
+  Undocumented,
   Use,
   type Claims,
   type HttpRequest,
@@ -82,12 +82,10 @@ export class KeptNowhere implements Interceptor {
   }
 }
 
-const tags = ['admin']
-
 /** The page, its files and its sign-in: public. */
 export function pageController({ path, login }: AdminOptions): ControllerClass {
   @Controller(path)
-  @Doc({ tags })
+  @Undocumented
   @NoAuth
   class AdminPage {
     static readonly inject = [Routes]
@@ -101,26 +99,22 @@ export function pageController({ path, login }: AdminOptions): ControllerClass {
     }
 
     @Get('/')
-    @Doc({ description: 'The admin page.' })
     show(request: HttpRequest): Reply {
       return showPage(baseOf(request, path))
     }
 
     @Get('/<rest:path>')
-    @Doc({ description: 'The admin page: it reads its address itself.' })
     view(rest: string, request: HttpRequest): Reply {
       if (/^(?:api|assets)(?:\/|$)/.test(rest)) throw new HttpError(404)
       return showPage(baseOf(request, path))
     }
 
     @Get('/assets/<name>')
-    @Doc({ description: 'A file of the admin page.' })
     asset(name: string, request: HttpRequest): Promise<Reply> {
       return this.#assets.show(name, request)
     }
 
     @Get('/api/login')
-    @Doc({ description: 'What the sign-in asks for.' })
     login(): object {
       return this.#login ?? {}
     }
@@ -130,14 +124,13 @@ export function pageController({ path, login }: AdminOptions): ControllerClass {
 
 export function signOutController({ path }: AdminOptions): ControllerClass {
   @Controller(`${path}/api/sign-out`)
-  @Doc({ tags })
+  @Undocumented
   @Secured
   class AdminSignOut {
     static readonly inject = [Auth]
     constructor(private readonly auth: Auth) {}
 
     @Post('/', { status: 204 })
-    @Doc({ description: "Ends the caller's sign-in." })
     async end(user: Claims | null, session: Session): Promise<void> {
       session.destroy()
       if (typeof user?.jti === 'string') await this.auth.revoke(user.jti, user.exp)
@@ -152,7 +145,7 @@ export function dataController(
   types: () => readonly Class[],
 ): ControllerClass {
   @Controller(`${path}/api`)
-  @Doc({ tags })
+  @Undocumented
   @Secured({ roles: [roles].flat() })
   class AdminData {
     static readonly inject = [Database, ApplicationState]
@@ -166,7 +159,6 @@ export function dataController(
     }
 
     @Get('/schema')
-    @Doc({ description: 'The records and fields that the caller may see.' })
     async schema(request: HttpRequest, user: Claims | null): Promise<Reply> {
       const all = this.#records
       const records: Row[] = []
@@ -182,7 +174,6 @@ export function dataController(
     }
 
     @Post('/save/<record>/<id>', { body: SavedRow, transaction: true })
-    @Doc({ description: 'Changes a row unless somebody else has changed it.' })
     save(record: string, id: string, body: SavedRow, request: HttpRequest): Promise<object> {
       const shown = this.#records.find(record, request)
       const [was, values] = [toObject(body.was, 'was'), toObject(body.values, 'values')]
@@ -190,7 +181,6 @@ export function dataController(
     }
 
     @Post('/remove/<record>/<id>', { body: RemovedRow, transaction: true })
-    @Doc({ description: 'Deletes a row unless somebody else has changed it.' })
     remove(
       record: string,
       id: string,
@@ -202,7 +192,6 @@ export function dataController(
     }
 
     @Post('/bulk/<record>', { body: ChangedRows, transaction: true, timeout: long })
-    @Doc({ description: 'Changes or deletes rows, all or none.' })
     async bulk(record: string, body: ChangedRows, request: HttpRequest): Promise<object> {
       const shown = this.#records.find(record, request)
       const { ids, values, remove = false } = body
@@ -213,7 +202,6 @@ export function dataController(
     }
 
     @Get('/csv/<record>')
-    @Doc({ description: 'All rows of a list, as CSV.' })
     async exportCsv(record: string, request: HttpRequest): Promise<Reply> {
       const shown = this.#records.find(record, request)
       const name = shown.described.plural.replace(/[^\w-]/g, '_')
@@ -225,7 +213,6 @@ export function dataController(
     }
 
     @Post('/csv/<record>', { limit: '16mb', timeout: long })
-    @Doc({ description: 'Checks a CSV file (`?check=true`), or writes its rows, all or none.' })
     async importCsv(
       record: string,
       rawBody: Buffer,
@@ -280,14 +267,12 @@ export function dataController(
     }
 
     @Get('/history/<record>')
-    @Doc({ description: 'Who changed what in the rows of a record, the latest first.' })
     history(record: string, request: HttpRequest): Promise<object> {
       const shown = this.#records.find(record, request)
       return listHistory(this.database, shown, readHistoryQuery(request))
     }
 
     @Get('/history/<record>/<id>')
-    @Doc({ description: 'Who changed what in a row, the latest first.' })
     rowHistory(record: string, id: string, request: HttpRequest): Promise<object> {
       const shown = this.#records.find(record, request)
       const asked = { ...readHistoryQuery(request), id: readId(shown, id) }
@@ -295,7 +280,6 @@ export function dataController(
     }
 
     @Post('/actions/<record>/<action>', { body: RunAction, transaction: true, timeout: long })
-    @Doc({ description: 'Runs an action on rows, all or none.' })
     async run(
       record: string,
       action: string,
@@ -317,7 +301,7 @@ export function rowsController(
   plural: string,
 ): ControllerClass {
   @Controller(`${path}/api/rows/${plural}`, { crud: type })
-  @Doc({ tags })
+  @Undocumented
   @Use(boundedPatterns(type))
   @Secured({ roles: [roles].flat() })
   class AdminRows {}

@@ -43,14 +43,18 @@ export function readTable<T extends object>(
  *
  * @returns every table once: first the given ones, then those that only relations lead to
  */
-export function readTables(types: readonly Class[], problems: Problem[]): Table[] {
+export function readTables(
+  types: readonly Class[],
+  problems: Problem[],
+  withCompanions = true,
+): Table[] {
   const tables = new Set<Table>()
   const add = (type: Class): void => {
     const table = readTable(type, problems)
     if (table === undefined || tables.has(table)) return
     tables.add(table)
     for (const { target } of table.relations.values()) add(target.type)
-    companionsOf(type).forEach(add)
+    if (withCompanions) companionsOf(type).forEach(add)
   }
   types.forEach(add)
   const names = new Map<string, Table>()

@@ -10,7 +10,7 @@ import type { Class } from '../../metadata/note.js'
 import type { RowsCaller } from '../model/record.js'
 import { skip } from '../model/skip.js'
 import type { Table } from '../model/table.js'
-import type { Caller } from '../rights/caller.js'
+import { anonymous, type Caller } from '../rights/caller.js'
 import { providerOf, type Home } from '../statements/source.js'
 
 export interface RowsParts {
@@ -51,6 +51,21 @@ export function describeRows(table: Table, claims: Claims | undefined): string {
   if (typeof answer === 'object') return `where ${JSON.stringify(answer)}`
   if (answer) return 'all'
   return ['none', ...faults].join(': ')
+}
+
+/**
+ * Whether a caller without a sign-in may see rows. If `rows` needs a provider, which is not created yet, the answer is
+ * true, since nothing excludes it.
+ */
+export function showsAnonymous(table: Table): boolean {
+  let needsProvider = false
+  const home = {
+    get: (): never => {
+      needsProvider = true
+      throw new Error('Providers are not created yet.')
+    },
+  }
+  return visibleRows(table, anonymous, { log: silentLog, home }) !== false || needsProvider
 }
 
 /** Logs that the answer of `rows` could not be used. */
