@@ -139,7 +139,8 @@ class ListView {
       record.history === true &&
         link(at('history'), { class: 'button quiet' }, icon('clock'), 'History'),
       exportLink(() => `${api(`csv/${record.path}`)}?${String(this.#filter())}`, record),
-      may(record, 'c') && link(at('import'), { class: 'button quiet' }, icon('in'), 'Import'),
+      (may(record, 'c') || may(record, 'u')) &&
+        link(at('import'), { class: 'button quiet' }, icon('in'), 'Import'),
       may(record, 'c') &&
         link(at('new'), { class: 'button main' }, icon('plus'), `New ${lower(record.one)}`),
     ]

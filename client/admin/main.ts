@@ -33,7 +33,7 @@ async function draw(): Promise<void> {
     )
   } else if (second === undefined) await showList(record, query)
   else if (second === 'new' && may(record, 'c')) showNew(record)
-  else if (second === 'import' && may(record, 'c')) showImport(record)
+  else if (second === 'import' && (may(record, 'c') || may(record, 'u'))) showImport(record)
   else if (second === 'figures') await showFigures(record, query)
   else if (second === 'history' && record.history === true) await showHistory(record, query)
   else await showRow(record, second)

@@ -14,7 +14,7 @@ import { Admin, AdminAction, type ActionContext } from 'filigree/admin'
 import { distance, toTenths, type Place } from './geography.js'
 
 /** Everybody can read it; over GraphQL only administrators can write it. `?search=` finds words in its names. */
-@Record({ mutations: 'admin', search: ['name', 'officialName', 'capital'] })
+@Record({ writes: 'admin', search: ['name', 'officialName', 'capital'] })
 @Admin({
   title: 'name',
   list: ['name', 'code', 'capital', 'region', 'area'],
@@ -46,7 +46,7 @@ export class Country {
 /**
  * Everybody can read it; over GraphQL only administrators can write it, over REST all users can add and change cities.
  */
-@Record({ mutations: 'admin' })
+@Record({ writes: 'admin' })
 @Admin({ title: 'name', list: ['name', 'country', 'lat', 'lng'], group: 'World' })
 export class City {
   @Field('id') id!: number
@@ -91,7 +91,7 @@ export class User {
 }
 
 /** The file of each country's picture. Only uploads write it: GraphQL has no mutations for it. */
-@Record({ timestamps: true, mutations: false })
+@Record({ timestamps: true, writes: false })
 @Admin({ title: 'file', group: 'World' })
 export class Picture {
   @Field('id') id!: number

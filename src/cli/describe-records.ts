@@ -4,7 +4,7 @@ import type { ApplicationPlan } from '../bootstrap/plan-application.js'
 import { resolveClass } from '../metadata/class-reference.js'
 import { readTables } from '../records/model/read-table.js'
 import type { Table } from '../records/model/table.js'
-import { memberAccess, policyOf } from '../records/rights/record-policy.js'
+import { memberAccess, policyOf, type RecordPolicy } from '../records/rights/record-policy.js'
 import { readController } from '../routing/controller.js'
 import { describeAccess } from './describe-access.js'
 
@@ -13,7 +13,7 @@ export interface DescribedRecord {
   readonly table: string
   /** `everybody`, `any token`, `role admin`. */
   readonly read: string
-  /** As `read`, or `no client`. */
+  /** As `read`, or `no client`; `create: role desk; update: role desk; delete: no client` where operations differ. */
   readonly write: string
   /** True if `rows` chooses what a caller sees and writes. */
   readonly rows: boolean
@@ -48,7 +48,7 @@ export function describeRecords(plan: ApplicationPlan): DescribedRecord[] {
       name: table.type.name,
       table: table.name,
       read: describeAccess(policy.read ?? silentRead).words,
-      write: policy.isWritable ? describeAccess(policy.write ?? tokenAccess).words : 'no client',
+      write: describeWrites(policy.writes),
       rows: policy.hasRows,
       fields: describeFields(table),
       relations: [...table.relations].map(([name, { target }]) => ({ name, to: target.type.name })),
@@ -56,6 +56,19 @@ export function describeRecords(plan: ApplicationPlan): DescribedRecord[] {
     }
   })
 }
+
+/** Who may write rows: one phrase, or one for each operation. */
+export function describeWrites(writes: RecordPolicy['writes']): string {
+  const words = writeOperations.map((operation) => {
+    const access = writes[operation]
+    return access === false ? 'no client' : describeAccess(access ?? tokenAccess).words
+  })
+  const [first = ''] = words
+  if (words.every((one) => one === first)) return first
+  return writeOperations.map((operation, index) => `${operation}: ${words[index] ?? ''}`).join('; ')
+}
+
+const writeOperations = ['create', 'update', 'delete'] as const
 
 function describeFields({ shape, type }: Table): DescribedField[] {
   return shape.fields.map(({ name, kind, list, optional, nullable, hidden, readOnly, rules }) => {
@@ -67,6 +80,9 @@ function describeFields({ shape, type }: Table): DescribedField[] {
       ...(hidden ? ['hidden'] : []),
       ...(readOnly ? ['read-only'] : []),
       ...(access === undefined ? [] : [describeAccess(access).words]),
+      ...(rules.writes === undefined || rules.writes === false
+        ? []
+        : [`written by role ${[rules.writes].flat().join(' or ')}`]),
     ]
     return { name, kind: list ? `[${kind}]` : kind, marks }
   })

@@ -7,7 +7,7 @@ import type { Claims } from '../http/request.js'
 import { readShape } from '../fields/shape.js'
 import { readTables } from '../records/model/read-table.js'
 import { describeRows } from '../records/policy/visible-rows.js'
-import { policyOf } from '../records/rights/record-policy.js'
+import { policyOf, type WriteOperation } from '../records/rights/record-policy.js'
 import { readController } from '../routing/controller.js'
 import { RouteTable } from '../routing/route-table.js'
 import { reachable } from '../routing/route.js'
@@ -185,8 +185,11 @@ function recordSteps(
   const [table] = record === undefined ? [] : readTables([record], [])
   if (table === undefined) return []
   const policy = policyOf(table)
-  const isRead = method === 'GET'
-  const rule = isRead ? policy.read : (policy.write ?? tokenAccess)
+  const operation = operationOf(method)
+  const isRead = operation === undefined
+  const access = isRead ? policy.read : (policy.writes[operation] ?? tokenAccess)
+  // A method of the controller's own answers where no client may write by `crud`.
+  const rule = access === false ? undefined : access
   const asked =
     rule === undefined ? 'everybody' : `${describeAccess(rule).words}; ${judge(rule, claims)}`
   const steps = [
@@ -197,5 +200,16 @@ function recordSteps(
     ([column, access]) => `${column.property}: ${describeAccess(access).words}`,
   )
   if (secured.length > 0) steps.push({ step: 'fields', what: secured.join(', ') })
+  const written = [...policy.columnWrites].map(
+    ([column, one]) => `${column.property}: ${describeAccess(one).words}; ${judge(one, claims)}`,
+  )
+  if (!isRead && operation !== 'delete' && written.length > 0)
+    steps.push({ step: 'writes', what: written.join(', ') })
   return steps
+}
+
+function operationOf(method: string): WriteOperation | undefined {
+  if (method === 'POST') return 'create'
+  if (method === 'DELETE') return 'delete'
+  return method === 'PATCH' || method === 'PUT' ? 'update' : undefined
 }

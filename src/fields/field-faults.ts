@@ -8,6 +8,7 @@ import { formats } from './formats.js'
 import type { Kind, ValueRule } from './kinds/kind.js'
 import { isOfKind, kindOf, kinds, type KindName } from './kinds/table.js'
 import { ruleValues, valueRules, type RuleName, type RuleValue } from './rules.js'
+import { isWriteRule } from './write-rule.js'
 import { isApplicationClass, resolveType } from './type-of.js'
 
 export interface Declaration {
@@ -260,6 +261,7 @@ const fits: Readonly<Record<RuleValue, (value: unknown, rules: FieldNote['rules'
   'a format': (value) => typeof value === 'string' && Object.hasOwn(formats, value),
   'a list of values': (value) => Array.isArray(value) && value.length > 0,
   'a name': (value) => typeof value === 'string' && value !== '',
+  'false, a role or a list of roles': isWriteRule,
   'a text': (value) => typeof value === 'string',
   "'uuid'": (value) => value === 'uuid',
 }

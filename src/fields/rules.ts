@@ -1,6 +1,7 @@
 /** The rules `@Field` takes, on any class, and those that only a record's table reads. Source: public face, Records. */
 import type { ValueRule } from './kinds/kind.js'
 import type { FormatName } from './formats.js'
+import type { WriteRule } from './write-rule.js'
 
 /** All are optional. A field without rules is required, not null, not read-only and not hidden. */
 export interface FieldRules {
@@ -42,6 +43,11 @@ export interface FieldRules {
   maxItems?: number
   /** In outputs only: an input that names it is refused like an unknown key. Default false. */
   readOnly?: boolean
+  /**
+   * A record's field: who may write it, where others only read it: a role, several roles of which any suffices, or
+   * `false` for no client, as `readOnly`. Naming the field in an input is writing it. Default: whoever may write the row.
+   */
+  writes?: WriteRule
   /** Left out of all output and input. Default false. */
   hidden?: boolean
   /** For readers of the documentation. */
@@ -94,6 +100,7 @@ export const ruleValues: Readonly<Record<RuleName, RuleValue>> = {
   minItems: 'a whole number from 0',
   maxItems: 'a whole number from 0',
   readOnly: 'true or false',
+  writes: 'false, a role or a list of roles',
   hidden: 'true or false',
   description: 'a text',
   example: 'anything',
@@ -111,6 +118,7 @@ export const ruleValues: Readonly<Record<RuleName, RuleValue>> = {
 export type RuleValue =
   | 'true or false'
   | 'true, false or a name'
+  | 'false, a role or a list of roles'
   | 'anything'
   | 'a number or a date'
   | 'a whole number from 0'

@@ -144,6 +144,7 @@ function toField(given: DeclaredField, problems: Problem[]): ShapeField | undefi
     nullable: rules.nullable === true || meaning.rules?.nullable === true,
     readOnly:
       rules.readOnly === true ||
+      rules.writes === false ||
       (kind === 'id' && givenKey.read(type) === true) ||
       hasNoSetter(type, name),
     hidden: rules.hidden === true,

@@ -4,6 +4,7 @@
 import type { SchemaObject } from 'openapi3-ts/oas31'
 import { formats } from '../fields/formats.js'
 import type { FieldRules } from '../fields/rules.js'
+import { describeWrites } from '../fields/write-rule.js'
 import type { ShapeField } from '../fields/shape.js'
 import type { Class } from '../metadata/note.js'
 import { addBorrowed, borrowedSchema } from './borrowed-schema.js'
@@ -149,7 +150,7 @@ function annotations({ rules, readOnly, kind, entry }: ShapeField): SchemaObject
 
 /** The description, with what JSON Schema cannot express. */
 function describe(
-  { description, min, max, pattern, oneOf }: Readonly<FieldRules>,
+  { description, min, max, pattern, oneOf, writes }: Readonly<FieldRules>,
   { storage, spellings }: ShapeField['entry'],
 ): string {
   const isMoment = storage === 'moment'
@@ -160,5 +161,6 @@ function describe(
   if (pattern !== undefined && portablePattern(pattern) === undefined) {
     parts.push(`Matches ${String(pattern)}.`)
   }
+  if (writes !== undefined && writes !== false) parts.push(describeWrites(writes))
   return parts.join(' ')
 }

@@ -31,7 +31,7 @@ function rowsOf(user: Claims | null): boolean | { orgId: number } {
   return typeof user?.org === 'number' ? { orgId: user.org } : false
 }
 
-@Row({ search: ['name'], mutations: ['admin', 'editor'] })
+@Row({ search: ['name'], writes: ['admin', 'editor'] })
 @Admin({ title: 'name', list: ['name', 'city'], group: 'People', help: 'Who asks us for help.' })
 export class Org {
   @Field('id') id!: number
@@ -42,7 +42,7 @@ export class Org {
   @Field('string', { hidden: true, default: 'hidden words' }) note!: Generated<string>
 }
 
-@Row({ mutations: ['admin', 'editor'] })
+@Row({ writes: ['admin', 'editor'] })
 @Admin({ title: 'name', group: 'Desk', history: true })
 export class Label {
   @Field('id') id!: number
@@ -60,7 +60,7 @@ export class Place {
 
 @Row<Ticket>({
   rows: rowsOf,
-  mutations: ['admin', 'editor'],
+  writes: ['admin', 'editor'],
   timestamps: true,
   search: ['subject', 'body'],
 })
@@ -115,7 +115,7 @@ export class Ticket {
 @Row<Comment>({
   rows: (user) =>
     isAdmin(user) || { ticket: { orgId: typeof user?.org === 'number' ? user.org : -1 } },
-  mutations: ['admin', 'editor'],
+  writes: ['admin', 'editor'],
 })
 @Admin({ title: 'text', group: 'Desk' })
 export class Comment {
@@ -126,7 +126,7 @@ export class Comment {
 }
 
 /** Read by everybody who comes in by the page and has the role, written by the program alone. */
-@Row({ version: true, mutations: false })
+@Row({ version: true, writes: false })
 @Secured('admin')
 @Admin({ title: 'code', list: ['code', 'seats'], group: 'People', help: 'What one may pay for.' })
 export class Plan {
@@ -137,7 +137,7 @@ export class Plan {
   @HasMany(() => Contract) contracts!: Rel<Contract[]>
 }
 
-@Row({ version: true, mutations: 'admin' })
+@Row({ version: true, writes: 'admin' })
 @Secured('admin')
 @Admin({ title: 'code', group: 'People', help: 'What is paid for.' })
 export class Contract {
@@ -151,7 +151,7 @@ export class Contract {
   @BelongsTo(() => Plan) plan!: Rel<Plan | null>
 }
 
-@Row<Device>({ rows: rowsOf, mutations: ['admin', 'editor'] })
+@Row<Device>({ rows: rowsOf, writes: ['admin', 'editor'] })
 @Admin({ title: 'name', list: ['name', 'org', 'parent'], group: 'Desk', history: true })
 export class Device {
   @Field('id', { key: 'uuid' }) id!: string

@@ -16,7 +16,7 @@ import {
   type OpenApiDocument,
 } from 'filigree'
 
-@Record({ mutations: 'admin' })
+@Record({ writes: 'admin' })
 class Notice {
   @Field('id') id!: number
   @Field('string') text!: string
@@ -178,7 +178,7 @@ describe('rights only narrow', () => {
     expect(warnings.filter((line) => line.includes('NoAuth'))).toEqual([
       'OpenNotices is @NoAuth, but Notice lets in only those whom its own rule admits, so these stay closed: ' +
         'POST /open-notices, PATCH /open-notices/<id:int>, PUT /open-notices/<id:int>, DELETE /open-notices/<id:int>. ' +
-        'Remove @NoAuth from OpenNotices, or change @Secured or mutations of Notice.',
+        'Remove @NoAuth from OpenNotices, or change @Secured or writes of Notice.',
     ])
   })
 })

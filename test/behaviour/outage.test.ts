@@ -36,7 +36,7 @@ class Letter {
   @Field('string') owner!: string
 }
 
-@Record({ mutations: false })
+@Record({ writes: false })
 @Secured('admin')
 class Person {
   @Field('id') id!: number

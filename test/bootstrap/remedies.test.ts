@@ -570,10 +570,10 @@ const faults: readonly (readonly [
   ['TOOL_DECLARATION', /Take writes out/, () => tool({ writes: true }), () => tool({})],
   ['CRUD_OPERATION', /list/, () => crud({ only: ['lst'] }), () => crud({ only: ['list'] })],
   [
-    'CRUD_MUTATIONS',
+    'CRUD_WRITES',
     /./,
-    () => crud({ only: ['create'] }, { mutations: false }),
-    () => crud({ only: ['list'] }, { mutations: false }),
+    () => crud({ only: ['create'] }, { writes: false }),
+    () => crud({ only: ['list'] }, { writes: false }),
   ],
   [
     'DATABASE_URL',

@@ -47,7 +47,7 @@ class ItemController {
   }
 }
 
-@Record({ mutations: 'editor' })
+@Record({ writes: 'editor' })
 export class Note {
   @Field('id') id!: number
   @Field('string') text!: string

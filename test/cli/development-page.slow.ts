@@ -38,7 +38,7 @@ class Shelf {
   @Field('string', { hidden: true, optional: true }) note?: string
   @HasMany(() => Book) books!: Rel<Book[]>
 }
-@Record({ mutations: 'librarian', rows: (user) => user !== null })
+@Record({ writes: 'librarian', rows: (user) => user !== null })
 @Secured
 class Book {
   @Field('id') id!: number

@@ -72,7 +72,7 @@ class Lamp {
   }
 }
 
-@Record({ mutations: false })
+@Record({ writes: false })
 class Tag {
   @Field('id') id!: number
   @Field('string') word!: string

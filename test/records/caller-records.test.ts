@@ -27,7 +27,7 @@ class Trace {
   @Field('string') told!: string
 }
 
-@Row<Box>({ rows: (user) => ({ owner: user?.sub ?? '' }), mutations: 'packer' })
+@Row<Box>({ rows: (user) => ({ owner: user?.sub ?? '' }), writes: 'packer' })
 class Box {
   @Field('id') id!: number
   @Field('string', { unique: true }) name!: string
@@ -70,11 +70,11 @@ it('says what a caller may do', async () => {
   const ask = async (roles: string[]) =>
     (await app.as({ sub: 'ann', roles }).get('/boxes/rights')).body as object
   expect(await ask([])).toEqual({
-    may: { read: true, write: false },
+    may: { read: true, create: false, update: false, delete: false },
     fields: ['id', 'name', 'owner'],
   })
   expect(await ask(['packer', 'boss'])).toEqual({
-    may: { read: true, write: true },
+    may: { read: true, create: true, update: true, delete: true },
     fields: ['id', 'name', 'owner', 'price'],
   })
   expect(describeRecord(Box)).toMatchObject({ plural: 'boxes', key: { name: 'id' } })

@@ -25,8 +25,8 @@ describe('@Record', () => {
     [{ timestamps: 'x' }, 'timestamps is not true or false'],
     [{ softDelete: 1 }, 'softDelete is not true or false'],
     [{ rows: { owner: '7' } }, 'rows is not a function: (user) => …'],
-    [{ mutations: true }, 'mutations is not false, a role or a list of roles'],
-    [{ mutations: 5 }, 'mutations is not false, a role or a list of roles'],
+    [{ writes: true }, 'writes is not false, a role, a list of roles, or rules for operations'],
+    [{ writes: 5 }, 'writes is not false, a role, a list of roles, or rules for operations'],
     [{ was: 5 }, 'was is not a name'],
     [{ plural: '' }, 'plural is not a name'],
     [{ indexes: {} }, "indexes is not a list: [{ fields: ['name'] }]"],
@@ -39,9 +39,9 @@ describe('@Record', () => {
   })
 
   it('takes what its documentation shows', async () => {
-    const options = { mutations: ['admin', 'editor'], version: true, rows: () => true }
+    const options = { writes: ['admin', 'editor'], version: true, rows: () => true }
     expect(await refusal(options)).toBe('started')
-    expect(await refusal({ mutations: false, indexes: [{ fields: ['-name'] }] })).toBe('started')
+    expect(await refusal({ writes: false, indexes: [{ fields: ['-name'] }] })).toBe('started')
   })
 
   it('tells all of it in one report', async () => {
@@ -104,12 +104,12 @@ describe('connect and repositories', () => {
 })
 
 describe.each(engines)('a view: %s', (_name, address) => {
-  @Record({ table: 'cheap', mutations: false })
+  @Record({ table: 'cheap', writes: false })
   class Cheap {
     @Field('id') id!: number
     @Field('string', { maxLength: 20 }) name!: string
   }
-  @Record({ table: 'cheap', mutations: false })
+  @Record({ table: 'cheap', writes: false })
   class Missing extends Cheap {
     @Field('string') colour!: string
   }

@@ -67,7 +67,7 @@ class Offer {
   @BelongsTo(() => Shop) shop!: Rel<Shop>
 }
 
-@Record({ mutations: 'boss' })
+@Record({ writes: 'boss' })
 @NoAuth
 class Seal {
   @Field('id') id!: number

@@ -16,8 +16,10 @@ function outside(text: RegExp, ...but: readonly string[]): string[] {
 
 describe('the rights of a record', () => {
   it('are read from its notes in their rooms alone', () => {
-    expect(outside(/\boptions\b[^\n]{0,20}\.(?:rows|mutations)\b/)).toEqual([])
-    expect(outside(/\{[^}\n]*\b(?:rows|mutations)\b[^}\n]*\} = [^\n]*options\b/)).toEqual([])
+    // `@Tool` has an option of the same name.
+    const tools = ['src/modules/mcp/offers.ts', 'src/modules/mcp/record-tools.ts']
+    expect(outside(/\boptions\b[^\n]{0,20}\.(?:rows|writes)\b/, ...tools)).toEqual([])
+    expect(outside(/\{[^}\n]*\b(?:rows|writes)\b[^}\n]*\} = [^\n]*options\b/)).toEqual([])
     expect(outside(/\bvisibleRows\b/)).toEqual([])
   })
 

@@ -5,7 +5,7 @@
 import type { ArgumentDeclaration, TypeDeclaration } from '../declarations.js'
 import type { NestedOperation } from '../../records/statements/read-nested.js'
 import { declareInput } from './declare-types.js'
-import { hasInput, type RecordModel } from './model.js'
+import type { RecordModel } from './model.js'
 import { operationsOn } from './read-input.js'
 
 /** `ProductNested`, where it is one, and `ProductNestedList`. */
@@ -22,15 +22,23 @@ export function declareNestedTypes(
     const of = { create: `${name}Input`, update: `${name}Input`, connect: 'ID' } as const
     const forms = { ...of, disconnect: 'Boolean', delete: 'Boolean' }
     const description = `What is done with the ${name}: one operation, or the fields of a new one.`
-    types.push([`${name}Nested`, declare(model, forms, description)])
+    types.push([`${name}Nested`, declare(model, operationsOn(model), forms, description)])
   }
-  if (kinds.some(({ isList, idsName }) => isList && (idsName !== undefined || hasInput(model)))) {
+  const lists = kinds.filter(({ isList }) => isList)
+  if (lists.length > 0) {
     const { name } = model
+    const operations = operationsOn(
+      model,
+      lists.every(({ idsName }) => idsName === undefined),
+    )
     const ids = '[ID!]'
     const forms = { connect: ids, disconnect: ids, delete: ids }
     const description = `What is done with rows of ${name}: operations, or the fields of a new one.`
     const rows = { create: `[${name}Input!]`, update: `[${name}Changes!]` }
-    types.push([`${name}NestedList`, declare(model, { ...rows, ...forms }, description)])
+    types.push([
+      `${name}NestedList`,
+      declare(model, operations, { ...rows, ...forms }, description),
+    ])
   }
   return types.filter(([, type]) => type.kind === 'input' && Object.keys(type.fields).length > 0)
 }
@@ -45,13 +53,13 @@ const meanings: Readonly<Record<NestedOperation, string>> = {
 
 function declare(
   model: RecordModel,
+  operations: readonly NestedOperation[],
   forms: Readonly<Record<NestedOperation, string>>,
   description: string,
 ): TypeDeclaration {
   const input = declareInput(model)
   const fields: Record<string, ArgumentDeclaration> = {}
-  for (const name of operationsOn(model))
-    fields[name] = { type: forms[name], description: meanings[name] }
-  const own = input?.kind === 'input' ? input.fields : {}
+  for (const name of operations) fields[name] = { type: forms[name], description: meanings[name] }
+  const own = input?.kind === 'input' && model.writes.create !== false ? input.fields : {}
   return { kind: 'input', description, fields: { ...fields, ...own } }
 }

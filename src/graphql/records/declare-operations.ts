@@ -92,46 +92,48 @@ function declarePage(model: RecordModel, services: RecordServices): FieldDeclara
 }
 
 export function declareMutations(model: RecordModel, { database }: RecordServices): Declarations {
-  const { name, writeAccess: access } = model
-  if (!model.isWritable) return []
+  const { name, writes } = model
   const input: Readonly<Record<string, string>> = hasInput(model) ? { input: `${name}Input` } : {}
   const version: Readonly<Record<string, string>> =
     model.table.version === undefined ? {} : { expectedVersion: 'Int' }
   const writer = (context: unknown): RecordWriter => new RecordWriter(database(), callerOf(context))
-  return [
-    [
+  const mutations: Declarations = []
+  if (writes.create !== false)
+    mutations.push([
       `create${name}`,
       {
         type: name,
         args: input,
-        access,
+        access: writes.create,
         extensions: mark({ kind: 'create', model }),
         resolve: (_root, args, context) => writer(context).create(model, args.input),
       },
-    ],
-    [
+    ])
+  if (writes.update !== false)
+    mutations.push([
       `update${name}`,
       withShardArgument(model, {
         type: name,
         args: { id: 'ID!', ...input, ...version },
-        access,
+        access: writes.update,
         extensions: mark({ kind: 'update', model }),
         resolve: (_root, { id, input: values, expectedVersion }, context) =>
           writer(context).update(model, id as string, values, expectedVersion),
       }),
-    ],
-    [
+    ])
+  if (writes.delete !== false)
+    mutations.push([
       `delete${name}`,
       withShardArgument(model, {
         type: 'Boolean',
         args: { id: 'ID!', ...version },
-        access,
+        access: writes.delete,
         extensions: mark({ kind: 'delete', model }),
         resolve: (_root, { id, expectedVersion }, context) =>
           writer(context).delete(model, id as string, expectedVersion),
       }),
-    ],
-  ]
+    ])
+  return mutations
 }
 
 /** `ProductConnection` and `ProductEdge`. */

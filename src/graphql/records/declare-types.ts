@@ -111,8 +111,7 @@ export function declareInput(model: RecordModel): TypeDeclaration | undefined {
       const description = `The keys of every ${target.name} that it is tied to, in place of those before.`
       fields[idsName] = { type: '[ID!]', description }
     }
-    const isClosed = idsName === undefined && !hasInput(target) && isList
-    if (isClosed || operationsOn(target).length === 0) continue
+    if (operationsOn(target, isList && idsName === undefined).length === 0) continue
     const type = isList ? `[${target.name}NestedList!]` : `${target.name}Nested`
     fields[name] = { type, description: `What is done with its ${target.name}.` }
   }

@@ -2,6 +2,7 @@
 import { formats } from '../../fields/formats.js'
 import type { FieldRules } from '../../fields/rules.js'
 import type { ShapeField } from '../../fields/shape.js'
+import { describeWrites } from '../../fields/write-rule.js'
 import type { Class } from '../../metadata/note.js'
 import { classDoc, memberDocs } from '../../openapi/doc.js'
 import type { Relation, Table } from '../../records/model/table.js'
@@ -21,7 +22,9 @@ export function describedMember(type: Class, member: string): string | undefined
 
 /** Of a field: `A string of at most 80 characters. Unique.` */
 export function describeField(type: Class, field: ShapeField): string {
-  return field.rules.description ?? describedMember(type, field.name) ?? sentences(ruleWords(field))
+  const { description, writes } = field.rules
+  const words = description ?? describedMember(type, field.name) ?? sentences(ruleWords(field))
+  return writes === undefined || writes === false ? words : `${words} ${describeWrites(writes)}`
 }
 
 /** Of a key of another record, where ids are global. */

@@ -5,6 +5,7 @@
 import type { JsonEnum, JsonField } from '../../engines/contract/json-sql.js'
 import type { AccessRule } from '../../auth/access.js'
 import type { Class } from '../../metadata/note.js'
+import type { RecordPolicy } from '../../records/rights/record-policy.js'
 import type { Relation, Table } from '../../records/model/table.js'
 import { generatedKey } from '../generated-part.js'
 import type { IdForm } from './global-ids.js'
@@ -71,10 +72,8 @@ export interface RecordModel {
   readonly methods: readonly MethodModel[]
   /** What `@Secured` or `@NoAuth` before the class says. */
   readonly access: AccessRule | undefined
-  /** Clients can write it. */
-  readonly isWritable: boolean
-  /** Who may: the roles of its own rule, else `access`. */
-  readonly writeAccess: AccessRule | undefined
+  /** Who may write rows. An operation that is false has no mutation. */
+  readonly writes: RecordPolicy['writes']
 }
 
 /** What generated fields carry as `extensions.filigree`, by which resolvers and planner know them. */
@@ -109,8 +108,8 @@ export function generatedOf(field: {
 }
 
 /** True where a client can give something: GraphQL has no empty inputs. */
-export function hasInput({ fields, relations, isWritable }: RecordModel): boolean {
-  if (!isWritable) return false
+export function hasInput({ fields, relations, writes }: RecordModel): boolean {
+  if (writes.create === false && writes.update === false) return false
   if ([...fields.values()].some(({ isInput }) => isInput)) return true
   return [...relations.values()].some(({ idsName }) => idsName !== undefined)
 }

@@ -101,11 +101,20 @@ export function keyName({ fields }: RecordModel): string {
   return [...fields.values()].find(({ column }) => column.isKey)?.name ?? 'id'
 }
 
-/** The operations that an input may name where a record is nested: those that are no field of it. */
-export function operationsOn(model: RecordModel): readonly NestedOperation[] {
+/**
+ * The operations that an input may name where a record is nested: those that some client may do, and that are no field
+ * of it.
+ *
+ * @param holdsKey the nested rows hold the key, so that `connect` and `disconnect` update them
+ */
+export function operationsOn(model: RecordModel, holdsKey = false): readonly NestedOperation[] {
   return nestedOperations.filter((name) => {
     if (model.fields.has(name) || relationNamed(model, name) !== undefined) return false
-    return name === 'connect' || name === 'disconnect' || hasInput(model)
+    const { create, update, delete: remove } = model.writes
+    if (name === 'create') return create !== false && hasInput(model)
+    if (name === 'update') return update !== false && hasInput(model)
+    if (name === 'delete') return remove !== false
+    return !holdsKey || update !== false
   })
 }
 

@@ -40,6 +40,8 @@ export function readModels(
   return { records, enums: reader.enums.all() }
 }
 
+const noWrites = Object.freeze({ create: false, update: false, delete: false } as const)
+
 const ownScalars: ReadonlySet<string> = new Set(['ID', 'Int', 'Float', 'String', 'Boolean'])
 
 interface Reading {
@@ -90,8 +92,7 @@ class ModelReader {
       relations: new Map(),
       methods: this.#readMethods(table),
       access: policy.read,
-      isWritable: policy.isWritable && this.#only?.get(type) !== false,
-      writeAccess: policy.write,
+      writes: this.#only?.get(type) === false ? noWrites : policy.writes,
     }
     this.#models.set(table, model)
     return model

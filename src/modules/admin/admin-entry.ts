@@ -17,7 +17,7 @@ export const entryKinds = ['create', 'update', 'delete', 'action'] as const
  */
 @Record<AdminEntry>({
   table: 'admin_entries',
-  mutations: false,
+  writes: false,
   subscriptions: false,
   rows: () => false,
   indexes: [{ fields: ['record', 'row', '-id'] }, { fields: ['record', '-id'] }],

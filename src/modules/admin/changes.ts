@@ -3,8 +3,15 @@
  * specification, Admin page 5 and 8.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { describeRecord, HttpError, reply, type RecordRights, type Reply } from '../../index.js'
-import { asJson, notFound, refuseWriting, type Row, type ShownRecord } from './shown-records.js'
+import {
+  clip,
+  describeRecord,
+  HttpError,
+  reply,
+  type RecordRights,
+  type Reply,
+} from '../../index.js'
+import { asJson, demandAny, notFound, type Row, type ShownRecord } from './shown-records.js'
 
 /** Rows of one change. */
 export const mostRows = 5000
@@ -39,7 +46,7 @@ export async function changeMany(
   ids: readonly string[],
   values: Row | undefined,
 ): Promise<number> {
-  refuseWriting(await records.rights())
+  demandAny(await records.rights(), values === undefined ? 'delete' : 'update')
   for (const id of ids) if ((await records.find(id)) === null) throw notFound()
   for (const id of ids) {
     try {
@@ -93,10 +100,11 @@ function refuseUnknown({ fields, relations }: RecordRights, was: Row): void {
   const known = new Set([...fields.map(({ name }) => name), ...relations.map(({ ids }) => ids)])
   for (const name of Object.keys(was)) {
     if (known.has(name)) continue
-    const message = `was.${name} is unknown.`
+    const path = `was.${clip(name)}`
+    const message = `${path} is unknown.`
     throw new HttpError(400, message, {
       code: 'VALIDATION',
-      errors: [{ path: `was.${name}`, code: 'unknown', message }],
+      errors: [{ path, code: 'unknown', message }],
     })
   }
 }

@@ -1,5 +1,6 @@
 /** Reads CSV into a record, row by row, with the caller's rights. Source: specification, Admin page 9. */
 import {
+  clip,
   HttpError,
   parseJson,
   type FieldDescription,
@@ -8,7 +9,7 @@ import {
 } from '../../index.js'
 import { CsvFault, readCell, readLines, writeCell, type Cell, type Line } from './csv-text.js'
 import { keysIn, readKeys, tiesOf, type TieColumn } from './csv-ties.js'
-import { asJson, refuseWriting, type Row, type ShownRecord } from './shown-records.js'
+import { asJson, demandAny, type Row, type ShownRecord } from './shown-records.js'
 
 /** Faults that are told; a file with as many is looked at no further. */
 const mostFaults = 50
@@ -47,7 +48,7 @@ export async function readCsv(
   const faults: RowFault[] = []
   let rows = 0
   const rights = await shown.records.rights()
-  refuseWriting(rights)
+  demandAny(rights, 'create', 'update')
   const unique = new UniqueValues(rights)
   try {
     const lines = readLines(decode(file))
@@ -360,8 +361,4 @@ function invalid(errors: readonly FieldFault[]): HttpError {
     code: 'VALIDATION',
     errors,
   })
-}
-
-function clip(name: string): string {
-  return name.length > 60 ? `${name.slice(0, 60)}…` : name
 }

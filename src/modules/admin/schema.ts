@@ -37,7 +37,7 @@ export function writeRecord(
     keyKind: key.kind === 'uuid' ? 'uuid' : 'int',
     title: titleOf(rights),
     list: columnsOf(rights, shown),
-    can: may.write ? 'cud' : '',
+    can: (may.create ? 'c' : '') + (may.update ? 'u' : '') + (may.delete ? 'd' : ''),
     version,
     search: search.length > 0,
     history: history === true,

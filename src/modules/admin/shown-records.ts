@@ -60,12 +60,12 @@ export class ShownRecords {
 
   /** The actions of a record that the caller may run. */
   async actionsFor(
-    { type, may, writable }: RecordRights,
+    { type, may, writes }: RecordRights,
     records: CallerRecords<Row>,
   ): Promise<ReadonlyMap<string, AdminActionOptions>> {
     const found = new Map<string, AdminActionOptions>()
-    // Where clients cannot write at all, actions are how rows are changed; else who may not write runs none.
-    if (!may.read || (writable && !may.write)) return found
+    // If no client may update rows, actions are how rows are changed. Otherwise an action needs the right to update.
+    if (!may.read || (writes.update && !may.update)) return found
     for (const [name, [options]] of AdminAction.read(type))
       if (await records.mayCall(name)) found.set(name, options)
     return found
@@ -95,8 +95,11 @@ export function notFound(): HttpError {
   })
 }
 
-/** @throws {HttpError} 403 */
-export function refuseWriting({ may }: RecordRights): void {
-  if (!may.write)
-    throw new HttpError(403, undefined, { reason: 'the record does not let the caller write' })
+/** @throws {HttpError} 403 unless the caller may do one of the operations */
+export function demandAny(
+  { may }: RecordRights,
+  ...operations: readonly ('create' | 'update' | 'delete')[]
+): void {
+  if (!operations.some((operation) => may[operation]))
+    throw new HttpError(403, undefined, { reason: `the caller may not ${operations.join(' or ')}` })
 }

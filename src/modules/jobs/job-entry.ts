@@ -20,7 +20,7 @@ const due = { state: 'waiting', laterAt: { isNull: true } }
   table: 'jobs',
   name: 'jobEntry',
   plural: 'jobEntries',
-  mutations: false,
+  writes: false,
   subscriptions: false,
   rows: (user, caller) => caller.get(Readers).admits(user, caller.by),
   indexes: [

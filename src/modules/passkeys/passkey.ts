@@ -13,7 +13,7 @@ function mayRead(user: Claims | null, { by }: RowsCaller): boolean | { sub: stri
  */
 @Record<Passkey>({
   table: 'passkeys',
-  mutations: false,
+  writes: false,
   rows: mayRead,
   indexes: [{ fields: ['sub', 'id'] }],
 })

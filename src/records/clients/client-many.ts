@@ -12,7 +12,9 @@ import { upsertTogether } from '../statements/upsert-together.js'
 import { notThere } from '../statements/write-each.js'
 import { changeTogether, createTogether, deleteTogether } from '../statements/write-many.js'
 import type { ClientWriter } from './client-writer.js'
+import { demandWrite } from '../policy/tree-rights.js'
 import { settled } from '../rights/late-verdict.js'
+import { policyOf } from '../rights/record-policy.js'
 import {
   tablesOf,
   type Instance,
@@ -92,12 +94,20 @@ export class ClientManyWriter {
     })
   }
 
-  /** If the caller cannot see the existing row, the row is not changed, and its values count as taken. */
+  /**
+   * If the caller cannot see the existing row, the row is not changed, and its values count as taken.
+   *
+   * @throws {HttpError} 401 or 403 unless the caller has the right for what the upsert does
+   */
   async upsert(tree: WriteTree, by: readonly Column[]): Promise<Instance> {
-    const row = await this.#together([tree], (table) =>
-      upsertTogether(table, this.#writer.source, by, tree.values),
-    )
-    if (row !== undefined) return row
+    const { create, update } = policyOf(tree.table).writes
+    if (create === update) {
+      await demandWrite(tree.table, 'create', this.#writer.view.caller)
+      const row = await this.#together([tree], (table) =>
+        upsertTogether(table, this.#writer.source, by, tree.values),
+      )
+      if (row !== undefined) return row
+    }
     for (let attempt = 1; ; attempt++) {
       try {
         return await (tree.table.shard === undefined
@@ -141,9 +151,11 @@ export class ClientManyWriter {
     const [found] = await settled(view.caller, () => records.list({ where, limit: 1, view }))
     if (found !== undefined) {
       const id = (found as Instance)[table.key.property] as Id
+      await demandWrite(table, 'update', view.caller)
       const changed = await this.#writer.update(id, tree)
       if (changed !== null) return changed
     }
+    await demandWrite(table, 'create', view.caller)
     return this.#writer.transaction(isolationOf(tablesOf(tree)), async () =>
       this.#writer.create(tree),
     )

@@ -23,7 +23,7 @@ import { ClientView } from '../policy/client-view.js'
 import { JudgedKeys } from '../policy/judged-keys.js'
 import { keyOf } from '../filters/key-forms.js'
 import { mayTell } from '../policy/may-tell.js'
-import { policyOf } from '../rights/record-policy.js'
+import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 import { demandFields, refuseMany, TreeRights } from '../policy/tree-rights.js'
 import {
   changeTree,
@@ -183,7 +183,8 @@ export class ClientWriter {
     write: (writer: TreeWriter) => Promise<T>,
   ): Promise<T> {
     refuseMany(tree, this.#caller)
-    await new TreeRights(this.#caller, isOpen(tree.table)).demand(tree, isNew)
+    const isRootOpen = isOpen(tree.table, isNew ? 'create' : 'update')
+    await new TreeRights(this.#caller, isRootOpen).demand(tree, isNew)
     return this.transaction(isolationOf(tablesOf(tree)), () =>
       write(new TreeWriter(this.#home, this.view, this.#keys)),
     )
@@ -214,12 +215,13 @@ export class ClientWriter {
  * True if the record has no hooks, rules of the whole row or rights of single fields, which would need more statements.
  */
 function mayBeOneStatement({ context }: Database, table: Table): boolean {
-  const { columns, relations } = policyOf(table)
+  const { columns, columnWrites, relations } = policyOf(table)
   if (hasWriteHooks(table) || context.checksOf(table).row !== undefined) return false
-  return columns.size + relations.size === 0
+  return columns.size + columnWrites.size + relations.size === 0
 }
 
-/** True if its writes need no token. */
-function isOpen(table: Table): boolean {
-  return policyOf(table).write?.open === true
+/** True if the write needs no token. */
+function isOpen(table: Table, operation: WriteOperation): boolean {
+  const access = policyOf(table).writes[operation]
+  return access !== false && access?.open === true
 }

@@ -1,7 +1,9 @@
 /** Checks the values of `@Record({ … })`: what a program without types writes there, or a variable that says something else. */
 import { isolations, type Isolation } from '../../core/isolation.js'
 import type { Problem } from '../../errors/declaration-error.js'
+import { isMap } from '../../core/is-map.js'
 import { refuseUnknownNames } from '../../errors/unknown-names.js'
+import { isWriteRule } from '../../fields/write-rule.js'
 import type { Class } from '../../metadata/note.js'
 import type { RecordOptions } from './record.js'
 
@@ -16,11 +18,6 @@ const tests: Readonly<Record<keyof RecordOptions, Test>> = {
     "'read committed', 'repeatable read' or 'serializable'",
     (value) => isolations.includes(value as Isolation),
   ],
-  mutations: [
-    'false, a role or a list of roles',
-    (value) =>
-      value === false || [value].flat().every((role) => typeof role === 'string' && role !== ''),
-  ],
   name: text,
   plural: text,
   rows: ['a function: (user) => …', (value) => typeof value === 'function'],
@@ -33,7 +30,13 @@ const tests: Readonly<Record<keyof RecordOptions, Test>> = {
   timestamps: flag,
   was: text,
   version: flag,
+  writes: [
+    "false, a role, a list of roles, or rules for operations: { create: 'desk', delete: false }",
+    (value) => isWriteRule(value) || isMap(value),
+  ],
 }
+
+const operationNames = { create: true, update: true, delete: true } as const
 
 const optionNames = Object.fromEntries(Object.keys(tests).map((name) => [name, true as const]))
 
@@ -45,6 +48,9 @@ export function checkRecordOptions(
 ): RecordOptions {
   const where = `@Record of ${type.name}`
   refuseUnknownNames(where, options, optionNames, problems)
+  const { writes } = options
+  const perOperation: unknown = writes
+  if (isMap(perOperation)) checkWriteRules(`${where}, writes`, perOperation, problems)
   const sound = Object.entries<unknown>(options).filter(([name, value]) => {
     if (!Object.hasOwn(tests, name)) return false
     const [wanted, fits] = tests[name as keyof RecordOptions]
@@ -57,4 +63,20 @@ export function checkRecordOptions(
     return false
   })
   return Object.fromEntries(sound)
+}
+
+function checkWriteRules(
+  where: string,
+  rules: Readonly<Record<string, unknown>>,
+  problems: Problem[],
+): void {
+  refuseUnknownNames(where, rules, operationNames, problems)
+  for (const [name, rule] of Object.entries(rules)) {
+    if (!Object.hasOwn(operationNames, name) || rule === undefined || isWriteRule(rule)) continue
+    problems.push({
+      code: 'INVALID_OPTION',
+      message: `${where}: ${name} is not false, a role or a list of roles.`,
+      remedy: 'Correct it, or leave it out.',
+    })
+  }
 }

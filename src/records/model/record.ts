@@ -9,6 +9,7 @@ import {
   type DecoratorTarget,
 } from '../../metadata/dialect.js'
 import { createClassNote, type Class } from '../../metadata/note.js'
+import type { WriteRule } from '../../fields/write-rule.js'
 import type { OrderTerms, Where } from './filter-types.js'
 
 /** Who asks for rows, and in which application. */
@@ -25,6 +26,14 @@ export type AnyRowFilter = Readonly<globalThis.Record<string, unknown>>
 /** The result of `rows`: a filter, `true` for all rows, `false` for none. */
 export type RowsAnswer<T> = boolean | (unknown extends T ? AnyRowFilter : Where<T>)
 
+/** Who may create, update and delete. An operation that is not named is as without `writes`. */
+export interface WriteRules {
+  create?: WriteRule
+  /** Also links and unlinks rows: `connect`, `disconnect`. */
+  update?: WriteRule
+  delete?: WriteRule
+}
+
 export interface RecordOptions<T = unknown> {
   /** The table's name. Default: the class's name in snake_case. */
   table?: string
@@ -40,11 +49,12 @@ export interface RecordOptions<T = unknown> {
    */
   softDelete?: boolean
   /**
-   * Who may create, update and delete, by every door, also nested in other records: a role, or several of which any
-   * suffices; `false` for nobody, without mutations and writing routes. Reading is not affected. Default: the rule of
-   * `@Secured` or `@NoAuth` on the class, otherwise every caller with a token.
+   * Who may write rows, at every interface, also nested in other records: `'desk'`, `['desk', 'admin']`, or a rule for
+   * each operation: `{ create: ['patient', 'desk'], update: 'desk', delete: false }`. `false` is for no client, the
+   * static key included: there is no route and no mutation. Reading is not affected. Default: the rule of `@Secured` or
+   * `@NoAuth` on the class, otherwise every caller with a token.
    */
-  mutations?: false | string | readonly string[]
+  writes?: WriteRule | WriteRules
   /**
    * The isolation of the transactions that writes begin on PostgreSQL because the record has `@BeforeWrite`, `@AfterWrite`
    * or `@BeforeDelete`. Inside an open transaction its level counts. Default `'serializable'`: what a hook reads and then

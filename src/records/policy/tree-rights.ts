@@ -1,15 +1,15 @@
 /**
  * Checks the caller's rights to write a tree of rows, before any row is read: a record that is closed for writes cannot
- * be written through another. Source: decisions, Second storey: rights.
+ * be written through another, and a field that is closed for writes not through a relation. Source: decisions, Second storey: rights.
  */
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
-import type { Later } from '../../core/later.js'
+import { after, type Later } from '../../core/later.js'
 import { HttpError } from '../../errors/http-error.js'
 import { invalid } from '../filters/invalid.js'
 import type { Column } from '../../engines/contract/table.js'
-import type { Relation } from '../model/table.js'
-import { demandAll, forbidden, type Caller } from '../rights/caller.js'
-import { policyOf } from '../rights/record-policy.js'
+import type { Relation, Table } from '../model/table.js'
+import { admitsAtOnce, demand, demandAll, forbidden, type Caller } from '../rights/caller.js'
+import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 import { countNested, type ToMany, type ToOne, type WriteTree } from '../statements/write-tree.js'
 
 /** The most rows and keys that a client may nest in one write. */
@@ -21,13 +21,58 @@ const mostNested = 1000
  * @returns a promise if a guard returns one
  * @throws {HttpError} 401 or 403
  */
-export function demandFields({ table, values, ties }: WriteTree, caller: Caller): Later<void> {
-  const { columns, relations } = policyOf(table)
-  if (columns.size + relations.size === 0) return undefined
+export function demandFields(tree: WriteTree, caller: Caller): Later<void> {
+  const { table, values, given, ties } = tree
+  const { columns, columnWrites, relations } = policyOf(table)
+  if (columns.size + columnWrites.size + relations.size === 0 || caller.trusted) return undefined
   const rules: AccessRule[] = []
   for (const { relation } of ties) rules.push(...(relations.get(relation) ?? []))
   for (const [{ property }, rule] of columns) if (values[property] !== undefined) rules.push(rule)
-  return demandAll(rules, caller)
+  const readable = demandAll(rules, caller)
+  if (columnWrites.size === 0) return readable
+  return after(readable, () => {
+    for (const [{ property }, rule] of columnWrites)
+      if (values[property] !== undefined && !given.has(property))
+        demandFieldWrite(rule, tree, property, caller)
+  })
+}
+
+/**
+ * Checks the rule of `writes` on a field. The caller may read the field: its rule was checked before.
+ *
+ * @throws {HttpError} 401; 403, which names the field to callers who may read the record
+ */
+function demandFieldWrite(
+  rule: AccessRule,
+  { table, told }: WriteTree,
+  property: string,
+  caller: Caller,
+): void {
+  // The rule has roles and no guard.
+  if (admitsAtOnce(rule, caller)) return
+  if (caller.auth === undefined) demand(rule, caller)
+  const { read } = policyOf(table)
+  if (read !== undefined && !admitsAtOnce(read, caller)) throw forbidden()
+  throw told(fieldForbidden(property, rule))
+}
+
+function fieldForbidden(path: string, { roles }: AccessRule): HttpError {
+  const message = `you may not write ${path}`
+  const errors = [{ path, code: 'forbidden', message }]
+  const reason = `writes of the field needs role ${roles.join(' or ')}`
+  return new HttpError(403, message, { code: 'FORBIDDEN', errors, reason })
+}
+
+/**
+ * Checks the right to write rows of a record.
+ *
+ * @throws {HttpError} 401 or 403
+ */
+export function demandWrite(table: Table, operation: WriteOperation, caller: Caller): Later<void> {
+  const access = policyOf(table).writes[operation]
+  if (access === undefined || caller.trusted) return undefined
+  if (access === false) throw forbidden(`no client may ${operation} rows of ${table.type.name}`)
+  return demandAll([access], caller)
 }
 
 /** @throws {HttpError} 400 `VALIDATION` */
@@ -58,7 +103,9 @@ export class TreeRights {
   async #demandOne(one: ToOne, isNew: boolean): Promise<void> {
     const { relation, path, does } = one
     const { local } = relation
-    await this.#demandRelation(relation, does !== 'connect' && does !== 'disconnect')
+    await this.#demandRelation(relation)
+    if (does !== 'update') this.#demandKey(relation, path)
+    if (does !== 'connect' && does !== 'disconnect') await this.#demandRows(relation.target, does)
     if (does === 'disconnect' || does === 'delete') refuseNotNull(local, path)
     if (does !== 'update' && !(does === 'create' && isNew)) this.#refuseFixed(local, path)
     if (does === 'create' || does === 'update') await this.#demandTree(one.tree, does === 'create')
@@ -67,10 +114,14 @@ export class TreeRights {
   async #demandMany(many: ToMany): Promise<void> {
     const { relation, path, create, update, connect, disconnect } = many
     const { foreign, kind } = relation
-    const rows = create.length + update.length + many.delete.length
-    const keys = connect.length + disconnect.length
-    await this.#demandRelation(relation, rows > 0 || (kind === 'hasMany' && keys > 0))
-    if (kind === 'hasMany' && keys > 0) {
+    const { target } = relation
+    const keys = kind === 'hasMany' ? connect.length + disconnect.length : 0
+    await this.#demandRelation(relation)
+    if (create.length + keys > 0) this.#demandKey(relation, path)
+    if (create.length > 0) await this.#demandRows(target, 'create')
+    if (update.length + keys > 0) await this.#demandRows(target, 'update')
+    if (many.delete.length > 0) await this.#demandRows(target, 'delete')
+    if (keys > 0) {
       this.#refuseFixed(foreign, `${path}.${connect.length > 0 ? 'connect' : 'disconnect'}`)
       if (disconnect.length > 0) refuseNotNull(foreign, `${path}.disconnect`)
     }
@@ -83,12 +134,22 @@ export class TreeRights {
     await this.demand(tree, isNew)
   }
 
-  async #demandRelation(relation: Relation, isWrite: boolean): Promise<void> {
-    const policy = policyOf(relation.target)
-    if (isWrite && !policy.isWritable && !this.#caller.trusted) throw forbidden()
-    const rules = policyOf(relation.table).relations.get(relation) ?? []
-    const rule = policy.write ?? (this.#isRootOpen ? tokenAccess : undefined)
-    await demandAll([...rules, isWrite ? rule : undefined], this.#caller)
+  async #demandRelation(relation: Relation): Promise<void> {
+    await demandAll(policyOf(relation.table).relations.get(relation) ?? [], this.#caller)
+  }
+
+  async #demandRows(target: Table, operation: WriteOperation): Promise<void> {
+    const hasRule = policyOf(target).writes[operation] !== undefined
+    if (!hasRule && this.#isRootOpen) await demandAll([tokenAccess], this.#caller)
+    await demandWrite(target, operation, this.#caller)
+  }
+
+  /** A foreign key with `writes` cannot be changed through its relation by other callers either. */
+  #demandKey(relation: Relation, path: string): void {
+    const rule = policyOf(relation.table).relationWrites.get(relation)
+    if (rule === undefined || admitsAtOnce(rule, this.#caller)) return
+    if (this.#caller.auth === undefined) demand(rule, this.#caller)
+    throw fieldForbidden(path, rule)
   }
 
   /** A key that clients cannot write cannot be changed through a relation either. */

@@ -19,8 +19,9 @@ import { readRelationTree } from '../policy/client-relations.js'
 import { ClientView } from '../policy/client-view.js'
 import { crudBodies, type CrudBodies } from './crud-bodies.js'
 import { readCrudQuery } from './crud-query.js'
-import { demandAll, forbidden, requestCaller, type Caller } from '../rights/caller.js'
-import { memberAccess, policyOf } from '../rights/record-policy.js'
+import { demandWrite } from '../policy/tree-rights.js'
+import { demandAll, requestCaller, type Caller } from '../rights/caller.js'
+import { memberAccess, policyOf, type WriteOperation } from '../rights/record-policy.js'
 import { admits, readRights, type RecordRights } from './record-rights.js'
 import { providerOf } from '../statements/source.js'
 import { ClientRecords } from '../clients/client-records.js'
@@ -146,7 +147,7 @@ export class CallerRecords<T extends object = object> {
 
   /** @throws {HttpError} 400 as for a body, 401, 403, 409 */
   async create(values: Values): Promise<T> {
-    await this.#demandWrite()
+    await this.#demandWrite('create')
     const checked = await this.#checks.whole(values)
     return this.#records.create({ ...checked })
   }
@@ -157,7 +158,7 @@ export class CallerRecords<T extends object = object> {
    * @throws {HttpError} as `create`
    */
   async check(values: Values): Promise<void> {
-    await this.#demandWrite()
+    await this.#demandWrite('create')
     await this.#checks.whole(values)
   }
 
@@ -167,14 +168,14 @@ export class CallerRecords<T extends object = object> {
    * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
    */
   async update(id: Id, values: Values, expected?: readonly number[]): Promise<T | null> {
-    await this.#demandWrite()
+    await this.#demandWrite('update')
     const checked = await this.#checks.changes(values)
     return this.#records.update(id, { ...checked }, expected)
   }
 
   /** @returns false if there is no such row, or the caller cannot see it */
   async delete(id: Id, expected?: readonly number[]): Promise<boolean> {
-    await this.#demandWrite()
+    await this.#demandWrite('delete')
     return this.#records.delete(id, expected)
   }
 
@@ -197,9 +198,9 @@ export class CallerRecords<T extends object = object> {
     return demandAll([policyOf(this.#table).read], this.#caller)
   }
 
-  async #demandWrite(): Promise<void> {
-    const { isWritable, read, write } = policyOf(this.#table)
-    if (!isWritable) throw forbidden('clients cannot write this record: mutations is false')
-    await demandAll([read, write ?? tokenAccess], this.#caller)
+  async #demandWrite(operation: WriteOperation): Promise<void> {
+    const { read, writes } = policyOf(this.#table)
+    await demandAll([read, writes[operation] === undefined ? tokenAccess : undefined], this.#caller)
+    await demandWrite(this.#table, operation, this.#caller)
   }
 }

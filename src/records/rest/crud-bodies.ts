@@ -24,7 +24,8 @@ export function crudBodies(table: Table): CrudBodies {
   const ties = tieFields(table)
   const nested = nestedFields(table)
   const inNew = [...nested].filter(([member]) => !holdsRequiredKey(table, member))
-  const loose = loosened(table, [], policyOf(table).columns.size === 0 ? type.name : name)
+  const { columns, columnWrites } = policyOf(table)
+  const loose = loosened(table, [], columns.size + columnWrites.size === 0 ? type.name : name)
   const changed = new Map([...ties, ...nested])
   return {
     whole: withOwnRules(withFields(loose, new Map([...ties, ...inNew]), name)),
@@ -43,7 +44,9 @@ function holdsRequiredKey({ relations }: Table, name: string): boolean {
  * that it may not write.
  */
 function loosened(table: Table, besides: readonly string[], name: string): Class {
-  const loose = new Set([...policyOf(table).columns.keys()].map(({ property }) => property))
+  const { columns, columnWrites } = policyOf(table)
+  const restricted = [...columns.keys(), ...columnWrites.keys()]
+  const loose = new Set(restricted.map(({ property }) => property))
   for (const one of besides) loose.add(one)
   return loosen(table.type, name, loose)
 }
@@ -78,54 +81,59 @@ function nestedFields(table: Table): Fields {
   const fields = new Map<string, FieldNote>()
   for (const relation of table.relations.values()) {
     if (isHidden(relation)) continue
-    const isWritable = policyOf(relation.target).isWritable
-    if (!isWritable && relation.kind === 'hasMany') continue
-    const type =
-      relation.kind === 'belongsTo'
-        ? oneClass(relation, isWritable)
-        : manyClass(relation, isWritable)
+    const type = relation.kind === 'belongsTo' ? oneClass(relation) : manyClass(relation)
+    if (type === undefined) continue
     fields.set(relation.name, { kind: () => type, rules: { optional: true } })
   }
   return fields
 }
 
-function manyClass(relation: Relation, isWritable: boolean): Class {
-  const { target } = relation
+/** @returns `undefined` if clients can do nothing with the related rows */
+function manyClass(relation: Relation): Class | undefined {
+  const { target, kind } = relation
+  const { writes } = policyOf(target)
   const ids = (description: string): FieldNote => ({
     ...keyNote(target),
     rules: { list: true, optional: true, description },
   })
-  const fields = new Map<string, FieldNote>([
-    ['connect', ids('Keys of rows that are linked to this one.')],
-    [
+  const fields = new Map<string, FieldNote>()
+  // The rows of a one-to-many relation hold the key, so linking them is updating them.
+  if (kind === 'manyToMany' || writes.update !== false) {
+    fields.set('connect', ids('Keys of rows that are linked to this one.'))
+    fields.set(
       'disconnect',
       ids('Keys of rows that are no longer linked to this one; they are not deleted.'),
-    ],
-  ])
-  if (isWritable) {
-    const list = { list: true, optional: true }
-    const created = newRow(relation)
-    const changed = changedRow(relation, true)
-    fields.set('create', { kind: () => created, rules: list })
-    fields.set('update', { kind: () => changed, rules: list })
-    fields.set('delete', ids('Keys of linked rows that are deleted.'))
+    )
   }
-  return classOf(nameOf(relation), fields)
+  const list = { list: true, optional: true }
+  if (writes.create !== false) {
+    const created = newRow(relation)
+    fields.set('create', { kind: () => created, rules: list })
+  }
+  if (writes.update !== false) {
+    const changed = changedRow(relation, true)
+    fields.set('update', { kind: () => changed, rules: list })
+  }
+  if (writes.delete !== false) fields.set('delete', ids('Keys of linked rows that are deleted.'))
+  return fields.size === 0 ? undefined : classOf(nameOf(relation), fields)
 }
 
-function oneClass(relation: Relation, isWritable: boolean): Class {
+function oneClass(relation: Relation): Class {
+  const { writes } = policyOf(relation.target)
   const optional = { optional: true }
   const fields = new Map<string, FieldNote>([
     ['connect', { ...keyNote(relation.target), rules: optional }],
     ['disconnect', { kind: 'boolean', rules: optional }],
   ])
-  if (isWritable) {
+  if (writes.create !== false) {
     const created = newRow(relation)
-    const changed = changedRow(relation, false)
     fields.set('create', { kind: () => created, rules: optional })
-    fields.set('update', { kind: () => changed, rules: optional })
-    fields.set('delete', { kind: 'boolean', rules: optional })
   }
+  if (writes.update !== false) {
+    const changed = changedRow(relation, false)
+    fields.set('update', { kind: () => changed, rules: optional })
+  }
+  if (writes.delete !== false) fields.set('delete', { kind: 'boolean', rules: optional })
   return classOf(nameOf(relation), fields)
 }
 

@@ -26,7 +26,12 @@ import { noteParameters } from '../../openapi/given-parameters.js'
 import { documentOperation, documentParameters } from './crud-document.js'
 import { anonymous, requestCaller } from '../rights/caller.js'
 import { ClientRecords } from '../clients/client-records.js'
-import { policyOf, reportPolicy } from '../rights/record-policy.js'
+import {
+  policyOf,
+  reportPolicy,
+  type WriteAccess,
+  type WriteOperation,
+} from '../rights/record-policy.js'
 import { markShown } from '../rights/shown-answers.js'
 import { crudBodies } from './crud-bodies.js'
 import { shapedTag, tagged, taggedOrKnown, versionOf, whereMatching } from './conditions.js'
@@ -53,8 +58,6 @@ const crudOperations: readonly CrudOperation[] = [
   'update',
   'delete',
 ]
-
-const readOperationsOnly: readonly CrudOperation[] = ['list', 'aggregate', 'find']
 
 export interface CrudOptions {
   /** The record. */
@@ -135,15 +138,15 @@ function readOperations(
   only: readonly string[] | undefined,
   problems: Problem[],
 ): ReadonlySet<string> {
-  const possible = policyOf(table).isWritable ? crudOperations : readOperationsOnly
+  const possible = crudOperations.filter((one) => accessOf(table, one) !== false)
   for (const name of only ?? []) {
     if ((possible as readonly string[]).includes(name)) continue
     const isKnown = (crudOperations as readonly string[]).includes(name)
     const names = `Operations: ${possible.join(', ')}.`
     problems.push({
-      code: isKnown ? 'CRUD_MUTATIONS' : 'CRUD_OPERATION',
+      code: isKnown ? 'CRUD_WRITES' : 'CRUD_OPERATION',
       message: isKnown
-        ? `${controller.name}: crud names "${name}", but clients cannot write ${table.type.name}: mutations is false.`
+        ? `${controller.name}: crud names "${name}", but writes of ${table.type.name} forbids it to all clients.`
         : `${controller.name}: crud has no operation "${name}".`,
       remedy: isKnown ? names : `${didYouMean(name, possible)} ${names}`.trim(),
     })
@@ -153,9 +156,19 @@ function readOperations(
 
 /** The record's own rule protects the route, whatever its controller says besides. */
 function noteRights(controller: Class, member: string, table: Table, route: CrudRoute): void {
-  const { read, write } = policyOf(table)
-  const rule = route.method === 'GET' ? read : write
-  if (rule !== undefined) noteRecordAccess(controller, member, { record: table.type.name, rule })
+  const rule = accessOf(table, route.operation)
+  if (rule === undefined || rule === false) return
+  noteRecordAccess(controller, member, { record: table.type.name, rule })
+}
+
+/** The record's own rule for an operation; `false` if no client may do it. */
+function accessOf(table: Table, operation: CrudOperation): WriteAccess {
+  const { read, writes } = policyOf(table)
+  return isRead(operation) ? read : writes[operation]
+}
+
+function isRead(operation: CrudOperation): operation is Exclude<CrudOperation, WriteOperation> {
+  return operation === 'list' || operation === 'aggregate' || operation === 'find'
 }
 
 function writeRoutes(table: Table, database: () => Database, most: number): CrudRoute[] {

@@ -1,6 +1,6 @@
 /**
  * What a record is and what a caller may do with it, as data: its fields and relations, those of them that there are for this
- * caller, and whether rows may be written. For packages that make pages, tools and documents of records. Source: decisions,
+ * caller, and which writes it may do. For packages that make pages, tools and documents of records. Source: decisions,
  * Second storey: rights.
  */
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
@@ -15,7 +15,7 @@ import { readTable } from '../model/read-table.js'
 import type { Relation, Table } from '../model/table.js'
 import { tieNames } from '../statements/write-tree.js'
 import { admission, type Caller } from '../rights/caller.js'
-import { policyOf } from '../rights/record-policy.js'
+import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 
 /** A field that clients may know of. */
 export interface FieldDescription {
@@ -61,8 +61,8 @@ export interface RecordDescription {
   readonly search: readonly string[]
   /** The fields by whose beginning or value an index finds rows. */
   readonly indexed: ReadonlySet<string>
-  /** False for `mutations: false`: no client may write. */
-  readonly writable: boolean
+  /** The operations that some client may do: without those that `writes` sets to false. */
+  readonly writes: Readonly<Record<WriteOperation, boolean>>
   readonly fields: readonly FieldDescription[]
   readonly relations: readonly RelationDescription[]
 }
@@ -70,7 +70,7 @@ export interface RecordDescription {
 /** The same for a caller: only fields and relations that it may read. */
 export interface RecordRights extends RecordDescription {
   /** Without `read`, fields and relations are empty. */
-  readonly may: { readonly read: boolean; readonly write: boolean }
+  readonly may: Readonly<Record<'read' | WriteOperation, boolean>>
 }
 
 const described = new WeakMap<Table, RecordDescription>()
@@ -106,13 +106,15 @@ export async function readRights(
   sees: (table: Table) => boolean,
 ): Promise<RecordRights> {
   const whole = describeTable(table)
-  const { write, columns } = policyOf(table)
+  const { writes, columns, columnWrites } = policyOf(table)
   const read = await mayRead(table, caller, sees)
   const fields: FieldDescription[] = []
   const relations: RelationDescription[] = []
   for (const field of read ? whole.fields : []) {
     const column = table.byProperty.get(field.name)
-    if (await admits([column && columns.get(column)], caller)) fields.push(field)
+    if (!(await admits([column && columns.get(column)], caller))) continue
+    const mayWrite = await admits([column && columnWrites.get(column)], caller)
+    fields.push(mayWrite ? field : { ...field, writable: false, required: false })
   }
   for (const relation of read ? whole.relations : []) {
     const tied = table.relations.get(relation.name)
@@ -120,13 +122,21 @@ export async function readRights(
   }
   const found = new Set(fields.map(({ name }) => name))
   const isSearched = whole.search.every((name) => found.has(name))
-  const mayWrite = read && whole.writable && (await admits([write ?? tokenAccess], caller))
+  const mayWrite = async (operation: WriteOperation): Promise<boolean> => {
+    const access = writes[operation]
+    return read && access !== false && admits([access ?? tokenAccess], caller)
+  }
   return {
     ...whole,
     search: isSearched ? whole.search : [],
     fields,
     relations,
-    may: { read, write: mayWrite },
+    may: {
+      read,
+      create: await mayWrite('create'),
+      update: await mayWrite('update'),
+      delete: await mayWrite('delete'),
+    },
   }
 }
 
@@ -161,6 +171,7 @@ function describeTable(table: Table): RecordDescription {
   const known = described.get(table)
   if (known !== undefined) return known
   const { type, key, version, search, options, columns, relations, indexes } = table
+  const { writes } = policyOf(table)
   const made: RecordDescription = Object.freeze({
     type,
     plural: options.plural ?? pluralOf(options.name ?? lowerFirst(type.name)),
@@ -172,7 +183,11 @@ function describeTable(table: Table): RecordDescription {
         .filter(({ form }) => form?.where === undefined && form?.like !== true)
         .flatMap(({ columns: [first] }) => (first === undefined ? [] : [first.property])),
     ),
-    writable: policyOf(table).isWritable,
+    writes: Object.freeze({
+      create: writes.create !== false,
+      update: writes.update !== false,
+      delete: writes.delete !== false,
+    }),
     fields: columns.filter(({ field }) => !field.hidden).map((column) => toField(table, column)),
     relations: [...relations.values()].filter((one) => !isHidden(one)).map(toRelation),
   })

@@ -5,24 +5,32 @@
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import { accessNotes, classAccess } from '../../auth/decorators.js'
 import type { Problem } from '../../errors/declaration-error.js'
+import type { WriteRule } from '../../fields/write-rule.js'
 import type { Class } from '../../metadata/note.js'
-import type { RecordOptions } from '../model/record.js'
+import type { RecordOptions, WriteRules } from '../model/record.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
+
+export type WriteOperation = 'create' | 'update' | 'delete'
+
+/** `undefined`: whom the interface admits, usually callers with any token. `false`: no client, the static key included. */
+export type WriteAccess = AccessRule | false | undefined
 
 export interface RecordPolicy {
   /** The rule of `@Secured` or `@NoAuth` on the class. Undefined: everybody reads it. */
   readonly read: AccessRule | undefined
-  /** The rule for writing: the roles of `mutations`, otherwise as `read`. Undefined: any token. */
-  readonly write: AccessRule | undefined
-  /** False if `mutations: false` forbids clients to write. */
-  readonly isWritable: boolean
+  /** Who may write rows: the rules of `writes`; for an operation without one, the rule of the class. */
+  readonly writes: Readonly<Record<WriteOperation, WriteAccess>>
   /** `@Record({ rows })` decides which rows a caller sees. */
   readonly hasRows: boolean
   /** The rules of `@Secured` on fields. Most records have none. */
   readonly columns: ReadonlyMap<Column, AccessRule>
+  /** The rules of `writes` on fields. */
+  readonly columnWrites: ReadonlyMap<Column, AccessRule>
   /** The rules of `@Secured` on relations, or on the keys that they use. */
   readonly relations: ReadonlyMap<Relation, readonly AccessRule[]>
+  /** The rules of `writes` on the foreign keys that a relation changes. */
+  readonly relationWrites: ReadonlyMap<Relation, AccessRule>
   /** Relations whose keys must be checked when a client names them: their rows may be invisible or deleted. */
   readonly judged: ReadonlySet<Relation>
   /** Some answers about its rows depend on the caller: by its own rules, or by those of a record that filters reach. */
@@ -64,36 +72,61 @@ function compile(table: Table): RecordPolicy {
   const relations = [...table.relations.values()]
   return Object.freeze({
     read: note,
-    write: toWriteRule(options.mutations) ?? note,
-    isWritable: options.mutations !== false,
+    writes: writeAccess(options.writes, note),
     hasRows: options.rows !== undefined || table.shard !== undefined,
-    columns: own.columns,
-    relations: own.relations,
+    ...own,
     judged: new Set(relations.filter(({ target }) => mayBeHidden(target))),
     isPersonal: isPersonal(table),
     mayWait: meetsGuard(table),
-    isSilent: note === undefined && options.rows === undefined && options.mutations === undefined,
+    isSilent: note === undefined && options.rows === undefined && options.writes === undefined,
   })
 }
 
-function toWriteRule(mutations: RecordOptions['mutations']): AccessRule | undefined {
-  if (mutations === undefined || mutations === false) return undefined
-  return { ...tokenAccess, roles: typeof mutations === 'string' ? [mutations] : mutations }
+function writeAccess(
+  writes: RecordOptions['writes'],
+  note: AccessRule | undefined,
+): RecordPolicy['writes'] {
+  const accessOf = (rule: WriteRule | undefined): WriteAccess =>
+    rule === undefined ? note : toAccess(rule)
+  if (!isPerOperation(writes)) {
+    const access = accessOf(writes)
+    return Object.freeze({ create: access, update: access, delete: access })
+  }
+  const all = writes
+  return Object.freeze({
+    create: accessOf(all.create),
+    update: accessOf(all.update),
+    delete: accessOf(all.delete),
+  })
 }
 
-function ownRules({
-  type,
-  columns,
-  relations,
-}: Table): Pick<RecordPolicy, 'columns' | 'relations'> {
+function isPerOperation(writes: RecordOptions['writes']): writes is WriteRules {
+  return typeof writes === 'object' && !Array.isArray(writes)
+}
+
+function toAccess(rule: WriteRule): AccessRule | false {
+  if (rule === false) return false
+  return Object.freeze({ ...tokenAccess, roles: Object.freeze([rule].flat()) })
+}
+
+type FieldPolicies = Pick<RecordPolicy, 'columns' | 'columnWrites' | 'relations' | 'relationWrites'>
+
+function ownRules({ type, columns, relations }: Table): FieldPolicies {
   const ofColumns = new Map<Column, AccessRule>()
+  const columnWrites = new Map<Column, AccessRule>()
   for (const column of columns) {
     const rule = memberAccess(type, column.property)
     if (rule !== undefined) ofColumns.set(column, rule)
+    const write = columnWrite(column)
+    if (write !== undefined) columnWrites.set(column, write)
   }
   const ofRelations = new Map<Relation, readonly AccessRule[]>()
+  const relationWrites = new Map<Relation, AccessRule>()
   for (const relation of relations.values()) {
-    const { target, local, foreign } = relation
+    const { target, local, foreign, kind } = relation
+    const holder = kind === 'belongsTo' ? local : kind === 'hasMany' ? foreign : undefined
+    const write = holder && columnWrite(holder)
+    if (write !== undefined) relationWrites.set(relation, write)
     // A relation reveals its keys, so their rules apply too.
     const rules = [
       memberAccess(type, relation.name),
@@ -102,7 +135,13 @@ function ownRules({
     ].filter((rule) => rule !== undefined)
     if (rules.length > 0) ofRelations.set(relation, rules)
   }
-  return { columns: ofColumns, relations: ofRelations }
+  return { columns: ofColumns, columnWrites, relations: ofRelations, relationWrites }
+}
+
+/** `writes: false` makes the field read-only, so that no input names it. */
+function columnWrite({ field }: Column): AccessRule | undefined {
+  const { writes } = field.rules
+  return writes === undefined || writes === false ? undefined : toAccess(writes) || undefined
 }
 
 /** True if a key may name a row that the caller cannot see. */
@@ -113,11 +152,11 @@ function mayBeHidden({ options, deletedAt, shard }: Table): boolean {
 function isPersonal(root: Table): boolean {
   const seen = new Set<Table>([root])
   for (const table of seen) {
-    const { rows, mutations } = table.options
+    const { rows, writes } = table.options
     if (rows !== undefined || table.shard !== undefined) return true
-    if (table === root && mutations !== undefined) return true
-    const { columns, relations } = ownRules(table)
-    if (columns.size + relations.size > 0) return true
+    if (table === root && writes !== undefined) return true
+    const { columns, columnWrites, relations } = ownRules(table)
+    if (columns.size + columnWrites.size + relations.size > 0) return true
     const { note } = classAccess(table.type)
     if (table !== root && note?.open === false) return true
     for (const { target } of table.relations.values()) seen.add(target)

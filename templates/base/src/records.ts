@@ -12,7 +12,7 @@ import {
 } from 'filigree'
 
 /** Accounts are made by POST /accounts alone; who is signed in sees their names. */
-@Record({ mutations: false })
+@Record({ writes: false })
 @Secured
 export class Account {
   @Field('id') id!: number

@@ -19,7 +19,7 @@ import {
 import { Job, Jobs } from 'filigree/jobs'
 import { Mailer } from 'filigree/mail'
 
-@Record({ mutations: false })
+@Record({ writes: false })
 export class Member {
   @Field('id') id!: number
   @Field('string', { unique: true, format: 'email' }) email!: string

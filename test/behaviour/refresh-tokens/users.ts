@@ -1,7 +1,7 @@
 /** Who may sign in, with hashed passwords, in the database. */
 import { Database, Field, type Generated, Record } from 'filigree'
 
-@Record({ mutations: false })
+@Record({ writes: false })
 export class Account {
   @Field('id') id!: number
   @Field('string', { unique: true }) name!: string

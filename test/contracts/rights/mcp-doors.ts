@@ -43,7 +43,7 @@ function refusalOf({ status, body, error }: Told, isThere: boolean): Answer | un
 }
 
 /** Tools that are offered to nobody. */
-const closed = /^entry(?:Create|Update|Delete)$/
+const closed = /^(?:entry(?:Create|Update|Delete)|visitDelete)$/
 
 export function openTools(app: Application, token: string | undefined): Door {
   const call = toolCaller(app, token)

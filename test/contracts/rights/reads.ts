@@ -186,7 +186,7 @@ export const reads: readonly Line[] = [
     (door) => door.find('Draft', 2, ['id']),
     { plain: true, others: 'missing' },
   ],
-  ['mutations: reading', list('Notice'), { others: ids(1) }],
-  ['mutations: false: reading', list('Entry'), { others: ids(1) }],
+  ['writes: reading', list('Notice'), { others: ids(1) }],
+  ['writes: false: reading', list('Entry'), { others: ids(1) }],
   ['@NoAuth: reading', list('Wish'), { plain: true, others: ids(1) }],
 ]

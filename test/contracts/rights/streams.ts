@@ -195,7 +195,7 @@ const lines: readonly Line[] = [
     { others: heard('updated', { text: 'N' }) },
   ],
   [
-    'mutations: false',
+    'writes: false',
     {
       record: 'Entry',
       fields: 'text',

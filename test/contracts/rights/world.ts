@@ -132,16 +132,37 @@ export class Staff {
   @Field('string', { readOnly: true, default: 'house' }) source!: Generated<string>
 }
 
-/** `mutations` of a role, and of nobody. */
-@Record({ mutations: 'admin' })
+/** `writes` of a role, and of nobody. */
+@Record({ writes: 'admin' })
 export class Notice {
   @Field('id') id!: number
   @Field('string') text!: string
 }
-@Record({ mutations: false })
+@Record({ writes: false })
 export class Entry {
   @Field('id') id!: number
   @Field('string') text!: string
+}
+
+/** `writes` for each operation. */
+@Record({ writes: { create: ['desk', 'guest'], update: 'desk', delete: false } })
+export class Visit {
+  @Field('id') id!: number
+  @Field('string') text!: string
+}
+
+/** `writes` on fields, and on a key. */
+@Record
+export class Ticket {
+  @Field('id') id!: number
+  @Field('string') title!: string
+  @Field('string', { writes: 'admin', default: 'open', nullable: true })
+  status!: Generated<string | null>
+  @Field('string', { writes: false, default: 'house' }) source!: Generated<string>
+  @Field('integer', { optional: true, nullable: true }) visitId?: number | null
+  @BelongsTo(() => Visit) visit?: Rel<Visit>
+  @Field('integer', { optional: true, nullable: true, writes: 'admin' }) memberId?: number | null
+  @BelongsTo(() => Member) member?: Rel<Member>
 }
 
 /** `@NoAuth` */
@@ -202,8 +223,10 @@ export const records = {
   Shift,
   Staff,
   Task,
+  Ticket,
   Till,
   Vault,
+  Visit,
   Wish,
 }
 export type RecordName = keyof typeof records
@@ -358,6 +381,8 @@ export class Ground {
     this.#cleared = undefined
     const tables = [
       'post',
+      'ticket',
+      'visit',
       'ledger',
       'note',
       'task',
@@ -407,6 +432,8 @@ export class Ground {
     ])
     await database.records(Member).link(1, 'projects', [1])
     await database.records(Member).link(2, 'projects', [2])
+    await database.records(Visit).create({ id: 1, text: 'v' })
+    await database.records(Ticket).create({ id: 1, title: 't', visitId: 1, memberId: 2 })
     await database.records(Task).insertMany([
       { id: 1, text: 't1', projectId: 1 },
       { id: 2, text: 't2', projectId: 2 },

@@ -108,30 +108,100 @@ export const writes: readonly Line[] = [
     { ...noToken, others: 'invalid' },
   ],
   [
-    'mutations: a new row',
+    'writes: a new row',
     (door) => door.create('Notice', { text: 'x' }),
     closed({ admin: 1, key: 1 }, id(2)),
   ],
   [
-    'mutations: an update',
+    'writes: an update',
     (door) => door.update('Notice', 1, { text: 'x' }),
     closed({ admin: 1, key: 1 }, id(1)),
   ],
-  ['mutations: a delete', (door) => door.delete('Notice', 1), closed({ admin: 1, key: 1 }, true)],
+  ['writes: a delete', (door) => door.delete('Notice', 1), closed({ admin: 1, key: 1 }, true)],
   [
-    'mutations: false: a new row',
+    'writes: false: a new row',
     (door) => door.create('Entry', { text: 'x' }),
     { revoked: 'none', others: 'none' },
   ],
   [
-    'mutations: false: an update',
+    'writes: false: an update',
     (door) => door.update('Entry', 1, { text: 'x' }),
     { revoked: 'none', others: 'none' },
   ],
   [
-    'mutations: false: a delete',
+    'writes: false: a delete',
     (door) => door.delete('Entry', 1),
     { revoked: 'none', others: 'none' },
+  ],
+  [
+    'writes by operation: a new row',
+    (door) => door.create('Visit', { text: 'x' }),
+    closed({ ann: 1, bob: 1, guest: 1, key: 1 }, id(2)),
+  ],
+  [
+    'writes by operation: an update',
+    (door) => door.update('Visit', 1, { text: 'x' }),
+    closed({ ann: 1, bob: 1, key: 1 }, id(1)),
+  ],
+  [
+    'writes by operation: a delete',
+    (door) => door.delete('Visit', 1),
+    { revoked: 'none', others: 'none' },
+  ],
+  [
+    'writes by operation: a new row within another',
+    (door) => door.create('Ticket', { title: 'x', visit: { create: { text: 'x' } } }),
+    closed({ ann: 1, bob: 1, guest: 1, key: 1 }, id(2)),
+  ],
+  [
+    'writes by operation: an update within another',
+    (door) => door.update('Ticket', 1, { visit: { update: { text: 'x' } } }),
+    closed({ ann: 1, bob: 1, key: 1 }, id(1)),
+  ],
+  [
+    'writes by operation: a delete within another',
+    (door) => door.update('Ticket', 1, { visit: { delete: true } }),
+    { ...noToken, others: 'invalid' },
+  ],
+  [
+    'writes of a field: an update',
+    (door) => door.update('Ticket', 1, { status: 'done' }),
+    closed({ admin: 1, key: 1 }, id(1)),
+  ],
+  [
+    'writes of a field: null',
+    (door) => door.update('Ticket', 1, { status: null }),
+    closed({ admin: 1, key: 1 }, id(1)),
+  ],
+  [
+    'writes of a field: a new row',
+    (door) => door.create('Ticket', { title: 'x', status: 'done' }),
+    closed({ admin: 1, key: 1 }, id(2)),
+  ],
+  [
+    'writes of a field: left to its default',
+    (door) => door.create('Ticket', { title: 'x' }),
+    { ...noToken, others: id(2) },
+  ],
+  [
+    'writes of a field: another field',
+    (door) => door.update('Ticket', 1, { title: 'x' }),
+    { ...noToken, others: id(1) },
+  ],
+  [
+    'writes: false of a field',
+    (door) => door.update('Ticket', 1, { source: 'x' }),
+    { ...noToken, others: 'invalid' },
+  ],
+  [
+    'writes of a key: an update',
+    (door) => door.update('Ticket', 1, { memberId: 1 }),
+    closed({ admin: 1, key: 1 }, id(1)),
+  ],
+  [
+    'writes of a key: a row that takes its place',
+    (door) => door.update('Ticket', 1, { member: { create: { login: 'x' } } }),
+    closed({ admin: 1, key: 1 }, id(1)),
   ],
   [
     '@NoAuth: a new row',

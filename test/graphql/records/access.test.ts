@@ -48,7 +48,7 @@ class Secret {
   @Field('integer') folderId!: number
 }
 
-@Record({ mutations: ['admin', 'editor'] })
+@Record({ writes: ['admin', 'editor'] })
 class Article {
   @Field('id') id!: number
   @Field('string') title!: string
@@ -64,7 +64,7 @@ class Remark {
   @BelongsTo(() => Article) article!: Rel<Article>
 }
 
-@Record({ mutations: false })
+@Record({ writes: false })
 class Visit {
   @Field('id') id!: number
   @Field('string', { readOnly: true }) page!: string

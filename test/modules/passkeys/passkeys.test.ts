@@ -26,7 +26,7 @@ import {
 
 const origin = 'https://desk.example'
 
-@Row({ mutations: false })
+@Row({ writes: false })
 class Person {
   @Field('id') id!: number
   @Field('string', { unique: true }) name!: string
