@@ -1,6 +1,8 @@
 /** Writes aggregates: groups of rows, and figures of each group. */
 import { filled, join, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
+import type { Dialect } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
+import { operatorOf, type Operator } from './operators.js'
 import { directed } from './order.js'
 import type { RowsWriter } from './rows.js'
 import type { Rows } from './tree.js'
@@ -31,21 +33,13 @@ export interface Figures {
 
 export interface FigureTest {
   readonly measure: Figure
-  readonly operator: keyof typeof signs
+  readonly operator: Operator
   readonly slot: number
-  /** Set for tests of null: what must hold. */
+  /** Set for tests of null: what must hold. Of `in`: whether null is one of the values. */
   readonly isNull?: boolean | undefined
+  /** The values of `in`. */
+  readonly slots?: readonly number[]
 }
-
-const signs = {
-  eq: '=',
-  ne: 'is distinct from',
-  gt: '>',
-  gte: '>=',
-  lt: '<',
-  lte: '<=',
-  isNull: 'is null',
-} as const
 
 export function writeFigures(
   rows: Rows,
@@ -67,11 +61,7 @@ export function writeFigures(
     return place === -1 ? write(figure) : writeGroup(figure, place)
   }
   const by = groups.length === 0 ? undefined : sql` group by ${join(groups.map(writeGroup))}`
-  const tests = having.map(({ measure, operator, slot: place, isNull }) => {
-    if (isNull !== undefined)
-      return sql`${write(measure)} ${raw(isNull ? 'is null' : 'is not null')}`
-    return sql`${write(measure)} ${raw(signs[operator])} ${slot(place)}`
-  })
+  const tests = having.map((test) => writeTest(test, write(test.measure), writing.dialect))
   const tested = tests.length === 0 ? undefined : sql` having ${join(tests, ' and ')}`
   const terms = order.map(({ measure, descending, nullsFirst }) =>
     directed(writeOrder(measure), descending, nullsFirst),
@@ -79,6 +69,22 @@ export function writeFigures(
   const ordered = terms.length === 0 ? undefined : sql` order by ${join(terms)}`
   const most = typeof rows.limit === 'number' ? writing.limit(rows.limit) : undefined
   return sql`${from}${by}${tested}${ordered}${most}`
+}
+
+function writeTest(
+  { operator, slot: place, isNull, slots }: FigureTest,
+  figure: Sql,
+  dialect: Dialect,
+): Sql {
+  if (slots !== undefined) {
+    const parts = slots.map((one) => sql`${figure} = ${slot(one)}`)
+    if (isNull === true) parts.push(sql`${figure} is null`)
+    return parts.length === 0 ? sql`1 = 0` : sql`(${join(parts, ' or ')})`
+  }
+  const write = operatorOf(operator).sql
+  if (isNull !== undefined || write === undefined)
+    return sql`${figure} ${raw(isNull === true ? 'is null' : 'is not null')}`
+  return write({ dialect, column: figure, isNullable: true, value: slot(place) })
 }
 
 function writeFigure({ column, words = '{c}' }: Figure, alias: string): Sql {

@@ -227,6 +227,31 @@ describe.each(engines)('%s: aggregates', (_name, open) => {
     expect(some).toEqual(found.filter((row) => compare(value(row), limit) >= 0))
   })
 
+  it('having takes every operator that fits its figure', async () => {
+    const sales = database.records(Sale)
+    const groupBy = ['color'] as const
+    const all = await sales.aggregate({ groupBy, count: true, max: ['color'] })
+    const counts = all.map(({ count }) => Number(count)).sort((a, b) => a - b)
+    const [least = 0, next = 0] = counts
+    const ask = async (having: object) =>
+      (await sales.aggregate({ groupBy, count: true, having })).map(({ count }) => Number(count))
+    const sorted = async (having: object) => (await ask(having)).sort((a, b) => a - b)
+    expect(await sorted({ count: { between: [least, next] } })).toEqual(
+      counts.filter((count) => count >= least && count <= next),
+    )
+    expect(await sorted({ count: { in: [least, -1] } })).toEqual(
+      counts.filter((count) => count === least),
+    )
+    expect(await sorted({ count: { in: [] } })).toEqual([])
+    expect(await sorted({ sumPieces: { in: [null] } })).toEqual([])
+    const texts = all.map((row) => (row as { maxColor: string | null }).maxColor)
+    const [text = ''] = texts.filter((one) => one !== null)
+    const start = text.slice(0, 2)
+    expect(await ask({ maxColor: { startsWith: start } })).toHaveLength(
+      texts.filter((one) => one?.startsWith(start) === true).length,
+    )
+  })
+
   it('answers one row without groups, none with them', async () => {
     const sales = database.records(Sale)
     const where = { pieces: 1000 }
@@ -253,6 +278,9 @@ describe.each(engines)('%s: aggregates', (_name, open) => {
     [{ having: { sumNothing: 1 } }, 'having.sumNothing'],
     [{ having: { count: { like: 1 } } }, 'having.count.like'],
     [{ having: { count: { gte: 'x' } } }, 'having.count.gte'],
+    [{ having: { count: { between: [1] } } }, 'having.count.between'],
+    [{ having: { count: { between: [1, null] } } }, 'having.count.between.1'],
+    [{ having: { count: { in: 5 } } }, 'having.count.in'],
     [{ having: { sumPrice: { gte: '1e3' } } }, 'having.sumPrice.gte'],
     [{ orderBy: { sumColor: 'asc' } }, 'orderBy.sumColor'],
     [{ orderBy: { count: 'up' } }, 'orderBy.count'],

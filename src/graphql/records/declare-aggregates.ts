@@ -8,7 +8,8 @@ import {
 } from '../../records/aggregates/aggregate-types.js'
 import { timeUnits } from '../../engines/contract/time-group.js'
 import { havingOperators } from '../../records/aggregates/read-aggregate.js'
-import { operatorOf } from '../../sql/operators.js'
+import { operatorOf, operatorsFor, type OperandKind } from '../../sql/operators.js'
+import type { Column } from '../../engines/contract/table.js'
 import type { ArgumentDeclaration, FieldDeclaration, TypeDeclaration } from '../declarations.js'
 import { figuresOf, groupsOf, timeGroupsOf, titled, type Figure } from './aggregate-names.js'
 import { generatedKey } from '../generated-part.js'
@@ -104,18 +105,34 @@ const meanings: Readonly<Record<AggregateFunction, string>> = {
 
 /** What all records' aggregates are compared with. */
 export function declareAggregateTest(): [string, TypeDeclaration][] {
-  const fields: Record<string, ArgumentDeclaration> = {}
-  for (const operator of havingOperators)
-    fields[operator] = {
-      type: operator === 'isNull' ? 'Boolean' : 'AggregateOperand',
-      description: operatorOf(operator).meaning,
-    }
   const description = 'A number, or what the field itself is: text for decimals.'
+  const declare = (compares: 'order' | 'text', description: string): TypeDeclaration => {
+    const fields: Record<string, ArgumentDeclaration> = {}
+    for (const operator of operatorsFor(compares)) {
+      const { operand, meaning } = operatorOf(operator)
+      fields[operator] = { type: operandTypes[operand], description: meaning }
+    }
+    return { kind: 'input', fields, description }
+  }
   return [
-    ['AggregateTest', { kind: 'input', fields, description: 'Compares a figure with values.' }],
+    ['AggregateTest', declare('order', 'Compares a figure with values.')],
+    [
+      'AggregateTextTest',
+      declare('text', 'Compares the smallest or the largest text with values.'),
+    ],
     ['AggregateOperand', { kind: 'scalar', description }],
     ['TimeUnit', timeUnit],
   ]
+}
+
+const operandTypes: Readonly<Record<OperandKind, string>> = {
+  value: 'AggregateOperand',
+  item: 'AggregateOperand',
+  list: '[AggregateOperand]',
+  values: '[AggregateOperand!]',
+  pattern: 'String',
+  part: 'String',
+  flag: 'Boolean',
 }
 
 function declareRow(
@@ -162,8 +179,12 @@ function numberType(called: AggregateFunction, field: FieldModel): string {
 
 function declareHaving(figures: readonly Figure[]): TypeDeclaration {
   const fields: Record<string, ArgumentDeclaration> = {}
-  for (const name of ['count', ...figures.map((one) => one.name)])
-    fields[name] = { type: 'AggregateTest', description: `What ${name} must be.` }
+  const declare = (name: string, column?: Column): void => {
+    const type = havingOperators(column).includes('like') ? 'AggregateTextTest' : 'AggregateTest'
+    fields[name] = { type, description: `What ${name} must be.` }
+  }
+  declare('count')
+  for (const { name, field } of figures) declare(name, field.column)
   return { kind: 'input', fields, description: 'Only groups of which all of it holds.' }
 }
 

@@ -71,7 +71,17 @@ export interface HavingTest {
   gte?: unknown
   lt?: unknown
   lte?: unknown
+  /** From the first value to the second, both included. */
+  between?: readonly [unknown, unknown] | Skip
+  /** At most 100 values. */
+  in?: readonly unknown[] | Skip
   isNull?: boolean | Skip
+  /** These are for the smallest and the largest text: `minName`, `maxName`. */
+  like?: string | Skip
+  ilike?: string | Skip
+  startsWith?: string | Skip
+  endsWith?: string | Skip
+  contains?: string | Skip
 }
 
 export type AggregateOrder<T> = {

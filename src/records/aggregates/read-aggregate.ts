@@ -6,7 +6,7 @@ import { isEmptyMap, type FilterContext } from '../filters/filter.js'
 import { invalid } from '../filters/invalid.js'
 import { suggestedFields } from '../filters/known-names.js'
 import { readCount } from '../filters/list-options.js'
-import { isOrdered } from '../../sql/operators.js'
+import { isOrdered, operatorOf, operatorsFor, type Operator } from '../../sql/operators.js'
 import { readDirection, refusedTerm } from '../filters/order.js'
 import { refuseUnnamed, skip, skipAt, undefinedAt } from '../model/skip.js'
 import { refuseUnknownOptions } from '../../errors/refuse-options.js'
@@ -24,14 +24,14 @@ import {
 } from './measure.js'
 import { readZone } from './zone-offsets.js'
 
-export type HavingOperator = 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte' | 'isNull'
-
 export interface HavingCondition {
   readonly measure: Measure
-  readonly operator: HavingOperator
-  /** Set for `isNull`, and for `eq` and `ne` with null: whether the value must be null. */
+  readonly operator: Operator
+  /** Set for `isNull`, and for `eq` and `ne` with null: whether the value must be null. For `in`: null is one of the values. */
   readonly isNull: boolean | undefined
   readonly slot: number
+  /** Of `in`. */
+  readonly slots?: readonly number[]
 }
 
 export interface AggregateTerm {
@@ -68,15 +68,19 @@ const optionNames: ReadonlySet<string> = new Set([
 const timeOptions = ['field', 'by', 'zone']
 const mostNames = 50
 
-export const havingOperators: readonly HavingOperator[] = [
-  'eq',
-  'ne',
-  'gt',
-  'gte',
-  'lt',
-  'lte',
-  'isNull',
-]
+/** Values of `in`. */
+const mostItems = 100
+const longestPattern = 1000
+
+/**
+ * The operators of `having` that fit a figure: smallest and largest texts are compared as texts, other figures by their
+ * order.
+ *
+ * @param column undefined for the count
+ */
+export function havingOperators(column: Column | undefined): readonly Operator[] {
+  return operatorsFor(column?.compares === 'text' ? 'text' : 'order')
+}
 
 /**
  * @param values gets the operands and the limit
@@ -237,11 +241,7 @@ class AggregateReader {
 
   #function(called: AggregateFunction, name: string, path: string): Measure {
     const column = this.#column(name, path)
-    const fits =
-      called === 'sum' || called === 'avg'
-        ? isNumber(column)
-        : isOrdered(column) && !column.isBoolean
-    if (!fits)
+    if (!hasFigure(column, called))
       throw invalid(path, 'type', `has no ${called}: ${name} is of kind "${column.field.kind}"`)
     return functionMeasure(called, this.#table, column, this.#context, this.#isLarge)
   }
@@ -295,19 +295,76 @@ class AggregateReader {
   }
 
   /** @returns nothing for `skip` */
-  #test(measure: Measure, named: string, operand: unknown, path: string): HavingCondition | [] {
+  #test(measure: Measure, named: string, operand: unknown, path: string): HavingCondition[] {
     if (operand === undefined) throw undefinedAt(path)
-    const operator = havingOperators.find((one) => one === named)
+    const operators = havingOperators(measure.column)
+    const operator = operators.find((one) => one === named)
     if (operator === undefined) {
-      const meant = didYouMean(clip(named), havingOperators)
-      throw invalid(path, 'unknown', `is not a comparison of an aggregate. ${meant}`.trim())
+      const meant = didYouMean(clip(named), operators)
+      throw invalid(path, 'unknown', `is not a comparison of this figure. ${meant}`.trim())
     }
     if (operand === skip) return []
+    const { operand: kind, means = [] } = operatorOf(operator)
+    if (kind === 'list') return [this.#testList(measure, operand, path)]
+    if (kind === 'pattern' || kind === 'part')
+      return [this.#testPattern(measure, operator, operand, path)]
+    if (kind !== 'values') return [this.#testValue(measure, operator, operand, path)]
+    if (!Array.isArray(operand) || operand.length !== means.length)
+      throw invalid(path, 'type', `must be a list of ${means.length} values`)
+    return means.map((one, index) =>
+      this.#testValue(
+        measure,
+        one,
+        refuseUndefined(operand[index], path, index),
+        `${path}.${index}`,
+      ),
+    )
+  }
+
+  #testValue(
+    measure: Measure,
+    operator: Operator,
+    operand: unknown,
+    path: string,
+  ): HavingCondition {
     const isNull = readNullTest(operator, operand, path)
     this.#key += `${measure.key}${operator}${isNull === undefined ? '' : String(isNull)};`
     if (isNull !== undefined) return { measure, operator, isNull, slot: -1 }
     const slot = this.#values.push(measure.encode(operand, path)) - 1
     return { measure, operator, isNull, slot }
+  }
+
+  #testList(measure: Measure, operand: unknown, path: string): HavingCondition {
+    if (!Array.isArray(operand)) throw invalid(path, 'type', 'must be a list')
+    if (operand.length > mostItems)
+      throw invalid(path, 'maxItems', `must have at most ${mostItems} items`)
+    const items: readonly unknown[] = operand.map((item, index) =>
+      refuseUndefined(item, path, index),
+    )
+    const isNull = items.includes(null)
+    const slots = items.flatMap((item, index) =>
+      item === null ? [] : [this.#values.push(measure.encode(item, `${path}.${index}`)) - 1],
+    )
+    this.#key += `${measure.key}in${slots.length}${isNull ? '?' : ''};`
+    return { measure, operator: 'in', isNull, slot: -1, slots }
+  }
+
+  #testPattern(
+    measure: Measure,
+    operator: Operator,
+    operand: unknown,
+    path: string,
+  ): HavingCondition {
+    const { operand: kind, pattern } = operatorOf(operator)
+    if (typeof operand !== 'string' || /[\0\p{Surrogate}]/u.test(operand))
+      throw invalid(path, 'type', 'must be a string')
+    if (operand.length > longestPattern)
+      throw invalid(path, 'maxLength', `must have at most ${longestPattern} characters`)
+    if (kind === 'pattern' && /(?:^|[^\\])(?:\\\\)*\\$/.test(operand))
+      throw invalid(path, 'pattern', 'must not end in a single backslash')
+    const written = pattern === undefined ? operand : pattern(operand, this.#context.dialect)
+    this.#key += `${measure.key}${operator};`
+    return { measure, operator, isNull: undefined, slot: this.#values.push(written) - 1 }
   }
 
   #order(
@@ -351,12 +408,13 @@ class AggregateReader {
   }
 }
 
+function refuseUndefined(item: unknown, path: string, index: number): unknown {
+  if (item === undefined) throw undefinedAt(`${path}.${index}`)
+  return item
+}
+
 /** @returns `undefined` for comparisons with a value */
-function readNullTest(
-  operator: HavingOperator,
-  operand: unknown,
-  path: string,
-): boolean | undefined {
+function readNullTest(operator: Operator, operand: unknown, path: string): boolean | undefined {
   if (operator === 'isNull') {
     if (typeof operand === 'boolean') return operand
     throw invalid(path, 'type', 'must be true or false')
@@ -369,6 +427,12 @@ function readNullTest(
 /** True for columns that can be grouped by their time. */
 export function hasTime({ storage }: Column): boolean {
   return storage === 'date' || storage === 'moment'
+}
+
+/** True if a function has a value for a column. */
+export function hasFigure(column: Column, called: AggregateFunction): boolean {
+  if (called === 'sum' || called === 'avg') return isNumber(column)
+  return isOrdered(column) && !column.isBoolean
 }
 
 /** True for columns that can be summed. */

@@ -14,9 +14,10 @@ import { readZone } from '../aggregates/zone-offsets.js'
 import { invalid } from '../filters/invalid.js'
 import type { Column } from '../../engines/contract/table.js'
 import { timeUnits } from '../../engines/contract/time-group.js'
+import { operatorOf, readOperator } from '../../sql/operators.js'
 import type { Table } from '../model/table.js'
 import type { ClientRecords } from '../clients/client-records.js'
-import { largestLimit, readCount, readOnce, readOrderBy, readWhere } from './crud-query.js'
+import { itemsOf, largestLimit, readCount, readOnce, readOrderBy, readWhere } from './crud-query.js'
 import { readNames } from './query-names.js'
 
 export interface AggregateQuery {
@@ -122,13 +123,33 @@ function readHaving(table: Table, query: TextValues): Record<string, unknown> | 
   for (const name of Object.keys(query)) {
     if (!name.startsWith('having.')) continue
     const [, figure = '', operator = 'eq', ...more] = name.split('.')
-    const text = readOnce(name, query[name]) ?? ''
     if (more.length > 0) throw invalid(name, 'unknown', 'is not a comparison')
     const tests = (having[figure] ??= Object.create(null) as Record<string, unknown>)
-    tests[operator] =
-      operator === 'isNull' ? readFlag(name, text) : readOperand(table, figure, text, name)
+    tests[operator] = readTest({ table, figure, operator, name }, query[name] ?? '')
   }
   return Object.keys(having).length === 0 ? undefined : having
+}
+
+interface HavingPlace {
+  readonly table: Table
+  readonly figure: string
+  readonly operator: string
+  /** Of the parameter. */
+  readonly name: string
+}
+
+function readTest(
+  { table, figure, operator, name }: HavingPlace,
+  text: string | string[],
+): unknown {
+  const known = readOperator(operator)
+  const operand = known === undefined ? 'value' : operatorOf(known).operand
+  if (operand === 'list' || operand === 'values')
+    return itemsOf(text).map((item) => readOperand(table, figure, item, name))
+  const single = readOnce(name, text) ?? ''
+  if (operand === 'flag') return readFlag(name, single)
+  if (operand === 'pattern' || operand === 'part') return single
+  return readOperand(table, figure, single, name)
 }
 
 function readOperand(table: Table, figure: string, text: string, name: string): unknown {

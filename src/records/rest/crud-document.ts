@@ -3,8 +3,9 @@ import { noteField } from '../../fields/field.js'
 import type { Class } from '../../metadata/note.js'
 import type { DocOptions } from '../../openapi/doc.js'
 import type { GivenParameter } from '../../openapi/given-parameters.js'
-import { aggregateFunctions } from '../aggregates/aggregate-types.js'
-import { hasTime } from '../aggregates/read-aggregate.js'
+import { aggregateFunctions, type AggregateFunction } from '../aggregates/aggregate-types.js'
+import { nameOf } from '../aggregates/measure.js'
+import { hasFigure, hasTime, havingOperators } from '../aggregates/read-aggregate.js'
 import { isHidden } from '../filters/known-names.js'
 import { operatorOf, operatorsFor, type Operator } from '../../sql/operators.js'
 import type { Column, TableSearch } from '../../engines/contract/table.js'
@@ -204,7 +205,47 @@ function aggregateParameters(table: Table): GivenParameter[] {
     },
     orderParameter('Figures or groups to sort by, `-` for descending: `-sumPrice`.'),
     limitParameter(largestLimit),
+    ...havingParameters(table),
   ]
+}
+
+/** `having.count.gte`, `having.sumPrice.between` …, by exact name. */
+function havingParameters({ columns }: Table): GivenParameter[] {
+  const count = havingOperators(undefined).map((operator) =>
+    havingParameter('count', operator, { type: 'integer' }),
+  )
+  const shown = columns.filter(({ field }) => !field.hidden)
+  const figures = shown.flatMap((column) =>
+    aggregateFunctions
+      .filter((called) => hasFigure(column, called))
+      .flatMap((called) =>
+        havingOperators(column).map((operator) =>
+          havingParameter(nameOf(called, column), operator, figureSchema(column, called)),
+        ),
+      ),
+  )
+  return [...count, ...figures]
+}
+
+function havingParameter(
+  figure: string,
+  operator: Operator,
+  schema: GivenParameter['schema'],
+): GivenParameter {
+  const { operand } = operatorOf(operator)
+  const name = `having.${figure}.${operator}`
+  const description = 'Only groups of which this holds.'
+  if (operand === 'flag')
+    return { name, description, schema: { type: 'string', enum: ['true', 'false'] } }
+  if (operand === 'pattern' || operand === 'part') return { name, description, schema: text }
+  const isList = operand === 'list' || operand === 'values'
+  return { name, description, schema, ...(isList ? { isList } : {}) }
+}
+
+/** Sums and means are numbers, exact ones in text; the smallest and the largest value are of the field's kind. */
+function figureSchema(column: Column, called: AggregateFunction): GivenParameter['schema'] {
+  if (called === 'min' || called === 'max') return valueSchema(column)
+  return { type: 'number' }
 }
 
 const timed = ` A moment or date is grouped by its local time with its unit behind its name, \`createdAt:week\`: ${timeUnits.join(', ')}.`

@@ -174,8 +174,12 @@ const readOperand: Readonly<Record<OperandKind, OperandReader>> = {
 }
 
 function readItems(column: Column, name: string, text: string | string[]): unknown[] {
-  const items = Array.isArray(text) ? text : text.split(',')
-  return items.map((item) => readValue(column, name, item))
+  return itemsOf(text).map((item) => readValue(column, name, item))
+}
+
+/** The items of a list in a query: `1,5`, or the parameter given several times. */
+export function itemsOf(text: string | string[]): readonly string[] {
+  return Array.isArray(text) ? text : text.split(',')
 }
 
 function once(name: string, text: string | string[]): string {
