@@ -5,10 +5,9 @@ import {
   type AggregateFunction,
   type TimeGrouping,
 } from '../../records/aggregates/aggregate-types.js'
-import { hasTime, isNumber } from '../../records/aggregates/read-aggregate.js'
+import { hasFigure, hasTime } from '../../records/aggregates/read-aggregate.js'
 import { readZone } from '../../records/aggregates/zone-offsets.js'
 import { invalid } from '../../records/filters/invalid.js'
-import { isOrdered } from '../../sql/operators.js'
 import type { FieldModel, RecordModel } from './model.js'
 
 export interface Figure {
@@ -24,11 +23,7 @@ export function figuresOf({ fields }: RecordModel): Figure[] {
     [...fields.values()]
       // Nothing can be made of ids that say no number.
       .filter(({ ids }) => ids?.type === undefined)
-      .filter(({ column }) =>
-        called === 'sum' || called === 'avg'
-          ? isNumber(column)
-          : isOrdered(column) && !column.isBoolean,
-      )
+      .filter(({ column }) => hasFigure(column, called))
       .map((field) => ({ called, field, name: `${called}${titled(field.name)}` })),
   )
 }
@@ -53,8 +48,7 @@ export function readGroups(model: RecordModel, given: unknown, argument: string)
   return (given as unknown[]).map((name, index) => {
     const field = groups.find((one) => one.name === name)
     if (field !== undefined) return field.column.property
-    const names = groups.map((one) => one.name).join(', ')
-    throw invalid(`${argument}.${index}`, 'unknown', `must be one of ${names}`)
+    throw invalid(`${argument}.${index}`, 'unknown', `must be one of ${shownNames(groups)}`)
   })
 }
 
@@ -75,12 +69,20 @@ export function readTimeGroups(model: RecordModel, given: unknown): TimeGrouping
     const path = `groupByTime.${index}`
     const zone = one.zone ?? 'UTC'
     const field = groups.find(({ name }) => name === one.field)
-    const names = groups.map(({ name }) => name).join(', ')
-    if (field === undefined) throw invalid(`${path}.field`, 'unknown', `must be one of ${names}`)
+    if (field === undefined)
+      throw invalid(`${path}.field`, 'unknown', `must be one of ${shownNames(groups)}`)
     if (readZone(zone) === undefined)
       throw invalid(`${path}.zone`, 'zone', 'must be a time zone such as Europe/Berlin')
     return { field: field.column.property as never, by: one.by, zone }
   })
+}
+
+/** Names for messages, without secured fields. */
+function shownNames(fields: readonly FieldModel[]): string {
+  return fields
+    .filter(({ access }) => access === undefined)
+    .map(({ name }) => name)
+    .join(', ')
 }
 
 const taken: ReadonlySet<string> = new Set(['count', ...aggregateFunctions])

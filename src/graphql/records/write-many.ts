@@ -59,12 +59,14 @@ export class ManyWriter {
     const fields = keys.find(
       (key) => key.length === names.size && key.every(({ name }) => names.has(name)),
     )
-    if (fields === undefined)
+    if (fields === undefined) {
+      const shown = keys.filter((key) => key.every(({ access }) => access === undefined))
       throw invalid(
         'by',
         'unique',
-        `must name a unique field, or fields that are unique together: ${namesOf(keys)}`,
+        `must name a unique field, or fields that are unique together: ${namesOf(shown)}`,
       )
+    }
     const tree = readInput(model, input, 'input')
     refuseBare(tree)
     for (const { column, name } of fields) {
