@@ -1,7 +1,7 @@
 /**
  * Which addresses the endpoint answers at. A page elsewhere can make a browser send requests to it under a name of its own
  * (DNS rebinding): `Host` says that name, `Origin` where the page came from. Both have to be the public address, one of `hosts`, or
- * this machine where the request comes from this machine. Source: decisions, "Third storey: admin and agents".
+ * this machine at the same port, where the request comes from this machine. Source: decisions, "Third storey: admin and agents".
  */
 import { HttpError, type HttpRequest, type PublicUrl } from '../../index.js'
 import { isLoopback } from './options.js'
@@ -26,7 +26,7 @@ export class Addresses {
     if (!isHere && !this.#isOurs(host)) throw foreign('Host', host)
     if (origin === undefined) return
     const from = hostOf(origin)
-    if (from === undefined || !(this.#isOurs(from) || (isHere && isLoopback(nameOf(from)))))
+    if (from === undefined || !(this.#isOurs(from) || (isHere && isSamePlace(from, host))))
       throw foreign('Origin', origin)
   }
 
@@ -53,6 +53,15 @@ function hostsOf(href: string): string[] {
 /** `desk.example:8080` → `desk.example`. */
 function nameOf(host: string): string {
   return host.toLowerCase().replace(/:\d*$/, '')
+}
+
+/** A page of this machine at another port is of another application. */
+function isSamePlace(origin: string, host: string): boolean {
+  return isLoopback(nameOf(origin)) && portOf(origin) === portOf(host)
+}
+
+function portOf(host: string): string {
+  return /:(\d+)$/.exec(host)?.[1] ?? ''
 }
 
 function hostOf(origin: string): string | undefined {

@@ -7,18 +7,20 @@ import {
   ApplicationState,
   clip,
   Controller,
+  describeRecord,
   Field,
   GraphQL,
   HttpError,
   NoAuth,
   Post,
+  recordsAs,
   type Claims,
   type HttpRequest,
   type Lifecycle,
   type RouteInfo,
 } from '../../index.js'
 import { Tool, toolOfRecord } from './marks.js'
-import { describeSchema } from './describe-schema.js'
+import { describeSchema, type Hidden } from './describe-schema.js'
 import { isMembers } from './protocol.js'
 
 class Query {
@@ -82,9 +84,12 @@ export class MarkedRecords implements Lifecycle {
 @Controller('/~records')
 @NoAuth
 export class RecordRoutes {
-  static readonly inject = [MarkedRecords]
+  static readonly inject = [MarkedRecords, ApplicationState]
 
-  constructor(private readonly marked: MarkedRecords) {}
+  constructor(
+    private readonly marked: MarkedRecords,
+    private readonly state: ApplicationState,
+  ) {}
 
   @Post('/query', { body: Query, internal: true, args: ['body', 'request', 'user'] })
   @Tool({
@@ -110,19 +115,38 @@ export class RecordRoutes {
     throw new HttpError(statuses.get(String(code)) ?? 400, words)
   }
 
-  @Post('/describe', { body: Described, internal: true, args: ['body'] })
+  @Post('/describe', { body: Described, internal: true, args: ['body', 'request', 'user'] })
   @Tool({
     name: 'describe',
     title: 'Describe records',
     description:
       'Tells the GraphQL that query takes: the records with their queries and fields, or one record in full, with its filters and inputs.',
   })
-  describe({ record }: Described): object {
-    const { endpoint } = this
-    const names = endpoint.schema.records.map(({ name }) => name)
+  async describe({ record }: Described, request: HttpRequest): Promise<object> {
+    const rights = await this.rightsOf(request)
+    const names = [...rights].flatMap(([name, hidden]) => (hidden === 'all' ? [] : [name]))
     if (record !== undefined && !names.includes(record))
       throw new HttpError(404, `There is no record ${clip(record)}. Records: ${names.join(', ')}.`)
-    return { records: names, schema: describeSchema(this.marked.sdl, names, record) }
+    return { records: names, schema: describeSchema(this.marked.sdl, rights, record) }
+  }
+
+  /** The records by name, with what the caller may not read of them. */
+  private async rightsOf(request: HttpRequest): Promise<ReadonlyMap<string, Hidden>> {
+    const { database } = this.state
+    const found = new Map<string, Hidden>()
+    for (const type of this.endpoint.schema.records) {
+      const all = describeRecord(type)
+      if (database === undefined || all === undefined) continue
+      const { may, fields, relations } = await recordsAs(
+        database,
+        type as new () => object,
+        request,
+      ).rights()
+      const shown = new Set([...fields, ...relations].map(({ name }) => name))
+      const names = [...all.fields, ...all.relations].map(({ name }) => name)
+      found.set(type.name, may.read ? names.filter((name) => !shown.has(name)) : 'all')
+    }
+    return found
   }
 
   private get endpoint(): GraphQL {

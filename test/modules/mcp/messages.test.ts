@@ -132,7 +132,9 @@ it.each([
   ['host', { host: 'desk.internal:8080' }, 200],
   ['origin', { origin: 'https://evil.example' }, 403],
   ['origin', { origin: 'null' }, 403],
-  ['origin', { origin: 'http://localhost:5173' }, 200],
+  ['origin', { origin: 'http://localhost:5173' }, 403],
+  ['origin', { origin: 'http://localhost' }, 200],
+  ['origin', { host: 'localhost:3000', origin: 'http://127.0.0.1:3000' }, 200],
   ['origin', { host: 'desk.internal', origin: 'http://localhost:5173' }, 403],
   ['content type', { 'content-type': 'text/plain' }, 415],
 ])('of %s %j is answered %d', async (_what, headers, status) => {

@@ -139,20 +139,38 @@ describe('query', () => {
 
 describe('describe', () => {
   it('tells the records in short, and one in full', async () => {
-    const all = await call(desk, 'describe', {})
+    const all = await call(desk, 'describe', {}, { token: ann })
     const told = all.result?.structuredContent as { records: string[]; schema: string }
     expect(told.records).toEqual(['Ticket', 'Note'])
     expect(told.schema).toContain('tickets(')
     expect(told.schema).not.toMatch(/Org|TicketWhere \{/)
-    const one = await call(desk, 'describe', { record: 'Note' })
+    const one = await call(desk, 'describe', { record: 'Note' }, { token: ann })
     const { schema } = one.result?.structuredContent as { schema: string }
     expect(schema).toContain('input NoteWhere {')
     expect(schema).toContain('createNote(')
     expect(schema).not.toContain('input TicketWhere {')
-    const none = await call(desk, 'describe', { record: 'Org' })
+    const none = await call(desk, 'describe', { record: 'Org' }, { token: ann })
     expect(none.result?.content?.[0]?.text).toBe(
       '404 There is no record Org. Records: Ticket, Note.',
     )
+  })
+
+  it('names neither secured fields nor closed records to callers who may not read them', async () => {
+    const described = async (record?: string, token?: string) => {
+      const asked = record === undefined ? {} : { record }
+      const { result } = await call(desk, 'describe', asked, token === undefined ? {} : { token })
+      return result?.structuredContent as { records: string[]; schema: string } | undefined
+    }
+    const boss = await desk.get(Auth).getToken({ sub: 'bob', roles: ['boss'] })
+    expect((await described('Ticket', boss))?.schema).toMatch(/secret/)
+    const forAnn = await described('Ticket', ann)
+    expect(forAnn?.schema).toContain('input TicketWhere {')
+    expect(forAnn?.schema).toContain('subject')
+    expect(forAnn?.schema).not.toMatch(/secret/i)
+    const forAnonymous = await described()
+    expect(forAnonymous?.records).toEqual(['Ticket'])
+    expect(forAnonymous?.schema).not.toMatch(/Note/)
+    expect(await described('Note')).toBeUndefined()
   })
 })
 
