@@ -1,4 +1,4 @@
-/** Rules of a field that no value can keep together, and a default that is none of `oneOf`. */
+/** Rules of a field that no value can keep together. */
 import type { Problem } from '../errors/declaration-error.js'
 import type { FieldNote } from './field.js'
 import { isOfKind, kindOf, type KindName } from './kinds/table.js'
@@ -25,12 +25,6 @@ export function findContradictions(
   }
   if (rules.lowercase === true && rules.uppercase === true)
     refuse('rules "lowercase" and "uppercase" stand together', 'Remove one.')
-  const { oneOf, default: preset } = rules
-  if (!Array.isArray(oneOf) || preset === undefined || preset === null) return
-  if (typeof preset === 'function' || preset === 'now' || oneOf.length === 0) return
-  const stray = [preset].flat().find((value: unknown) => !isOneOf(value, oneOf, kind, rules))
-  if (stray !== undefined)
-    refuse(`default ${JSON.stringify(stray)} is none of rule "oneOf"`, 'Give one of them.')
 }
 
 function isAbove(
@@ -42,16 +36,6 @@ function isAbove(
   if (least === undefined || most === undefined) return false
   const [a, b] = [comparableOf(least, kind, rules), comparableOf(most, kind, rules)]
   return (a as number) > (b as number)
-}
-
-function isOneOf(
-  value: unknown,
-  oneOf: readonly unknown[],
-  kind: KindName | undefined,
-  rules: FieldNote['rules'],
-): boolean {
-  const wanted = comparableOf(value, kind, rules)
-  return oneOf.some((one) => comparableOf(one, kind, rules) === wanted)
 }
 
 /** Of `1.5` and `1.50` the same, where the kind says so. */

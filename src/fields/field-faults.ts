@@ -192,8 +192,7 @@ function judgeRule(
       allowed.length === 0 ? 'Remove it.' : `Rules about its values: ${allowed.join(', ')}.`
     return fault('FIELD_RULE_UNFIT', `rule "${rule}" means nothing for kind "${kind}".`, remedy)
   }
-  const wrong =
-    kind === undefined ? undefined : wrongOperand(rule, value, kind, kindOf(kind, rules))
+  const wrong = kind === undefined ? undefined : wrongBound(rule, value, kindOf(kind, rules))
   if (kind !== undefined && wrong !== undefined) {
     const remedy = `${toText(wrong)} is not ${kindOf(kind, rules).noun}.`
     return fault('FIELD_RULE_VALUE', `rule "${rule}" needs ${needed} of kind "${kind}".`, remedy)
@@ -201,13 +200,10 @@ function judgeRule(
   return undefined
 }
 
-/** A value that cannot be compared with values of the kind. */
-function wrongOperand(rule: string, value: unknown, kind: KindName, entry: Kind): unknown {
-  if (rule === 'oneOf' && (entry.comparable !== undefined || kind === 'enum'))
-    return (value as unknown[]).find((one) => !isOfKind(one, entry))
+/** A bound that is no value of the kind cannot be compared with one. */
+function wrongBound(rule: string, value: unknown, entry: Kind): unknown {
   if (rule !== 'min' && rule !== 'max') return undefined
-  const isNumber = ['ID', 'Int', 'Float'].includes(entry.graphql.type)
-  return (isNumber ? Number.isFinite(value) : isOfKind(value, entry)) ? undefined : value
+  return isOfKind(value, entry) ? undefined : value
 }
 
 function appliesTo(rule: string, kind: KindName, rules: FieldNote['rules']): boolean {
