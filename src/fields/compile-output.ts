@@ -8,7 +8,7 @@ import { readShape, type Shape, type ShapeField } from './shape.js'
 
 /**
  * The compiled mapping of what a handler returns: a plain object of the declared, visible fields, their nested classes
- * likewise, bytes as base64. A list is mapped item by item, declared or not; values that are not objects (null, a text)
+ * likewise, each value in the JSON form of its kind. A list is mapped item by item, declared or not; values that are not objects (null, a text)
  * pass unchanged.
  *
  * ```ts
@@ -49,9 +49,11 @@ class OutputWriter {
       const map = this.functionFor(readShape(field.nested()))
       return `${functions.constant(mapAny)}(${value}, ${map}, depth + 1)`
     }
-    const { write } = field.entry
-    if (write === undefined) return value
-    const one = functions.constant(write)
+    // The kind of what class-validator alone knows is a guess.
+    const { write, toOutput = write } = field.entry
+    const convert = field.declared === undefined ? write : toOutput
+    if (convert === undefined) return value
+    const one = functions.constant(convert)
     return `${functions.constant(field.list ? mapList : mapOne)}(${value}, ${one})`
   }
 }

@@ -119,7 +119,10 @@ function itemReaderOf(field: ShapeField): Reader {
   return (raw) => {
     if (typeof raw !== 'string') return raw
     const value = fromText(raw)
-    if (value === undefined) return unreadable
+    if (value === undefined) {
+      const hint = field.entry.hint?.(raw)
+      return hint === undefined ? unreadable : new Unreadable(`${unreadable.text}; ${hint}`)
+    }
     return asDate ? new Date(raw) : value
   }
 }

@@ -35,7 +35,7 @@ const full = {
 const shown = {
   id: 1,
   name: 'a',
-  at: '2026-01-01',
+  at: '2026-01-01T00:00:00.000Z',
   extra: { a: { secret: 1 } },
   lines: [{ qty: 1 }],
   line: { qty: 2 },

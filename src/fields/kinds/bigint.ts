@@ -10,6 +10,7 @@ export const bigint: Kind = {
   test: isWide,
   read: toText,
   encode: toText,
+  toOutput,
   fromText: (text) => (isWide(text) ? text : undefined),
   comparable: (value) => BigInt(value as string),
   spellings,
@@ -25,6 +26,16 @@ function isWide(value: unknown): boolean {
 function spellings(text: string): string {
   const plain = toText(text)
   return plain === '0' ? '-?0{1,30}' : plain.replace(/\d/, '0{0,29}$&')
+}
+
+function toOutput(value: unknown): unknown {
+  const isNumber = typeof value === 'bigint' || Number.isSafeInteger(value)
+  if (isNumber) return String(value)
+  return isCanonical(value) || !isWide(value) ? value : toText(value)
+}
+
+function isCanonical(value: unknown): boolean {
+  return typeof value === 'string' && value.charCodeAt(0) > 0x30
 }
 
 /** Without leading zeros; minus zero is zero. */

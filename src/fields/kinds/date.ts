@@ -1,5 +1,5 @@
 /** A calendar day, `2026-11-20`. Source: decisions, Second storey: records, Kinds. */
-import { isDate } from './datetime.js'
+import { isDate, toMoment } from './datetime.js'
 import type { Kind } from './kind.js'
 
 export const date: Kind = {
@@ -9,6 +9,8 @@ export const date: Kind = {
   schema: { type: 'string', format: 'date' },
   noun: 'a date such as 2026-11-20',
   test: isDate,
+  // The day in UTC, as databases' drivers and `new Date('2026-11-20')` mean it.
+  toOutput: (value) => (value instanceof Date ? toMoment(value)?.slice(0, 10) : value),
   fromText: (text) => (isDate(text) ? text : undefined),
   now: (moment) => moment.slice(0, 10),
   rules: ['min', 'max', 'oneOf'],

@@ -18,7 +18,10 @@ export const datetime: Kind = {
   // A Date from the program becomes text; text stays as it was sent, the store brings it to UTC.
   read: "typeof v === 'string' ? v : v.toISOString()",
   fromText: (text) => (toMoment(text) === undefined ? undefined : text),
+  // A plus in an address is a blank.
+  hint: (text) => (/\d \d\d:?\d\d$/.test(text) ? 'write "+" as %2B in an address' : undefined),
   encode: toMoment,
+  toOutput: (value) => (isCanonical(value) ? value : (toMoment(value) ?? value)),
   comparable: toMoment,
   now: (moment) => moment,
   rules: ['min', 'max'],
@@ -38,6 +41,11 @@ export function toMoment(value: unknown): string | undefined {
   const [, date = '', , , , time = '00:00', seconds = ':00', fraction = '', offset = 'Z'] = parts
   const zone = offset === 'z' ? 'Z' : offset
   return inRange(new Date(`${date}T${time}${seconds}${fraction.slice(0, 4)}${zone}`))
+}
+
+/** True for the form of the store, which most values have already. */
+function isCanonical(value: unknown): boolean {
+  return typeof value === 'string' && value.length === 24 && value.endsWith('Z')
 }
 
 /** True for a calendar day and nothing more, `2026-11-20`. */

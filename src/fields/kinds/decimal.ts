@@ -39,12 +39,25 @@ function toKind(precision: number, scale: number): Kind {
     test: fits,
     read: write,
     encode: write,
+    toOutput: (value) => toOutput(value, scale),
     fromText: (text) => (fits(text) ? text : undefined),
     comparable: (value) => BigInt(write(value).replace('.', '')),
     spellings,
     rules: ['min', 'max', 'oneOf'],
     refine,
   }
+}
+
+/** A number has its digits rounded to the scale, since `0.1 + 0.2` has more of them. */
+function toOutput(value: unknown, scale: number): unknown {
+  if (typeof value === 'bigint') return toDecimal(String(value), scale)
+  if (Number.isFinite(value)) return toDecimal(toDigits(value as number, scale), scale)
+  return typeof value === 'string' && partsOf(value) !== undefined ? toDecimal(value, scale) : value
+}
+
+/** `toFixed` writes an exponent from 1e21 on, where there are no fractions, and takes 100 digits at most. */
+function toDigits(value: number, scale: number): string {
+  return Math.abs(value) < 1e21 ? value.toFixed(Math.min(scale, 100)) : String(BigInt(value))
 }
 
 /** `1.5` → `0*1\\.50*`. */

@@ -19,6 +19,7 @@ const uuidKey: Kind = {
   noun: 'a UUID',
   test: isUuid,
   encode: (value) => (value as string).toLowerCase(),
+  toOutput: (value) => (typeof value === 'string' ? value.toLowerCase() : value),
   fromText: (text) => (isUuid(text) ? text : undefined),
   rules: [],
 }

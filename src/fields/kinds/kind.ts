@@ -77,6 +77,11 @@ export interface Kind {
   readonly read?: Code<unknown>
   /** From the property's value (never null or undefined) to JSON; absent where they are the same. */
   readonly write?: (value: unknown) => unknown
+  /**
+   * From what a program returns (never null or undefined) to JSON's form: a Date for a `date`, a number for a `decimal`. Other
+   * values pass as they are. Absent where `write` does it, or where a program has one form only.
+   */
+  readonly toOutput?: (value: unknown) => unknown
   /** Whether a program's value is a property's already; absent where JSON's form and the property's cannot be told apart. */
   readonly holds?: (value: unknown) => boolean
   /** From the property's value to what the storage class keeps; absent where they are the same. */
@@ -90,6 +95,8 @@ export interface Kind {
   readonly sqlText?: string
   /** From the text of a query, path or form to the JSON value, `undefined` when it is written wrong. */
   readonly fromText: (text: string) => unknown
+  /** What is likely wrong with such a text of a query or form, completing "must be …; ". */
+  readonly hint?: (text: string) => string | undefined
   /**
    * The form in which values compare with `<` and `===`, for `min`, `max` and `oneOf`; absent if they do so themselves.
    */

@@ -11,6 +11,7 @@ export const uuid: Kind = {
   test: isUuid,
   read: toLowerCase,
   encode: toLowerCase,
+  toOutput: (value) => (typeof value === 'string' ? value.toLowerCase() : value),
   fromText: (text) => (isUuid(text) ? text : undefined),
   comparable: toLowerCase,
   spellings: (text) =>

@@ -38,7 +38,7 @@ function writerOf({
 }: FieldModel): ((value: unknown) => unknown) | undefined {
   if (ids?.type !== undefined) return (value) => ids.write(value)
   const { field } = column
-  const { write } = field.entry
+  const write = field.entry.toOutput ?? field.entry.write
   if (form === 'list' && itemForm !== 'json')
     return write && ((value) => (Array.isArray(value) ? value.map(write) : value))
   if (form !== 'json') return write

@@ -1,0 +1,160 @@
+/** What a handler returns is sent in the form of the field's kind. Source: decisions, Validation and fields. */
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  Controller,
+  Field,
+  Get,
+  GraphQL,
+  Module,
+  NoAuth,
+  Record,
+  type Application,
+  type FieldRules,
+} from 'filigree'
+import { startBothEngines } from '../records/both-engines.js'
+import type { KindName } from '../../src/fields/kinds/table.js'
+
+const moment = '2026-11-20T10:00:00.000Z'
+const uuid = '0190d1a2-0000-7000-8000-00000000abcd'
+
+/** Kind, its rules, what a program returns, what is sent. */
+const cases: readonly (readonly [KindName, FieldRules, unknown, unknown])[] = [
+  ['bigint', {}, 10n, '10'],
+  ['bigint', {}, -9223372036854775808n, '-9223372036854775808'],
+  ['bigint', {}, 10, '10'],
+  ['bigint', {}, '0010', '10'],
+  ['bigint', {}, '-0', '0'],
+  ['bigint', {}, '9007199254740993', '9007199254740993'],
+  ['decimal', {}, 9.5, '9.50'],
+  ['decimal', {}, '9.5', '9.50'],
+  ['decimal', {}, 10n, '10.00'],
+  ['decimal', {}, 0.1 + 0.2, '0.30'],
+  ['decimal', {}, -0, '0.00'],
+  ['decimal', { precision: 38, scale: 0 }, 1e21, '1000000000000000000000'],
+  ['decimal', { precision: 12, scale: 8 }, 1e-7, '0.00000010'],
+  ['date', {}, new Date(moment), '2026-11-20'],
+  ['date', {}, '2026-11-20', '2026-11-20'],
+  ['datetime', {}, new Date(moment), moment],
+  ['datetime', {}, '2026-11-20T12:00:00+02:00', moment],
+  ['datetime', {}, moment, moment],
+  ['time', {}, '10:30:00', '10:30:00'],
+  ['uuid', {}, uuid.toUpperCase(), uuid],
+  ['id', { key: 'uuid' }, uuid.toUpperCase(), uuid],
+  ['blob', {}, Buffer.from('hi'), 'aGk='],
+  ['blob', {}, new Uint8Array([104, 105]), 'aGk='],
+  ['integer', {}, 7, 7],
+  ['numeric', {}, 1.5, 1.5],
+  ['boolean', {}, false, false],
+  ['string', {}, 'a', 'a'],
+  ['text', {}, 'a', 'a'],
+  ['enum', { oneOf: ['a'] }, 'a', 'a'],
+  ['json', {}, { a: [new Date(moment)] }, { a: [moment] }],
+]
+
+class Plain {}
+class Lists {}
+for (const [index, [kind, rules]] of cases.entries()) {
+  Field(kind, rules)(Plain.prototype, `f${index}`)
+  Field(kind, { ...rules, list: true })(Lists.prototype, `f${index}`)
+}
+class Holder {
+  @Field(() => Plain) one!: Plain
+  @Field(() => Plain, { list: true }) many!: Plain[]
+}
+
+const column = (at: 2 | 3): object =>
+  Object.fromEntries(cases.map((entry, index) => [`f${index}`, entry[at]]))
+const lists = (at: 2 | 3): object =>
+  Object.fromEntries(cases.map((entry, index) => [`f${index}`, [entry[at], entry[at]]]))
+
+@Controller('/')
+class Values {
+  @Get('/plain', { returns: Plain }) plain(): object {
+    return column(2)
+  }
+  @Get('/listed', { returns: [Plain] }) listed(): object {
+    return [column(2)]
+  }
+  @Get('/lists', { returns: Lists }) lists(): object {
+    return lists(2)
+  }
+  @Get('/nested', { returns: Holder }) nested(): object {
+    return { one: column(2), many: [column(2)] }
+  }
+}
+
+@Module({ controllers: [Values] })
+class ValuesModule {}
+
+describe('a value that a handler returns', () => {
+  let app: Application
+  beforeAll(async () => {
+    app = await bootstrap(ValuesModule, { listen: false, logger: false, env: {} })
+  })
+  afterAll(() => app.close())
+
+  const get = async (url: string): Promise<unknown> => (await app.inject(url)).json()
+
+  it('is sent in the form of its kind', async () => {
+    expect(await get('/plain')).toEqual(column(3))
+  })
+  it('is sent so in a list of objects', async () => {
+    expect(await get('/listed')).toEqual([column(3)])
+  })
+  it('is sent so in lists of values', async () => {
+    expect(await get('/lists')).toEqual(lists(3))
+  })
+  it('is sent so in nested classes', async () => {
+    expect(await get('/nested')).toEqual({ one: column(3), many: [column(3)] })
+  })
+})
+
+class Inner {
+  @Field('decimal') price!: string
+  @Field('date') day!: string
+  @Field('bigint') big!: string
+}
+
+describe.each(await startBothEngines())('a record that a resolver made, on %s', (_engine, open) => {
+  @Record({ table: 'output_item' })
+  @NoAuth
+  class Item {
+    @Field('id') id!: number
+    @Field('bigint') big!: string
+    @Field('decimal') price!: string
+    @Field('date') day!: string
+    @Field('datetime') at!: string
+    @Field('uuid') mark!: string
+    @Field('date', { list: true }) days!: string[]
+    @Field(() => Inner) inner!: Inner
+  }
+
+  const made = {
+    ...{ id: 1, big: 10n, price: 9.5, day: new Date(moment), at: new Date(moment) },
+    ...{ mark: uuid.toUpperCase(), days: [new Date(moment)] },
+    inner: { price: 9.5, day: new Date(moment), big: 10n },
+  }
+  const fields = 'id big price day at mark days inner'
+
+  it('sends each field in the form of its kind', async () => {
+    const graphql = new GraphQL()
+    graphql.registerRoute('/graphql')
+    graphql.schema.fromOrm(Item)
+    graphql.schema.addQuery('made', { type: 'Item', resolve: () => made })
+    graphql.schema.addQuery('several', { type: '[Item!]', resolve: () => [made] })
+    @Module({ records: [Item], graphql: [graphql] })
+    class ItemModule {}
+    const options = { listen: false, logger: false, env: {}, database: await open() }
+    const app = await bootstrap(ItemModule, options)
+    const query = `{ made { ${fields} } several { ${fields} } }`
+    const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
+    const sent = {
+      ...{ id: '1', big: '10', price: '9.50', day: '2026-11-20', at: moment },
+      ...{ mark: uuid, days: ['2026-11-20'] },
+      inner: '{"price":"9.50","day":"2026-11-20","big":"10"}',
+    }
+    expect(answer.json()).toEqual({ data: { made: sent, several: [sent] } })
+    await app.close()
+  })
+})
