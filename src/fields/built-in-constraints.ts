@@ -7,7 +7,7 @@ import {
   hasKey,
   shownLength,
 } from './constraint-measures.js'
-import type { ConstraintRule } from './constraint-rule.js'
+import { enumValues, type ConstraintRule } from './constraint-rule.js'
 
 export interface BuiltIn {
   /** Its default message, without the prefix that `each` puts before it. */
@@ -105,7 +105,7 @@ export const builtIns: Readonly<Record<string, BuiltIn | undefined>> = {
     message: '$property must be one of the following values: $constraint2',
     code: ([entity], functions) =>
       typeof entity === 'object' && entity !== null
-        ? `${functions.constant(new Set(Object.values(entity)))}.has(v)`
+        ? `${functions.constant(new Set(enumValues(entity)))}.has(v)`
         : undefined,
   },
   matches: {

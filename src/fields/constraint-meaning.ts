@@ -1,5 +1,6 @@
 /** What class-validator's rules say about a value, in the words of `@Field`: for documentation and for reading text. */
 import type { Constraint } from './class-validator.js'
+import { enumValues } from './constraint-rule.js'
 import type { KindName } from './kinds/table.js'
 import type { FieldRules } from './rules.js'
 
@@ -73,7 +74,7 @@ const meanings: Readonly<Record<string, Reader | undefined>> = {
   matches: ([pattern]) =>
     text(pattern instanceof RegExp || typeof pattern === 'string' ? { pattern } : {}),
   isIn: ([values]) => literals(values),
-  isEnum: ([, values]) => literals(values),
+  isEnum: ([entity]) => literals(enumValues(entity)),
   isArray: () => list(),
   arrayContains: () => list(),
   arrayNotContains: () => list(),

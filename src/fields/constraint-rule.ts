@@ -30,8 +30,31 @@ export function toRules({ note, name }: Constraint): ConstraintRule[] {
     code: constraint.name === undefined || constraint.name === '' ? note.type : constraint.name,
     property,
     note,
-    constraint,
+    constraint: constraint.name === 'isEnum' ? byMembers(constraint, note) : constraint,
   }))
+}
+
+/** class-validator's own `isEnum` accepts the names of a numeric enum too, because the compiled enum has them as values. */
+function byMembers(constraint: ValidatorConstraint, note: ValidatorNote): ValidatorConstraint {
+  const [entity, values] = note.constraints ?? []
+  if (typeof entity !== 'object' || entity === null || !Array.isArray(values)) return constraint
+  const members = new Set(enumValues(entity))
+  const { instance } = constraint
+  const validate = (value: unknown): boolean => members.has(value)
+  const defaultMessage = (args: ValidatorArguments): string => instance.defaultMessage?.(args) ?? ''
+  return { ...constraint, instance: { validate, defaultMessage } }
+}
+
+/** The values of an enum, without the names that a compiled numeric enum has in addition: `{ 0: 'Red', Red: 0 }` → `[0]`. */
+export function enumValues(entity: unknown): unknown[] {
+  const members = Object(entity) as Readonly<Record<string, unknown>>
+  return Object.entries(members)
+    .filter(([key, value]) => typeof value !== 'string' || !isReverse(key, members[value]))
+    .map(([, value]) => value)
+}
+
+function isReverse(key: string, value: unknown): boolean {
+  return typeof value === 'number' && String(value) === key
 }
 
 /** Adds the rule's fault; two rules of one name on one property are one fault, the later message, as there. */

@@ -3,6 +3,7 @@
  * cannot express it (checksums, calendars, comparisons with other fields). Source: class-validator 0.15.
  */
 import type { SchemaObject } from 'openapi3-ts/oas31'
+import { enumValues } from '../fields/constraint-rule.js'
 import { portablePattern } from './portable-pattern.js'
 
 /**
@@ -47,7 +48,7 @@ const schemas: Readonly<Record<string, SchemaObject | Maker | undefined>> = {
   notEquals: (value) => (isScalar(value) ? { not: { const: value } } : {}),
   isIn: (values) => (Array.isArray(values) ? { enum: scalarsOf(values) } : {}),
   isNotIn: (values) => (scalarsOf(values).length === 0 ? {} : { not: { enum: scalarsOf(values) } }),
-  isEnum: (_entity, values) => ({ enum: scalarsOf(values) }),
+  isEnum: (entity) => ({ enum: scalarsOf(enumValues(entity)) }),
   isString: text,
   isBoolean: { type: 'boolean' },
   isObject: { type: 'object' },

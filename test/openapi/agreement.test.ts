@@ -34,6 +34,19 @@ enum Color {
   Blue = 'blue',
 }
 
+enum Numbered {
+  Red,
+  Blue = 5,
+}
+
+/** An enum of both as the compiler writes it. */
+const Mixed = { Red: 'a', Blue: 1, 1: 'Blue' }
+
+/** Names of members and values alike, as only objects can have them: `1st` is no name of a number. */
+const odd = { '1st': 'a', b: 'b', 2: 'abc' }
+
+const letters = 'forms of texts'
+
 const samples: readonly Sample[] = [
   sample('string', Field('string')),
   sample('string of a length', Field('string', { minLength: 2, maxLength: 4 })),
@@ -102,6 +115,65 @@ const samples: readonly Sample[] = [
   sample('IsIn', v.IsIn(['a', 1])),
   sample('IsNotIn', v.IsNotIn(['a', 1])),
   sample('IsEnum', v.IsEnum(Color)),
+  sample('IsEnum of numbers', v.IsEnum(Numbered)),
+  sample('IsEnum of numbers, for each', v.IsEnum(Numbered, { each: true })),
+  sample('IsEnum of both', v.IsEnum(Mixed)),
+  sample('IsEnum of an object', v.IsEnum(odd)),
+  sample('IsEnum of a list', v.IsEnum(['a', 'b'])),
+  sample(
+    'IsEnum of numbers under a condition',
+    [v.ValidateIf(() => true), v.IsEnum(Numbered)],
+    'conditions',
+  ),
+  sample('Allow', v.Allow()),
+  sample('Max', v.Max(5)),
+  sample('MaxLength', v.MaxLength(3)),
+  sample('MinDate', v.MinDate(new Date(0)), 'dates exist in queries and forms alone'),
+  sample('MaxDate', v.MaxDate(new Date(0)), 'dates exist in queries and forms alone'),
+  sample('IsDate', v.IsDate(), 'dates exist in queries and forms alone'),
+  sample('IsInstance', v.IsInstance(Date), 'classes'),
+  ...(
+    [
+      ['IsDecimal', v.IsDecimal()],
+      ['IsByteLength', v.IsByteLength(1, 3)],
+      ['IsCurrency', v.IsCurrency()],
+      ['IsFullWidth', v.IsFullWidth()],
+      ['IsHalfWidth', v.IsHalfWidth()],
+      ['IsVariableWidth', v.IsVariableWidth()],
+      ['IsMACAddress', v.IsMACAddress()],
+      ['IsISIN', v.IsISIN()],
+      ['IsMobilePhone', v.IsMobilePhone('de-DE')],
+      ['IsISO31661Alpha2', v.IsISO31661Alpha2()],
+      ['IsISO31661Alpha3', v.IsISO31661Alpha3()],
+      ['IsISO31661Numeric', v.IsISO31661Numeric()],
+      ['IsMultibyte', v.IsMultibyte()],
+      ['IsSurrogatePair', v.IsSurrogatePair()],
+      ['IsFirebasePushId', v.IsFirebasePushId()],
+      ['IsUppercase', v.IsUppercase()],
+      ['IsHash', v.IsHash('md5')],
+      ['IsISSN', v.IsISSN()],
+      ['IsBase32', v.IsBase32()],
+      ['IsBIC', v.IsBIC()],
+      ['IsBtcAddress', v.IsBtcAddress()],
+      ['IsDataURI', v.IsDataURI()],
+      ['IsEAN', v.IsEAN()],
+      ['IsEthereumAddress', v.IsEthereumAddress()],
+      ['IsHSL', v.IsHSL()],
+      ['IsIdentityCard', v.IsIdentityCard('ES')],
+      ['IsISRC', v.IsISRC()],
+      ['IsMagnetURI', v.IsMagnetURI()],
+      ['IsPassportNumber', v.IsPassportNumber('DE')],
+      ['IsPostalCode', v.IsPostalCode('any')],
+      ['IsRgbColor', v.IsRgbColor()],
+      ['IsSemVer', v.IsSemVer()],
+      ['IsStrongPassword', v.IsStrongPassword()],
+      ['IsTimeZone', v.IsTimeZone()],
+      ['IsBase58', v.IsBase58()],
+      ['IsTaxId', v.IsTaxId('de-DE')],
+      ['IsISO4217CurrencyCode', v.IsISO4217CurrencyCode()],
+      ['IsISO6391', v.IsISO6391()],
+    ] as const
+  ).map(([name, decorator]) => sample(name, decorator, letters)),
   sample('IsString', v.IsString()),
   sample('IsBoolean', v.IsBoolean()),
   sample('IsObject', v.IsObject()),
@@ -346,6 +418,28 @@ const interesting: readonly unknown[] = [
   { a: 1 },
   { a: null },
   { length: 2 },
+  ...['Blue', 'Mixed', 'c', '1st', [0], ['Red'], [5, 0], 'ABC-123', '#FFF', 'rgb(1,2,3)'],
+  ...['hsl(1,1%,1%)', '1.2.3', 'Europe/Berlin', 'DE', 'DEU', '276', 'EUR', 'de', 'DEUTDEFF'],
+  ...['0x52908400098527886E0F7030069857D2E4169EE7', '1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2'],
+  ...['data:text/plain,hi', 'magnet:?xt=urn:btih:c12fe1c06bba254a9dc9f519b335aa7c1367a88a'],
+  ...[
+    'US0378331005',
+    '0378-5955',
+    '4006381333931',
+    'GBAYE0601498',
+    'MFRGG===',
+    '00:1b:44:11:3a:b7',
+  ],
+  ...[
+    '+4915112345678',
+    '015112345678',
+    '10115',
+    'C01X00T47',
+    'aA1!aaaa',
+    '12,345.67',
+    '86095742719',
+  ],
+  ...['d41d8cd98f00b204e9800998ecf8427e', 'ｱｲｳ', 'ａｂｃ', 'aｱ', 'Lone'],
 ]
 
 describe('the document and the server', () => {
@@ -379,6 +473,15 @@ describe('the document and the server', () => {
       }
     }
     expect(faults).toEqual([])
+  })
+
+  it('are compared for every decorator of class-validator', () => {
+    const isRule = (name: string): boolean =>
+      /^(?:Is|Array|Min|Max|Allow$|Length$|Equals$|Not|Contains$|Matches$)/.test(name)
+    const known = Object.keys(v).filter((name) => isRule(name) && /[a-z]/.test(name))
+    const listed = new Set(samples.flatMap(({ name }) => name.split(/[ ,]+/)))
+    expect(known.length).toBeGreaterThan(100)
+    expect(known.filter((name) => !listed.has(name))).toEqual([])
   })
 
   it('agree about texts of queries and forms', async () => {
@@ -427,6 +530,8 @@ describe('the document and the server', () => {
     const sent = interesting.filter((value) => typeof value === 'string')
     const faults: string[] = []
     for (const [index, one] of samples.entries()) {
+      // Texts alike in bodies, queries and forms.
+      if (one.wider === letters) continue
       const route = `#/paths/~1${index}`
       const [parameter] = app.openapi.paths?.[`/${index}`]?.get?.parameters ?? []
       const media = parameter !== undefined && 'content' in parameter
