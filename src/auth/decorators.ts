@@ -32,6 +32,8 @@ interface Saying {
   readonly note: AccessNote
   /** Completes `ItemController.show: …`; undefined where nothing is wrong. */
   readonly fault: string | undefined
+  /** The same for a handler: on a field of a record it may stand. */
+  readonly misplaced?: string
 }
 
 const onClasses = createClassNote<readonly Saying[]>('access')
@@ -109,9 +111,18 @@ export function accessNotes(controller: Class, member: string): AccessNotes {
     ...(ofRecord === undefined ? {} : { ofRecord }),
     problems: [
       ...findProblems(controller.name, classSayings),
-      ...findProblems(`${controller.name}.${member}`, methodSayings),
+      ...findProblems(`${controller.name}.${member}`, methodSayings.map(asHandler)),
     ],
   }
+}
+
+function asHandler(saying: Saying): Saying {
+  return { ...saying, fault: saying.misplaced ?? saying.fault }
+}
+
+/** What is wrong with the decorators on a field of a record. */
+export function memberProblems(owner: Class, member: string): readonly Problem[] {
+  return findProblems(`${owner.name}.${member}`, onMethods.read(owner, member) ?? [])
 }
 
 /** What `@Secured` or `@NoAuth` says on a class that is no controller, such as a record. */
@@ -148,7 +159,7 @@ function addSaying(target: DecoratorTarget, saying: Saying): void {
   const right = target.place === 'method' && !target.isStatic
   onMethods.update(owner, member, (before = []) => [
     ...before,
-    right ? saying : { ...saying, fault: misplaced },
+    right ? saying : { ...saying, misplaced },
   ])
 }
 

@@ -5,6 +5,7 @@
 import { inspect } from 'node:util'
 import { HttpError } from '../errors/http-error.js'
 import type { Problem } from '../errors/declaration-error.js'
+import { suggestion } from '../errors/did-you-mean.js'
 import { compileText } from '../fields/compile-text.js'
 import { readShape, type Shape, type ShapeField } from '../fields/shape.js'
 import { decorate, isClass, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
@@ -85,6 +86,43 @@ async function readConfig(
     }
     return undefined
   }
+}
+
+/** Variables that the framework reads, and whose prefixes applications may use for their own settings. */
+const ownVariables: readonly string[] = [
+  ...['APP_API_KEY', 'APP_PRIVATE_KEY', 'APP_PUBLIC_KEY'],
+  ...['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_REPLICAS'],
+]
+const ownNames: readonly string[] = ['PORT', 'HOST', 'NODE_ENV', 'LOG_LEVEL', 'PUBLIC_URL']
+
+/**
+ * Variables with a prefix of the framework that nothing reads: `APP_PROT` would be silent.
+ *
+ * @param providers with the classes of settings, whose variables are known too
+ */
+export function findUnknownVariables(
+  variables: Variables,
+  providers: readonly ProviderDeclaration[],
+): Problem[] {
+  const types = providers
+    .map((provider) => ('provide' in provider ? provider.provide : provider))
+    .filter((type) => isConfig(type))
+  const ofSettings = types.flatMap((type) =>
+    readShape(type, []).fields.map(({ name }) => variableOf(name)),
+  )
+  const known = new Set([...ownVariables, ...ofSettings])
+  return Object.keys(variables)
+    .filter((name) => /^(?:APP|FILIGREE|DATABASE)_/.test(name) && !known.has(name))
+    .map((name) => {
+      const plain = suggestion(name.slice(name.indexOf('_') + 1), ownNames)
+      const meant = suggestion(name, known) ?? plain
+      const hint = meant === undefined ? '' : `Did you mean ${meant}? `
+      return {
+        code: 'UNKNOWN_VARIABLE',
+        message: `${name}: nothing reads this variable of the environment.`,
+        remedy: `${hint}Correct its name, or declare it in a class with @Config.`,
+      }
+    })
 }
 
 /** `mailHost` is `MAIL_HOST`, `smtpURL` is `SMTP_URL`. */

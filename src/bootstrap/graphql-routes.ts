@@ -2,6 +2,7 @@
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import {
+  findOptionProblems,
   GraphQL,
   graphqlOptionNames,
   type GraphQLHost,
@@ -45,13 +46,15 @@ export function planGraphql(
   refuseUnknownNames('bootstrap graphql', given, optionNames, problems)
   const { path = '/graphql', secured, noAuth, ...rest } = given
   const isTaken = declared.some(({ routes }) => routes.some((route) => route.path === path))
-  if (records.length === 0 || isTaken) {
+  // Unknown names are reported above: the others are checked also where no endpoint is made of them.
+  const known = Object.entries(rest).filter(([name]) => name in graphqlOptionNames)
+  const options: GraphQLOptions = Object.fromEntries(known)
+  const within = findOptionProblems('bootstrap graphql', options)
+  problems.push(...within)
+  if (records.length === 0 || isTaken || within.length > 0) {
     refuseTwins(declared, problems)
     return { main: declared[0], instances: declared }
   }
-  // Others are told already.
-  const known = Object.entries(rest).filter(([name]) => name in graphqlOptionNames)
-  const options: GraphQLOptions = Object.fromEntries(known)
   const main = new GraphQL({ ...options, limits: { cost, ...options.limits } })
   for (const record of records) main.schema.fromOrm(record)
   main.registerRoute(path, {

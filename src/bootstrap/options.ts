@@ -177,19 +177,24 @@ export function resolveOptions(
   checkHost(options.host, problems)
   checkProxies(options.trustProxy, problems)
   checkLogger(options.logger, problems)
+  checkDatabase(options.database, problems)
   checkSearches(options, problems)
   checkUnknownKeys('bootstrap', options.unknownKeys, problems)
+  const publicUrl = choosePublicUrl(options.publicUrl, environment, problems)
+  // Behind a proxy that takes a prefix away, clients have to send it.
+  const server = publicUrl === undefined ? undefined : new URL(publicUrl).pathname
+  const closed = options.auth?.closed === true
   return Object.freeze({
     listen: options.listen ?? true,
     port: readCount('port', options.port ?? environment.port ?? 3000, [0, 65_535], problems),
     host: options.host ?? environment.host ?? '::',
-    docs: resolveDocsOptions(options.docs, problems, options.auth?.closed === true),
+    docs: resolveDocsOptions(options.docs, problems, { closed, server }),
     limits: resolveLimits(options.limits ?? {}, problems),
     bounds: resolveBounds(options.limits ?? {}, problems),
     times: resolveTimes(options.times ?? {}, problems),
     static: Object.freeze({ ...options.static }),
     client: options.client ?? false,
-    publicUrl: choosePublicUrl(options.publicUrl, environment, problems),
+    publicUrl,
     trustProxy: options.trustProxy ?? false,
     basePath: readBasePath(options.basePath, problems),
     versions: resolveVersions(options.versions, problems),
@@ -248,7 +253,7 @@ function checkProxies(given: unknown, problems: Problem[]): void {
   const isNumber = typeof given === 'number'
   const remedy = isNumber
     ? `Give the number of proxies in front, 0 to ${mostProxies}.`
-    : 'Write true or false.'
+    : 'Give the number of proxies in front, such as 1. Do not write true: every client could then choose its address.'
   problems.push(invalid('trustProxy', JSON.stringify(given), remedy))
 }
 
@@ -263,6 +268,13 @@ function checkSearches({ database, searchLimit }: BootstrapOptions, problems: Pr
   const message = 'bootstrap: searchLimit is given beside a database that is open already.'
   const remedy = 'Give it where the database is opened: connect(url, { searchLimit }).'
   problems.push({ code: 'INVALID_OPTION', message, remedy })
+}
+
+function checkDatabase(database: unknown, problems: Problem[]): void {
+  if (database === undefined || typeof database === 'string') return
+  if (typeof database === 'object' && database !== null) return
+  const remedy = "Give an address such as 'sqlite:./data/app.db', or what connect() returned."
+  problems.push(invalid('database', JSON.stringify(database), remedy))
 }
 
 function checkLogger(logger: unknown, problems: Problem[]): void {

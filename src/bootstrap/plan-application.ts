@@ -20,7 +20,7 @@ import { readTables } from '../records/model/read-table.js'
 import { readController } from '../routing/controller.js'
 import { scriptRoutes } from './client-script.js'
 import { forOwnRoutes, planApplicationUse } from './application-use.js'
-import { provideConfigs } from './config.js'
+import { findUnknownVariables, provideConfigs } from './config.js'
 import { createContainer, type Container } from './container.js'
 import { documentReader, findDocumentationProblems } from './docs-routes.js'
 import { readEnvironment, type Environment } from './environment.js'
@@ -145,6 +145,10 @@ export async function planApplication(
   const classes = providers.flatMap(classOf)
   for (const check of parts.checks) problems.push(...check(classes))
   if (problems.length > 0) throw new DeclarationError(problems)
+  if (starts) {
+    for (const { code, message, remedy } of findUnknownVariables(environment.variables, providers))
+      log.warn({ code }, `${message} ${remedy}`)
+  }
   return {
     environment,
     settings,

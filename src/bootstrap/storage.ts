@@ -57,6 +57,8 @@ export function toDatabaseOptions(
 ): Pick<DatabaseOptions, 'url' | 'engine'> {
   if (choice === undefined) return {}
   if (typeof choice === 'string') return { url: choice }
+  // Reported with the other options.
+  if (typeof (choice as unknown) !== 'object' || (choice as unknown) === null) return {}
   if (!('engine' in choice)) return { engine: choice }
   const problems = unknownOptions(choice, ['engine'], 'bootstrap database')
   if (problems.length > 0) throw new DeclarationError(problems)

@@ -33,8 +33,13 @@ export function describeAccess(rule: AccessRule): DescribedAccess {
   return { access, roles, words: [...new Set(words)].join(', and ') }
 }
 
-/** What a caller with these claims would get of the gate; a guard is not asked, since it may look at the request. */
-export function judge(rule: AccessRule, claims: Claims | undefined): string {
+/**
+ * What a caller with these claims would get of the gate; a guard is not asked, since it may look at the request.
+ *
+ * @param readsToken the route is open and reads a token where there is one
+ */
+export function judge(rule: AccessRule, claims: Claims | undefined, readsToken = false): string {
+  if (rule.open && readsToken) return 'let in: a token is optional, and a bad or expired one is 401'
   if (rule.open) return 'let in: nobody is asked for a token'
   if (claims === undefined) return '401: there is no token'
   const refused = rulesOf(rule).find((one) => !suffices(one, claims, undefined))

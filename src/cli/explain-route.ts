@@ -11,7 +11,7 @@ import { policyOf, type WriteOperation } from '../records/rights/record-policy.j
 import { readController } from '../routing/controller.js'
 import { RouteTable } from '../routing/route-table.js'
 import { reachable } from '../routing/route.js'
-import { anySuccess } from '../openapi/documented-route.js'
+import { anySuccess, asksWho } from '../openapi/documented-route.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
 import { describeAccess, judge } from './describe-access.js'
 
@@ -144,7 +144,10 @@ function stepsOf(planned: PlannedRoute, claims: Claims | undefined): ExplainedSt
       }))
   const steps: ExplainedStep[] = [
     ...around('gate'),
-    { step: 'gate', what: `${describeAccess(access).words}; ${judge(access, claims)}` },
+    {
+      step: 'gate',
+      what: `${describeAccess(access).words}; ${judge(access, claims, asksWho(planned))}`,
+    },
     ...around('body'),
   ]
   if (classes.query !== undefined)

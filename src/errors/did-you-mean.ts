@@ -10,13 +10,17 @@ export function didYouMean(name: string, known: Iterable<string>): string {
   return nearest === undefined ? '' : `Did you mean "${nearest}"?`
 }
 
-/** The known name within reach of a slip: at most two edits, or one third of the length, case ignored; prefixes count as near. */
+/**
+ * The known name within reach of a slip, case ignored: one edit in a name of up to four letters, two in a longer one, or one
+ * third of the length. Prefixes count as near.
+ */
 export function suggestion(name: string, known: Iterable<string>): string | undefined {
   const wanted = name.toLowerCase()
   let best: string | undefined
-  let bestDistance = Math.max(2, Math.floor(name.length / 3)) + 1
+  const reach = name.length <= 4 ? 1 : Math.max(2, Math.floor(name.length / 3))
+  let bestDistance = reach + 1
   for (const candidate of known) {
-    const distance = nearness(wanted, candidate.toLowerCase())
+    const distance = nearness(wanted, candidate.toLowerCase(), reach)
     if (distance < bestDistance) {
       best = candidate
       bestDistance = distance
@@ -25,10 +29,10 @@ export function suggestion(name: string, known: Iterable<string>): string | unde
   return best
 }
 
-function nearness(wanted: string, candidate: string): number {
+function nearness(wanted: string, candidate: string, reach: number): number {
   if (wanted === candidate) return 0
   if (candidate.length >= 2 && (wanted.startsWith(candidate) || candidate.startsWith(wanted))) {
-    return Math.min(2, Math.abs(wanted.length - candidate.length))
+    return Math.min(reach, 2, Math.abs(wanted.length - candidate.length))
   }
   return editDistance(wanted, candidate)
 }

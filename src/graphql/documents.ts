@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { isMap } from '../core/is-map.js'
 import type { Problem } from '../errors/declaration-error.js'
+import { unknownOptions } from '../errors/unknown-names.js'
 import { AutomaticDocuments } from './automatic-documents.js'
 
 /** A JSON file of documents by id, or the map itself; `only` refuses documents that are not among them. */
@@ -25,7 +26,9 @@ export function readDocuments(
   problems: Problem[],
 ): PersistedDocuments {
   if (option === undefined) return readDocuments({}, problems)
-  const { from, only = false } = isSource(option) ? option : { from: option as string }
+  const { from = {}, only = false }: Partial<Source> = isSource(option)
+    ? option
+    : { from: option as string }
   const documents = typeof from === 'string' ? readFile(from, problems) : from
   const byId = new Map<string, string>()
   for (const [id, text] of Object.entries(documents)) {
@@ -41,15 +44,29 @@ export function readDocuments(
   }
 }
 
-function isSource(
-  option: DocumentsOption,
-): option is Exclude<DocumentsOption, string | Readonly<Record<string, string>>> {
-  return typeof option === 'object' && typeof option.from !== 'undefined' && isMapOrPath(option)
+type Source = Exclude<DocumentsOption, string | Readonly<Record<string, string>>>
+
+function isSource(option: DocumentsOption): option is Source {
+  return typeof option === 'object' && isSourceLike(option)
 }
 
-/** A document whose id is `from` is text too; a source has `only` at most beside it. */
-function isMapOrPath(option: object): boolean {
-  return Object.keys(option).every((key) => key === 'from' || key === 'only')
+/** A document whose id is `from` is text too, so a source is known by what is beside it or by what `from` holds. */
+function isSourceLike(option: object): boolean {
+  const { from, ...beside } = option as Readonly<Record<string, unknown>>
+  const values = Object.values(beside).filter((value) => value !== undefined)
+  return (
+    values.some((value) => typeof value === 'boolean') || isMap(from) || isLonePath(from, values)
+  )
+}
+
+function isLonePath(from: unknown, beside: readonly unknown[]): boolean {
+  return from !== undefined && beside.length === 0
+}
+
+/** @param documents the option, whatever it holds */
+export function refuseUnknownSource(documents: unknown, problems: Problem[]): void {
+  if (!isMap(documents) || !isSourceLike(documents)) return
+  problems.push(...unknownOptions(documents, ['from', 'only'], 'GraphQL documents'))
 }
 
 function readFile(path: string, problems: Problem[]): Readonly<Record<string, unknown>> {

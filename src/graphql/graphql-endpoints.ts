@@ -114,7 +114,7 @@ function refuseOtherTypes({ incoming }: ServerRequest): void {
   if (given === 'application/json') return
   const type = readMediaType(given)
   if (type?.essence === 'application/json') return
-  throw new HttpError(415, 'Send application/json.')
+  throw new HttpError(415, 'Send application/json.', { headers: { accept: 'application/json' } })
 }
 
 /** The same, of a request that may have malformed ones: undefined then. */

@@ -15,13 +15,18 @@ import type { Class } from '../metadata/note.js'
 import { policyOf } from '../records/rights/record-policy.js'
 import { requestOf } from './caller.js'
 import { buildSchema } from './build-schema.js'
-import { readDocuments, type DocumentsOption, type PersistedDocuments } from './documents.js'
+import {
+  readDocuments,
+  refuseUnknownSource,
+  type DocumentsOption,
+  type PersistedDocuments,
+} from './documents.js'
 import { isProduction, type EntryOptions } from './error-entries.js'
 import { closedAccess, defaultAccess, Executor, type DefaultAccess } from './executor.js'
 import { notRun, type Outcome } from './outcome.js'
 import { graphqlLibrary } from './library.js'
 import type { GetProvider } from './injected-resolvers.js'
-import { resolveGraphqlLimits, type GraphqlLimits } from './limits.js'
+import { refuseUnknownLimits, resolveGraphqlLimits, type GraphqlLimits } from './limits.js'
 import { mapIterator } from './map-iterator.js'
 import { OpenStreams } from './open-streams.js'
 import { operationReads } from './operation-reads.js'
@@ -54,6 +59,16 @@ export interface GraphQLOptions {
   log?: Log
   /** Bytes, roughly, of read documents that are kept. Default 33,554,432. */
   keep?: number
+}
+
+/** Unknown names among the options and the options within them. */
+export function findOptionProblems(where: string, options: GraphQLOptions): Problem[] {
+  const problems: Problem[] = []
+  refuseUnknownNames(where, options, graphqlOptionNames, problems)
+  const { limits, documents } = Object(options) as GraphQLOptions
+  if (limits !== undefined) refuseUnknownLimits(limits, problems)
+  refuseUnknownSource(documents, problems)
+  return problems
 }
 
 /** Who may call a route's operations, for root fields that say nothing themselves. */
@@ -110,7 +125,7 @@ export class GraphQL {
   #entryOptions: EntryOptions | undefined
 
   constructor(options: GraphQLOptions = {}) {
-    refuseUnknownNames('GraphQL', options, graphqlOptionNames, this.#problems)
+    this.#problems.push(...findOptionProblems('GraphQL', options))
     this.#options = { ...options }
     this.limits = resolveGraphqlLimits(options.limits ?? {}, this.#problems)
     this.maxAge = options.maxAge ?? 0
@@ -132,6 +147,7 @@ export class GraphQL {
 
   /** The schema's text, in GraphQL's schema language. */
   get sdl(): string {
+    if (this.#problems.length > 0) throw new DeclarationError(this.#problems)
     return graphqlLibrary().printSchema(this.schema.build().schema)
   }
 

@@ -40,12 +40,15 @@ const names = Object.fromEntries(
   Object.keys(defaultGraphqlLimits).map((name) => [name, true]),
 ) as Record<keyof GraphqlLimits, true>
 
-/** @param given `Infinity` turns a limit off */
+export function refuseUnknownLimits(given: object, problems: Problem[]): void {
+  refuseUnknownNames('GraphQL limits', given, names, problems)
+}
+
+/** @param given with known names; `Infinity` turns a limit off */
 export function resolveGraphqlLimits(
   given: Partial<GraphqlLimits>,
   problems: Problem[],
 ): GraphqlLimits {
-  refuseUnknownNames('GraphQL limits', given, names, problems)
   for (const [name, value] of Object.entries(given)) {
     if (typeof value === 'number' && value >= 1) continue
     problems.push({

@@ -233,7 +233,10 @@ export function findCorsProblems(options: CorsOptions | false): Problem[] {
   if (typeof given === 'string' && given !== '*') {
     add(`origins: "${given}" is no list.`, `Give '*', or a list: ["${given}"].`)
   }
-  for (const origin of typeof origins === 'string' ? [] : origins) {
+  if (typeof given !== 'string' && !Array.isArray(given)) {
+    add(`origins is ${JSON.stringify(given)}, which is no list.`, "Give '*', or a list of origins.")
+  }
+  for (const origin of Array.isArray(given) ? (given as string[]) : []) {
     if (isOrigin(origin)) continue
     add(`origins: "${origin}" is no origin.`, 'Write scheme and host: "https://shop.example".')
   }

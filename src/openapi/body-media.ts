@@ -2,7 +2,7 @@
  * The media types of a route's bodies: the document lists them, and the server refuses all others.
  * Source: decisions, "Third storey: nothing silent", Media.
  */
-import { jsonMedia, otherMedia, textMedia, uploadMedia } from '../http/bodies/body-plan.js'
+import { otherMedia, uploadMedia } from '../http/bodies/body-plan.js'
 import { anyMedia, bodyTypes } from '../http/bodies/body-types.js'
 import type { DocNote } from './doc.js'
 import type { DocumentedRoute } from './documented-route.js'
@@ -27,8 +27,9 @@ export function bodyMedia(
     return fitting.map(({ media }) => media)
   }
   if (keepsBytes) return [otherMedia]
-  if (example !== undefined) return [typeof example === 'string' ? textMedia : jsonMedia]
-  return names.includes('body') || names.includes('request') ? anyMedia : []
+  // An example shows a body and decides nothing about it.
+  const reads = names.includes('body') || names.includes('request') || example !== undefined
+  return reads ? anyMedia : []
 }
 
 /** True if only multipart will do: another body brings no files. With an undeclared body beside them, they may be missing. */

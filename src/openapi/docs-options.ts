@@ -53,13 +53,13 @@ const optionNames: Readonly<Record<keyof DocsOptions, true>> = {
 /**
  * @param options false turns the documentation off; true and undefined mean the defaults
  * @param problems receives unknown options and invalid values
- * @param closed reads need a token, unless something else is said
+ * @param defaults `closed`: reads need a token, unless something else is said. `server`: the path of the public address
  * @returns `undefined` if it is off
  */
 export function resolveDocsOptions(
   options: DocsOptions | boolean | undefined,
   problems: Problem[],
-  closed = false,
+  { closed = false, server = '/' }: { closed?: boolean; server?: string | undefined } = {},
 ): ResolvedDocs | undefined {
   if (options === false) return undefined
   const given = options === true || options === undefined ? {} : options
@@ -69,7 +69,7 @@ export function resolveDocsOptions(
     title: readText('title', given.title ?? 'API', problems),
     version: readText('version', given.version ?? '1.0.0', problems),
     description: readOptional('description', given.description, problems),
-    servers: readServers(given.servers ?? ['/'], problems),
+    servers: readServers(given.servers ?? [server], problems),
     tags: readTags(given.tags, problems),
     openapi: readVersion(given.openapi ?? '3.1', problems),
     access: readAccess(given.secured ?? closed, problems),

@@ -1,7 +1,7 @@
 /** The request body of a route: from its class, otherwise from its sample, and the files it accepts. */
 import type { MediaTypeObject, RequestBodyObject, SchemaObject } from 'openapi3-ts/oas31'
 import { isMap } from '../core/is-map.js'
-import { jsonMedia, otherMedia } from '../http/bodies/body-plan.js'
+import { jsonMedia, textMedia } from '../http/bodies/body-plan.js'
 import { bodyTypeOf } from '../http/bodies/body-types.js'
 import type { ShapeField } from '../fields/shape.js'
 import type { Class } from '../metadata/note.js'
@@ -47,7 +47,7 @@ function mediaObject(
     // Forms have the same fields as text.
     return { schema: formSchema(classes.body.type, documented, schemas) ?? schema }
   }
-  if (example !== undefined && media !== otherMedia) {
+  if (example !== undefined && media === (typeof example === 'string' ? textMedia : jsonMedia)) {
     return { schema: inferSchema(example), ...sample }
   }
   // Nothing is declared and nothing refused: the handler gets the body as parsed.

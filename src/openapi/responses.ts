@@ -52,8 +52,13 @@ export function responses(
     isSuccess(status) && !('$ref' in answer) ? fresh(answer) : answer,
   ])
   const said = Object.fromEntries(entries) as ResponsesObject
-  const open = isOpen(documented, note) ? { '2XX': fresh(anyAnswer), '3XX': redirection } : {}
-  return { ...said, ...open, default: errorReference('Failure') }
+  const open = isOpen(documented, note) ? openAnswers(fresh(anyAnswer)) : {}
+  return { ...open, ...said, default: errorReference('Failure') }
+}
+
+/** 200 is what such a handler usually answers with, and what generated clients look for. */
+function openAnswers(any: ResponseObject): ResponsesObject {
+  return { 200: any, '2XX': any, '3XX': redirection }
 }
 
 /** Whether no successful answer is declared: then the handler may return anything. */

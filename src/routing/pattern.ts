@@ -77,7 +77,10 @@ function parseSegment(part: string, report: Report): Segment {
   if (part === '') {
     report('MALFORMED_PATTERN', 'two slashes in a row match nothing.', 'Remove one of them.')
   }
-  if (!/[<>{}]/.test(part)) return { kind: 'static', text: part }
+  if (!/[<>{}]/.test(part)) {
+    refuseForeign(part, report)
+    return { kind: 'static', text: part }
+  }
   const match = parameter.exec(part)
   const inner = match?.[1] ?? match?.[2]
   if (inner === undefined) {
@@ -101,6 +104,26 @@ function parseSegment(part: string, report: Report): Segment {
   }
   const type = colon === -1 ? plainType : readType(inner.slice(colon + 1), report)
   return { kind: 'parameter', name, type }
+}
+
+/** Parameters as other frameworks write them would match their own text alone. */
+function refuseForeign(part: string, report: Report): void {
+  const [, name] = /^:([A-Za-z_$][\w$]*)/.exec(part) ?? []
+  if (name !== undefined) {
+    const isRest = /[*+]$/.test(part)
+    report(
+      'MALFORMED_PATTERN',
+      `segment "${part}" is not a parameter here.`,
+      `Write <${name}${isRest ? ':path' : ''}>.`,
+    )
+  } else if (part.includes('*')) {
+    const [rest = 'rest'] = /[A-Za-z_$][\w$]*/.exec(part) ?? []
+    report(
+      'MALFORMED_PATTERN',
+      `segment "${part}" matches no other text.`,
+      `Write <${rest}:path> for the rest of a path, or <name> for one segment.`,
+    )
+  }
 }
 
 function readType(name: string, report: Report): PathType {

@@ -74,15 +74,22 @@ export function collectRoutes(
   }
   refuseUnknownNames(`@Controller of ${controller.name}`, note.options, controllerNames, problems)
   const version = readVersion(note.version, controller, problems)
+  const hasPath = checkBase(note.path, controller, problems)
   const routes: Route[] = []
   for (const [member, notes] of readRouteNotes(controller)) {
     for (const routeNote of notes) {
-      const declaration = { controller, member, base: note.path, version, note: routeNote, context }
+      const base = hasPath ? note.path : undefined
+      const declaration = { controller, member, base, version, note: routeNote, context }
       const route = toRoute(declaration, problems)
       if (route !== undefined) routes.push(route)
     }
   }
   return routes
+}
+
+/** The path of a controller is checked once, not with each of its routes. @returns false where it has problems */
+function checkBase(path: string, { name }: Class, problems: Problem[]): boolean {
+  return path === '' || parsePattern(path, `@Controller of ${name}`, problems) !== undefined
 }
 
 const controllerNames: Readonly<Record<keyof ControllerOptions, true>> = {
@@ -112,14 +119,15 @@ export function reachable<Planned extends { readonly route: Route }>(
 interface Declaration {
   readonly controller: Class
   readonly member: string
-  readonly base: string
+  /** Of the controller; undefined where it has problems. */
+  readonly base: string | undefined
   readonly version: string | undefined
   readonly note: RouteNote
   readonly context: RouteContext
 }
 
 function toRoute(declaration: Declaration, problems: Problem[]): Route | undefined {
-  const { controller, member, base, version, note, context } = declaration
+  const { controller, member, base = '', version, note, context } = declaration
   const name = `${controller.name}.${member}`
   const text = joinPaths(base, note.path)
   const where = `${note.method} ${text} (${name})`
@@ -130,6 +138,8 @@ function toRoute(declaration: Declaration, problems: Problem[]): Route | undefin
   const pattern = parsePattern(relative ? note.path : path, where, problems)
   refuseUnknownNames(where, note.options, optionNames, problems)
   checkTransaction(where, note.options.transaction, problems)
+  // Arguments may be named after parameters of the controller's path.
+  if (declaration.base === undefined) return undefined
   const argumentNames = readArguments(declaration, name, problems)
   if (pattern === undefined || argumentNames === undefined) return undefined
   checkArguments(argumentNames, { pattern, name, context }, problems)

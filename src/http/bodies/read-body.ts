@@ -122,7 +122,9 @@ function askForBody({ incoming, outgoing }: ServerRequest): void {
 
 function unreadType(plan: BodyPlan): HttpError {
   const named = mediaTaken(plan).filter((one) => one !== otherMedia)
-  return new HttpError(415, named.length === 0 ? 'Send another type.' : `Send ${named.join(', ')}.`)
+  if (named.length === 0) return new HttpError(415, 'Send another type.')
+  const accept = named.join(', ')
+  return new HttpError(415, `Send ${accept}.`, { headers: { accept } })
 }
 
 function bodyRequired(): HttpError {
@@ -140,5 +142,8 @@ function refuseEncoded(encoding: string | undefined): void {
 function refuseOtherCharset({ parameters }: MediaType): void {
   const { charset } = parameters
   if (charset === undefined || charsets.has(charset.toLowerCase())) return
-  throw new HttpError(415, 'Only UTF-8 bodies are read.', { code: 'UNSUPPORTED_CHARSET' })
+  throw new HttpError(415, 'Only UTF-8 bodies are read.', {
+    code: 'UNSUPPORTED_CHARSET',
+    headers: { 'accept-charset': 'utf-8' },
+  })
 }

@@ -221,7 +221,7 @@ export function dataController(
       request: HttpRequest,
     ): Promise<Reply> {
       if (!/^text\/csv\s*(?:;|$)/i.test(headers['content-type'] ?? ''))
-        throw new HttpError(415, 'Send text/csv.')
+        throw new HttpError(415, 'Send text/csv.', { headers: { accept: 'text/csv' } })
       const shown = this.#records.find(record, request)
       if (query.check === 'true') return reply(await this.#checkCsv(shown, rawBody))
       const { database } = this

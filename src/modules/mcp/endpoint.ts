@@ -211,7 +211,7 @@ class HttpTransport implements Transport<Caller> {
 /** @throws {HttpError} 415: a form would come from any page */
 function refuseOtherMedia(request: HttpRequest): void {
   if (!/^application\/json\b/i.test(headerOf(request, 'content-type') ?? ''))
-    throw new HttpError(415, `Send ${json}.`)
+    throw new HttpError(415, `Send ${json}.`, { headers: { accept: json } })
 }
 
 function headerOf({ incoming }: HttpRequest, name: string): string | undefined {

@@ -262,7 +262,9 @@ export function passkeysController(options: PasskeysOptions): ControllerClass {
       const { method, headers } = request
       const { origin, 'content-type': type = '', 'sec-fetch-site': site } = headers
       if (method === 'POST' && !/^application\/json\s*(?:;|$)/i.test(type))
-        throw new HttpError(415, 'Send application/json.')
+        throw new HttpError(415, 'Send application/json.', {
+          headers: { accept: 'application/json' },
+        })
       const isForeign = origin !== undefined && origin !== this.ceremony.origin
       if (isForeign || (site !== undefined && site !== 'same-origin'))
         throw new HttpError(403, 'Forbidden', {

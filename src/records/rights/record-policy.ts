@@ -3,7 +3,7 @@
  * this file reads those notes. Source: decisions, Second storey: rulings and rights.
  */
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
-import { accessNotes, classAccess } from '../../auth/decorators.js'
+import { accessNotes, classAccess, memberProblems } from '../../auth/decorators.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import type { WriteRule } from '../../fields/write-rule.js'
 import type { Class } from '../../metadata/note.js'
@@ -53,8 +53,10 @@ export function policyOf(table: Table): RecordPolicy {
 }
 
 /** Reports problems with the access decorators of a record, each once. */
-export function reportPolicy({ type }: Table, problems: Problem[]): void {
-  for (const problem of classAccess(type).problems) {
+export function reportPolicy({ type, columns, relations }: Table, problems: Problem[]): void {
+  const members = [...columns.map(({ property }) => property), ...relations.keys()]
+  const ofMembers = members.flatMap((member) => memberProblems(type, member))
+  for (const problem of [...classAccess(type).problems, ...ofMembers]) {
     if (!problems.some(({ message }) => message === problem.message)) problems.push(problem)
   }
 }
