@@ -22,6 +22,7 @@ import { createDatabaseSessionStore } from '../records/session-store.js'
 import { createDatabaseSignIns, createDatabaseSuccessors } from '../records/sign-ins.js'
 import { readScans } from '../records/scans/kept-scans.js'
 import { ScanLog } from '../records/scans/scan-log.js'
+import { servedRoute } from '../serving/current-request.js'
 import { closeInTime, whileAnswering } from './silent-database.js'
 
 export interface TokenStores {
@@ -131,7 +132,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     if (isOwn && !options.production && isReadOnly !== true) {
       for (const advice of await readScans(database))
         log.warn({}, `A query reads a whole table. ${advice}`)
-      scans = new ScanLog(database)
+      scans = new ScanLog(database, servedRoute)
     }
     return {
       database,

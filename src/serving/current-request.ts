@@ -36,6 +36,12 @@ export function currentRequest(): HttpRequest | undefined {
   return undefined
 }
 
+/** `GET /lamps/<id:int>`: the route of the request that is being served, where that is known at this moment. */
+export function servedRoute(): string | undefined {
+  const route = (following ? storage.getStore() : synchronous)?.route
+  return route && `${route.method} ${route.path}`
+}
+
 /** From now on requests are followed through promises, in the whole process. */
 export function followRequests(): void {
   following = true

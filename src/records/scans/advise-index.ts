@@ -14,8 +14,11 @@ export function tableCalled(
   return undefined
 }
 
-/** @returns undefined if the query neither filters nor sorts */
-export function adviseIndex(table: Table, sql: string): string | undefined {
+/**
+ * @param route that asked: `GET /lamps`
+ * @returns undefined if the query neither filters nor sorts
+ */
+export function adviseIndex(table: Table, sql: string, route?: string): string | undefined {
   const [, tests = ''] = /\swhere\s(.*)$/is.exec(sql) ?? []
   const [found = '', order = ''] = tests.split(/\sorder by\s/i)
   const filtered = columnsIn(found, table)
@@ -28,10 +31,23 @@ export function adviseIndex(table: Table, sql: string): string | undefined {
     ...(sorted.length > 0 ? [`ordered by ${sorted.join(', ')}`] : []),
   ]
   const what = `${name}: a list ${asked.join(', ')}`.trim()
-  if (fields.length === 0)
-    return /"\."/.test(found) ? `${name}: no index can serve its condition.` : undefined
+  if (fields.length === 0) return /"\."/.test(found) ? describeScan(name, found, route) : undefined
   const quoted = fields.map((field) => `'${field}'`).join(', ')
   return `${what}. @Record({ indexes: [{ fields: [${quoted}] }] }) before class ${name} would serve it.`
+}
+
+const longestCondition = 200
+
+/** Of a condition that names no field of the record that an index could begin with. */
+function describeScan(name: string, condition: string, route: string | undefined): string {
+  const asked = route === undefined ? '' : ` for ${route}`
+  const isRelated = /exists \(select/i.test(condition)
+  const remedy = isRelated
+    ? 'An index of the related field that it compares lets the database begin there, unless many rows share its values.'
+    : 'No index can serve it.'
+  const text = condition.trim().replaceAll('"', '')
+  const shown = text.length > longestCondition ? `${text.slice(0, longestCondition)}…` : text
+  return `${name}: every row is read${asked}, where ${shown}. ${remedy}`
 }
 
 interface Filtered {

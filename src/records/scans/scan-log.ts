@@ -23,10 +23,17 @@ const delay = 1000
 /** Milliseconds that closing waits for the rest. */
 const patience = 1000
 
+/** A statement that is examined later, and the route that sent it first. */
+interface SeenStatement {
+  readonly sql: string
+  readonly route: string | undefined
+}
+
 export class ScanLog {
   readonly #database: Database
+  readonly #routeOf: () => string | undefined
   readonly #seen = new Set<string>()
-  #waiting: string[] = []
+  #waiting: SeenStatement[] = []
   #timer: NodeJS.Timeout | undefined
   /** Statements in a row that were known. */
   #known = 0
@@ -34,8 +41,10 @@ export class ScanLog {
   #work: Promise<void> = Promise.resolve()
   #isOver = false
 
-  constructor(database: Database) {
+  /** @param routeOf the route whose request is served at this moment: `GET /lamps` */
+  constructor(database: Database, routeOf: () => string | undefined = () => undefined) {
     this.#database = database
+    this.#routeOf = routeOf
     subscribe('filigree:statement', this.#note)
   }
 
@@ -58,7 +67,7 @@ export class ScanLog {
     this.#known = 0
     if (this.#seen.size >= mostStatements || !/\s(?:where|order by)\s/i.test(sql)) return
     this.#seen.add(sql)
-    this.#waiting.push(sql)
+    this.#waiting.push({ sql, route: this.#routeOf() })
     this.#timer ??= startTimer(() => {
       this.#look()
     }, delay).unref()
@@ -80,10 +89,10 @@ export class ScanLog {
       this.#work = this.#work.then(() => this.#lookAt(waiting)).catch(() => undefined)
   }
 
-  async #lookAt(statements: readonly string[]): Promise<void> {
+  async #lookAt(statements: readonly SeenStatement[]): Promise<void> {
     await this.#database.sizes.read()
-    for (const sql of statements) {
-      const advice = await adviceOf(this.#database, sql).catch(() => undefined)
+    for (const { sql, route } of statements) {
+      const advice = await adviceOf(this.#database, sql, route).catch(() => undefined)
       if (advice !== undefined && !this.#isOver) await keepScan(this.#database, advice)
     }
     await forgetScans(this.#database)
@@ -91,13 +100,17 @@ export class ScanLog {
 }
 
 /** @returns advice about a statement that reads a large table as a whole, if it does */
-export async function adviceOf(database: Database, sql: string): Promise<string | undefined> {
+export async function adviceOf(
+  database: Database,
+  sql: string,
+  route?: string,
+): Promise<string | undefined> {
   const { engine, dialect } = database.context
   if (/filigree_/.test(sql) || !isLarge(database, sql)) return undefined
   for (const name of dialect.scans.read(await dialect.scans.explain(engine, sql))) {
     const table = tableCalled(name, sql, database.tables)
     if (table === undefined || database.sizes.rowsOf(table.name) < manyRows) continue
-    return adviseIndex(table, sql)
+    return adviseIndex(table, sql, route)
   }
   return undefined
 }
