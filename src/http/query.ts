@@ -46,11 +46,25 @@ function addPair(values: TextValues, pair: string): void {
 }
 
 function decode(text: string): string {
-  const spaced = text.includes('+') ? text.replaceAll('+', ' ') : text
+  const spaced = text.includes('+') ? withSpaces(text) : text
   if (!spaced.includes('%')) return spaced
   try {
     return decodeURIComponent(spaced)
   } catch (cause) {
     throw new HttpError(400, 'Malformed percent-encoding.', { code: 'MALFORMED_ENCODING', cause })
   }
+}
+
+/** Texts from this length on are changed as bytes: `replaceAll` needs 200 ms for a million plus signs. */
+const longText = 1024
+
+const [plus, space] = [0x2b, 0x20]
+
+function withSpaces(text: string): string {
+  if (text.length < longText) return text.replaceAll('+', ' ')
+  const bytes = Buffer.from(text)
+  for (let index = 0; index < bytes.length; index++) {
+    if (bytes[index] === plus) bytes[index] = space
+  }
+  return bytes.toString()
 }

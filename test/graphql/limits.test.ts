@@ -28,6 +28,8 @@ describe('limits', () => {
   it.each<[string, string, string]>([
     ['1 MiB of document', `{ echo(text: "${'a'.repeat(1_048_576)}") }`, 'DOCUMENT_TOO_LARGE'],
     ['10 MB of document', `{ echo(text: "${'a'.repeat(10_000_000)}") }`, 'DOCUMENT_TOO_LARGE'],
+    ['10,001 lines', `{ echo }${'\n'.repeat(10_000)}`, 'TOO_MANY_TOKENS'],
+    ['10,001 lines of comments', `{ echo }${'#\r'.repeat(10_000)}`, 'TOO_MANY_TOKENS'],
     ['2,001 tokens', `{ ${'echo '.repeat(1999)} }`, 'TOO_MANY_TOKENS'],
     ['200,000 tokens', `{ ${'a '.repeat(200_000)} }`, 'TOO_MANY_TOKENS'],
     ['13 levels', deep(10), 'TOO_DEEP'],

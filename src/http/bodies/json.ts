@@ -1,20 +1,26 @@
-/** Reads a JSON body: UTF-8, at most 64 levels deep, no key that reaches a prototype. Source: decisions on Requests, "JSON"; RFC 8259. */
+/**
+ * Reads JSON of clients: UTF-8, at most 64 levels deep, no key that reaches a prototype, and no more keys and objects than
+ * `JSON.parse`, which cannot be interrupted, reads in time. Source: decisions on Requests, "JSON"; RFC 8259.
+ */
 import { scan } from 'secure-json-parse'
 import { InexactNumberError, parseJson } from '../../core/parse-json.js'
 import { HttpError } from '../../errors/http-error.js'
 import { deepestJson } from '../limits.js'
 import { readText } from './text.js'
 
+/** Keys of one object. `JSON.parse` needs 100 ms for 90,000 different ones. */
+const maxKeys = 1000
+
+/** Objects and lists of a body. */
+const maxContainers = 100_000
+
 /**
  * @returns the value as `JSON.parse` makes it
- * @throws {HttpError} 400 `INVALID_UTF8`, `JSON_TOO_DEEP`, `MALFORMED_JSON`, `INEXACT_NUMBER` or `PROTOTYPE_KEY`
+ * @throws {HttpError} 400 `INVALID_UTF8`, `JSON_TOO_DEEP`, `JSON_TOO_COMPLEX`, `MALFORMED_JSON`, `INEXACT_NUMBER` or `PROTOTYPE_KEY`
  */
 export function readJson(bytes: Buffer): unknown {
   const text = readText(bytes)
-  if (isDeeperThan(deepestJson, bytes, text)) {
-    const message = `The JSON body is nested more than ${deepestJson} levels deep.`
-    throw new HttpError(400, message, { code: 'JSON_TOO_DEEP' })
-  }
+  if (mayExceed(text)) refuseExcess(bytes)
   const value = parse(text)
   if (typeof value === 'object' && value !== null && mayNamePrototype(text)) {
     // The package declares its answer as `any`; null is its word for a forbidden key.
@@ -45,11 +51,14 @@ function mayNamePrototype(text: string): boolean {
   return /__proto__|constructor|\\u00/.test(text)
 }
 
-/** Too few brackets settle it for most bodies; only then every byte is looked at. */
-function isDeeperThan(most: number, bytes: Buffer, text: string): boolean {
-  if (text.length < 2 * (most + 1)) return false
-  const brackets = countUpTo(most + 1, '{', text)
-  return brackets + countUpTo(most + 1 - brackets, '[', text) > most && depthExceeds(most, bytes)
+/** Few brackets and colons settle it for most bodies. Only the others are read byte by byte. */
+function mayExceed(text: string): boolean {
+  if (text.length < 2 * (deepestJson + 1)) return false
+  const brackets = countUpTo(deepestJson + 1, '{', text)
+  return (
+    brackets + countUpTo(deepestJson + 1 - brackets, '[', text) > deepestJson ||
+    countUpTo(maxKeys + 1, ':', text) > maxKeys
+  )
 }
 
 function countUpTo(enough: number, character: string, text: string): number {
@@ -61,26 +70,47 @@ function countUpTo(enough: number, character: string, text: string): number {
 
 const quote = 0x22
 const backslash = 0x5c
+const colon = 0x3a
 const opens = 1
 const closes = 2
 const begins = 3
+const names = 4
 
 /** What a byte means; looking it up is twice as fast as comparing. */
 const meanings = new Uint8Array(256)
 for (const bracket of '[{') meanings[bracket.charCodeAt(0)] = opens
 for (const bracket of ']}') meanings[bracket.charCodeAt(0)] = closes
 meanings[quote] = begins
+meanings[colon] = names
 
-function depthExceeds(most: number, bytes: Buffer): boolean {
+function refuseExcess(bytes: Buffer): void {
+  const keys = new Uint16Array(deepestJson + 1)
   let depth = 0
+  let containers = 0
   for (let position = 0; position < bytes.length; position++) {
     const meaning = meanings[bytes[position] ?? 0]
     if (meaning === 0) continue
     if (meaning === begins) position = endOfString(bytes, position)
-    else if (meaning === closes) depth--
-    else if (++depth > most) return true
+    else if (meaning === closes) depth = Math.max(0, depth - 1)
+    else if (meaning === names) {
+      keys[depth] = (keys[depth] ?? 0) + 1
+      if ((keys[depth] ?? 0) > maxKeys) throw tooComplex(`an object with more than ${maxKeys} keys`)
+    } else {
+      depth++
+      if (depth > deepestJson) {
+        const message = `The JSON body is nested more than ${deepestJson} levels deep.`
+        throw new HttpError(400, message, { code: 'JSON_TOO_DEEP' })
+      }
+      if (++containers > maxContainers) {
+        throw tooComplex(`more than ${maxContainers} objects and lists`)
+      }
+      keys[depth] = 0
+    }
   }
-  return false
+}
+
+function tooComplex(what: string): HttpError {
+  return new HttpError(400, `The JSON body has ${what}.`, { code: 'JSON_TOO_COMPLEX' })
 }
 
 /** @returns the index of the closing quote, the length where there is none */

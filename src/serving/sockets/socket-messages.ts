@@ -4,6 +4,7 @@
  */
 import { isMap } from '../../core/is-map.js'
 import { parseJson } from '../../core/parse-json.js'
+import { readJson } from '../../http/bodies/json.js'
 
 /** How the result of what did not run begins. */
 export const notRun = '{"errors":'
@@ -16,7 +17,7 @@ export type Message =
 
 /** @returns undefined for what is no message of the protocol */
 export function readMessage(data: Buffer): Message | undefined {
-  const message = parse(data.toString('utf8'))
+  const message = parseMessage(data)
   if (!isMap(message)) return undefined
   const { type, id, payload } = message
   switch (type) {
@@ -30,6 +31,15 @@ export function readMessage(data: Buffer): Message | undefined {
       return isId(id) ? { type, id } : undefined
     default:
       return undefined
+  }
+}
+
+/** With the limits of a JSON body. */
+function parseMessage(data: Buffer): unknown {
+  try {
+    return readJson(data)
+  } catch {
+    return undefined
   }
 }
 

@@ -98,6 +98,30 @@ describe('readJson', () => {
     expect(refusalOf('['.repeat(500_000))).toMatchObject({ status: 400, code: 'JSON_TOO_DEEP' })
   })
 
+  const keys = (count: number): string =>
+    `{${Array.from({ length: count }, (_, index) => `"k${index}":"a:b"`).join(',')}}`
+
+  it('reads 1,000 keys of an object and answers 400 to 1,001, at any level', () => {
+    expect(Object.keys(read(keys(1000)) as object)).toHaveLength(1000)
+    expect(read(`[${keys(900)},${keys(900)}]`)).toHaveLength(2)
+    expect(read(`{"a":${keys(999)},"b":${keys(999)}}`)).toHaveProperty('b')
+    for (const text of [keys(1001), `[{"a":${keys(1001)}}]`, `{"a":[{}],${keys(1000).slice(1)}`]) {
+      expect(refusalOf(text)).toMatchObject({
+        status: 400,
+        code: 'JSON_TOO_COMPLEX',
+        message: 'The JSON body has an object with more than 1000 keys.',
+      })
+    }
+  })
+
+  it('reads 100,000 objects and lists and answers 400 to more', () => {
+    expect(read(`[${'{},'.repeat(99_998)}[]]`)).toHaveLength(99_999)
+    expect(refusalOf(`[${'{},'.repeat(99_999)}[]]`)).toMatchObject({
+      status: 400,
+      code: 'JSON_TOO_COMPLEX',
+    })
+  })
+
   it('counts no brackets in strings, whatever is escaped there', () => {
     const text = JSON.stringify(['['.repeat(100), '\\"{{'.repeat(100), '"'.repeat(9), '\\'])
     expect(read(text)).toEqual(JSON.parse(text))

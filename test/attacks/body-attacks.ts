@@ -1,0 +1,193 @@
+/** Attacks by one anonymous request of up to 1 MiB that takes long to read. */
+import {
+  bootstrap,
+  Controller,
+  Field,
+  GraphQL,
+  Module,
+  NoAuth,
+  Post,
+  type Application,
+} from 'filigree'
+import type { Attack, AttackResult } from './attack.js'
+
+class Line {
+  @Field('string', { optional: true }) text?: string
+}
+
+class Order {
+  @Field('string') name!: string
+  @Field(() => [Line], { optional: true }) lines?: Line[]
+  @Field('json', { optional: true }) data?: unknown
+}
+
+@Controller('/orders')
+@NoAuth
+class OrderController {
+  @Post('/', { body: Order })
+  create(body: Order): object {
+    return { name: body.name }
+  }
+
+  @Post('/lines', { body: [Line] })
+  lines(body: Line[]): object {
+    return { count: body.length }
+  }
+
+  @Post('/any')
+  any(body: unknown): object {
+    return { type: typeof body }
+  }
+}
+
+function start(): Promise<Application> {
+  const graphql = new GraphQL()
+  graphql.schema.addQuery('echo', {
+    type: 'String',
+    args: { text: 'String' },
+    resolve: (_root, { text }) => text as string,
+  })
+  graphql.registerRoute()
+  @Module({ controllers: [OrderController], graphql: [graphql] })
+  class OrderModule {}
+  return bootstrap(OrderModule, { listen: false, logger: false, env: {} })
+}
+
+const bytes = 1024 * 1024 - 100
+
+/** As often as it fits into 1 MiB. */
+function fill(part: string): string {
+  return part.repeat(Math.floor(bytes / part.length))
+}
+
+function object(count: number): string {
+  return `{${Array.from({ length: count }, (_, index) => `"k${index}":1`).join(',')}}`
+}
+
+function operation(query: string): string {
+  return JSON.stringify({ query: query.slice(0, bytes / 2) })
+}
+
+const json = 'application/json'
+const form = 'application/x-www-form-urlencoded'
+
+interface Sent {
+  readonly name: string
+  readonly url: string
+  readonly type: string
+  readonly body: () => string
+  readonly before?: string
+}
+
+const requests: readonly Sent[] = [
+  {
+    name: '90,000 unknown keys',
+    url: '/orders',
+    type: json,
+    body: () => object(85_000),
+    before: '150 to 416 ms',
+  },
+  {
+    name: '90,000 keys of a field for any JSON',
+    url: '/orders',
+    type: json,
+    body: () => `{"name":"x","data":${object(80_000)}}`,
+    before: '150 ms',
+  },
+  {
+    name: '90 objects of 900 different keys each',
+    url: '/orders/any',
+    type: json,
+    body: () =>
+      `[${Array.from({ length: 90 }, (_, row) => object(900).replaceAll('k', `${row}k`)).join(',')}]`,
+  },
+  {
+    name: 'a list of 340,000 empty objects',
+    url: '/orders/lines',
+    type: json,
+    body: () => `[${fill('{},')}{}]`,
+    before: '83 to 360 ms',
+  },
+  {
+    name: 'a list of 340,000 empty lists',
+    url: '/orders/any',
+    type: json,
+    body: () => `[${fill('[],')}[]]`,
+  },
+  {
+    name: 'a list of 500,000 numbers where objects are expected',
+    url: '/orders/lines',
+    type: json,
+    body: () => `[${fill('1,')}1]`,
+  },
+  {
+    name: 'a form of plus signs',
+    url: '/orders',
+    type: form,
+    body: () => `name=${fill('+')}`,
+    before: '109 to 230 ms',
+  },
+  {
+    name: 'a form of percent signs',
+    url: '/orders',
+    type: form,
+    body: () => `name=${fill('%41')}`,
+  },
+  {
+    name: 'a form of pairs without names',
+    url: '/orders',
+    type: form,
+    body: () => fill('&'),
+  },
+  {
+    name: 'a GraphQL block string of short lines',
+    url: '/graphql',
+    type: json,
+    body: () => operation(`{ echo(text: \"\"\"${fill('a\n')}`),
+    before: '111 to 224 ms',
+  },
+  {
+    name: 'GraphQL comments of one character',
+    url: '/graphql',
+    type: json,
+    body: () => operation(`{ echo } ${fill('#\n')}`),
+  },
+  {
+    name: 'GraphQL escapes',
+    url: '/graphql',
+    type: json,
+    body: () => operation(`{ echo(text: "${fill('\\u0041')}`),
+  },
+]
+
+/** Processor time of the whole process for one request, in milliseconds: the least of three. */
+async function measure({ url, type, body }: Sent): Promise<AttackResult> {
+  const app = await start()
+  const payload = body()
+  let least = Infinity
+  let status = 0
+  for (let round = 0; round < 3; round++) {
+    const began = process.cpuUsage()
+    const response = await app.inject({
+      method: 'POST',
+      url,
+      headers: { 'content-type': type },
+      body: payload,
+    })
+    const { user, system } = process.cpuUsage(began)
+    least = Math.min(least, (user + system) / 1000)
+    ;({ status } = response)
+  }
+  await app.close()
+  return { now: `${status} after ${least.toFixed(0)} ms of processor time`, held: least < 100 }
+}
+
+export const attacks: readonly Attack[] = requests.map((request) => ({
+  name: `one request of 1 MiB: ${request.name}`,
+  before:
+    request.before === undefined
+      ? 'not measured'
+      : `the event loop is blocked for ${request.before}`,
+  measures: true,
+  run: () => measure(request),
+}))
