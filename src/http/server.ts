@@ -112,8 +112,9 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
       connections.endAfterNext(socket)
     },
   })
+  let isClosing = false
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
-    if (connections.isLast(incoming.socket)) outgoing.shouldKeepAlive = false
+    if (isClosing || connections.isLast(incoming.socket)) outgoing.shouldKeepAlive = false
     const refusal = pressure.isOver ? overloadRefusal() : connections.refusalFor(incoming.socket)
     if (refusal === undefined) {
       if (lastMoment.isNow)
@@ -172,6 +173,12 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     },
     close: () => {
       pressure.stop()
+      isClosing = true
+      // Heads that are written from now on end their connections, whenever their requests began.
+      for (const socket of connections) {
+        const response = currentResponse(socket)
+        if (response?.headersSent === false) response.shouldKeepAlive = false
+      }
       const takesNew = options.takesNew ?? true
       return closeServer(server, connections, lastMoment, { ...times, takesNew })
     },

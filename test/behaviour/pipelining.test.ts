@@ -38,6 +38,18 @@ class PipelineController {
     return { name }
   }
 
+  /** Its head is written with the first chunk, long after the handler is done. */
+  @Get('/stream')
+  stream(): AsyncGenerator<string> {
+    return (async function* chunks() {
+      await new Promise<void>((resolve) => {
+        waiting.set('stream', resolve)
+        onStart('stream')
+      })
+      yield 'text'
+    })()
+  }
+
   @Get('/large')
   large(): object {
     return { text: 'x'.repeat(3_000_000) }
@@ -256,5 +268,22 @@ describe('pipelined requests', () => {
     await new Promise((resolve) => other.once('data', resolve))
     other.destroy()
     expect(started).toEqual(['a', 'other'])
+  })
+})
+
+describe('an application that closes', () => {
+  it('ends the connections of requests whose heads are written from then on', async () => {
+    const begun = new Promise<void>(
+      (resolve) =>
+        (onStart = () => {
+          resolve()
+        }),
+    )
+    const exchanged = exchange(get('/stream'))
+    await begun
+    const closed = app.close()
+    waiting.get('stream')?.()
+    expect(await exchanged).toMatch(/^HTTP\/1\.1 200 [^]*\r\nConnection: close\r\n/)
+    await closed
   })
 })
