@@ -102,7 +102,7 @@ export async function planApplication(
       controller,
       use: [...around.outside, ...forOwnRoutes(parts.use.get(origin) ?? [])],
     })),
-    { ...settings, closed: authOptions.closed },
+    { ...settings, closed: authOptions.closed, clock: clockOf(settings) },
     parts.arguments,
     problems,
   )

@@ -4,6 +4,7 @@
  */
 import { accessRule } from '../auth/access.js'
 import { accessNotes } from '../auth/decorators.js'
+import type { Clock } from '../core/clock.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { multipartAround, readSize, type Limits } from '../http/limits.js'
 import type { Class } from '../metadata/note.js'
@@ -33,12 +34,13 @@ export interface PlannedController {
 /** All routes of the controllers, in the order of declaration. */
 export function planRoutes(
   controllers: readonly PlannedController[],
-  settings: Settings & { readonly closed: boolean },
+  settings: Settings & { readonly closed: boolean; readonly clock: Clock },
   ownArguments: OwnArguments,
   problems: Problem[],
 ): PlannedRoute[] {
   const { basePath, versions } = settings
   const versionInPath = versions.by === 'path'
+  const now = (): number => settings.clock.now()
   const context = { basePath, versionInPath, ownArguments: [...ownArguments.keys()] }
   const table = new VersionedTable<Route>(versionReader(versions))
   const reported = new Set<string>()
@@ -55,7 +57,7 @@ export function planRoutes(
       const status = route.options.status ?? 200
       const groups = readGroups(route, problems)
       const isShown = isShownAlready(handlerOf(route))
-      const checks = compileChecks(classes, { unknownKeys, groups, status, isShown }, problems)
+      const checks = compileChecks(classes, { unknownKeys, groups, status, isShown, now }, problems)
       const names = route.argumentNames
       const isPersonal = names.includes('user') || checks.shown !== undefined
       const known = isPersonal

@@ -114,6 +114,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
         log,
         statementTimeout,
         searchLimit: options.searchLimit,
+        now: () => options.clock.now(),
         ...toDatabaseOptions(given as ClosedChoice),
       })
     : given

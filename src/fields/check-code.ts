@@ -22,6 +22,8 @@ export interface CheckOptions {
   readonly groups: readonly string[] | undefined
   readonly problems: Problem[] | undefined
   readonly part: RulePart
+  /** The time that `default: 'now'` takes. */
+  readonly now: () => number
 }
 
 /** Writes the functions of a shape and of every shape it holds. */

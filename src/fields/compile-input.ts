@@ -28,6 +28,8 @@ export interface InputOptions {
   part?: RulePart
   /** Only class-validator's rules of these groups. Default: all rules, as its `validate()` does. */
   groups?: readonly string[]
+  /** The time that `default: 'now'` takes, in milliseconds since 1970. Default: the system's. */
+  now?: () => number
   /** Gets the faults of the shape's nested classes; without it they are thrown. */
   problems?: Problem[]
 }
@@ -112,6 +114,7 @@ export function compileBuild(
     from: options.from ?? 'client',
     groups: options.groups,
     part: options.part ?? 'all',
+    now: options.now ?? Date.now,
     problems,
   })
   const name = collecting(problems, () => writer.functionFor(shape, true))

@@ -95,8 +95,10 @@ export class FieldWriter {
     const { functions } = this.#writer
     // One moment for all fields of an object, so that they agree.
     const { now } = this.#plan.field.entry
-    if (value === 'now' && now !== undefined)
-      return `${functions.constant(now)}(now ??= new Date().toISOString())`
+    if (value === 'now' && now !== undefined) {
+      const clock = functions.constant(this.#writer.options.now)
+      return `${functions.constant(now)}(now ??= new Date(${clock}()).toISOString())`
+    }
     if (typeof value === 'function') return `${functions.constant(value)}()`
     if (value === null) return functions.constant(value)
     if (typeof value !== 'object')

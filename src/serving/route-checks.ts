@@ -47,17 +47,18 @@ export interface CheckSettings {
   readonly status: number
   /** The handler's result contains only what the caller may see. */
   readonly isShown: boolean
+  /** The application's time, for defaults of bodies and queries. */
+  readonly now: () => number
 }
 
 /** @param problems receives faults of the classes, including nested ones */
 export function compileChecks(
   classes: DeclaredClasses,
-  { unknownKeys, groups, status, isShown }: CheckSettings,
+  { unknownKeys, groups, status, isShown, now }: CheckSettings,
   problems: Problem[],
 ): RouteChecks {
   const options: InputOptions = {
-    unknownKeys,
-    problems,
+    ...{ unknownKeys, problems, now },
     ...(groups === undefined ? {} : { groups }),
   }
   return {

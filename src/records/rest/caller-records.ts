@@ -39,7 +39,8 @@ interface BodyChecks {
   readonly changes: Check<object>
 }
 
-const compiled = new WeakMap<Table, BodyChecks>()
+/** By the checks of a database's table: databases may have different clocks. */
+const compiled = new WeakMap<object, BodyChecks>()
 
 /**
  * A record as the caller of a request may read and write it: through its policy, with values checked like a body, as a controller
@@ -185,11 +186,16 @@ export class CallerRecords<T extends object = object> {
   }
 
   get #checks(): BodyChecks {
-    let checks = compiled.get(this.#table)
+    const { checksOf, now } = this.#database.context
+    const key = checksOf(this.#table)
+    let checks = compiled.get(key)
     if (checks === undefined) {
       const { whole, changes }: CrudBodies = crudBodies(this.#table)
-      checks = { whole: compileInput(readShape(whole)), changes: compileInput(readShape(changes)) }
-      compiled.set(this.#table, checks)
+      checks = {
+        whole: compileInput(readShape(whole), { now }),
+        changes: compileInput(readShape(changes), { now }),
+      }
+      compiled.set(key, checks)
     }
     return checks
   }

@@ -34,7 +34,7 @@ export function createContext({
     searchLimit,
     codecOf,
     plansOf: (table: Table) => remember(plans, table, () => new TablePlans(table, dialect)),
-    checksOf: (table: Table) => remember(checks, table, () => compileWriteChecks(table)),
+    checksOf: (table: Table) => remember(checks, table, () => compileWriteChecks(table, now)),
     now,
     home,
   })

@@ -25,8 +25,12 @@ export interface WriteChecks {
   readonly draft: Check<Record<string, unknown>> | undefined
 }
 
-/** Programs may set what clients may not (the key, read-only and hidden fields), except the key in an update. */
-export function compileWriteChecks(table: Table): WriteChecks {
+/**
+ * Programs may set what clients may not (the key, read-only and hidden fields), except the key in an update.
+ *
+ * @param now the time that `default: 'now'` takes
+ */
+export function compileWriteChecks(table: Table, now: () => number): WriteChecks {
   const columns = table.shape.fields.filter(({ rules }) => rules.relation !== true)
   const others = columns.filter(({ kind }) => kind !== 'id')
   // Without a key, the database or the repository makes one.
@@ -38,10 +42,10 @@ export function compileWriteChecks(table: Table): WriteChecks {
   const row = compileRowRules(shapeOf(table, columns), { from: 'program', whole })
   return Object.freeze({
     // Hooks may set other properties on the instance, which are not stored.
-    create: compile(table, withKey, hasHooks ? { unknownKeys: 'drop' } : {}),
+    create: compile(table, withKey, hasHooks ? { unknownKeys: 'drop', now } : { now }),
     update: compile(table, others, { partial: true, part: 'own' }),
     row: row && markingFaults(table, row),
-    draft: hasHooks ? compile(table, loose, { part: 'own' }) : undefined,
+    draft: hasHooks ? compile(table, loose, { part: 'own', now }) : undefined,
   })
 }
 
