@@ -92,6 +92,7 @@ export type { OpenApiDocument } from './openapi/document.js'
 
 export {
   Record,
+  type RecordConstraint,
   type RecordIndex,
   type RecordOptions,
   type RowsCaller,

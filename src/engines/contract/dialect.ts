@@ -108,6 +108,8 @@ export interface Dialect {
   readonly lockFree: string
   /** SQL of moments. */
   readonly moments: MomentSql
+  /** SQL of the unique indexes of a table as rows of name and columns (`a,b`); absent where a fault has the name. */
+  readonly uniqueIndexes?: (table: string) => string
   /** One transaction at a time, so that every isolation is as good as the highest. */
   readonly hasOneWriter: boolean
   /** A test of a column `{c}` of a list for an item, whose JSON text is `{v}`. */

@@ -95,6 +95,9 @@ export const sqliteDialect: Dialect = {
     now: (ms) => `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', printf('%+.3f seconds', (${ms}) / 1000.0))`,
     millis: (moment) => `cast(round(unixepoch(${moment}, 'subsec') * 1000) as integer)`,
   },
+  uniqueIndexes: (table) =>
+    `select name, (select group_concat(name, ',') from (select name from pragma_index_info(l.name) order by seqno))
+    from pragma_index_list('${table.replaceAll("'", "''")}') l where "unique"`,
   hasOneWriter: true,
   listHas: "exists (select 1 from json_each({c}) where value = json_extract({v}, '$'))",
   jsonPaths: (names) => {

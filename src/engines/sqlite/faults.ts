@@ -12,7 +12,12 @@ export function toSqliteFault(error: unknown): unknown {
   const result = resultOf(error as DriverError)
   if (result === undefined) return error
   const kind = kindsByMessage[message] ?? kindOf(result)
-  const told = kind === 'unique' || kind === 'value' ? readDetails(message) : {}
+  const told =
+    result === triggerResult
+      ? { constraint: message }
+      : kind === 'unique' || kind === 'value'
+        ? readDetails(message)
+        : {}
   const details = primary(result) === primaryResults.READONLY ? { isReadOnly: true } : told
   return new EngineFault(kind, message, error, details)
 }
@@ -73,9 +78,13 @@ const primaryResults: Readonly<Record<string, number>> = {
   MISMATCH: 20,
 }
 
+/** `raise(abort, 'no_overlap')` in a trigger: its text is taken for the name of a constraint. */
+const triggerResult = 1811
+
 const extended: Readonly<Record<string, number>> = {
   SQLITE_CONSTRAINT_FOREIGNKEY: 787,
   SQLITE_CONSTRAINT_PRIMARYKEY: 1555,
+  SQLITE_CONSTRAINT_TRIGGER: triggerResult,
   SQLITE_CONSTRAINT_UNIQUE: 2067,
   SQLITE_CONSTRAINT_ROWID: 2579,
 }

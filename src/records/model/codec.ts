@@ -33,6 +33,11 @@ export interface TableCodec<T extends object = object> {
   readonly readRow: (row: Row) => T
   /** Every column's value of an instance, in order; null if there is none. */
   readonly writeRow: (instance: object) => unknown[]
+  /**
+   * Gives an instance the values that a row would have once it was stored and read again: moments in UTC, decimals with
+   * their full scale, lists and nested objects as copies. Values of another kind stay as they are.
+   */
+  readonly convert: (instance: Record<string, unknown>) => void
 }
 
 export function createTableCodec<T extends object>(
@@ -48,7 +53,32 @@ export function createTableCodec<T extends object>(
     narrow: columns.filter(({ holds }) => holds !== holdsAll),
     readRow: compileReader(table, dialect) as (row: Row) => T,
     writeRow: compileWriter(columns),
+    convert: toConverter(columns),
   })
+}
+
+function toConverter(columns: readonly ColumnCodec[]): TableCodec['convert'] {
+  const converted = columns.flatMap(({ column, accepts }) => {
+    const convert = toStoredForm(column)
+    return convert === undefined ? [] : [{ property: column.property, accepts, convert }]
+  })
+  return (instance) => {
+    for (const { property, accepts, convert } of converted) {
+      const value = instance[property]
+      if (value !== undefined && value !== null && accepts(value))
+        instance[property] = convert(value)
+    }
+  }
+}
+
+/** From a property's value to the one that is read again once it was stored; undefined where they are the same. */
+function toStoredForm(column: Column): ((value: unknown) => unknown) | undefined {
+  const { field, storage } = column
+  if (storage === 'json') return (value) => fromStoredJson(field, toStoredJson(field, value))
+  const encode = chooseEncoder(column)
+  const { decode } = field.entry
+  if (decode === undefined) return encode === asIs ? undefined : encode
+  return (value) => decode(encode(value))
 }
 
 function createCodec(column: Column, index: number, dialect: Dialect): ColumnCodec {

@@ -3,6 +3,7 @@ import type { Problem } from '../../errors/declaration-error.js'
 import type { Class } from '../../metadata/note.js'
 import { companionsOf } from './companions.js'
 import { readColumns } from './read-columns.js'
+import { readConstraints } from './read-constraints.js'
 import { readIndexes } from './read-indexes.js'
 import { readRelations } from './read-relations.js'
 import { readSearch } from './read-search.js'
@@ -164,6 +165,7 @@ function createTable(
     byProperty,
     indexes: readIndexes({ type, name, options, key, shard, columns }, problems),
     search: readSearch({ type, name, options, columns }, problems),
+    constraints: readConstraints({ type, options, columns }, problems),
     relations,
     deletedAt: options.softDelete === true ? byProperty.get('deletedAt') : undefined,
     updatedAt: options.timestamps === true ? byProperty.get('updatedAt') : undefined,

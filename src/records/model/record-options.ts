@@ -13,6 +13,10 @@ const flag: Test = ['true or false', (value) => typeof value === 'boolean']
 const text: Test = ['a name', (value) => typeof value === 'string' && value !== '']
 
 const tests: Readonly<Record<keyof RecordOptions, Test>> = {
+  constraints: [
+    "an object: { no_overlap: { message: 'The room is taken.' } }",
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+  ],
   indexes: ["a list: [{ fields: ['name'] }]", Array.isArray],
   isolation: [
     "'read committed', 'repeatable read' or 'serializable'",

@@ -67,6 +67,12 @@ export interface RecordOptions<T = unknown> {
    */
   subscriptions?: boolean
   /**
+   * What clients are told of constraints that the application adds to the database itself, by the constraint's name:
+   * `{ no_overlap: { status: 409, message: 'The room is taken.', path: 'startsAt' } }`. Without an entry the violation of a
+   * unique or exclusion constraint is a general 409, of a check a general 400.
+   */
+  constraints?: Readonly<globalThis.Record<string, RecordConstraint<T>>>
+  /**
    * Indexes in addition to those of fields: `[{ fields: ['status', '-createdAt'], where: { active: true } }]`. They are
    * created at the start outside production, and by `migrate make`.
    */
@@ -105,6 +111,16 @@ export interface RecordOptions<T = unknown> {
    * @param caller `by` is `'key'`, `'token'` or undefined; `get` gives a provider of the application
    */
   rows?: (user: Claims | null, caller: RowsCaller) => RowsAnswer<T>
+}
+
+/** What a client is told once a write violates a constraint of the database. */
+export interface RecordConstraint<T = unknown> {
+  /** From 400 to 499. Default 409 for a unique or exclusion constraint, 400 for a check. */
+  status?: number
+  /** The error's text. Default a general one. */
+  message?: string
+  /** The field that the error names. Clients that may not read it get neither the name nor the message. Default none. */
+  path?: keyof T & string extends never ? string : keyof T & string
 }
 
 /** An index over fields of a record. */

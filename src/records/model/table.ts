@@ -6,6 +6,7 @@ import type { Column, TableSearch } from '../../engines/contract/table.js'
 import type { Shape } from '../../fields/shape.js'
 import type { Class } from '../../metadata/note.js'
 import type { SqlTable, Tie } from '../../sql/table.js'
+import type { Constraint } from './read-constraints.js'
 import type { RecordOptions } from './record.js'
 import type { RecordHooks } from './write-hooks.js'
 
@@ -31,6 +32,8 @@ export interface Table<T extends object = object> extends SqlTable {
   readonly relations: ReadonlyMap<string, Relation>
   /** `updated_at`, if the table keeps timestamps. */
   readonly updatedAt: Column | undefined
+  /** What clients are told of constraints that the application adds itself, by their names in the database. */
+  readonly constraints: ReadonlyMap<string, Constraint>
   /** Methods that run when a row is written or deleted. */
   readonly hooks: RecordHooks
 }

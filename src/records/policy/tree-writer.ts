@@ -244,7 +244,7 @@ export function insertTree(
   return attempt<Instance>(
     () => home.records(table).createNow(values, writerFor(caller)),
     (error) => {
-      throw told(concealFaults(error, table))
+      throw told(concealFaults(error, table, caller))
     },
   )
 }
@@ -260,7 +260,7 @@ export function changeTree(
   return attempt<Instance | null>(
     () => home.records(table).updateNow(id, values, { writer: writerFor(caller), ...conditions }),
     (error) => {
-      throw told(concealFaults(error, table))
+      throw told(concealFaults(error, table, caller))
     },
   )
 }

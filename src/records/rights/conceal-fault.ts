@@ -1,23 +1,36 @@
 /** Removes the names of hidden fields from errors, because they are unknown to clients. */
 import { HttpError } from '../../errors/http-error.js'
 import type { Table } from '../model/table.js'
+import { admitsAtOnce, type Caller } from './caller.js'
+import { policyOf } from './record-policy.js'
 
 const somewhere = 'A value does not fit the record.'
+const another = 'Another record is in its way.'
 
 /**
- * @returns the error without the faults of hidden fields, with a general message if none is left; other errors
- * unchanged
+ * @param caller what its rules keep from it is not named either; undefined: only hidden fields
+ * @returns the error without the faults of these fields, with a general message if none is left; other errors unchanged
  */
-export function concealFaults(error: unknown, table: Table): unknown {
+export function concealFaults(error: unknown, table: Table, caller?: Caller): unknown {
   if (!(error instanceof HttpError) || error.errors === undefined) return error
-  const shown = error.errors.filter(({ path }) => !isHidden(table, path))
+  const shown = error.errors.filter(
+    ({ path }) => !isHidden(table, path) && (caller === undefined || mayRead(table, path, caller)),
+  )
   if (shown.length === error.errors.length) return error
   const sentence = shown.map(({ message }) => message).join('; ')
-  return new HttpError(error.status, sentence === '' ? somewhere : sentence, {
+  const general = error.status === 409 ? another : somewhere
+  return new HttpError(error.status, sentence === '' ? general : sentence, {
     code: error.code,
+    ...(error.reason !== undefined && { reason: error.reason }),
     ...(shown.length > 0 && { errors: shown }),
     cause: error,
   })
+}
+
+function mayRead(table: Table, path: string, caller: Caller): boolean {
+  const column = table.byProperty.get(path.split('.', 1)[0] ?? '')
+  const rule = column && policyOf(table).columns.get(column)
+  return rule === undefined || admitsAtOnce(rule, caller)
 }
 
 function isHidden({ byProperty }: Table, path: string): boolean {

@@ -189,6 +189,7 @@ async function nextValues(
   )
   const hasHooks = table.hooks.beforeWrite.length > 0
   if (!hasHooks && judge === undefined) return record
+  if (hasHooks) source.context.codecOf(table).convert(record)
   const whole = Object.assign(copyOf(before), record)
   if (hasHooks) {
     await runBefore(written, whole)

@@ -1,7 +1,7 @@
 /**
  * Changes all rows that match a filter: all of them or none. Source: decisions, Second storey: records, Changes.
  */
-import { attempt } from '../../core/later.js'
+import { after, attempt } from '../../core/later.js'
 import { HttpError } from '../../errors/http-error.js'
 import { FilterReader } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
@@ -18,6 +18,7 @@ import { boundToShard, inShardOf } from './shard.js'
 import { toIds } from './delete-row.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Id } from '../filters/list-options.js'
+import { nameConstraint } from './name-constraint.js'
 import type { RecordsContext, Source } from './source.js'
 import { readSums, type Sum } from './sums.js'
 import { runRows } from './write-row.js'
@@ -153,9 +154,10 @@ export async function changeAll(
 ): Promise<number> {
   const count = await attempt<number>(
     () => here.runner().run(plan.statement, arrange(plan, values), 'count'),
-    (error) => {
-      throw toClientError(error, table, doing)
-    },
+    (error) =>
+      after(nameConstraint(table, here, error), (named): number => {
+        throw toClientError(named, table, doing)
+      }),
   )
   // A listener may begin to follow before the commit; this event tells it that there are more changes than can be
   // named.

@@ -11,6 +11,7 @@ import { quote } from '../../engines/contract/ddl.js'
 import { readColumnTypes, type ColumnTypes } from './column-types.js'
 import { toIds } from './delete-row.js'
 import type { Source } from './source.js'
+import { nameConstraint } from './name-constraint.js'
 import { toClientError } from './write-faults.js'
 
 /** The rows of one statement if statements go over a network. */
@@ -71,7 +72,8 @@ export class Inserting {
     try {
       for (const piece of pieces) await this.#insertAlike(piece)
     } catch (error) {
-      throw toClientError(error, this.#table, 'write')
+      const named = await nameConstraint(this.#table, this.#source, error)
+      throw toClientError(named, this.#table, 'write')
     }
   }
 

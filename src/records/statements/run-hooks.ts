@@ -60,7 +60,8 @@ export interface HookedRow {
 
 /** Runs the hooks before a write, on the row as it will be. */
 export async function runBefore(written: HookedRow, row: Instance): Promise<void> {
-  await runAll('beforeWrite', row, new RowContext(written, row))
+  const { convert } = written.source.context.codecOf(written.table)
+  await runAll('beforeWrite', row, new RowContext(written, row), convert)
 }
 
 /** Runs the hooks behind a write, on the row as stored. */
@@ -95,6 +96,7 @@ export async function createHooked(
 ): Promise<Instance> {
   const { create, draft = create } = source.context.checksOf(table)
   const row = await draft(values)
+  source.context.codecOf(table).convert(row)
   if (table.version !== undefined) row[table.version.property] = 1
   const written: HookedRow = { table, source, before: null, writer }
   await runBefore(written, row).catch((error: unknown) => {
@@ -106,8 +108,15 @@ export async function createHooked(
   return record
 }
 
-async function runAll(moment: keyof RecordHooks, row: object, context: RowContext): Promise<void> {
-  for (const member of context.table.hooks[moment]) {
+async function runAll(
+  moment: keyof RecordHooks,
+  row: Instance,
+  context: RowContext,
+  /** Called between hooks: the next one sees the row as it will be stored, too. */
+  convert?: (row: Instance) => void,
+): Promise<void> {
+  for (const [index, member] of context.table.hooks[moment].entries()) {
+    if (index > 0) convert?.(row)
     const hook = (row as Readonly<Record<string, RecordHook | undefined>>)[member]
     await outsideShards(() => hook?.call(row, context))
   }

@@ -3,9 +3,11 @@
  * Small print: records.
  */
 import { HttpError } from '../../errors/http-error.js'
+import { unmarked } from '../../errors/program-faults.js'
 import { isCheckOf, toConstraintName } from '../model/column-names.js'
 import { EngineFault } from '../../engines/contract/engine-fault.js'
 import type { Column } from '../../engines/contract/table.js'
+import type { Constraint } from '../model/read-constraints.js'
 import type { Relation, Table } from '../model/table.js'
 
 /** What a statement was doing, which decides what its failure means. */
@@ -35,11 +37,13 @@ export function toClientError(
   { broken, referrer }: Hint = {},
 ): unknown {
   if (!(error instanceof EngineFault)) return error
+  const declared = table.constraints.get(error.constraint ?? '')
+  if (declared !== undefined) return violated(error, declared)
   switch (error.kind) {
     case 'unique':
       return taken(table, error)
     case 'exclusion':
-      return conflict('Another record is in its way.', error)
+      return conflict(inTheWay, error)
     case 'reference':
       return doing === 'delete' ? stillUsed(table, error, referrer) : noSuch(table, error, broken)
     case 'value':
@@ -47,6 +51,31 @@ export function toClientError(
     default:
       return toUnavailable(error)
   }
+}
+
+/** The application has declared what clients are told: whoever wrote the values, the error is the client's. */
+function violated(fault: EngineFault, declared: Constraint): HttpError {
+  const isCheck = fault.kind === 'value'
+  const { column, status = isCheck ? 400 : 409 } = declared
+  const isShown = column?.field.hidden !== true
+  const message = (isShown ? declared.message : undefined) ?? (isCheck ? unfitting : inTheWay)
+  const path = isShown ? (column?.property ?? '') : ''
+  const errors = [{ path, code: isCheck ? 'check' : fault.kind, message }]
+  const error = new HttpError(status, message, {
+    ...(status === 400 && { code: 'VALIDATION' }),
+    ...((path !== '' || isCheck) && { errors }),
+    reason: reasonOf(fault),
+    cause: fault,
+  })
+  return unmarked(error, () => true) as HttpError
+}
+
+const unfitting = 'A value does not fit the record.'
+const inTheWay = 'Another record is in its way.'
+
+/** For the log. */
+function reasonOf({ constraint }: EngineFault): string {
+  return `the constraint ${constraint ?? ''} of the database is violated`
 }
 
 /** The error of a read that names no field: a value that a column cannot have was asked for. */
@@ -67,7 +96,7 @@ function unfit(table: Table, fault: EngineFault): HttpError {
 
 function unfitted(paths: readonly string[], fault: EngineFault): HttpError {
   const errors = paths.map((path) => ({ path, code: 'check', message: `${path} is not allowed` }))
-  return new HttpError(400, errors[0]?.message ?? 'A value does not fit the record.', {
+  return new HttpError(400, errors[0]?.message ?? unfitting, {
     code: 'VALIDATION',
     ...(errors.length > 0 && { errors }),
     cause: fault,
@@ -158,5 +187,6 @@ function toPath({ table, column }: Referrer): string {
 }
 
 function conflict(message: string, cause?: EngineFault, errors?: HttpError['errors']): HttpError {
-  return new HttpError(409, message, { code: 'CONFLICT', errors, cause })
+  const reason = cause?.constraint === undefined ? {} : { reason: reasonOf(cause) }
+  return new HttpError(409, message, { code: 'CONFLICT', errors, cause, ...reason })
 }

@@ -6,6 +6,7 @@ import type { Column } from '../../engines/contract/table.js'
 import type { Id } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
 import { arrange, type Plan } from '../../sql/write.js'
+import { nameConstraint } from './name-constraint.js'
 import { findBrokenRelation } from './broken-relation.js'
 import type { RowsWithin } from './rows-within.js'
 import { keyValues } from './shard.js'
@@ -104,10 +105,15 @@ function toldToClients<R>(
   run: () => Later<R>,
 ): Later<R> {
   return attempt(run, (error) => {
-    if (record === undefined) throw toClientError(error, table, doing)
-    return after(findBrokenRelation(table, source, error, record), (broken): R => {
-      throw toClientError(error, table, doing, { broken })
-    })
+    if (record === undefined)
+      return after(nameConstraint(table, source, error), (named): R => {
+        throw toClientError(named, table, doing)
+      })
+    return after(nameConstraint(table, source, error), (named) =>
+      after(findBrokenRelation(table, source, error, record), (broken): R => {
+        throw toClientError(named, table, doing, { broken })
+      }),
+    )
   })
 }
 

@@ -1,0 +1,62 @@
+/** Reads `@Record({ constraints })`: what clients are told of constraints that the application adds to the database itself. */
+import type { Problem } from '../../errors/declaration-error.js'
+import { didYouMean } from '../../errors/did-you-mean.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Class } from '../../metadata/note.js'
+import type { RecordConstraint, RecordOptions } from './record.js'
+
+/** What a client is told once a write violates the constraint. */
+export interface Constraint {
+  /** Undefined: by the kind of the constraint. */
+  readonly status: number | undefined
+  readonly message: string | undefined
+  readonly column: Column | undefined
+}
+
+interface Constrained {
+  readonly type: Class
+  readonly options: Readonly<RecordOptions>
+  readonly columns: readonly Column[]
+}
+
+/** @returns by the constraint's name in the database */
+export function readConstraints(
+  { type, options, columns }: Constrained,
+  problems: Problem[],
+): ReadonlyMap<string, Constraint> {
+  const constraints = new Map<string, Constraint>()
+  for (const [name, given] of Object.entries(options.constraints ?? {})) {
+    const where = `@Record of ${type.name}: constraints.${name}`
+    const wrong = (message: string, remedy: string): void => {
+      problems.push({ code: 'INVALID_OPTION', message: `${where}${message}`, remedy })
+    }
+    if (typeof given !== 'object' || (given as unknown) === null || Array.isArray(given)) {
+      wrong(' is no object.', "Write { status: 409, message: 'The room is taken.' }.")
+      continue
+    }
+    for (const option of Object.keys(given))
+      if (!optionNames.includes(option))
+        wrong(
+          `: unknown option "${option}".`,
+          `${didYouMean(option, optionNames)} Options: ${optionNames.join(', ')}.`.trim(),
+        )
+    const { status, message, path } = given
+    if (status !== undefined && !(Number.isInteger(status) && status >= 400 && status < 500))
+      wrong(': status is no status of a client error.', 'Write a number from 400 to 499.')
+    if (message !== undefined && (typeof message !== 'string' || message === ''))
+      wrong(': message is no text.', 'Write what the client is to read, or leave it out.')
+    const column = columns.find(({ property }) => property === path)
+    if (path !== undefined && column === undefined) {
+      const names = columns.map(({ property }) => property)
+      wrong(`: path "${path}" is no field.`, didYouMean(path, names) || 'Name a field of it.')
+    }
+    constraints.set(name, { status, message, column })
+  }
+  return constraints
+}
+
+const optionNames: readonly string[] = [
+  'message',
+  'path',
+  'status',
+] satisfies (keyof RecordConstraint)[]

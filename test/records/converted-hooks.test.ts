@@ -1,0 +1,223 @@
+/** What `@BeforeWrite` sees is what will be stored, by every path. Source: docs/records.md, Hooks. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  type Application,
+  Auth,
+  BeforeWrite,
+  bootstrap,
+  BelongsTo,
+  Controller,
+  Database,
+  Field,
+  type Generated,
+  HasMany,
+  HttpError,
+  Module,
+  Record,
+  type Rel,
+  type WriteContext,
+} from 'filigree'
+import { startBothEngines } from './both-engines.js'
+
+class Place {
+  @Field('string', { trim: true }) room!: string
+  @Field('datetime', { optional: true }) opensAt?: string
+}
+
+let seen: object[] = []
+let changes: string[][] = []
+
+@Record
+class Meeting {
+  @Field('id') id!: number
+  @Field('datetime') startsAt!: string
+  @Field('datetime') endsAt!: string
+  @Field('decimal', { precision: 10, scale: 2 }) price!: string
+  @Field('bigint') code!: string
+  @Field('string', { trim: true, lowercase: true, unique: true }) title!: string
+  @Field('uuid', { optional: true, nullable: true }) token?: string | null
+  @Field(() => Place, { optional: true, nullable: true }) place?: Place | null
+  @Field('datetime', { list: true, default: [] }) breaks!: Generated<string[]>
+  @Field('integer', { default: 1 }) dayId!: Generated<number>
+  @BelongsTo(() => Day) day!: Rel<Day>
+
+  @BeforeWrite()
+  see({ changed }: WriteContext<Meeting>) {
+    changes.push([...changed].sort())
+    seen.push({
+      startsAt: this.startsAt,
+      endsAt: this.endsAt,
+      price: this.price,
+      code: this.code,
+      title: this.title,
+      token: this.token,
+      place: this.place && Object.assign({}, this.place),
+      breaks: this.breaks,
+    })
+    if (this.endsAt <= this.startsAt) throw new HttpError(400, 'It ends before it begins.')
+  }
+}
+
+@Record
+class Day {
+  @Field('id') id!: number
+  @Field('string', { default: 'Monday' }) name!: Generated<string>
+  @HasMany(() => Meeting) meetings!: Rel<Meeting[]>
+}
+
+@Record
+class Stamp {
+  @Field('id') id!: number
+  @Field('datetime', { optional: true, nullable: true }) at?: string | null
+  @Field('decimal', { scale: 2, default: '0' }) sum!: Generated<string>
+  @Field('string', { default: '' }) read!: Generated<string>
+
+  @BeforeWrite()
+  write() {
+    this.at = new Date('2027-01-05T10:00:00-05:00') as never
+    this.sum = '9.5'
+  }
+
+  @BeforeWrite()
+  readIt() {
+    this.read = `${this.at ?? ''} ${this.sum}`
+  }
+}
+
+@Controller('/meetings', { crud: Meeting })
+class Meetings {}
+
+@Controller('/days', { crud: Day })
+class Days {}
+
+@Module({ controllers: [Meetings, Days], records: [Meeting, Day, Stamp] })
+class Office {}
+
+const sent = {
+  dayId: 1,
+  startsAt: '2027-01-05T10:00:00-05:00',
+  endsAt: '2027-01-05T15:30:00Z',
+  price: '9.5',
+  code: '007',
+  title: '  Tea ',
+  token: 'A0000000-0000-4000-8000-00000000000A',
+  place: { room: ' A ', opensAt: '2027-01-05T08:00+01:00' },
+  breaks: ['2027-01-05T10:15:00-05:00'],
+}
+const stored = {
+  startsAt: '2027-01-05T15:00:00.000Z',
+  endsAt: '2027-01-05T15:30:00.000Z',
+  price: '9.50',
+  code: '7',
+  title: 'tea',
+  token: 'a0000000-0000-4000-8000-00000000000a',
+  place: { room: 'A', opensAt: '2027-01-05T07:00:00.000Z' },
+  breaks: ['2027-01-05T15:15:00.000Z'],
+}
+const old = {
+  startsAt: '2027-01-04T10:00:00Z',
+  endsAt: '2027-01-04T11:00:00Z',
+  price: '1',
+  code: '1',
+  title: 'old',
+}
+
+const creations: { [way: string]: (database: Database, values: typeof sent) => Promise<unknown> } =
+  {
+    create: (database, values) => database.records(Meeting).create(values),
+    createMany: (database, values) => database.records(Meeting).createMany([values]),
+    insertMany: (database, values) => database.records(Meeting).insertMany([values]),
+    upsert: (database, values) => database.records(Meeting).upsert(values, { by: 'title' }),
+    'nested create': (database, values) =>
+      database.records(Day).update(1, { meetings: { create: [{ ...values, dayId: undefined }] } }),
+  }
+const updates: { [way: string]: (database: Database, values: typeof sent) => Promise<unknown> } = {
+  update: (database, values) => database.records(Meeting).update(1, values),
+  updateMany: (database, values) => database.records(Meeting).updateMany([{ id: 1, ...values }]),
+  updateWhere: (database, values) => database.records(Meeting).updateWhere({ id: 1 }, values),
+  'upsert by key': (database, values) =>
+    database.records(Meeting).upsert({ id: 1, ...values }, { by: 'id' }),
+  'nested update': (database, values) =>
+    database
+      .records(Day)
+      .update(1, { meetings: { update: [{ ...values, id: 1, dayId: undefined }] } }),
+}
+
+const engines = await startBothEngines()
+
+describe.each(engines)('a hook before a write, on %s', (_, open) => {
+  let app: Application
+  let database: Database
+  beforeAll(async () => {
+    const env = { APP_JWT_SECRET: 'a secret of thirty-two characters' }
+    app = await bootstrap(Office, { listen: false, logger: false, database: await open(), env })
+    database = app.get(Database)
+  })
+  afterAll(() => app.close())
+  beforeEach(async () => {
+    for (const table of ['meeting', 'day', 'stamp'])
+      await database.kysely.deleteFrom(table).execute()
+    await database.records(Day).create({ id: 1 })
+    seen = []
+    changes = []
+  })
+  const send = async (method: string, url: string, json: object) =>
+    app.inject({
+      ...{ method, url, json },
+      headers: { authorization: `Bearer ${await app.get(Auth).getToken({ sub: '1' })}` },
+    })
+  const read = async (): Promise<unknown> => {
+    const [row] = await database.records(Meeting).list({ where: { title: 'tea' } })
+    return row && Object.assign({}, row, { place: Object.assign({}, row.place) })
+  }
+
+  it.each(Object.entries(creations))('sees a new row as stored: %s', async (_way, write) => {
+    await write(database, sent)
+    expect(seen).toEqual([stored])
+    expect(await read()).toMatchObject(stored)
+  })
+
+  it.each(Object.entries(updates))('sees a changed row as stored: %s', async (_way, write) => {
+    await database.records(Meeting).create({ ...old, id: 1, dayId: 1 })
+    seen = []
+    await write(database, sent)
+    expect(seen).toEqual([stored])
+    expect(await read()).toMatchObject(stored)
+  })
+
+  it('names nothing as changed that is only spelt differently', async () => {
+    await database.records(Meeting).create({ ...sent, id: 1 })
+    changes = []
+    for (const update of Object.values(updates)) await update(database, sent)
+    expect(changes).toEqual([[], [], [], [], []])
+  })
+
+  it('compares moments of other zones, so an impossible row is refused by every interface', async () => {
+    // As text, the end is behind the beginning.
+    const wrong = { ...sent, startsAt: '2027-01-05T10:00:00-05:00', endsAt: '2027-01-05T12:00:00Z' }
+    expect((await send('POST', '/meetings', wrong)).status).toBe(400)
+    expect(
+      (await send('POST', '/days', { meetings: { create: [{ ...wrong, dayId: undefined }] } }))
+        .status,
+    ).toBe(400)
+    const text = 'mutation ($input: MeetingInput!) { createMeeting(input: $input) { id } }'
+    const variables = { input: { ...wrong, place: undefined } }
+    const answer = await send('POST', '/graphql', { query: text, variables })
+    expect(answer.body).toContain('It ends before it begins.')
+    for (const create of Object.values(creations))
+      await expect(create(database, wrong)).rejects.toMatchObject({ status: 400 })
+    await database.records(Meeting).create({ ...old, id: 1, dayId: 1 })
+    for (const update of Object.values(updates))
+      await expect(update(database, wrong)).rejects.toMatchObject({ status: 400 })
+    expect(
+      (await send('PATCH', '/meetings/1', { endsAt: '2027-01-04T11:30:00+02:00' })).status,
+    ).toBe(400)
+  })
+
+  it('sees what a hook before it has set as it will be stored', async () => {
+    const read = '2027-01-05T15:00:00.000Z 9.50'
+    expect(await database.records(Stamp).create({})).toMatchObject({ read })
+    await database.records(Stamp).updateWhere({}, { read: '' })
+    expect(await database.records(Stamp).list()).toMatchObject([{ read }])
+  })
+})
