@@ -4,6 +4,7 @@
  */
 import { Auth } from '../auth/auth.js'
 import type { Gate } from '../auth/gate.js'
+import { removeLeftFolders } from '../http/bodies/upload-folder.js'
 import { createCors, type Cors } from '../http/cors.js'
 import { Clock } from '../core/clock.js'
 import { Expiries } from '../core/expiries.js'
@@ -138,6 +139,10 @@ async function start(
     upgrade: createUpgrades(plan, context, { dispatcher, cors, ending, requests }),
     take,
     keeper,
+  })
+  // Nobody waits for it: it concerns processes that were killed.
+  void removeLeftFolders().catch((error: unknown) => {
+    plan.log.warn({ err: error }, 'folders of uploads that a killed process left cannot be removed')
   })
   if (listener !== undefined) late.port = Number(new URL(listener.url).port)
   const running = {

@@ -1,6 +1,7 @@
 /** Makes all routes of a planned application ready to serve: first its own, then those of the framework. */
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import type { RouteInfo } from '../routing/route-info.js'
+import { restType } from '../routing/path-types.js'
 import { RouteTable } from '../routing/route-table.js'
 import { VersionedTable, type RouteLookup } from '../routing/versioned-table.js'
 import { makeStands, type FindInstance } from '../serving/interceptors.js'
@@ -12,10 +13,14 @@ import { docsRoutes } from './docs-routes.js'
 import { liveAsksRoute } from './live-asks-route.js'
 import { graphqlRoutes, type GraphqlServing } from './graphql-routes.js'
 import { aroundOperations } from './graphql-stands.js'
+import type { FindFile } from '../serving/dispatcher.js'
 import type { ApplicationPlan } from './plan-application.js'
+import type { FolderRoute } from './static-files.js'
 import { versionReader } from './versions.js'
 
 export interface FilledTable {
+  /** Finds a file of a static folder, which goes before a route with a `<rest:path>`; undefined without such folders. */
+  readonly findFile: FindFile | undefined
   readonly table: RouteLookup<ServedRoute>
   /** The application's own, internal ones too. */
   readonly servedRoutes: ReadonlyMap<RouteInfo, ServedRoute>
@@ -42,11 +47,14 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: S
     const stands = makeStands(planned.stands, planned.info, find, problems)
     const served = serveRoute(planned, controller, context, stands)
     servedRoutes.set(planned.info, served)
+    const last = route.pattern.segments.at(-1)
+    const isRest = route.method === 'GET' && last?.kind === 'parameter' && last.type === restType
+    const routed = isRest ? Object.freeze({ ...served, yieldsToFiles: true }) : served
     if (route.options.internal === true) continue
-    if (table instanceof RouteTable) table.add(route.method, route.pattern, served)
-    else table.add(route.method, route.pattern, served, route.version)
+    if (table instanceof RouteTable) table.add(route.method, route.pattern, routed)
+    else table.add(route.method, route.pattern, routed, route.version)
   }
-  addFrameworkRoutes(table, plan, context, find, (served) => {
+  const files = addFrameworkRoutes(table, plan, context, find, (served) => {
     const { gate, body } = makeStands(plan.frameworkStands, served.info, find, problems)
     return surround(served, [...gate, ...body])
   })
@@ -60,6 +68,7 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: S
     surround(unmatchedRoute(refuse, plan.settings.times.handler), outside)
   return {
     table,
+    findFile: files,
     servedRoutes,
     aroundUnmatched: outside.length === 0 ? undefined : aroundUnmatched,
   }
@@ -68,11 +77,11 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: S
 /** Added after the application's own routes, which take precedence for the same path. */
 function addFrameworkRoutes(
   table: RouteTable<ServedRoute> | VersionedTable<ServedRoute>,
-  { settings, document, graphql, graphqlStands, folders }: ApplicationPlan,
+  { settings, document, graphql, graphqlStands, folders, files }: ApplicationPlan,
   context: ServeContext,
   find: FindInstance,
   around: (served: ServedRoute) => ServedRoute,
-): void {
+): FindFile | undefined {
   const { basePath, docs, limits, times } = settings
   const documentation = docsRoutes(docs, document, {
     gate: context.gate,
@@ -89,6 +98,20 @@ function addFrameworkRoutes(
   }
   for (const { pattern, served } of [...documentation, ...folders]) {
     table.add('GET', pattern, around(served))
+  }
+  const byPath = new RouteTable<{
+    readonly served: ServedRoute
+    readonly hasFile: FolderRoute['hasFile']
+  }>()
+  for (const { pattern, served, hasFile } of files) {
+    const inside = around(served)
+    table.add('GET', pattern, inside)
+    byPath.add('GET', pattern, { served: inside, hasFile })
+  }
+  if (files.length === 0) return undefined
+  return (path, values) => {
+    const found = byPath.match('GET', path, values)
+    return found?.hasFile(String(values[0])) === true ? found.served : undefined
   }
 }
 

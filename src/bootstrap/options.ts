@@ -37,6 +37,15 @@ export interface ApplicationGraphQLOptions
   path?: string
 }
 
+export interface StaticFolder {
+  /** Relative to the working directory. */
+  readonly folder: string
+  /**
+   * A file of the folder, sent for GET and HEAD requests that accept HTML and that nothing else answers. Default: 404.
+   */
+  readonly fallback?: string
+}
+
 export interface BootstrapOptions {
   /** False: the application opens no port; it is used by `inject` and `handle`. Default true. */
   listen?: boolean
@@ -68,8 +77,11 @@ export interface BootstrapOptions {
   limits?: Partial<Record<keyof Limits, number | string> & Record<keyof Bounds, number>>
   /** Time limits in milliseconds. Defaults: see `Times`. */
   times?: Partial<Times>
-  /** Folders whose files are served, by their path prefix: `{ '/assets': './public' }`. */
-  static?: Readonly<Record<string, string>>
+  /**
+   * Folders whose files are served, by their path prefix: `{ '/assets': './public' }`. With a fallback for pages that have
+   * routes of their own: `{ '/': { folder: './web', fallback: 'index.html' } }`.
+   */
+  static?: Readonly<Record<string, string | StaticFolder>>
   /** Whether to serve the browser client at `/filigree.js`, a script that sets `window.api`. Default false. */
   client?: boolean
   /** The log: a pino logger or anything with its methods; false turns it off. Default: pino on standard output. */
@@ -118,7 +130,7 @@ export interface Settings {
   readonly limits: Limits
   readonly bounds: Bounds
   readonly times: Times
-  readonly static: Readonly<Record<string, string>>
+  readonly static: Readonly<Record<string, StaticFolder>>
   readonly client: boolean
   /** Without a slash at its end; `undefined` where nobody said it. */
   readonly publicUrl: string | undefined
@@ -192,7 +204,7 @@ export function resolveOptions(
     limits: resolveLimits(options.limits ?? {}, problems),
     bounds: resolveBounds(options.limits ?? {}, problems),
     times: resolveTimes(options.times ?? {}, problems),
-    static: Object.freeze({ ...options.static }),
+    static: resolveStatic(options.static ?? {}, problems),
     client: options.client ?? false,
     publicUrl,
     trustProxy: options.trustProxy ?? false,
@@ -204,6 +216,26 @@ export function resolveOptions(
     live: resolveLive(options.live, problems),
     override: Object.freeze([...readList('bootstrap.override', options.override, problems)]),
   })
+}
+
+function resolveStatic(
+  given: NonNullable<BootstrapOptions['static']>,
+  problems: Problem[],
+): Settings['static'] {
+  const folders = Object.entries(given).map(([path, entry]) => {
+    if (typeof entry === 'string') return [path, { folder: entry }] as const
+    const where = `bootstrap static ${path}`
+    const folder: unknown = entry.folder
+    refuseUnknownNames(where, entry, { folder: true, fallback: true }, problems)
+    for (const name of ['folder', 'fallback'] as const) {
+      const value: unknown = entry[name]
+      if (typeof value === 'string' || (name === 'fallback' && value === undefined)) continue
+      const remedy = "Write { folder: './web', fallback: 'index.html' }."
+      problems.push({ code: 'INVALID_OPTION', message: `${where}: ${name} is not a path.`, remedy })
+    }
+    return [path, { ...entry, folder: typeof folder === 'string' ? folder : '' }] as const
+  })
+  return Object.freeze(Object.fromEntries(folders))
 }
 
 function checkSessions(sessions: SessionOptions, problems: Problem[]): void {

@@ -45,7 +45,7 @@ import { planRoutes } from './plan-routes.js'
 import { documentedRecords } from './open-records.js'
 import type { ProviderDeclaration } from './provider.js'
 import { interceptorClasses } from './plan-seam.js'
-import { staticRoutes } from './static-files.js'
+import { staticRoutes, type FolderRoute } from './static-files.js'
 
 export interface ApplicationPlan {
   readonly environment: Environment
@@ -57,6 +57,8 @@ export interface ApplicationPlan {
   /** Interceptors around requests without a route and around the framework's own routes. */
   readonly frameworkStands: readonly PlannedStand[]
   readonly folders: readonly FrameworkRoute[]
+  /** The files of static folders. */
+  readonly files: readonly FolderRoute[]
   /** Writes the document when it is first requested. */
   readonly document: ReadDocument
   readonly records: readonly Class[]
@@ -111,8 +113,9 @@ export async function planApplication(
   const { closed } = authOptions
   prepareGraphql(graphql, { log, production: environment.production, closed }, problems)
   const rootStands = planGraphqlStands(graphql.instances, problems)
+  const { pages, files } = staticRoutes(settings, problems)
   const folders = [
-    ...staticRoutes(settings, problems),
+    ...pages,
     ...scriptRoutes(settings.client, settings.times.handler, problems, settings.basePath),
   ]
   const interceptors = interceptorClasses([
@@ -158,6 +161,7 @@ export async function planApplication(
     routes,
     frameworkStands: around.framework,
     folders,
+    files,
     document: documentReader(
       routes,
       settings,

@@ -27,12 +27,13 @@ import type { Shape, ShapeField } from './shape.js'
  */
 export function compileText<T extends object>(
   shape: Shape<T>,
-  options: Omit<InputOptions, 'list'> = {},
+  options: TextOptions = {},
 ): Check<T> {
   const { build, waits } = compileBuild(shape, options)
   const whole = options.whole ?? 'the query'
   const order = inOrder(shape)
-  const readers = shape.fields.map((field) => ({ name: field.name, read: readerOf(field) }))
+  const read = options.isForm === true ? formReaderOf : readerOf
+  const readers = shape.fields.map((field) => ({ name: field.name, read: read(field) }))
   return (value) => {
     const wrong = new Map<string, Fault>()
     const converted = isMap(value) ? convert(value, readers, wrong) : value
@@ -49,6 +50,14 @@ export function compileText<T extends object>(
     const faults = [...wrong.values(), ...others].slice(0, mostFaults)
     return settle(built, { faults, late: readable, whole, order })
   }
+}
+
+export interface TextOptions extends Omit<InputOptions, 'list'> {
+  /**
+   * The text comes from an HTML form: an empty value of an optional field is absent, unless the field is plain text, and the
+   * `on` of a checkbox is true. Default false.
+   */
+  isForm?: boolean
 }
 
 type Reader = (raw: unknown) => unknown
@@ -100,6 +109,32 @@ function readerOf(field: ShapeField): Reader {
     }
     return list
   }
+}
+
+/** Browsers send every input of a form, empty ones too, and `on` for a checkbox without a value. */
+function formReaderOf(field: ShapeField): Reader {
+  const read = readerOf(field)
+  const isEmptyAbsent = field.optional && !isPlainText(field)
+  const isCheckbox = field.kind === 'boolean' && !isOpen(field)
+  if (!isEmptyAbsent && !isCheckbox) return read
+  const readOne = (raw: unknown): unknown => {
+    if (isEmptyAbsent && raw === '') return undefined
+    return isCheckbox && raw === 'on' ? 'true' : raw
+  }
+  return (raw) => {
+    if (!Array.isArray(raw)) {
+      const one = readOne(raw)
+      return one === undefined ? undefined : read(one)
+    }
+    const values = raw.map(readOne).filter((one) => one !== undefined)
+    return values.length === 0 ? undefined : read(values)
+  }
+}
+
+/** An empty text is a value of such a field. */
+function isPlainText({ kind, rules }: ShapeField): boolean {
+  if (kind !== 'string' && kind !== 'text') return false
+  return rules.format === undefined && rules.oneOf === undefined
 }
 
 function readRepeated(field: ShapeField, raw: unknown[], one: Reader): unknown {

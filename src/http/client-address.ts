@@ -1,12 +1,61 @@
-/** The client's address, in one form. */
+/** The client's address, and what trusted proxies say about it. Source: decisions, "Client address"; RFC 7239. */
 import { isIP } from 'node:net'
+import type { IncomingHttpHeaders } from 'node:http'
+
+/** @returns IPv4 in its own form, though it came by an IPv6 socket */
+export function clientAddress(address = ''): string {
+  return address.startsWith(':') ? address.replace(/^::ffff:(?=[\d.]+$)/i, '') : address
+}
 
 /**
- * @param forwarded what a trusted proxy says; what is no address is not believed
- * @param remote who the connection is from
- * @returns IPv4 in its own form, though it came by an IPv6 socket
+ * The entry of `X-Forwarded-For` or `X-Forwarded-Proto` that a trusted proxy wrote. Where the header is missing,
+ * `Forwarded` counts.
+ *
+ * @param proxies their number, counted from the right; `true` takes the entry at the left
  */
-export function clientAddress(forwarded: string | undefined, remote = ''): string {
-  const address = forwarded === undefined || isIP(forwarded) === 0 ? remote : forwarded
-  return address.startsWith(':') ? address.replace(/^::ffff:(?=[\d.]+$)/i, '') : address
+export function readForwarded(
+  headers: IncomingHttpHeaders,
+  what: 'for' | 'proto',
+  proxies: number | true,
+): string | undefined {
+  const value = headers[`x-forwarded-${what}`]
+  if (value !== undefined) return entryOf(String(value).split(','), proxies)
+  const { forwarded } = headers
+  if (forwarded === undefined) return undefined
+  const entry = entryOf(splitOutsideQuotes(forwarded, ','), proxies) ?? ''
+  for (const pair of splitOutsideQuotes(entry, ';')) {
+    const [, name, text = ''] = /^\s*(\w+)=(.*)$/.exec(pair) ?? []
+    if (name?.toLowerCase() === what) return unquote(text.trim())
+  }
+  return undefined
+}
+
+/** Each proxy adds its client at the right. Where there are fewer entries, the leftmost is all that is known. */
+function entryOf(entries: readonly string[], proxies: number | true): string | undefined {
+  return entries[proxies === true ? 0 : Math.max(0, entries.length - proxies)]?.trim()
+}
+
+function splitOutsideQuotes(text: string, separator: ',' | ';'): string[] {
+  return (
+    text.match(
+      separator === ',' ? /(?:"(?:\\.|[^"\\])*"|[^,"]|")+/g : /(?:"(?:\\.|[^"\\])*"|[^;"]|")+/g,
+    ) ?? []
+  )
+}
+
+function unquote(text: string): string {
+  const quoted = /^"((?:\\.|[^"\\])*)"$/.exec(text)?.[1]
+  return quoted?.replace(/\\(.)/g, '$1') ?? text
+}
+
+/**
+ * @param entry as proxies write it: `203.0.113.8`, `203.0.113.8:61598`, `2001:db8::1`, `[2001:db8::1]:443`, quoted or not
+ * @returns the address without port; undefined where it is none
+ */
+export function readAddress(entry: string): string | undefined {
+  if (isIP(entry) !== 0) return entry
+  const text = unquote(entry)
+  const address =
+    /^\[([^\]]+)\](?::\w+)?$/.exec(text)?.[1] ?? /^([\d.]+):\w+$/.exec(text)?.[1] ?? text
+  return isIP(address) === 0 ? undefined : address
 }

@@ -32,11 +32,14 @@ export class FileBody {
   readonly root: string
   /** A browser may execute the file. */
   readonly inline: boolean
+  /** `.well-known` at the top of the root may be read (RFC 8615). */
+  readonly wellKnown: boolean
 
-  constructor(path: string, { root, inline = false }: FileOptions) {
+  constructor(path: string, { root, inline = false }: FileOptions, wellKnown = false) {
     this.path = path
     this.root = resolve(root)
     this.inline = inline
+    this.wellKnown = wellKnown
   }
 }
 
@@ -83,11 +86,8 @@ export interface OpenFile {
 }
 
 /** @throws {HttpError} 404, or 412 and 416 when the request's conditions or ranges cannot be met */
-export async function openFile(
-  request: ServerRequest,
-  { path, root }: FileBody,
-): Promise<OpenFile> {
-  const found = await findFile(path, root)
+export async function openFile(request: ServerRequest, body: FileBody): Promise<OpenFile> {
+  const found = await findFile(body)
   if (found === undefined) throw new HttpError(404)
   // Not needed by applications that serve no files.
   const { default: send } = await import('@fastify/send')
@@ -96,6 +96,7 @@ export async function openFile(
     root: found.root,
     cacheControl: false,
     index: false,
+    ...(body.wellKnown ? { dotfiles: 'allow' as const } : {}),
   })
   if (sent.type === 'file') return toOpenFile(sent)
   sent.stream.destroy()
@@ -129,8 +130,8 @@ interface FoundFile {
 }
 
 /** The real file, or `undefined` where there is none that may be seen. */
-async function findFile(path: string, root: string): Promise<FoundFile | undefined> {
-  if (!isPlainPath(path)) return undefined
+async function findFile({ path, root, wellKnown }: FileBody): Promise<FoundFile | undefined> {
+  if (!isPlainPath(path, wellKnown)) return undefined
   try {
     const realRoot = await realpath(root)
     const real = await realpath(resolve(realRoot, path))
@@ -139,7 +140,7 @@ async function findFile(path: string, root: string): Promise<FoundFile | undefin
     const found = await lstat(real)
     if (!found.isFile()) return undefined
     const below = relative(realRoot, real)
-    if (!isPlainPath(below.replaceAll(sep, '/'))) return undefined
+    if (!isPlainPath(below.replaceAll(sep, '/'), wellKnown)) return undefined
     return { root: realRoot, path: below, size: found.size }
   } catch (error) {
     if (isAbsence(error)) return undefined
@@ -147,10 +148,20 @@ async function findFile(path: string, root: string): Promise<FoundFile | undefin
   }
 }
 
-/** Parts with a name each, none of them hidden, nothing that any file system or decoder takes for a separator. */
-export function isPlainPath(path: string): boolean {
+/**
+ * Parts with a name each, none of them hidden, nothing that any file system or decoder takes for a separator.
+ *
+ * @param wellKnown the first part may be `.well-known`
+ */
+export function isPlainPath(path: string, wellKnown = false): boolean {
   if (/[\\\0]|%(?:00|2e|2f|5c)/i.test(path)) return false
-  return path.split('/').every((part) => part !== '' && !part.startsWith('.'))
+  return path
+    .split('/')
+    .every(
+      (part, index) =>
+        part !== '' &&
+        (!part.startsWith('.') || (wellKnown && index === 0 && part === '.well-known')),
+    )
 }
 
 function isAbsence(error: unknown): boolean {

@@ -32,13 +32,34 @@ export function readQuery(text: string): TextValues {
   return values
 }
 
+/** Items of values with encoded commas. They are rare, so that most queries have no entry. */
+const itemsWithCommas = new WeakMap<TextValues, Map<string, readonly string[]>>()
+
+/**
+ * The items of a list in a query: `a,b` has two, `a%2Cb` has one. Where the name repeats, each value is one item.
+ *
+ * @param values what `readQuery` returned
+ */
+export function listItems(values: TextValues, name: string): readonly string[] {
+  const value = values[name] ?? ''
+  if (Array.isArray(value)) return value
+  return itemsWithCommas.get(values)?.get(name) ?? value.split(',')
+}
+
+function keepItems(values: TextValues, name: string, raw: string): void {
+  const known = itemsWithCommas.get(values) ?? new Map<string, readonly string[]>()
+  itemsWithCommas.set(values, known.set(name, raw.split(',').map(decode)))
+}
+
 function addPair(values: TextValues, pair: string): void {
   const equals = pair.indexOf('=')
   const name = decode(equals === -1 ? pair : pair.slice(0, equals))
   if (prototypeKeys.has(name)) {
     throw new HttpError(400, `"${clip(name)}" is no parameter name.`, { code: 'PROTOTYPE_KEY' })
   }
-  const value = equals === -1 ? '' : decode(pair.slice(equals + 1))
+  const raw = equals === -1 ? '' : pair.slice(equals + 1)
+  const value = decode(raw)
+  if (value !== raw && /%2c/i.test(raw)) keepItems(values, name, raw)
   const before = values[name]
   if (before === undefined) values[name] = value
   else if (Array.isArray(before)) before.push(value)

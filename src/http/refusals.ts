@@ -9,6 +9,11 @@ export function closingRefusal(): HttpError {
   return refusal(503, 'APPLICATION_CLOSING', 'The application is closing.', 1)
 }
 
+/** For a handler that is still at work when the time of its route is over. */
+export function timeoutRefusal(): HttpError {
+  return new HttpError(503, 'The request took too long.')
+}
+
 /** For what comes while other work keeps the process from answering in time. */
 export function overloadRefusal(): HttpError {
   return refusal(503, 'TOO_BUSY', 'The application has too much to do.', 1)

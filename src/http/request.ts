@@ -93,7 +93,8 @@ export interface HttpRequest {
   readonly log: ChildLog
   /**
    * Aborted when the client goes away before the response is complete, and when the application closes: at once where
-   * the answer has begun, else after `times.linger`, with an HttpError of status 503 as its reason.
+   * the answer has begun, else after `times.linger`, with an HttpError of status 503 as its reason. Aborted too when the time
+   * of the route is over, with an HttpError of status 503 as its reason.
    */
   readonly signal: AbortSignal
   /** Node's request, or its stand-in. */

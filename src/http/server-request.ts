@@ -1,7 +1,7 @@
 /** The request with its internal state, which the steps of its route use. Source: specification, Request object. */
 import type { RouteInfo } from '../routing/route-info.js'
 import { readsIdentity, readsSent, watchHeaders } from './caller-reads.js'
-import { clientAddress } from './client-address.js'
+import { clientAddress, readAddress, readForwarded } from './client-address.js'
 import { readCookies } from './cookies.js'
 import type { Cors } from './cors.js'
 import type { End, Ending } from './ending.js'
@@ -16,7 +16,7 @@ import { readPath } from './request-path.js'
 import { newRequestId } from './request-id.js'
 import type { RequestObservers } from './request-observers.js'
 import type { KeptValue } from './request-value.js'
-import { closingRefusal } from './refusals.js'
+import { closingRefusal, timeoutRefusal } from './refusals.js'
 import type {
   Claims,
   HttpRequest,
@@ -65,6 +65,18 @@ export type BodyForm = 'whole' | 'form' | 'upload'
 /** Milliseconds since 1970 by the clock of the request's application; by the system's where there is no request. */
 export function momentOf(request: HttpRequest | undefined): number {
   return request instanceof ServerRequest ? request.now() : Date.now()
+}
+
+const warned = new WeakSet<RequestSettings>()
+
+/** Once for each application: its proxy writes the same with every request. */
+function warnOfAddress(settings: RequestSettings, entry: string): void {
+  if (warned.has(settings)) return
+  warned.add(settings)
+  settings.log?.warn(
+    { entry: entry.slice(0, 100) },
+    'The proxy forwards a client that is not an address, so request.ip is the address of the proxy. Limits by address count all such clients together. Logged once.',
+  )
 }
 
 export class ServerRequest implements HttpRequest {
@@ -241,14 +253,17 @@ export class ServerRequest implements HttpRequest {
 
   /** The client's address, IPv4 in its own form; the first of `X-Forwarded-For` where the application trusts its proxy. */
   get ip(): string {
-    return clientAddress(this.#forwarded('x-forwarded-for'), this.incoming.socket.remoteAddress)
+    const remote = this.incoming.socket.remoteAddress
+    const forwarded = this.#forwarded('for')
+    if (forwarded === undefined) return clientAddress(remote)
+    const address = readAddress(forwarded)
+    if (address === undefined) warnOfAddress(this.#settings, forwarded)
+    return clientAddress(address ?? remote)
   }
 
   /** True over https, also behind a trusted proxy that says so. */
   get secure(): boolean {
-    return (
-      this.incoming.socket.encrypted === true || this.#forwarded('x-forwarded-proto') === 'https'
-    )
+    return this.incoming.socket.encrypted === true || this.#forwarded('proto') === 'https'
   }
 
   /** True where browsers come by https, so that our cookies are for it alone. */
@@ -320,7 +335,7 @@ export class ServerRequest implements HttpRequest {
     return this.#settings.cors?.allowsCredentials(this) === true
   }
 
-  /** Aborted when the client goes away before the response is complete. */
+  /** Aborted when the client goes away before the response is complete, and when the time of the route is over. */
   get signal(): AbortSignal {
     this.#abort ??= this.#createAbort()
     return this.#abort.signal
@@ -346,9 +361,16 @@ export class ServerRequest implements HttpRequest {
   /** Runs `cleanup` once, after the response was sent or the connection was lost. It must not throw. */
   onFinished(cleanup: () => void): void {
     if (this.cleanups === undefined) {
+      if (this.outgoing.destroyed) {
+        cleanup()
+        return
+      }
       this.cleanups = []
       this.outgoing.once('close', () => {
-        for (const run of this.cleanups ?? []) run()
+        const cleanups = this.cleanups ?? []
+        // What is added from now on runs immediately.
+        this.cleanups = undefined
+        for (const run of cleanups) run()
       })
     }
     this.cleanups.push(cleanup)
@@ -373,24 +395,29 @@ export class ServerRequest implements HttpRequest {
    */
   stop(onWritten: (isDone: boolean) => void): void {
     this.late = true
+    this.#abort?.abort(timeoutRefusal())
     for (const write of this.#writes ?? []) write.stop()
     if (this.#writes === undefined || this.#writes.size === 0) onWritten(false)
     else this.#onWritten = onWritten
   }
 
-  #forwarded(header: 'x-forwarded-for' | 'x-forwarded-proto'): string | undefined {
+  #forwarded(what: 'for' | 'proto'): string | undefined {
     const { trustProxy } = this.#settings
     if (trustProxy === false || trustProxy === 0) return undefined
-    const value = this.incoming.headers[header]
-    if (value === undefined) return undefined
-    const entries = String(value).split(',')
-    // Each proxy adds at the right whom it was asked by. Where there are fewer, the leftmost is all that is known.
-    const place = trustProxy === true ? 0 : Math.max(0, entries.length - trustProxy)
-    return entries[place]?.trim()
+    return readForwarded(this.incoming.headers, what, trustProxy)
   }
 
   #createAbort(): AbortController {
     const abort = new AbortController()
+    // Somebody may ask for the signal only after its reason to abort.
+    if (this.late) {
+      abort.abort(timeoutRefusal())
+      return abort
+    }
+    if (this.outgoing.destroyed) {
+      if (!this.outgoing.writableFinished) abort.abort()
+      return abort
+    }
     const { ending } = this.#settings
     const end: End = (all) => {
       if (!all && !this.outgoing.headersSent) return

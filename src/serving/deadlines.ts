@@ -3,6 +3,7 @@
  * quarter of the shortest limit: nothing ends too early, or more than two ticks too late.
  */
 import { HttpError } from '../errors/http-error.js'
+import { timeoutRefusal } from '../http/refusals.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { ServedRoute } from './served-route.js'
 
@@ -48,7 +49,7 @@ const inDoubt =
 /** A body that does not arrive is the client's fault; everything else that takes too long is the server's. */
 export function tooLate({ bodyTime }: ServerRequest): HttpError {
   return bodyTime === undefined
-    ? new HttpError(503, 'The request took too long.')
+    ? timeoutRefusal()
     : new HttpError(408, 'The body did not arrive in time.')
 }
 

@@ -26,6 +26,14 @@ import type { Invoker } from './invoker.js'
 import { observeRequest } from './observe-request.js'
 import { walkSurrounded, type WalkSurroundings } from './surrounded-walk.js'
 
+/**
+ * The route of a file of a static folder.
+ *
+ * @param values receives the values of its path
+ * @returns undefined if no folder has such a file
+ */
+export type FindFile = (path: string, values: (string | number)[]) => ServedRoute | undefined
+
 export interface DispatcherOptions {
   readonly table: RouteLookup<ServedRoute>
   readonly responder: Responder
@@ -39,6 +47,8 @@ export interface DispatcherOptions {
   readonly mostUrl: number
   /** The shortest time limit of all, in milliseconds. */
   readonly shortestTime: number
+  /** Finds files that go before a route with a `<rest:path>`. */
+  readonly findFile?: FindFile | undefined
   /** Puts interceptors of the whole application around requests without a route; undefined if there are none. */
   readonly aroundUnmatched?: ((refuse: Invoker) => ServedRoute) | undefined
 }
@@ -56,6 +66,7 @@ export class Dispatcher {
   readonly #deadlines: Deadlines
   readonly #surroundings: WalkSurroundings
   readonly #unmatchedRoute: ServedRoute | undefined
+  readonly #findFile: FindFile | undefined
 
   constructor(options: DispatcherOptions) {
     this.#table = options.table
@@ -78,6 +89,7 @@ export class Dispatcher {
         this.#fail(request, error)
       },
     }
+    this.#findFile = options.findFile
     this.#unmatchedRoute = options.aroundUnmatched?.((request) => {
       throw this.#unmatched(request)
     })
@@ -144,10 +156,20 @@ export class Dispatcher {
         this.#fail(request, this.#unmatched(request))
         return
       }
-      this.#walk(request, route)
+      if (route.yieldsToFiles === true && this.#findFile !== undefined) {
+        this.#walk(request, this.#fileBefore(request, route, this.#findFile))
+      } else this.#walk(request, route)
     } catch (error) {
       this.#fail(request, error)
     }
+  }
+
+  #fileBefore(request: ServerRequest, route: ServedRoute, findFile: FindFile): ServedRoute {
+    const values: (string | number)[] = []
+    const file = findFile(request.sentPath, values)
+    if (file === undefined) return route
+    request.pathValues.splice(0, Infinity, ...values)
+    return file
   }
 
   /** Begins the walk of a route. */

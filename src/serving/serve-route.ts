@@ -8,9 +8,11 @@ import { isShown } from '../records/rights/shown-answers.js'
 import type { Gate } from '../auth/gate.js'
 import { blamesClients } from '../errors/program-faults.js'
 import { HttpError } from '../errors/http-error.js'
-import { formMedia, uploadMedia } from '../http/bodies/body-plan.js'
+import { readShape } from '../fields/shape.js'
+import { formMedia, uploadMedia, type BodyField } from '../http/bodies/body-plan.js'
 import { readBody, type BodyPlan } from '../http/bodies/read-body.js'
 import { Reply } from '../http/reply.js'
+import type { Class } from '../metadata/note.js'
 import type { Times } from '../http/server.js'
 import type { LiveAnswers } from '../live/live-answers.js'
 import type { Database } from '../records/database.js'
@@ -196,14 +198,34 @@ function admission(plan: PlannedRoute, context: ServeContext): Step[] {
   return [admitByEither(bodyPlan(plan), context, admit)]
 }
 
-function bodyPlan({ limits, checks, classes, route, media }: PlannedRoute): BodyPlan {
+function bodyPlan(planned: PlannedRoute): BodyPlan {
+  const { limits, checks, classes, route, media } = planned
   const keepsBytes = route.argumentNames.includes('rawBody')
   const declared = checks.body !== undefined || isUpload(media)
   // A route that reads none may still find the caller's token in it.
   if (media.length === 0) return { limits, declared, keepsBytes }
   // A form is no list: the check of the body says so.
   const known = classes.body?.list === true ? [...media, formMedia, uploadMedia] : media
-  return { limits, declared, keepsBytes, media: known }
+  const fields = classes.body === undefined ? undefined : fieldsOf(classes.body.type)
+  return {
+    ...{ limits, declared, keepsBytes, media: known, files: fileRule(planned) },
+    ...(fields === undefined ? {} : { fields }),
+  }
+}
+
+/** Interceptors and the application's own arguments see the request, and so its files. */
+function fileRule({ route, stands, ownArguments, unknownKeys }: PlannedRoute): BodyPlan['files'] {
+  const names = route.argumentNames
+  const takes =
+    stands.length > 0 ||
+    names.some((name) => name === 'files' || name === 'request' || ownArguments.has(name))
+  if (takes) return 'taken'
+  return unknownKeys === 'drop' ? 'dropped' : 'unknown'
+}
+
+function fieldsOf(type: Class): Map<string, BodyField> {
+  const { fields } = readShape(type, [])
+  return new Map(fields.map(({ name, kind }) => [name, { isBytes: kind === 'blob' }]))
 }
 
 function isUpload(media: readonly string[]): boolean {

@@ -35,6 +35,8 @@ export interface ServedRoute {
   readonly rule: ResultRule
   /** The time limit for the handler's promise, in milliseconds. */
   readonly timeout: number
+  /** A GET route with a `<rest:path>`: files of static folders go before it. Default false. */
+  readonly yieldsToFiles?: boolean
 }
 
 /** Runs the handler, at its turn where its answers are large and one of them is being made. */

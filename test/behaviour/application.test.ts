@@ -12,6 +12,9 @@ import {
   Module,
   type Application,
   type BootstrapOptions,
+  NoAuth,
+  Post,
+  Secured,
 } from '../../src/index.js'
 
 const quiet: BootstrapOptions = { listen: false, logger: false, env: {} }
@@ -293,5 +296,121 @@ describe('static', () => {
     await expect(bootstrap(ShopModule, { ...quiet, static: { assets: root } })).rejects.toThrow(
       'path "assets" is relative',
     )
+  })
+})
+
+describe('static at the top, with a fallback', () => {
+  let root = ''
+  const html = { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
+
+  @Controller
+  class WebController {
+    @Get('/api/now') now() {
+      return { now: 7 }
+    }
+    @Post('/login')
+    @NoAuth
+    login() {
+      return {}
+    }
+  }
+  @Module({ controllers: [WebController] })
+  class WebModule {}
+
+  beforeAll(async () => {
+    root = await mkdtemp(join(tmpdir(), 'filigree-web-'))
+    await mkdir(join(root, '.well-known'))
+    await mkdir(join(root, 'deep', '.well-known'), { recursive: true })
+    await writeFile(join(root, 'index.html'), '<p>Home')
+    await writeFile(join(root, 'code.js'), 'run()')
+    await writeFile(join(root, '.env'), 'SECRET')
+    await writeFile(join(root, '.well-known', 'security.txt'), 'Contact: mailto:a@b.example')
+    await writeFile(join(root, '.well-known', '.env'), 'SECRET')
+    await writeFile(join(root, 'deep', '.well-known', 'a.txt'), 'deep')
+  })
+  afterAll(() => rm(root, { recursive: true }))
+
+  const start = (fallback?: string, module: new () => object = WebModule) =>
+    bootstrap(module, {
+      ...quiet,
+      static: { '/': { folder: root, ...(fallback === undefined ? {} : { fallback }) } },
+    })
+
+  it.each<['GET' | 'HEAD' | 'POST', string, Record<string, string>, number, string]>([
+    ['GET', '/', html, 200, '<p>Home'],
+    ['GET', '/orders/7', html, 200, '<p>Home'],
+    ['HEAD', '/orders/7', html, 200, ''],
+    ['GET', '/login', html, 200, '<p>Home'],
+    ['GET', '/orders/7/', { accept: 'application/xhtml+xml' }, 200, '<p>Home'],
+    ['GET', '/code.js', html, 200, 'run()'],
+    ['GET', '/api/now', html, 200, '{"now":7}'],
+    ['GET', '/orders/7', {}, 404, '{"error":"Not found"}'],
+    ['GET', '/orders/7', { accept: '*/*' }, 404, '{"error":"Not found"}'],
+    ['GET', '/orders/7', { accept: 'application/json' }, 404, '{"error":"Not found"}'],
+    ['GET', '/orders/7', { accept: 'text/html;q=0, */*' }, 404, '{"error":"Not found"}'],
+    ['GET', '/.env', html, 404, '{"error":"Not found"}'],
+    ['GET', '/.well-known/security.txt', {}, 200, 'Contact: mailto:a@b.example'],
+    ['GET', '/.well-known/.env', {}, 404, '{"error":"Not found"}'],
+    ['GET', '/deep/.well-known/a.txt', {}, 404, '{"error":"Not found"}'],
+  ])('static: %s %s with %j is %d', async (method, url, headers, status, body) => {
+    await using app = await start('index.html')
+    const answer = await app.inject({ method, url, headers })
+    expect([answer.status, answer.body]).toEqual([status, body])
+  })
+
+  it('static: a page of the fallback is sent as HTML and differs by Accept', async () => {
+    await using app = await start('index.html')
+    const { headers } = await app.inject({ url: '/orders/7', headers: html })
+    expect(headers['content-type']).toBe('text/html; charset=utf-8')
+    expect(headers.vary).toContain('Accept')
+    expect(headers).not.toHaveProperty('content-disposition')
+  })
+
+  it('static: without a fallback nothing is sent in place of a missing file', async () => {
+    await using app = await start()
+    expect((await app.inject({ url: '/orders/7', headers: html })).status).toBe(404)
+    expect((await app.inject('/.well-known/security.txt')).status).toBe(200)
+  })
+
+  it('static: files of the folder win over a <rest:path> route, and nothing else does', async () => {
+    @Controller
+    class RestController {
+      @Get('/<rest:path>') rest(rest: string) {
+        return { rest }
+      }
+      @Get('/deep/<rest:path>')
+      @Secured
+      deep(rest: string) {
+        return { deep: rest }
+      }
+      @Get('/code.css') css() {
+        return 'css'
+      }
+    }
+    @Module({ controllers: [RestController] })
+    class RestModule {}
+    await writeFile(join(root, 'code.css'), 'file')
+    await writeFile(join(root, 'deep', 'a.txt'), 'a')
+    await using app = await start('index.html', RestModule)
+    const get = async (url: string) => {
+      const { status, body } = await app.inject({ url, headers: html })
+      return [status, body]
+    }
+    expect(await get('/code.js')).toEqual([200, 'run()'])
+    expect(await get('/orders/7')).toEqual([200, '{"rest":"orders/7"}'])
+    expect(await get('/.env')).toEqual([200, '{"rest":".env"}'])
+    expect(await get('/code.css')).toEqual([200, 'css'])
+    expect(await get('/deep/a.txt')).toEqual([200, 'a'])
+    expect((await get('/deep/b.txt'))[0]).toBe(401)
+  })
+
+  it.each([
+    [{ folder: './docs', fallback: 'none.html' }, 'has no file none.html'],
+    [{ folder: './docs', fallbak: 'index.html' }, 'fallbak'],
+    [{ fallback: 'index.html' }, 'folder is not a path'],
+    [{ folder: './docs', fallback: '../package.json' }, 'has no file ../package.json'],
+  ])('static: %j is refused at the start', async (entry, message) => {
+    const options = { ...quiet, static: { '/': entry as { folder: string } } }
+    await expect(bootstrap(WebModule, options)).rejects.toThrow(message)
   })
 })

@@ -152,6 +152,25 @@ describe('compress', () => {
     expect(part.headers['content-encoding']).toBeUndefined()
   })
 
+  it.each(['GET', 'HEAD'] as const)(
+    'gives a file one tag for %s, in 200 and 304',
+    async (method) => {
+      const whole = await get('/file', br)
+      const tag = String(whole.headers.etag)
+      expect(tag).toMatch(/^W\/".+~br"$/)
+      const send = (headers: Record<string, string>) =>
+        app.inject({ method, url: '/file', headers: { ...br, ...headers } })
+      const again = await send({ 'If-None-Match': tag })
+      expect([again.status, again.headers.etag]).toEqual([304, tag])
+      expect(again.headers).not.toHaveProperty('content-encoding')
+      const head = await send({})
+      expect([head.status, head.headers.etag]).toEqual([200, tag])
+      const plain = tag.replace('~br', '')
+      const known = await send({ 'If-None-Match': plain })
+      expect([known.status, known.headers.etag]).toEqual([304, plain])
+    },
+  )
+
   it('never packs where a cookie may name the caller', async () => {
     expect((await get('/session', br)).headers['content-encoding']).toBeUndefined()
     const seen = await get('/headers', { ...br, Cookie: 'sid=1' })

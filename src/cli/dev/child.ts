@@ -41,7 +41,7 @@ async function begin({ file, named, tells, secret }: BeginMessage): Promise<void
     ...{ keeper: port, secret },
     started: ({ plan }, url) => {
       process.off('uncaughtExceptionMonitor', fail)
-      const served = Object.values(plan.settings.static).map((folder) => resolve(folder))
+      const served = Object.values(plan.settings.static).map(({ folder }) => resolve(folder))
       const { names: secrets } = guest.recorder.redactor
       port.started()
       const { isKept } = port

@@ -12,9 +12,11 @@ import type { UploadedFiles } from '../request.js'
 import type { ServerRequest } from '../server-request.js'
 import { Upload } from '../upload.js'
 import type { UploadedFile } from '../uploaded-file.js'
-import type { BodyPlan } from './body-plan.js'
+import { jsonMedia, type BodyField, type BodyPlan } from './body-plan.js'
+import { bodyTypeOf } from './body-types.js'
 import { clientGone, tooLarge } from './collect.js'
 import { takeFormToken } from './form-token.js'
+import { readJson } from './json.js'
 import type { MediaType } from './media-type.js'
 import { MultipartInput } from './multipart-input.js'
 import { MultipartParser, type Found, type PartHeaders } from './multipart-parser.js'
@@ -54,7 +56,8 @@ class MultipartReading {
   readonly #plan: BodyPlan
   readonly #limits: Limits
   readonly #input: MultipartInput
-  readonly #fields = Object.create(null) as Record<string, string | string[]>
+  /** Texts, and values of parts in JSON. */
+  readonly #fields = Object.create(null) as Record<string, unknown>
   readonly #writing: Promise<Received>[] = []
   #fieldCount = 0
   #fieldBytes = 0
@@ -112,12 +115,18 @@ class MultipartReading {
     const header = readPartHeader(headers)
     this.#part = new Stream()
     const part = decoded(this.#part, headers['content-transfer-encoding'])
-    if (header.fileName !== undefined) return this.#receiveFile(part, header)
-    this.#receiveField(part, header.name)
+    const field = this.#plan.fields?.get(header.name)
+    if (header.fileName !== undefined && field === undefined) return this.#receiveFile(part, header)
+    // Browsers send a file input that was left alone as an empty file without a name.
+    const isUnset = header.fileName === ''
+    this.#receiveField(part, (bytes) => {
+      if (isUnset && bytes.length === 0) return
+      add(this.#fields, header.name, readField(bytes, header, field))
+    })
     return undefined
   }
 
-  #receiveField(part: Stream, name: string): void {
+  #receiveField(part: Stream, receive: (bytes: Buffer) => void): void {
     if (++this.#fieldCount > this.#limits.fields) throw tooMany('fields', this.#limits.fields)
     const chunks: Buffer[] = []
     part.on('data', (chunk: Buffer) => {
@@ -127,13 +136,30 @@ class MultipartReading {
       } else chunks.push(chunk)
     })
     part.on('end', () => {
-      const bytes = Buffer.concat(chunks)
-      if (isUtf8(bytes)) add(this.#fields, name, bytes.toString('utf8'))
-      else this.#fail(new HttpError(400, 'A field is not valid UTF-8.', { code: 'INVALID_UTF8' }))
+      try {
+        receive(Buffer.concat(chunks))
+      } catch (error) {
+        this.#fail(error)
+      }
+    })
+  }
+
+  /** A file that no handler takes. The check of the body's class names the field with its other errors. */
+  #refuseFile(part: Stream, { name, fileName }: PartHeader): void {
+    let isEmpty = true
+    part.on('data', () => (isEmpty = false))
+    part.on('end', () => {
+      if ((fileName === '' && isEmpty) || this.#plan.files === 'dropped') return
+      if (this.#plan.fields === undefined) this.#fail(unknownFile(name))
+      else add(this.#fields, name, '')
     })
   }
 
   async #receiveFile(part: Stream, header: PartHeader): Promise<void> {
+    if ((this.#plan.files ?? 'taken') !== 'taken') {
+      this.#refuseFile(part, header)
+      return
+    }
     if (this.#writing.length === this.#limits.files) throw tooMany('files', this.#limits.files)
     await this.#ask()
     this.#folder ??= this.#createFolder()
@@ -179,6 +205,24 @@ class MultipartReading {
   }
 }
 
+function readField(bytes: Buffer, { type, fileName }: PartHeader, field?: BodyField): unknown {
+  // The base64 of the other parts is checked with the field.
+  if (fileName !== undefined && field?.isBytes === true) return bytes.toString('base64')
+  if (field !== undefined && isJson(type)) return readJson(bytes)
+  if (isUtf8(bytes)) return bytes.toString('utf8')
+  throw new HttpError(400, 'A field is not valid UTF-8.', { code: 'INVALID_UTF8' })
+}
+
+function isJson(type: string): boolean {
+  return type === jsonMedia || bodyTypeOf.get(jsonMedia)?.covers?.(type) === true
+}
+
+function unknownFile(name: string): HttpError {
+  const message = `${name} is a file, and the route takes no files`
+  const errors = [{ path: name, code: 'unknown', message }]
+  return new HttpError(400, message, { code: 'VALIDATION', errors })
+}
+
 /** Holds the reading up while the disk is behind. */
 class Pace {
   waiting: Promise<void> | undefined
@@ -207,11 +251,7 @@ function toFiles(received: readonly Received[]): UploadedFiles {
   return files
 }
 
-function add<T extends object | string>(
-  map: Record<string, T | T[]>,
-  name: string,
-  value: T,
-): void {
+function add<T>(map: Record<string, T | T[]>, name: string, value: T): void {
   const before = map[name]
   if (before === undefined) map[name] = value
   else if (Array.isArray(before)) before.push(value)

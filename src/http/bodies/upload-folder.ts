@@ -1,8 +1,8 @@
 /** The temporary folder of one request's uploads. Source: decisions on Requests, multipart; Uploads. */
-import { randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { createWriteStream, rmSync, type WriteStream } from 'node:fs'
-import { mkdtemp, rm, stat } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'
+import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Stream } from 'node:stream'
 import { detectedBytes } from '../file-types.js'
@@ -39,7 +39,7 @@ export class UploadFolder {
 
   /** Makes a folder that only this user may enter (0700) under the system's temporary one. */
   static async create(): Promise<UploadFolder> {
-    const path = await mkdtemp(join(tmpdir(), `filigree-upload-${process.pid}-`))
+    const path = await mkdtemp(join(tmpdir(), `filigree-upload-${process.pid}-${host()}-`))
     remember(path)
     return new UploadFolder(path)
   }
@@ -117,6 +117,32 @@ function remember(path: string): void {
     remaining = folders
   }
   remaining.add(path)
+}
+
+/** Where processes of several machines or containers share a folder, a process number says nothing about the other ones. */
+function host(): string {
+  return hash('sha256', hostname(), 'hex').slice(0, 8)
+}
+
+/** Removes the folders of processes of this machine that were killed. */
+export async function removeLeftFolders(): Promise<void> {
+  const form = /^filigree-upload-(\d+)-([0-9a-f]{8})-/
+  for (const name of await readdir(tmpdir())) {
+    const [, pid = '', of] = form.exec(name) ?? []
+    if (of !== host() || isRunning(Number(pid))) continue
+    await rm(join(tmpdir(), name), { recursive: true, force: true })
+  }
+}
+
+function isRunning(pid: number): boolean {
+  // A container gives the same number to the process that it starts again.
+  if (pid === process.pid) return remaining !== undefined
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
 }
 
 function abandon(writer: WriteStream): Promise<void> {

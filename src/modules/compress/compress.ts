@@ -49,7 +49,11 @@ export const compress = createModule(function compress(options: CompressOptions 
       if (!personal && isPersonal(request, answer)) return answer
       if (!mayPack(answer)) return answer
       addVary(answer)
-      if (answer.status === 304 && had !== undefined) markPacked(answer, had)
+      // A response without a body keeps the tag of the body that the client has.
+      if (answer.status === 304) {
+        if (had !== undefined) markPacked(answer, had)
+        return answer
+      }
       if (answer.status === 206 || answer.body === null) return answer
       const { encoding, always } = chooseEncoding(request.headers['accept-encoding'], offered)
       if (encoding === undefined) return answer

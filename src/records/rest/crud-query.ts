@@ -5,7 +5,7 @@
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../errors/clip.js'
-import type { TextValues } from '../../http/query.js'
+import { listItems, type TextValues } from '../../http/query.js'
 import { isHidden, unknownName } from '../filters/known-names.js'
 import { invalid } from '../filters/invalid.js'
 import { allParameters } from '../filters/of-parameters.js'
@@ -132,7 +132,7 @@ function readCondition(
     if (column === undefined || column.field.hidden) throw unknownName(current, part, name, true)
     const rest = names.slice(index + 1)
     const place = names.slice(0, index + 1)
-    if (column.compares !== 'json') return nest(place, readTest(column, name, rest, text))
+    if (column.compares !== 'json') return nest(place, readTest(column, name, rest, query))
     const test = readJsonTest({ name, field: place.join('.'), rest, text }, query)
     return test && nest(place, test)
   }
@@ -143,8 +143,9 @@ function readTest(
   column: Column,
   name: string,
   rest: readonly string[],
-  text: string | string[],
+  query: TextValues,
 ): Record<string, unknown> {
+  const text = query[name] ?? ''
   const [named = Array.isArray(text) ? 'in' : 'eq', ...more] = rest
   const operator = readOperator(named)
   if (operator === undefined || more.length > 0) {
@@ -153,17 +154,21 @@ function readTest(
   }
   if (!operatorOf(operator).fits.includes(column.compares))
     throw invalid(name, 'type', `means nothing for kind "${column.field.kind}"`)
-  return { [operator]: readOperand[operatorOf(operator).operand](column, name, text) }
+  const { operand } = operatorOf(operator)
+  if (operand !== 'list' && operand !== 'values')
+    return { [operator]: readOperand[operand](column, name, text) }
+  // Only text has commas of its own; lists of other values may come with encoded ones.
+  const items =
+    column.compares === 'text' ? listItems(query, name) : [text].flat().join().split(',')
+  return { [operator]: items.map((item) => readValue(column, name, item)) }
 }
 
 type OperandReader = (column: Column, name: string, text: string | string[]) => unknown
 
 /** Reads each kind of operand from a query's text. */
-const readOperand: Readonly<Record<OperandKind, OperandReader>> = {
+const readOperand: Readonly<Record<Exclude<OperandKind, 'list' | 'values'>, OperandReader>> = {
   value: (column, name, text) => readValue(column, name, once(name, text)),
   item: (column, name, text) => readValue(column, name, once(name, text)),
-  list: readItems,
-  values: readItems,
   pattern: (_column, name, text) => once(name, text),
   part: (_column, name, text) => once(name, text),
   flag: (_column, name, text) => {
@@ -171,10 +176,6 @@ const readOperand: Readonly<Record<OperandKind, OperandReader>> = {
     if (word === 'true' || word === 'false') return word === 'true'
     throw invalid(name, 'type', 'must be true or false')
   },
-}
-
-function readItems(column: Column, name: string, text: string | string[]): unknown[] {
-  return itemsOf(text).map((item) => readValue(column, name, item))
 }
 
 /** The items of a list in a query: `1,5`, or the parameter given several times. */

@@ -6,7 +6,7 @@ import { isMap } from '../../core/is-map.js'
 import { parseJson } from '../../core/parse-json.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../errors/clip.js'
-import type { TextValues } from '../../http/query.js'
+import { listItems, type TextValues } from '../../http/query.js'
 import { invalid } from '../filters/invalid.js'
 import { operatorOf, operatorsFor, readOperator, type Operator } from '../../sql/operators.js'
 
@@ -37,7 +37,7 @@ export function readJsonTest(parameter: JsonParameter, query: TextValues): Test 
   const last = more.length > 1 ? readOperator(more.at(-1) ?? '') : undefined
   const operator = last ?? 'eq'
   const path = last === undefined ? more : more.slice(0, -1)
-  return { path, [operator]: readOperand(operator, name, text) }
+  return { path, [operator]: readOperand(operator, name, query) }
 }
 
 function readWhole(name: string, text: string | string[]): Test {
@@ -50,7 +50,7 @@ function readWhole(name: string, text: string | string[]): Test {
   throw invalid(name, 'type', 'must be JSON such as {"path":["a","b"],"eq":1}')
 }
 
-function readBeside({ name, field, rest, text }: JsonParameter, query: TextValues): Test {
+function readBeside({ name, field, rest }: JsonParameter, query: TextValues): Test {
   const [named = '', ...more] = rest
   const operator = readOperator(named)
   if (operator === undefined || more.length > 0) {
@@ -58,7 +58,7 @@ function readBeside({ name, field, rest, text }: JsonParameter, query: TextValue
     throw invalid(name, 'unknown', `is not a comparison. ${meant}`.trim())
   }
   const path = query[`${field}.path`]
-  const operand = readOperand(operator, name, text)
+  const operand = readOperand(operator, name, query)
   if (path !== undefined) return { path: toPath(path), [operator]: operand }
   if (operator === 'isNull') return { isNull: operand }
   throw invalid(name, 'required', `needs ${field}.path beside it`)
@@ -68,10 +68,10 @@ function toPath(text: string | string[]): readonly string[] {
   return Array.isArray(text) ? text : text.split(',')
 }
 
-function readOperand(operator: Operator, name: string, text: string | string[]): unknown {
+function readOperand(operator: Operator, name: string, query: TextValues): unknown {
+  const text = query[name] ?? ''
   const { operand } = operatorOf(operator)
-  if (operand === 'list' || operand === 'values')
-    return (Array.isArray(text) ? text : text.split(',')).map(toScalar)
+  if (operand === 'list' || operand === 'values') return listItems(query, name).map(toScalar)
   if (Array.isArray(text)) throw invalid(name, 'type', 'must be given once')
   if (operand === 'value') return toScalar(text)
   if (operand !== 'flag') return text
