@@ -116,13 +116,18 @@ describe('Validation of text', () => {
     expect((await app.inject('/raw?limit=20&full=1')).json()).toEqual({ limit: '20', full: '1' })
   })
 
-  it.each(['{"__proto__":{"a":1}}', '[{"constructor":{"prototype":1}}]', '[', 'NaN', ''])(
+  it.each(['{"__proto__":{"a":1}}', '[{"constructor":{"prototype":1}}]', '[', 'NaN'])(
     'Conversion: %j in a form is no value for a json field',
     async (data) => {
       const answer = await app.inject({ url: '/note', form: { name: 'x', data } })
       expect(faultsOf(answer)).toMatchObject([{ path: 'data', code: 'type' }])
     },
   )
+
+  it('Conversion: "" in a form is no value of an optional json field', async () => {
+    const answer = await app.inject({ url: '/note', form: { name: 'x', data: '' } })
+    expect(answer.status).toBe(200)
+  })
 
   it('Conversion: a form is converted like a query, nested classes written as JSON', async () => {
     const form = { customer: 'Ada', price: '9.50', gift: 'true', lines: '{"sku":"ab","qty":2}' }
@@ -131,7 +136,7 @@ describe('Validation of text', () => {
       isLine: true,
     })
     expect(seen).toEqual({ ...order, gift: true })
-    const wrong = await app.inject({ url: '/orders', form: { ...form, gift: 'on', lines: '{' } })
+    const wrong = await app.inject({ url: '/orders', form: { ...form, gift: 'yes', lines: '{' } })
     expect(faultsOf(wrong).map(({ path, code }) => `${path} ${code}`)).toEqual([
       'lines.0 type',
       'gift type',
