@@ -25,6 +25,7 @@ import {
   type ChangedRow,
 } from './statements/write-each.js'
 import { changeTogether, createTogether, deleteTogether } from './statements/write-many.js'
+import { allowingSwaps } from './statements/swapped-values.js'
 import { upsert, type UpsertOptions, type UpsertWays } from './statements/upsert.js'
 import { markingWrite } from './statements/write-check.js'
 
@@ -75,9 +76,9 @@ export abstract class ManyRecords<T extends object> {
     // Instances of classes have no index signature, which is needed to look for the key.
     const changes = rows as readonly ChangedRow[]
     const oneByOne = (): Promise<T[]> =>
-      this.source.atomically(
+      allowingSwaps<T[]>(
+        (work) => this.source.atomically(work, this.#isolationOf(changes)),
         (inner) => changeEach(this.table, changes, this.on(inner)),
-        this.#isolationOf(changes),
       )
     return this.#write(() => changeTogether(this.table, this.source, changes, oneByOne))
   }

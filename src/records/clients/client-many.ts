@@ -67,18 +67,15 @@ export class ClientManyWriter {
       return changeTogether(table, this.#writer.source, changes, notTogether)
     })
     if (changed !== undefined) return changed as Instance[]
-    return this.#writer.transaction(
-      isolationOf(rows.flatMap((tree) => [...tablesOf(tree)])),
-      async () => {
-        const changed: Instance[] = []
-        for (const { id, tree } of trees) {
-          const record = await this.#writer.update(id, tree)
-          if (record === null) throw notThere(tree.table.type.name, id)
-          changed.push(record)
-        }
-        return changed
-      },
-    )
+    return this.#writer.swapping(rows, async () => {
+      const changed: Instance[] = []
+      for (const { id, tree } of trees) {
+        const record = await this.#writer.update(id, tree)
+        if (record === null) throw notThere(tree.table.type.name, id)
+        changed.push(record)
+      }
+      return changed
+    })
   }
 
   /** @returns how many of them the caller could see */

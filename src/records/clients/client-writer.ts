@@ -18,6 +18,8 @@ import type { Source } from '../statements/source.js'
 import { hasAddition } from '../statements/additions.js'
 import { isolationToDelete } from '../statements/delete-rows.js'
 import { inShard, inShardOf } from '../statements/shard.js'
+import { allowingSwaps } from '../statements/swapped-values.js'
+import { referencesToMarked } from '../statements/undeleted-references.js'
 import type { Caller } from '../rights/caller.js'
 import { ClientView } from '../policy/client-view.js'
 import { JudgedKeys } from '../policy/judged-keys.js'
@@ -185,9 +187,8 @@ export class ClientWriter {
     refuseMany(tree, this.#caller)
     const isRootOpen = isOpen(tree.table, isNew ? 'create' : 'update')
     await new TreeRights(this.#caller, isRootOpen).demand(tree, isNew)
-    return this.transaction(isolationOf(tablesOf(tree)), () =>
-      write(new TreeWriter(this.#home, this.view, this.#keys)),
-    )
+    const work = (): Promise<T> => write(new TreeWriter(this.#home, this.view, this.#keys))
+    return isNew ? this.transaction(isolationOf(tablesOf(tree)), work) : this.swapping([tree], work)
   }
 
   #change(id: Id, tree: WriteTree, conditions: RowConditions): Later<Instance | null> {
@@ -204,6 +205,29 @@ export class ClientWriter {
     return this.#database.transaction(work, { isolation }, this.#request)
   }
 
+  /**
+   * As `transaction`, for changes of rows that may exchange unique values. Rows of records with `rows` may not, because they are
+   * checked as soon as they are written.
+   */
+  swapping<R>(trees: readonly WriteTree[], work: () => Promise<R>): Promise<R> {
+    const isolation = isolationOf(trees.flatMap((tree) => [...tablesOf(tree)]))
+    if (trees.some((tree) => this.#isBoundBelow(tree))) return this.transaction(isolation, work)
+    return allowingSwaps<R>(
+      (inside) => this.transaction(isolation, () => inside(this.source)),
+      work,
+    )
+  }
+
+  #isBoundBelow({ table, ones, manys }: WriteTree): boolean {
+    if (this.view.isBound(table)) return true
+    if (ones.some((one) => 'tree' in one && this.#isBoundBelow(one.tree))) return true
+    return manys.some(({ relation, update }) =>
+      update.length > 0
+        ? update.some(({ tree }) => this.#isBoundBelow(tree))
+        : this.view.isBound(relation.target),
+    )
+  }
+
   #repository(table: Table): Repository<Instance> {
     if (this.#request === undefined)
       return this.#database.records(table.type) as unknown as Repository<Instance>
@@ -217,6 +241,7 @@ export class ClientWriter {
 function mayBeOneStatement({ context }: Database, table: Table): boolean {
   const { columns, columnWrites, relations } = policyOf(table)
   if (hasWriteHooks(table) || context.checksOf(table).row !== undefined) return false
+  if (referencesToMarked(table).length > 0) return false
   return columns.size + columnWrites.size + relations.size === 0
 }
 

@@ -6,6 +6,7 @@ import { isolationOf } from '../model/isolation.js'
 import type { Table } from '../model/table.js'
 import type { TreeRecords } from '../statements/tree-records.js'
 import type { Source } from '../statements/source.js'
+import { allowingSwaps } from '../statements/swapped-values.js'
 import type { Caller } from '../rights/caller.js'
 import { ClientView } from './client-view.js'
 import { JudgedKeys } from './judged-keys.js'
@@ -54,16 +55,15 @@ export class ProgramWriter {
     const key = toKey(this.#source.context.codecOf(table), id)
     if (key === undefined) return null
     await new TreeRights(program, false).demand(tree, false)
-    return this.#source.atomically(
-      async (inner) => {
-        const { writer, view } = this.#writerIn(inner)
-        const isIt = { [table.key.property]: table.key.isUuid ? id : Number(id) }
-        const asked = where === undefined ? isIt : { and: [isIt, where] }
-        const [before] = await holdSeen(table, asked, view, inner)
-        return before === undefined ? null : writer.update(tree, before, expected)
-      },
-      isolationOf(tablesOf(tree)),
-    )
+    const update = async (inner: Source): Promise<Instance | null> => {
+      const { writer, view } = this.#writerIn(inner)
+      const isIt = { [table.key.property]: table.key.isUuid ? id : Number(id) }
+      const asked = where === undefined ? isIt : { and: [isIt, where] }
+      const [before] = await holdSeen(table, asked, view, inner)
+      return before === undefined ? null : writer.update(tree, before, expected)
+    }
+    const isolation = isolationOf(tablesOf(tree))
+    return allowingSwaps((work) => this.#source.atomically(work, isolation), update)
   }
 
   #writerIn(inner: Source): { writer: TreeWriter; view: ClientView } {

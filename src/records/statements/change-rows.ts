@@ -21,6 +21,7 @@ import type { Id } from '../filters/list-options.js'
 import { nameConstraint } from './name-constraint.js'
 import type { RecordsContext, Source } from './source.js'
 import { readSums, type Sum } from './sums.js'
+import { demandUndeleted } from './undeleted-references.js'
 import { runRows } from './write-row.js'
 import { toClientError, type Doing } from './write-faults.js'
 import { markingWrite } from './write-check.js'
@@ -92,7 +93,8 @@ function refuseOwn({ key, version, shard }: Table, changes: object): void {
   }
 }
 
-async function updateAtOnce(
+/** Changes them with one statement; their hooks do not run. */
+export async function updateAtOnce(
   table: Table,
   here: Source,
   where: unknown,
@@ -101,6 +103,7 @@ async function updateAtOnce(
   const { context } = here
   const written = valuesToUpdate(table, context.codecOf(table), record, context, { sums })
   if (written.columns.length === 0) return 0
+  await demandUndeleted(table, here, { columns: written.columns, rows: [written.values] })
   const { selection, values } = selectAll(table, here, where)
   const answers = isTold ? 'key' : 'nothing'
   const summed = sums.map(({ column }) => column)

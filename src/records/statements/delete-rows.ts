@@ -5,13 +5,18 @@
 import { type Later, attempt } from '../../core/later.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Isolation } from '../../core/isolation.js'
+import { EngineFault } from '../../engines/contract/engine-fault.js'
+import type { Column } from '../../engines/contract/table.js'
+import { arrange } from '../../sql/write.js'
 import { refuseUndefined } from '../filters/list-options.js'
+import { toConstraintName } from '../model/column-names.js'
 import { isolationOf } from '../model/isolation.js'
+import { keyValues } from './shard.js'
 import { referencesTo } from '../model/references.js'
 import type { Relation, Table } from '../model/table.js'
 import { hasDeleteHooks } from '../model/write-hooks.js'
 import { holdRows, inTransaction, refuseOld, selectOne } from './change-row.js'
-import { changeAll, eachRow, selectAll } from './change-rows.js'
+import { changeAll, eachRow, selectAll, updateAtOnce } from './change-rows.js'
 import { deleteRow } from './delete-row.js'
 import { runAfterCommit, runBeforeDelete, type HookedRow, type Writer } from './run-hooks.js'
 import type { RecordsContext, Source } from './source.js'
@@ -51,8 +56,13 @@ export function isolationToDelete(
   if (!mustHold(table, context)) return undefined
   const tables = new Set([table])
   // It grows while it is read, so that the rows of each owner's owners are found too.
-  for (const one of tables)
-    for (const { table: owner } of hookedBelow(one, context.tables)) tables.add(owner)
+  for (const one of tables) {
+    const relations =
+      one.deletedAt === undefined
+        ? hookedBelow(one, context.tables)
+        : referencesTo(context.tables, one).filter(({ onDelete }) => onDelete === 'cascade')
+    for (const { table: owner } of relations) tables.add(owner)
+  }
   return isolationOf(tables)
 }
 
@@ -65,7 +75,9 @@ function deleteAtOnce(table: Table, here: Source, where: unknown): Promise<numbe
 
 /** True if rows of the table cannot be deleted without looking at each. */
 export function mustHold(table: Table, { tables }: Pick<RecordsContext, 'tables'>): boolean {
-  return hasDeleteHooks(table) || hookedBelow(table, tables).length > 0
+  if (hasDeleteHooks(table)) return true
+  if (table.deletedAt !== undefined) return referencesTo(tables, table).length > 0
+  return hookedBelow(table, tables).length > 0
 }
 
 export interface DeleteConditions {
@@ -92,7 +104,11 @@ export function deleteChecked(
     refuseOld(table, here.context.codecOf(table).readRow(row) as Instance, expected)
     return deleteHeld(table, here, { key, row, writer })
   }
-  return inTransaction(table, source, work, isolationToDelete(table, source.context))
+  const isolation = isolationToDelete(table, source.context)
+  // What refers to a row that stays is written as well, all or nothing.
+  return table.deletedAt !== undefined && mustHold(table, source.context)
+    ? source.atomically(work, isolation)
+    : inTransaction(table, source, work, isolation)
 }
 
 interface HeldDeletion {
@@ -115,10 +131,77 @@ function deleteHeld(
     await runBeforeDelete(deleted, before)
     for (const { table: owner, local, foreign } of hookedBelow(table, context.tables))
       await deleteWhere(owner, source, { [local.property]: before[foreign.property] }, writer)
+    const references = table.deletedAt === undefined ? none : referencesTo(context.tables, table)
+    await refuseReferred(references, source, before)
     const isGone = await deleteRow(table, source, key)
+    // Behind the row itself, because rows may refer to each other.
+    if (isGone) await releaseReferences(references, source, before, writer)
     if (isGone) runAfterCommit(deleted, null)
     return isGone
   })()
+}
+
+/**
+ * As the database does for rows that it deletes.
+ *
+ * @throws {EngineFault} undeleted rows refer to a row that is to be soft-deleted
+ */
+async function refuseReferred(
+  references: readonly Relation[],
+  source: Source,
+  row: Instance,
+): Promise<void> {
+  const { context } = source
+  for (const { table: owner, target, local, foreign, onDelete } of references) {
+    if (onDelete !== 'restrict') continue
+    const key = context
+      .codecOf(target)
+      .byProperty.get(foreign.property)
+      ?.encode(row[foreign.property])
+    const { statement } = context.plansOf(owner).refers(local, false)
+    const values = local === owner.shard ? [key] : keyValues(owner, context, key)
+    const found = await source.runner().run(statement, values, 'first')
+    if (found === undefined || (await isOnlyItself(owner, target, local, row, source))) continue
+    throw new EngineFault('reference', 'The row is still referred to.', undefined, {
+      constraint: toConstraintName(owner.name, local.name),
+    })
+  }
+}
+
+/** A row may refer to itself. */
+async function isOnlyItself(
+  owner: Table,
+  target: Table,
+  local: Column,
+  row: Instance,
+  source: Source,
+): Promise<boolean> {
+  const { property } = target.key
+  if (owner !== target || String(row[local.property]) !== String(row[property])) return false
+  const where = { [local.property]: row[property], [property]: { ne: row[property] } }
+  const { selection, values } = selectAll(owner, source, where)
+  const plan = source.context.plansOf(owner).countUpTo(selection)
+  const found = await source.runner().run(plan.statement, arrange(plan, [...values, 1]), 'first')
+  return Number(found?.[0]) === 0
+}
+
+/** Deletes the rows that go with a soft-deleted one, and sets the keys of others to null. */
+async function releaseReferences(
+  references: readonly Relation[],
+  source: Source,
+  row: Instance,
+  writer: Writer | undefined,
+): Promise<void> {
+  for (const { table: owner, local, foreign, onDelete } of references) {
+    if (onDelete === 'restrict') continue
+    const where = { [local.property]: row[foreign.property] }
+    if (onDelete === 'cascade') await deleteWhere(owner, source, where, writer)
+    else {
+      const isTold = await source.feed.follows(owner, source.runner())
+      const record = { [local.property]: null }
+      await updateAtOnce(owner, source, where, { record, sums: [], isTold })
+    }
+  }
 }
 
 /** By which relations the database deletes rows with hooks, its own or of others below, along with a row of the table. */

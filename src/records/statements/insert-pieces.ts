@@ -12,6 +12,7 @@ import { readColumnTypes, type ColumnTypes } from './column-types.js'
 import { toIds } from './delete-row.js'
 import type { Source } from './source.js'
 import { nameConstraint } from './name-constraint.js'
+import { demandUndeleted } from './undeleted-references.js'
 import { toClientError } from './write-faults.js'
 
 /** The rows of one statement if statements go over a network. */
@@ -87,6 +88,7 @@ export class Inserting {
   async #insertAlike({ rows, columns, isMany, copied }: AlikeRows): Promise<void> {
     if (rows.length === 0) return
     const { feed } = this.#source
+    await demandUndeleted(this.#table, this.#source, { columns, rows })
     const isFollowed = await feed.follows(this.#table, this.#runner)
     this.#wasFollowed = isFollowed
     if (copied !== undefined && !isFollowed) await this.#copy(copied, columns)

@@ -6,6 +6,7 @@ import { invalid } from '../filters/invalid.js'
 import { toKey } from '../model/key.js'
 import type { Id } from '../filters/list-options.js'
 import type { Source } from './source.js'
+import { demandUndeletedKeys } from './undeleted-references.js'
 import type { Relation, Table } from '../model/table.js'
 import { toClientError } from './write-faults.js'
 
@@ -30,6 +31,8 @@ export async function link(table: Table, source: Source, wanted: Link): Promise<
     const runner = transaction.runner()
     const found = await runner.run(context.plansOf(table).find.statement, [own ?? null], 'first')
     if (found === undefined) throw new HttpError(404, `There is no such ${table.type.name}.`)
+    if (!wanted.removes && relation.target.deletedAt !== undefined)
+      await demandUndeletedKeys(relation, transaction, others)
     const plan = context.plansOf(table).link(relation, wanted.removes)
     let count = 0
     for (const other of others) {

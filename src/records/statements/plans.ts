@@ -254,15 +254,38 @@ export class TablePlans {
     })
   }
 
-  /** Whether a row, deleted softly or not, has a value in this column. Value: that. */
-  refers(column: Column): Plan {
+  /**
+   * Whether a row has a value in this column. Value: that.
+   *
+   * @param withDeleted soft-deleted rows count
+   */
+  refers(column: Column, withDeleted = true): Plan {
     const { table } = this
     const { shard } = table
-    return this.get(`h${column.name}`, () => {
+    return this.get(`h${withDeleted ? 'D' : ''}${column.name}`, () => {
       const isMine = shard === undefined || column === shard ? undefined : equals(shard, 1)
       const where = both(equals(column, 0), isMine)
-      const rows: Rows = { table, where, withDeleted: true, limit: { fixed: 1 } }
+      const rows: Rows = { table, where, withDeleted, limit: { fixed: 1 } }
       return { ask: 'rows', rows, stored: [] }
+    })
+  }
+
+  /** Writes columns of one row and does not count its version. Values: those of the columns, then the key. */
+  replace(columns: readonly Column[]): Plan {
+    const table = { ...this.table, version: undefined }
+    return this.get(`R${namesOf(columns)}`, () => {
+      const where = keyIs(table, columns.length)
+      return { change: 'update', table, where, columns, first: 0, answers: 'nothing' }
+    })
+  }
+
+  /** The keys of undeleted rows among some. Values: the keys as one packed list, then the shard. */
+  undeleted(): Plan {
+    const { table } = this
+    const { key, shard } = table
+    return this.get('K', () => {
+      const where = both(among(key, 0), shard && equals(shard, 1))
+      return { ask: 'rows', rows: { table, where }, stored: [key] }
     })
   }
 

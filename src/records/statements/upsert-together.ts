@@ -6,6 +6,7 @@ import { hasWriteHooks } from '../model/write-hooks.js'
 import { namesRelations } from './read-nested.js'
 import { hasAddition } from './additions.js'
 import type { Source } from './source.js'
+import { referencesToMarked } from './undeleted-references.js'
 import { announced, runRows, type Instance } from './write-row.js'
 import { valuesToInsert } from './write-values.js'
 
@@ -25,6 +26,7 @@ export async function upsertTogether(
   if (table.shard !== undefined) return undefined
   if (!isPlain || by.includes(key) || hasAddition(table, given)) return undefined
   if (namesRelations(table, given)) return undefined
+  if (referencesToMarked(table).some(({ local }) => local.property in given)) return undefined
   if (names.some((name) => name === key.property || name === version?.property)) return undefined
   // Listeners must know whether it was created or changed.
   if (await source.feed.follows(table, source.runner())) return undefined

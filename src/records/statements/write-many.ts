@@ -18,6 +18,7 @@ import { toIds } from './delete-row.js'
 import { isInTransaction } from './guarded-runner.js'
 import { withShard } from './shard.js'
 import { readSums } from './sums.js'
+import { referencesToMarked } from './undeleted-references.js'
 import type { Source } from './source.js'
 import { toUnavailable } from './write-faults.js'
 import type { Check } from '../../fields/compile-input.js'
@@ -41,7 +42,8 @@ export function createTogether<T extends object, E>(
   oneByOne: OneByOne<E>,
 ): Later<T[] | E> {
   return after(readRows(table, source, rows), (lists): Later<T[] | E> => {
-    if (lists === undefined) return oneByOne()
+    // Those that refer to soft-deleted rows are found by their own check.
+    if (lists === undefined || namesMarked(table, lists)) return oneByOne()
     const { columns, written } = lists
     const run = (here: Source): Later<T[]> =>
       after(typesOf(table, here, columns), (types) => {
@@ -66,7 +68,7 @@ export function changeTogether<T extends object, E>(
   oneByOne: OneByOne<E>,
 ): Later<T[] | E> {
   return after(readChanges(table, source, rows), (lists): Later<T[] | E> => {
-    if (lists === undefined) return oneByOne()
+    if (lists === undefined || namesMarked(table, lists)) return oneByOne()
     const { columns, written, sums, hasVersions } = lists
     const behind = 2 * sums.length + (hasVersions ? 1 : 0)
     const run = (here: Source): Later<T[] | undefined> =>
@@ -115,6 +117,14 @@ interface Lists {
   readonly columns: readonly Column[]
   /** Each row's values of the columns. */
   readonly written: readonly (readonly unknown[])[]
+}
+
+/** Some row may refer to a soft-deleted one. */
+function namesMarked(table: Table, { columns, written }: Lists): boolean {
+  return referencesToMarked(table).some(({ local }) => {
+    const place = columns.indexOf(local)
+    return place >= 0 && written.some((row) => row[place] !== null)
+  })
 }
 
 /** The columns are the key, those that are written, two of bounds for each sum, and the version. */

@@ -12,6 +12,8 @@ import type { RowsWithin } from './rows-within.js'
 import { keyValues } from './shard.js'
 import type { Source } from './source.js'
 import { toClientError, type Doing } from './write-faults.js'
+import { findPlaceholders } from './swapped-values.js'
+import { demandUndeleted, referencesToMarked } from './undeleted-references.js'
 import { valuesToInsert, type WriteValues } from './write-values.js'
 
 export type Instance = Record<string, unknown>
@@ -33,9 +35,12 @@ export function insertRow(table: Table, source: Source, record: Instance): Later
   if (table.version !== undefined) record[table.version.property] = 1
   const { columns, values } = valuesToInsert(table, context.codecOf(table), record)
   const plan = context.plansOf(table).insert(columns, 1, 'row')
-  return after(runRows(table, source, { plan, values, doing: 'write', record }), ([row]) =>
-    stored(table, source, 'created', row as Row),
-  )
+  const insert = (): Later<Instance> =>
+    after(runRows(table, source, { plan, values, doing: 'write', record }), ([row]) =>
+      stored(table, source, 'created', row as Row),
+    )
+  if (referencesToMarked(table).length === 0) return insert()
+  return after(demandUndeleted(table, source, { columns, rows: [values] }), insert)
 }
 
 export interface RowUpdate extends WriteValues {
@@ -58,10 +63,40 @@ export function updateRow(
 ): Later<Instance | null> {
   const past = before === undefined ? pastToRead(table, source, columns) : []
   const plan = source.context.plansOf(table).update(columns, within, past, sums)
-  const all = [...(within?.values ?? []), ...values, ...keyValues(table, source.context, key)]
-  return after(runRows(table, source, { plan, values: all, doing: 'write', record }), ([row]) =>
-    row === undefined ? null : stored(table, source, 'updated', row, { before, columns, past }),
+  const placed = findPlaceholders(source.runner())?.put(table, key, columns, values)
+  const written = placed?.values ?? values
+  const all = [...(within?.values ?? []), ...written, ...keyValues(table, source.context, key)]
+  const change = (): Later<Instance | null> =>
+    after(runRows(table, source, { plan, values: all, doing: 'write', record }), ([row]) =>
+      row === undefined
+        ? null
+        : stored(table, source, 'updated', row, {
+            ...{ before, columns, past },
+            replaced: placed && { columns: placed.columns, record },
+          }),
+    )
+  if (referencesToMarked(table).length === 0) return change()
+  const demanded = demandUndeleted(table, source, { columns, rows: [values] }, (column, given) =>
+    hasValue(table, source, { key, column, given }),
   )
+  return after(demanded, change)
+}
+
+/** A key that does not change is not checked. */
+function hasValue(
+  table: Table,
+  source: Source,
+  { key, column, given }: Readonly<Record<'key' | 'given', unknown>> & { readonly column: Column },
+): Later<boolean> {
+  const { context } = source
+  const { statement } = context.plansOf(table).find
+  const { readRow, byProperty } = context.codecOf(table)
+  const values = keyValues(table, context, key)
+  return after(source.runner().run(statement, values, 'first'), (row) => {
+    const value = row && (readRow(row) as Instance)[column.property]
+    if (value === undefined || value === null) return false
+    return String(byProperty.get(column.property)?.encode(value)) === String(given)
+  })
 }
 
 /** True where the statement that changes a row can tell what it was. */
@@ -78,7 +113,11 @@ function pastToRead(table: Table, source: Source, written: readonly Column[]): r
     .filter((column) => column === table.version || written.includes(column))
 }
 
-type Update = Pick<RowUpdate, 'before' | 'columns'> & { readonly past: readonly Column[] }
+type Update = Pick<RowUpdate, 'before' | 'columns'> & {
+  readonly past: readonly Column[]
+  /** Columns that have placeholders in the written row, and their values. */
+  readonly replaced?: { readonly columns: readonly Column[]; readonly record: Instance } | undefined
+}
 
 interface Run {
   readonly plan: Plan
@@ -127,6 +166,8 @@ function stored(
 ): Instance {
   const { readRow } = source.context.codecOf(table)
   const record = readRow(row) as Instance
+  const { replaced } = update ?? {}
+  for (const { property } of replaced?.columns ?? []) record[property] = replaced?.record[property]
   const ids = [record[table.key.property] as Id]
   if (!source.feed.goesByRows(table)) source.changed({ event, table, ids })
   else {

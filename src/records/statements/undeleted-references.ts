@@ -1,0 +1,99 @@
+/**
+ * Foreign keys to rows that were soft-deleted. The database accepts them, because the rows are still there. For a record they
+ * are references to missing rows, as after a real deletion.
+ */
+import { after, type Later } from '../../core/later.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { Relation, Table } from '../model/table.js'
+import { keyValues } from './shard.js'
+import type { Source } from './source.js'
+import { noSuchKey } from './write-faults.js'
+
+const none: readonly Relation[] = Object.freeze([])
+const known = new WeakMap<Table, readonly Relation[]>()
+
+/** The relations of a table whose keys name rows of records with `softDelete`. */
+export function referencesToMarked(table: Table): readonly Relation[] {
+  let relations = known.get(table)
+  if (relations === undefined) {
+    const found = [...table.relations.values()].filter(
+      ({ kind, target }) => kind === 'belongsTo' && target.deletedAt !== undefined,
+    )
+    relations = found.length === 0 ? none : found
+    known.set(table, relations)
+  }
+  return relations
+}
+
+/**
+ * @param rows values of the columns, in the driver's form
+ * @param isUnchanged called for a single row with a missing key: whether the stored row has that key already
+ * @throws {HttpError} 409 `CONFLICT`: a key names no row that is not deleted
+ */
+export function demandUndeleted(
+  table: Table,
+  source: Source,
+  { columns, rows }: WrittenRows,
+  isUnchanged?: (column: Column, key: unknown) => Later<boolean>,
+): Later<void> {
+  const relations = referencesToMarked(table)
+  if (relations.length === 0) return undefined
+  return relations.reduce<Later<void>>(
+    (earlier, relation) =>
+      after(earlier, () => {
+        const place = columns.indexOf(relation.local)
+        const given = place < 0 ? [] : rows.map((row) => row[place]).filter((key) => key !== null)
+        if (given.length === 0) return undefined
+        return after(missingKey(relation, source, given), (missing) => {
+          if (missing === undefined) return undefined
+          const isSame = isUnchanged?.(relation.local, missing.key) ?? false
+          return after(isSame, (same) => {
+            if (!same) throw noSuchKey(relation)
+          })
+        })
+      }),
+    undefined,
+  )
+}
+
+/** @throws {HttpError} as `demandUndeleted` */
+export function demandUndeletedKeys(
+  relation: Relation,
+  source: Source,
+  keys: readonly unknown[],
+): Later<void> {
+  if (keys.length === 0) return undefined
+  return after(missingKey(relation, source, keys), (missing) => {
+    if (missing !== undefined) throw noSuchKey(relation)
+  })
+}
+
+export interface WrittenRows {
+  readonly columns: readonly Column[]
+  readonly rows: readonly (readonly unknown[])[]
+}
+
+/** The first key that names no undeleted row. */
+function missingKey(
+  relation: Relation,
+  source: Source,
+  given: readonly unknown[],
+): Later<{ readonly key: unknown } | undefined> {
+  const { target, shards } = relation
+  const { context } = source
+  // Only the shard of both is known here.
+  if (target.shard !== undefined && shards === undefined) return undefined
+  const keys = new Map(given.map((key) => [textOf(key), key]))
+  const packed = context.dialect.encodeList(target.key, [...keys.values()])
+  const values = target.shard === undefined ? [packed] : keyValues(target, context, packed)
+  const { statement } = context.plansOf(target).undeleted()
+  return after(source.runner().run(statement, values, 'rows'), (rows) => {
+    for (const [key] of rows) keys.delete(textOf(key))
+    const [key] = keys.values()
+    return keys.size === 0 ? undefined : { key }
+  })
+}
+
+function textOf(key: unknown): string {
+  return String(key).toLowerCase()
+}
