@@ -153,7 +153,7 @@ const lines: readonly Line[] = [
   ],
   [
     'softDelete: a row that is deleted',
-    { record: 'Draft', fields: 'text', change: remove('Draft', 1), last: { text: 'L' } },
+    { record: 'Draft', fields: 'text', change: remove('Draft', 3), last: { text: 'L' } },
     { others: heard('deleted', null) },
   ],
   [

@@ -414,6 +414,8 @@ export class Ground {
     await database.records(Draft).insertMany([
       { id: 1, text: 'd' },
       { id: 2, text: 'gone' },
+      // No post refers to it, so it can be deleted.
+      { id: 3, text: 'free' },
     ])
     await database.records(Draft).delete(2)
     await database.records(Note).create({ id: 1, text: 'n', owner: 'ann' })
