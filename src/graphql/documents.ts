@@ -26,9 +26,7 @@ export function readDocuments(
   problems: Problem[],
 ): PersistedDocuments {
   if (option === undefined) return readDocuments({}, problems)
-  const { from = {}, only = false }: Partial<Source> = isSource(option)
-    ? option
-    : { from: option as string }
+  const { from = {}, only = false } = toSource(option)
   const documents = typeof from === 'string' ? readFile(from, problems) : from
   const byId = new Map<string, string>()
   for (const [id, text] of Object.entries(documents)) {
@@ -45,6 +43,11 @@ export function readDocuments(
 }
 
 type Source = Exclude<DocumentsOption, string | Readonly<Record<string, string>>>
+
+/** Programs without types may leave `from` out. */
+function toSource(option: DocumentsOption): Partial<Source> {
+  return isSource(option) ? option : { from: option }
+}
 
 function isSource(option: DocumentsOption): option is Source {
   return typeof option === 'object' && isSourceLike(option)

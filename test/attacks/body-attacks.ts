@@ -45,7 +45,7 @@ function start(): Promise<Application> {
   graphql.schema.addQuery('echo', {
     type: 'String',
     args: { text: 'String' },
-    resolve: (_root, { text }) => text as string,
+    resolve: (_root, { text }) => text,
   })
   graphql.registerRoute()
   @Module({ controllers: [OrderController], graphql: [graphql] })

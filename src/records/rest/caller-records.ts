@@ -186,8 +186,9 @@ export class CallerRecords<T extends object = object> {
   }
 
   get #checks(): BodyChecks {
-    const { checksOf, now } = this.#database.context
-    const key = checksOf(this.#table)
+    const { context } = this.#database
+    const now = (): number => context.now()
+    const key = context.checksOf(this.#table)
     let checks = compiled.get(key)
     if (checks === undefined) {
       const { whole, changes }: CrudBodies = crudBodies(this.#table)
