@@ -72,6 +72,8 @@ export { Undocumented } from './seam/undocumented.js'
 export { Live } from './live/live.js'
 export type { LiveAnswersOptions } from './live/options.js'
 export { createNote, type OwnNote } from './seam/own-note.js'
+export { HealthCheck } from './seam/health-check.js'
+export { pendingWork, resetState } from './core/provider-symbols.js'
 export type {
   Enter,
   EntryInterceptor,

@@ -2,6 +2,7 @@
 import type { Later } from '../core/later.js'
 import type { OpenTransaction } from '../core/open-transaction.js'
 import type { Log } from '../core/log.js'
+import { resetState } from '../core/provider-symbols.js'
 import { HttpError } from '../errors/http-error.js'
 import { refuseUnknownOptions } from '../errors/refuse-options.js'
 import type { Claims } from '../http/request.js'
@@ -241,7 +242,7 @@ export class Auth {
   }
 
   /** Forgets which tokens were verified: what was revoked may be gone too. */
-  onReset(): void {
+  [resetState](): void {
     this.#forget(() => false)
     this.#remembered.clear()
     this.#signIns.clear()

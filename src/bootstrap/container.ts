@@ -2,6 +2,7 @@
  * Creates every provider and controller once, in the order of their dependencies. Finds all faults before anything is
  * created; returns instances, starts and stops them.
  */
+import { resetState } from '../core/provider-symbols.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { suggestion } from '../errors/did-you-mean.js'
 import { unknownOptions } from '../errors/unknown-names.js'
@@ -28,7 +29,7 @@ export interface Lifecycle {
   /** Called after the last request, in reverse order. */
   onStop?(): unknown
   /** Called by tests between two of them: forget what was counted and kept. */
-  onReset?(): unknown
+  [resetState]?(): unknown
 }
 
 export interface ContainerOptions {
@@ -113,9 +114,9 @@ export class Container {
     await Promise.all(told)
   }
 
-  /** Calls `onReset` of everything that was started, in the order of creation. */
+  /** Calls `[resetState]` of everything that was started, in the order of creation. */
   async reset(): Promise<void> {
-    for (const instance of this.#started) await lifecycleOf(instance).onReset?.()
+    for (const instance of this.#started) await lifecycleOf(instance)[resetState]?.()
   }
 
   /** True if some instance has `onClosing`. */

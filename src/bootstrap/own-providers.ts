@@ -1,4 +1,6 @@
 /** Makes what the framework itself provides in every application, from its plan and its storage. */
+import type { Class } from '../metadata/note.js'
+import { HealthCheck } from '../seam/health-check.js'
 import { Auth } from '../auth/auth.js'
 import { createGate, type Gate } from '../auth/gate.js'
 import { createKeys } from '../auth/keys.js'
@@ -115,10 +117,13 @@ export function createState(
     reset: () => container.reset(),
     providers: () => [...new Set(container.instances().map(([, instance]) => instance))],
     checks: () =>
-      container.instances().flatMap(([name, instance]) => {
-        const check = (instance as { check?: unknown } | null | undefined)?.check
-        if (typeof check !== 'function' || instance === database) return []
-        return [{ name, check: (): unknown => Reflect.apply(check, instance, []) }]
+      container.instances().flatMap(([, instance]) => {
+        if (typeof instance !== 'object' || instance === null) return []
+        const methods = instance as Readonly<Record<string, () => unknown>>
+        return [...HealthCheck.read(instance.constructor as Class)].map(([member, [name]]) => ({
+          name,
+          check: (): unknown => methods[member]?.(),
+        }))
       }),
   })
 }

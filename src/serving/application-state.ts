@@ -90,7 +90,7 @@ export class ApplicationState {
     return promises === undefined ? work : followPromises(work, name, promises)
   }
 
-  /** Calls `onReset` of every provider: what they have kept is forgotten. For tests. */
+  /** Calls `[resetState]` of every provider: what they have kept is forgotten. For tests. */
   reset(): Promise<void> {
     return this.#parts.reset()
   }

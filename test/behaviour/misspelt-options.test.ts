@@ -334,6 +334,9 @@ const index: Places<typeof face> = {
   verifyPassword: [],
   asksForEvents: [],
   watchCaller: [],
+  HealthCheck: [],
+  pendingWork: [],
+  resetState: [],
 }
 
 const accessLog: Places<typeof accessLogModule> = {

@@ -18,6 +18,7 @@ import {
   HasMany,
   Module,
   NoAuth,
+  pendingWork,
   Post,
   Record,
   Secured,
@@ -61,7 +62,7 @@ class Work {
 }
 
 class Post_ {
-  waiting() {
+  [pendingWork]() {
     return [{ name: 'Mail.welcome', state: 'waiting', at: '2026-11-22T00:00:00.000Z' }]
   }
 }

@@ -2,7 +2,17 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { bootstrap, Database, Field, Module, Record, type Application } from 'filigree'
+import {
+  bootstrap,
+  Controller,
+  Database,
+  Field,
+  Get,
+  HealthCheck,
+  Module,
+  Record,
+  type Application,
+} from 'filigree'
 import { health } from 'filigree/health'
 
 @Record
@@ -14,7 +24,7 @@ class Lamp {
 class Mailer {
   asked = 0
   answer: () => unknown = () => true
-  check(): unknown {
+  @HealthCheck('mailer') ask(): unknown {
     this.asked++
     return this.answer()
   }
@@ -165,5 +175,39 @@ describe('health', () => {
     class AppModule {}
     const starting = bootstrap(AppModule, { listen: false, logger: false, env: {} })
     await expect(starting).rejects.toThrow(/timeout is "1s"[^]*unknown option "wait"/)
+  })
+})
+
+describe('@HealthCheck', () => {
+  it('names its check, and no method is one because of its name', async () => {
+    class Redis {
+      @HealthCheck('redis') ping(): boolean {
+        return true
+      }
+      check(): boolean {
+        return false
+      }
+    }
+    @Controller('/orders')
+    class Orders {
+      @Get('/') list(): object {
+        return { isFine: this.check() }
+      }
+      private check(): boolean {
+        return false
+      }
+    }
+    @Module({
+      imports: [health({ leaving: 0, eventLoopDelay: 600_000 })],
+      controllers: [Orders],
+      providers: [Redis],
+    })
+    class AppModule {}
+    app = await bootstrap(AppModule, { listen: false, logger: false, env: {} })
+    const { status, body } = await app.inject({ method: 'GET', url: '/health/ready' })
+    expect([status, JSON.parse(body)]).toEqual([
+      200,
+      { status: 'ok', checks: { redis: 'ok', eventLoop: 'ok' } },
+    ])
   })
 })

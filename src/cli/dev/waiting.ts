@@ -1,7 +1,8 @@
 /**
- * What waits in an application: what its providers say by a method `waiting`, and the handles of the process. A module
- * that keeps work for later lists it so: `waiting() { return [{ name: 'Mail.welcome', state: 'waiting', at: … }] }`.
+ * The work that an application has stored for later, as its providers list it, and the handles of the process. A provider
+ * lists its work so: `[pendingWork]() { return [{ name: 'Mail.welcome', state: 'waiting', at: … }] }`.
  */
+import { pendingWork } from '../../core/provider-symbols.js'
 import type { Redactor } from './redact.js'
 
 export interface Waiting {
@@ -17,7 +18,7 @@ export async function listWaiting(
   redactor: Redactor,
 ): Promise<{ providers: readonly Waiting[]; process: Readonly<Record<string, number>> }> {
   const asked = instances.flatMap(([of, instance]) => {
-    const waiting = (instance as { waiting?: unknown } | null | undefined)?.waiting
+    const waiting = (instance as { [pendingWork]?: unknown } | null | undefined)?.[pendingWork]
     if (typeof waiting !== 'function') return []
     return [askFor(redactor, of, () => Reflect.apply(waiting, instance, []) as unknown)]
   })

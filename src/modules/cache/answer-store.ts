@@ -5,7 +5,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { ApplicationState, Clock, type Answer, type HttpRequest } from '../../index.js'
+import { ApplicationState, Clock, type Answer, type HttpRequest, resetState } from '../../index.js'
 
 interface Kept {
   readonly answer: Answer
@@ -96,10 +96,10 @@ export class AnswerStore {
     unsubscribe(beginning, this.#begins)
     unsubscribe(over, this.#ended)
     for (const end of this.#ends) end()
-    this.onReset()
+    this[resetState]()
   }
 
-  onReset(): void {
+  [resetState](): void {
     this.#kept.clear()
     this.#bytes = 0
   }

@@ -7,7 +7,7 @@ import type { LoopDelay } from './loop-delay.js'
 
 export interface Report {
   readonly status: 'ok' | 'failing' | 'closing'
-  /** By name: the database, the event loop, and the providers with a method `check`. */
+  /** By name: the database, the event loop, and the methods with `@HealthCheck`. */
   readonly checks?: Readonly<Record<string, 'ok' | 'failing'>>
 }
 

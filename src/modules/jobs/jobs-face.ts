@@ -1,5 +1,5 @@
 /** `Jobs`: what applications add jobs with, and look at them. */
-import { unknownOptions, type Repository } from '../../index.js'
+import { unknownOptions, type Repository, pendingWork } from '../../index.js'
 import { addRow, addRows, standingRow } from './add-rows.js'
 import { readWhen, toNewJob, type AddOptions } from './adding.js'
 import type { Class } from './declared-job.js'
@@ -166,7 +166,7 @@ export class Jobs {
   }
 
   /** What waits or runs, without bodies: for the development page. At most 100 of each. */
-  async waiting(): Promise<object[]> {
+  async [pendingWork](): Promise<object[]> {
     const [waiting, running] = await Promise.all([
       this.list({ state: 'waiting', limit: 100 }),
       this.list({ state: 'running', limit: 100 }),

@@ -14,6 +14,7 @@ import {
   type Lifecycle,
   type Problem,
   type ScrapeEvent,
+  resetState,
 } from '../../index.js'
 import { readJobs, type Class } from './declared-job.js'
 import { JobEntry } from './job-entry.js'
@@ -185,7 +186,7 @@ class JobsHome implements Lifecycle {
     if (isBack) await this.worker.reset(true)
   }
 
-  onReset(): Promise<void> {
+  [resetState](): Promise<void> {
     return this.worker.reset(false)
   }
 

@@ -11,6 +11,7 @@ import {
   unknownOptions,
   type Lifecycle,
   type Problem,
+  resetState,
 } from '../../index.js'
 import { Job, Jobs, type AddedJob, type AddOptions, type RunningJob } from '../jobs/jobs.js'
 import { readAddress, type ReadAddress } from './address.js'
@@ -126,7 +127,7 @@ export class MailJobs implements Lifecycle {
     })
   }
 
-  onReset(): void {
+  [resetState](): void {
     this.caught.length = 0
   }
 

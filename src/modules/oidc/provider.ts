@@ -14,6 +14,7 @@ import {
   type Clock,
   type Lifecycle,
   type PublicUrl,
+  resetState,
 } from '../../index.js'
 import { Conversation, KeptAnswers } from './asking.js'
 import type { OidcOptions, SignIn } from './options.js'
@@ -64,7 +65,7 @@ export class Provider implements Lifecycle {
     throw new DeclarationError([{ code: 'AUTH_KEYS', message, remedy }])
   }
 
-  onReset(): void {
+  [resetState](): void {
     this.#kept.forget()
   }
 

@@ -4,7 +4,14 @@
  * one. Source: decisions, "Third storey: signing in"; RFC 6265bis §4.1.3.2 (`__Host-`).
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { ApplicationState, Auth, Clock, type Lifecycle, type OwnSql } from '../../index.js'
+import {
+  ApplicationState,
+  Auth,
+  Clock,
+  type Lifecycle,
+  type OwnSql,
+  resetState,
+} from '../../index.js'
 
 /** A sign-in that a browser has begun. */
 export interface Transaction {
@@ -80,7 +87,7 @@ export class Transactions implements Lifecycle {
     }
   }
 
-  onReset(): void {
+  [resetState](): void {
     this.#used.clear()
   }
 

@@ -185,7 +185,7 @@ export class TestApplication {
 
   /**
    * Back to the beginning, between tests: empties tables, log, statements, cookies, counts of limits and kept answers,
-   * and takes the clock back. Providers with a method `onReset` are told.
+   * and takes the clock back. Calls `[resetState]()` of providers that have it.
    *
    * @throws {Error} for a database that `testApplication` was given, unless `emptyTables` says so
    */

@@ -2,7 +2,7 @@
  * Counts requests: a window begins with the first request of a key and ends after its time; refused requests do not
  * extend it. Counts are in memory for one process, or in the database for all processes that share it.
  */
-import { Clock, Database, HttpError } from '../../index.js'
+import { Clock, Database, HttpError, resetState } from '../../index.js'
 import type { Limit } from './rule.js'
 
 /** The result of counting a request. */
@@ -78,7 +78,7 @@ export class MemoryCounters extends Counters {
     return { taken: true, left: most - window.count, ends: window.ends }
   }
 
-  onReset(): void {
+  [resetState](): void {
     this.#limits.clear()
   }
 
@@ -141,8 +141,8 @@ export class DatabaseCounters extends Counters {
     return this.#database.ensureTable(table, createTable)
   }
 
-  onReset(): void {
-    this.#meanwhile.onReset()
+  [resetState](): void {
+    this.#meanwhile[resetState]()
   }
 
   async take(name: string, key: string, limit: Limit): Promise<Count> {
