@@ -7,6 +7,7 @@ import { HttpError } from '../errors/http-error.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { suggestion } from '../errors/did-you-mean.js'
 import { compileText } from '../fields/compile-text.js'
+import { readCheckedShape } from '../fields/checked-shape.js'
 import { readShape, type Shape, type ShapeField } from '../fields/shape.js'
 import { decorate, isClass, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { createClassNote, type Class } from '../metadata/note.js'
@@ -72,7 +73,7 @@ async function readConfig(
   problems: Problem[],
 ): Promise<object | undefined> {
   const before = problems.length
-  const shape = readShape(type, problems)
+  const shape = readCheckedShape(type, problems)
   if (problems.length > before) return undefined
   const options = { unknownKeys: 'drop', from: 'program', whole: 'the environment' } as const
   const check = compileText(shape, { ...options, problems })

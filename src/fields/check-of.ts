@@ -2,7 +2,7 @@
 import { refuseUnknownOptions } from '../errors/refuse-options.js'
 import type { Class } from '../metadata/note.js'
 import { compileInput, type Check } from './compile-input.js'
-import { readShape } from './shape.js'
+import { readCheckedShape } from './checked-shape.js'
 
 export interface CheckOfOptions {
   /** What the value is called in messages. Default `the value`. */
@@ -18,5 +18,5 @@ export interface CheckOfOptions {
 export function checkOf<T extends object>(type: Class<T>, options: CheckOfOptions = {}): Check<T> {
   refuseUnknownOptions('checkOf', options, new Set(['whole']))
   const { whole = 'the value' } = options
-  return compileInput(readShape(type), { from: 'program', whole })
+  return compileInput(readCheckedShape(type), { from: 'program', whole })
 }

@@ -10,7 +10,6 @@ import { judgeField } from './field-faults.js'
 import { initialValues } from './instance.js'
 import { kindOf, type KindName } from './kinds/table.js'
 import type { Kind } from './kinds/kind.js'
-import { findValueProblems } from './rule-values.js'
 import { isApplicationClass, resolveType } from './type-of.js'
 import type { FieldRules } from './rules.js'
 
@@ -70,8 +69,6 @@ export function readShape<T extends object>(type: Class<T>, problems?: Problem[]
   if (reading === undefined) {
     reading = read(type)
     readings.set(type, reading)
-    // Nested classes may refer back to this one, which is known by now.
-    findValueProblems(reading.shape, (name) => nameOf(type, name), reading.problems)
   }
   if (problems === undefined) {
     if (reading.problems.length > 0) throw new DeclarationError(reading.problems)
@@ -125,13 +122,14 @@ function declarerOf(type: Class, name: string): Class {
   return source === undefined ? type : declarerOf(source, name)
 }
 
-function nameOf(type: Class, name: string): string {
+/** The field as messages name it, by the class that declares it: `Order.lines`. */
+export function fieldName(type: Class, name: string): string {
   return `${declarerOf(type, name).name}.${name}`
 }
 
 function toField(given: DeclaredField, problems: Problem[]): ShapeField | undefined {
   const { type, name, note, constraints } = given
-  const where = nameOf(type, name)
+  const where = fieldName(type, name)
   const emitted = emittedFieldType(type, name)
   const typed = (): ReturnType<typeof transformedType> => transformedType(type, name)
   const judged = judgeField({ where, note, constraints, emitted, typed }, problems)

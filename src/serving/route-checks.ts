@@ -3,7 +3,7 @@ import { addProblems, DeclarationError, type Problem } from '../errors/declarati
 import { compileInput, type Check, type InputOptions } from '../fields/compile-input.js'
 import { compileOutput } from '../fields/compile-output.js'
 import { compileText } from '../fields/compile-text.js'
-import { readShape } from '../fields/shape.js'
+import { readCheckedShape } from '../fields/checked-shape.js'
 import type { DeclaredType } from '../fields/type-of.js'
 import { type Later, after } from '../core/later.js'
 import { canFlow } from '../http/chunk-reader.js'
@@ -70,7 +70,7 @@ export function compileChecks(
 
 /** The texts of forms are converted; JSON values are not. A form cannot be a list. */
 function compileBodyCheck({ type, list }: DeclaredType, options: InputOptions): RequestCheck {
-  const shape = readShape(type, options.problems)
+  const shape = readCheckedShape(type, options.problems)
   const check: Check<unknown> = list
     ? compileInput(shape, { ...options, list: true })
     : compileInput(shape, options)
@@ -91,7 +91,7 @@ function compileBodyCheck({ type, list }: DeclaredType, options: InputOptions): 
 }
 
 function compileQueryCheck({ type }: DeclaredType, options: InputOptions): RequestCheck {
-  const check = compileText(readShape(type, options.problems), options)
+  const check = compileText(readCheckedShape(type, options.problems), options)
   return (request) => {
     const checked = check(request.query)
     if (!(checked instanceof Promise)) {
@@ -170,7 +170,7 @@ function securedIn(type: Class): SecuredAnswers | undefined {
 /** Compiling throws for faulty nested classes: their faults are added to the others. */
 function compileMap(type: Class, problems: Problem[]): (value: unknown) => unknown {
   try {
-    return compileOutput(readShape(type, problems))
+    return compileOutput(readCheckedShape(type, problems))
   } catch (error) {
     if (!(error instanceof DeclarationError)) throw error
     addProblems(error.problems, problems)

@@ -1,6 +1,7 @@
 /** Makes columns from a record's fields, and reports faults. */
 import type { Problem } from '../../errors/declaration-error.js'
 import { isUuid as isUuidText } from '../../fields/kinds/id.js'
+import { readCheckedShape } from '../../fields/checked-shape.js'
 import { readShape, type Shape, type ShapeField } from '../../fields/shape.js'
 import { resolveClass } from '../../metadata/class-reference.js'
 import type { Class } from '../../metadata/note.js'
@@ -37,7 +38,7 @@ export function readColumns(type: Class, problems: Problem[]): TableColumns | un
     return undefined
   }
   const options = checkRecordOptions(type, given, problems)
-  const shape = readShape(type, problems)
+  const shape = readCheckedShape(type, problems)
   const name = options.table ?? toSnakeCase(type.name)
   checkName(`${type.name}: table`, name, problems)
   const columns = shape.fields
