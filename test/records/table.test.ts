@@ -291,7 +291,7 @@ describe('a faulty record', () => {
       @Field('json', { index: true }) data!: unknown
     }
     expect(faults(Odd)).toStrictEqual([
-      'UNKNOWN_OPTION @Record of Odd: unknown option "tabel". Did you mean "table"? Options: indexes, isolation, name, plural, rows, shardBy, search, searchLimit, softDelete, subscriptions, table, timestamps, was, version, writes.',
+      'UNKNOWN_OPTION @Record of Odd: unknown option "tabel". Did you mean "table"? Options: constraints, indexes, isolation, name, plural, rows, shardBy, search, searchLimit, softDelete, subscriptions, table, timestamps, was, version, writes.',
       "RECORD_FIELD_UNDECLARED Odd.email has rules of class-validator but no @Field, so its column has no kind. Add @Field('string') or the kind that fits.",
       'RECORD_INDEX Odd.data: a list or JSON value cannot be indexed. Remove the rule.',
     ])

@@ -74,9 +74,12 @@ export function aggregatedOutput(
   const own = outputOf(isOwn || field.form !== 'int' ? field : { ...field, form: 'integer' })
   const { column } = field
   const name = called === undefined ? column.property : nameOf(called, column)
+  // A group by time is a date or a local hour, not a value of the field.
+  const isTime = called === undefined && column.field.kind === 'datetime'
   return (row) => {
     const value = (row as Readonly<Record<string, unknown>>)[name]
-    return isNothing(value) ? null : own({ [column.property]: value })
+    if (isNothing(value)) return null
+    return isTime ? value : own({ [column.property]: value })
   }
 }
 
