@@ -1,5 +1,6 @@
 /** The options of `bootstrap`: checked, completed with defaults and the environment, frozen. */
 import type { AuthOptions } from '../auth/options.js'
+import { defaultUrl } from '../engines/engine-for-url.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import type { GraphQLOptions, GraphQLRouteOptions } from '../graphql/graphql.js'
@@ -305,7 +306,7 @@ function checkSearches({ database, searchLimit }: BootstrapOptions, problems: Pr
 function checkDatabase(database: unknown, problems: Problem[]): void {
   if (database === undefined || typeof database === 'string') return
   if (typeof database === 'object' && database !== null) return
-  const remedy = "Give an address such as 'sqlite:./data/app.db', or what connect() returned."
+  const remedy = `Give an address such as '${defaultUrl}', or what connect() returned.`
   problems.push(invalid('database', JSON.stringify(database), remedy))
 }
 

@@ -6,7 +6,8 @@ const evil = `</script><script>alert(1)</script><img src=x onerror=alert(1)> "'\
 class Größe {
   @Field('string', { pattern: /^[\w-.]+$/, description: evil }) 'a b'!: string
   @Field('integer', { oneOf: [1, 2], nullable: true, default: () => 1 }) $x!: number | null
-  @Field('string', { pattern: /^ä$/i, example: evil }) ärger!: string
+  @Field('string', { pattern: /^ä$/i, example: 'Ä' }) ärger!: string
+  @Field('string', { example: evil, optional: true }) böse?: string
   @Field(() => Größe, { nullable: true, optional: true }) self?: Größe | null
   @Field(() => Other, { list: true, optional: true }) others?: Other[]
 }

@@ -123,6 +123,7 @@ const inside: Readonly<Record<string, readonly string[]>> = {
   'migrations, which programs run by the command alone, with a folder and a moment of the test’s own':
     [
       'test/records/changed-decimals.test.ts',
+      'test/records/migrations-both-ways.test.ts',
       'test/records/migrations.test.ts',
       'test/records/pooler.slow.ts',
       'test/records/safe-migrations.test.ts',

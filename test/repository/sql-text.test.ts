@@ -7,6 +7,10 @@ import { readSources } from './source-files.js'
 const readers: Readonly<Record<string, string>> = {
   'src/records/migrations/online-steps.ts': 'migrations are texts that people write',
   'src/engines/sqlite/catalogue.ts': 'the catalogue keeps the texts of `create table`',
+  'src/records/schema/constraint-differences.ts':
+    'the catalogue keeps defaults as texts, which the database writes in its own way',
+  'src/records/schema/difference.ts':
+    'the catalogue keeps conditions of indexes as texts, which the database writes in its own way',
   'src/engines/contract/json-sql.ts': 'fills in a form, which is no statement',
   'src/modules/tracing/attributes.ts': 'literals are taken out of the SQL of spans',
   'src/engines/postgres/joined/joined-statement.ts':
