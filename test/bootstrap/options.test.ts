@@ -18,18 +18,18 @@ async function problemsOf(options: object): Promise<DeclarationError['problems']
 
 describe('options of bootstrap from programs without types', () => {
   // Taken for true, 'false' from an environment variable would believe every client's X-Forwarded-For.
-  it.each(['trustProxy', 'listen', 'client', 'requestContext'])(
-    'refuses text for %s',
-    async (name) => {
-      expect(await problemsOf({ [name]: 'false' })).toEqual([
-        {
-          code: 'INVALID_OPTION',
-          message: `bootstrap: ${name} is "false".`,
-          remedy: 'Write true or false.',
-        },
-      ])
-    },
-  )
+  const proxies =
+    'Give the number of proxies in front, such as 1. Do not write true: every client could then choose its address.'
+  it.each([
+    ['trustProxy', proxies],
+    ['listen', 'Write true or false.'],
+    ['client', 'Write true or false.'],
+    ['requestContext', 'Write true or false.'],
+  ])('refuses text for %s', async (name, remedy) => {
+    expect(await problemsOf({ [name]: 'false' })).toEqual([
+      { code: 'INVALID_OPTION', message: `bootstrap: ${name} is "false".`, remedy },
+    ])
+  })
 
   it('refuses a number for a host', async () => {
     expect(await problemsOf({ host: 127 })).toEqual([
