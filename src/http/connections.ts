@@ -38,9 +38,9 @@ export class Connections implements Iterable<Socket> {
   readonly #refused = new WeakMap<Socket, () => HttpError>()
   readonly #progress = new WeakMap<Socket, Progress>()
   readonly #upgraded = new WeakMap<Socket, Upgraded>()
-  readonly #requests = new WeakMap<Socket, number>()
+  /** Node's own count begins anew with each parser that reads from a connection. */
+  readonly #requests = new WeakMap<Socket, { count: number }>()
   #refuses = false
-  #isCounting = false
   /** How many there have been. */
   arrived = 0
   #looks: NodeJS.Timeout | undefined
@@ -68,6 +68,7 @@ export class Connections implements Iterable<Socket> {
     }
     this.arrived++
     this.#open.add(socket)
+    this.#requests.set(socket, { count: 0 })
     this.#byAddress.add(key)
     this.#answers.follow(socket)
     this.#looks ??= this.#watch()
@@ -82,25 +83,15 @@ export class Connections implements Iterable<Socket> {
     this.#upgraded.set(socket, upgraded)
   }
 
-  /** Node begins to count its requests anew: from now on they are counted here. */
-  readAgain(socket: Socket): void {
-    this.#isCounting = true
-    this.#requests.set(socket, this.#requests.get(socket) ?? 0)
-  }
-
   /** Lets the next request be the last of this connection. */
   endAfterNext(socket: Socket): void {
-    this.#isCounting = true
-    this.#requests.set(socket, Infinity)
+    this.#requests.set(socket, { count: Infinity })
   }
 
-  /** Counts a request. @returns true where it is the last that this connection may ask; false where Node counts them */
+  /** Counts a request. @returns true where it is the last that this connection may ask */
   isLast(socket: Socket): boolean {
-    if (!this.#isCounting) return false
-    const count = this.#requests.get(socket)
-    if (count === undefined) return false
-    this.#requests.set(socket, count + 1)
-    return count + 1 >= this.#bounds.requests
+    const requests = this.#requests.get(socket)
+    return requests !== undefined && ++requests.count >= this.#bounds.requests
   }
 
   /**

@@ -40,8 +40,6 @@ interface Batch {
 
 export interface PipeliningOptions {
   readonly server: Server
-  /** Called before a new parser reads from a connection. Node's own count of requests begins anew then. */
-  readonly onReadAgain: (socket: Socket) => void
   /** Called before the last request of a connection is parsed. */
   readonly onLastRequest: (socket: Socket) => void
 }
@@ -130,7 +128,6 @@ export class Pipelining {
     this.afterResponse(socket, () => {
       socket.off('error', fail).off('end', leave).off('data', read)
       batch.started++
-      this.#options.onReadAgain(socket)
       const isLast = batch.started >= maxWaitingRequests && end - rest.length < batch.end
       if (isLast) this.#options.onLastRequest(socket)
       const [first = rest, ...others] = chunks

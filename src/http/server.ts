@@ -94,6 +94,7 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   })
   // Node drops further headers without a word, by itself from the 1,001st on. `headFault` refuses a head with so many.
   server.maxHeadersCount = mostHeaders
+  // `Connections` counts them. Node tells clients the limit, in `Keep-Alive`.
   server.maxRequestsPerSocket = finite(bounds.requests)
   // Beyond those that are told why: a connection costs something even then.
   server.maxConnections = finite(Math.ceil(bounds.connections * 1.1))
@@ -105,16 +106,16 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   const lastMoment = new LastMoment()
   const pipelining = new Pipelining({
     server,
-    onReadAgain: (socket) => {
-      connections.readAgain(socket)
-    },
     onLastRequest: (socket) => {
       connections.endAfterNext(socket)
     },
   })
   let isClosing = false
+  const countRequest = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
+    if (connections.isLast(incoming.socket) || isClosing) outgoing.shouldKeepAlive = false
+  }
   const serve = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
-    if (isClosing || connections.isLast(incoming.socket)) outgoing.shouldKeepAlive = false
+    countRequest(incoming, outgoing)
     const refusal = pressure.isOver ? overloadRefusal() : connections.refusalFor(incoming.socket)
     if (refusal === undefined) {
       if (lastMoment.isNow)
@@ -131,6 +132,7 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   server.on('request', serve)
   server.on('checkContinue', serve)
   server.on('checkExpectation', (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    countRequest(incoming, outgoing)
     options.refuse(incoming, outgoing, new HttpError(417, 'Only 100-continue can be expected.'))
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
@@ -147,7 +149,6 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     const isRefused = pressure.isOver || connections.refusalFor(socket) !== undefined
     const upgraded = isRefused ? undefined : upgrade?.(incoming, socket, head)
     if (upgraded === undefined) {
-      connections.readAgain(socket)
       readAgain(server, incoming, socket, head)
     } else connections.upgraded(socket, upgraded)
   }

@@ -215,6 +215,22 @@ describe('connections', () => {
       'Connection: close',
     ])
   })
+
+  // The server reads the first kind twice and refuses the second; each counts once.
+  it.each([
+    ['a wish for another protocol', 'Connection: Upgrade\r\nUpgrade: h2c\r\n'],
+    ['an expectation that is refused', 'Expect: more\r\n'],
+  ])('are closed behind as many requests, also with %s', async (_what, header) => {
+    await start({ limits: { requests: 3 } })
+    const plain = 'GET /fast HTTP/1.1\r\nHost: x\r\n\r\n'
+    const other = `GET /fast HTTP/1.1\r\nHost: x\r\n${header}\r\n`
+    const answer = await exchange(app.url, plain + other + other + plain)
+    expect(answer.match(/connection: [-a-z]+/gi)).toEqual([
+      'Connection: keep-alive',
+      'Connection: keep-alive',
+      'Connection: close',
+    ])
+  })
 })
 
 describe('sessions', () => {
