@@ -7,6 +7,7 @@ import type {
 } from '../contract/catalogue.js'
 import type { Row, Runner } from '../contract/engine.js'
 import { ownQuestion } from '../contract/statement.js'
+import { readMoment } from './moments.js'
 
 export async function readPostgresCatalogue(runner: Runner): Promise<Catalogue> {
   const read = async (sql: string): Promise<readonly Row[]> =>
@@ -19,7 +20,7 @@ export async function readPostgresCatalogue(runner: Runner): Promise<Catalogue> 
       sql: shortType(String(sql)),
       nullable: notNull === false,
       optional: notNull === false || preset !== null || isCounted === true,
-      preset: preset === null ? undefined : (preset as string),
+      preset: preset === null ? undefined : inUtc(preset as string),
       increment: isCounted === true,
     })
   }
@@ -73,6 +74,21 @@ function shortType(type: string): string {
   return type
     .replace(/^timestamp(\(\d\))? with time zone/, 'timestamptz$1')
     .replace(/^time(\(\d\))? without time zone/, 'time$1')
+}
+
+/**
+ * The server writes the moment of a default in the session's time zone: two sessions would see two defaults. What a
+ * moment of ours cannot hold stays as it is: microseconds, `infinity`, years beyond 0001 to 9999.
+ *
+ * @param preset `'0001-01-01 07:40:53.006+04:36:48'::timestamp with time zone`
+ * @returns `'0001-01-01T03:04:05.006Z'::timestamp with time zone`
+ */
+function inUtc(preset: string): string {
+  const [, moment, cast = ''] =
+    /^'([^']+)'(::timestamp(?:\(\d\))? with time zone)$/.exec(preset) ?? []
+  if (moment === undefined || /\.\d{4}/.test(moment)) return preset
+  const read = String(readMoment(moment))
+  return /^\d{4}-.*Z$/.test(read) ? `'${read}'${cast}` : preset
 }
 
 interface Mutable {
