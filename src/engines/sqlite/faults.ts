@@ -13,7 +13,8 @@ export function toSqliteFault(error: unknown): unknown {
   if (result === undefined) return error
   const kind = kindsByMessage[message] ?? kindOf(result)
   const told =
-    result === triggerResult
+    // SQLite reports its own references that restrict a deletion as triggers too.
+    result === triggerResult && kindsByMessage[message] === undefined
       ? { constraint: message }
       : kind === 'unique' || kind === 'value'
         ? readDetails(message)
