@@ -105,6 +105,20 @@ describe('connections to PostgreSQL', () => {
     await app.close()
   })
 
+  it('what looks for queries that scan waits for nobody who has locked a table', async () => {
+    const app = await open(2)
+    expect((await ask(app, long(1))).status).toBe(200)
+    await held(lockRocks, async () => {
+      // What was not examined yet is examined then.
+      const state = { isClosed: false }
+      const closing = app.close().then(() => {
+        state.isClosed = true
+      })
+      while (!state.isClosed) expect(await waiting()).toBe(0)
+      await closing
+    })
+  })
+
   it('what was quick before shares connections, and has no more than half of them where it is slow', async () => {
     const app = await open(10)
     for (let n = 0; n < 40; n++) expect((await ask(app, long(100 + n))).status).toBe(200)

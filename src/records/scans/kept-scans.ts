@@ -1,6 +1,7 @@
 /** The table that keeps advice about queries that read whole tables. */
 import type { Database } from '../database.js'
 import { ensureTable } from '../own-tables.js'
+import { ownQuestion } from '../../engines/contract/statement.js'
 
 const table = 'filigree_scans'
 const hour = 3_600_000
@@ -8,7 +9,8 @@ const hour = 3_600_000
 const script = `create table if not exists ${table} (advice text primary key, seen_at text not null)`
 
 export async function keepScan(database: Database, advice: string): Promise<void> {
-  if (!(await ensureTable(database, table, script))) return
+  database.ownTables.add(table)
+  if (!(await isThere(database)) && !(await ensureTable(database, table, script))) return
   const seen = new Date(database.context.now()).toISOString()
   await database.kysely
     .insertInto(table)
@@ -34,8 +36,10 @@ export async function forgetScans(database: Database): Promise<void> {
   await database.kysely.deleteFrom(table).where('seen_at', '<', anHourAgo(database)).execute()
 }
 
-async function isThere({ context: { engine } }: Database): Promise<boolean> {
-  return (await engine.catalogue(engine)).has(table)
+/** Asked in the background: somebody's lock on any table must cost no connection. */
+async function isThere({ context: { engine, dialect } }: Database): Promise<boolean> {
+  const question = ownQuestion(dialect.scans.tableCalled, { isFresh: true })
+  return (await engine.run(question, [table], 'first')) !== undefined
 }
 
 function anHourAgo({ context }: Database): string {
