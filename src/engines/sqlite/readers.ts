@@ -68,6 +68,7 @@ export class Readers {
   readonly #quick = new StatementTurns<Job>()
   readonly #long = new StatementTurns<Job>()
   #isUsable = true
+  #isClosed = false
 
   constructor(options: ReadersOptions) {
     this.#options = options
@@ -81,21 +82,24 @@ export class Readers {
   read({ sql, values, owner, isQuick }: Asked): PendingRead {
     let job: Job | undefined
     const rows = new Promise<Row[]>((resolve, reject) => {
+      // A thread that began now would outlive the database.
+      if (this.#isClosed) throw new TypeError('The database is not open.')
       job = { sql, values, isQuick, resolve, reject }
       const turns = isQuick ? this.#quick : this.#long
       turns.add(owner, job)
       this.#next(isQuick)
     })
-    const asked = job as unknown as Job
+    const asked = job
     return {
       rows,
       cancel: (fault) => {
-        this.#cancel(asked, fault)
+        if (asked !== undefined) this.#cancel(asked, fault)
       },
     }
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true
     const fault = new EngineFault('unavailable', 'The database is closed.')
     for (const job of [...this.#quick.clear(), ...this.#long.clear()]) job.reject(fault)
     const threads = [...this.#threads]
