@@ -60,7 +60,12 @@ export async function readCsv(
       if (batch.length === 0) break
       // Other requests have a turn between two batches.
       await nextTurn()
+      const before = { rows, faults: faults.length }
       await writer.batch(async () => {
+        // A batch that met a conflict runs again from its beginning.
+        rows = before.rows
+        faults.length = before.faults
+        unique.begin()
         for (const { row, cells } of batch) {
           rows++
           // A row may link a thousand others.
@@ -73,6 +78,7 @@ export async function readCsv(
           if (faults.length >= mostFaults) break
         }
       })
+      unique.keep()
     }
   } catch (error) {
     if (!(error instanceof CsvFault)) throw error
@@ -111,6 +117,8 @@ class UniqueValues {
   readonly #groups: readonly (readonly string[])[]
   readonly #key: string
   readonly #seen = new Map<string, unknown>()
+  /** Those of the batch that runs. */
+  readonly #pending = new Map<string, unknown>()
 
   constructor({ fields, key }: RecordRights) {
     const groups = new Map<string, string[]>()
@@ -124,6 +132,14 @@ class UniqueValues {
     this.#key = key.name
   }
 
+  begin(): void {
+    this.#pending.clear()
+  }
+
+  keep(): void {
+    for (const [value, id] of this.#pending) this.#seen.set(value, id)
+  }
+
   /** @throws {HttpError} 409 another row of the file has the same value */
   add(stored: Row): void {
     const id = stored[this.#key]
@@ -132,8 +148,9 @@ class UniqueValues {
       // Two rows without a value are not alike.
       if (values.some((value) => value === null || value === undefined)) continue
       const seenKey = JSON.stringify([names, values])
-      if (this.#seen.has(seenKey) && this.#seen.get(seenKey) !== id) throw takenTwice(names)
-      this.#seen.set(seenKey, id)
+      const first = this.#pending.get(seenKey) ?? this.#seen.get(seenKey)
+      if (first !== undefined && first !== id) throw takenTwice(names)
+      this.#pending.set(seenKey, id)
     }
   }
 }
