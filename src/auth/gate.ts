@@ -6,7 +6,8 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { HttpError } from '../errors/http-error.js'
 import type { Log } from '../core/log.js'
 import { gateEvents } from '../http/request-events.js'
-import { onAuthorization, onCookie } from '../http/private-answers.js'
+import { untold } from '../http/caller-reads.js'
+import { onAnything, onAuthorization, onCookie } from '../http/private-answers.js'
 import type { Claims, RequestAuth } from '../http/request.js'
 import { isSameOrigin } from '../http/same-origin.js'
 import type { ServerRequest } from '../http/server-request.js'
@@ -21,6 +22,7 @@ import {
   type AccessRule,
 } from './access.js'
 import type { Auth } from './auth.js'
+import type { TokenSource } from './token-source.js'
 
 export interface Gate {
   /**
@@ -69,6 +71,8 @@ export interface GateOptions {
   readonly formToken: boolean
   /** A token may come in the cookie, and goes there. Default false. */
   readonly cookie?: boolean
+  /** Where else a request may have its token. Default: `Authorization: Bearer …` alone. */
+  readonly source?: TokenSource
   readonly log: Log
 }
 
@@ -79,22 +83,27 @@ const bearerForm = /^bearer +([^ ].*)$/i
 /** Characters that `APP_API_KEY` has at least. */
 export const fewestKeyCharacters = 16
 
-export function createGate({ apiKey, auth, formToken, cookie, log }: GateOptions): Gate {
+export function createGate(options: GateOptions): Gate {
+  const { apiKey, auth, formToken, cookie, source = {}, log } = options
   const isKey = createKeyCheck(apiKey, log)
-  const depends = cookie === true ? onAuthorization | onCookie : onAuthorization
+  const readHeader = source.scheme === undefined ? readBearer : createHeaderReader(source.scheme)
+  const brings = createSchemeCheck(source.scheme)
+  const onToken = source.read === undefined ? onAuthorization : onAnything
+  const depends = cookie === true ? onToken | onCookie : onToken
+  const sentToken = createTokenReader(readHeader, source.read)
   const tokenCookie = (request: ServerRequest): string | undefined =>
     cookie === true ? readTokenCookie(request) : undefined
 
   const needsBody = (request: ServerRequest): boolean =>
     formToken &&
-    request.incoming.headers.authorization === undefined &&
+    sentToken(request) === undefined &&
     isWrite(request.method) &&
     tokenCookie(request) === undefined
 
   // The browser sends the cookie for every page, so a write must prove that it comes from one of our pages.
   const refuseForeignWrite = (request: ServerRequest): void => {
     if (!isWrite(request.method) || isSameOrigin(request)) return
-    if (request.incoming.headers.authorization === undefined && tokenCookie(request) !== undefined)
+    if (sentToken(request) === undefined && tokenCookie(request) !== undefined)
       throw forbidden(
         'a write by cookie comes from another origin: neither Sec-Fetch-Site: same-origin nor our own Origin',
       )
@@ -102,9 +111,9 @@ export function createGate({ apiKey, auth, formToken, cookie, log }: GateOptions
 
   /** Where `Authorization` is there it alone counts. */
   const findToken = (request: ServerRequest, byCookie: boolean): string => {
-    request.dependsOn |= byCookie ? depends : onAuthorization
-    const header = request.incoming.headers.authorization
-    if (header !== undefined) return readBearer(header)
+    request.dependsOn |= byCookie ? depends : onToken
+    const sent = sentToken(request)
+    if (sent !== undefined) return sent
     const token = byCookie ? tokenCookie(request) : undefined
     if (token === undefined) return formToken ? formTokenOf(request) : ''
     refuseForeignWrite(request)
@@ -113,7 +122,8 @@ export function createGate({ apiKey, auth, formToken, cookie, log }: GateOptions
   }
 
   const admit = (request: ServerRequest, rule: AccessRule, token: string): void | Promise<void> => {
-    if (token === '') throw unauthorized(missingToken(request, cookie === true))
+    if (token === '')
+      throw unauthorized(missingToken(request, source.scheme ?? 'Bearer', cookie === true))
     const known = auth.remembered(token, request)
     if (known !== undefined) return enter(request, rule, { by: 'token', claims: known })
     if (!request.byCookie && isKey(token)) return enter(request, rule, byKey)
@@ -137,20 +147,17 @@ export function createGate({ apiKey, auth, formToken, cookie, log }: GateOptions
     recognise: (request, rule) =>
       told(request, () => {
         const token = findToken(request, rule !== noAuthAccess)
-        return token === '' && !bringsBearer(request)
-          ? undefined
-          : admit(request, tokenAccess, token)
+        return token === '' && !brings(request) ? undefined : admit(request, tokenAccess, token)
       }),
     identify: (request) => {
       if (request.admitted !== undefined) return request.admitted
-      const header = request.incoming.headers.authorization
-      const token = header === undefined ? tokenCookie(request) : readBearer(header)
+      const sent = sentToken(request)
+      const token = sent ?? tokenCookie(request)
       if (token === undefined || token === '') return undefined
-      if (header === undefined && isWrite(request.method) && !isSameOrigin(request))
-        return undefined
+      if (sent === undefined && isWrite(request.method) && !isSameOrigin(request)) return undefined
       const known = auth.remembered(token)
       if (known !== undefined) return { by: 'token', claims: known }
-      if (header !== undefined && isKey(token)) return byKey
+      if (sent !== undefined && isKey(token)) return byKey
       return auth
         .verify(token)
         .then((claims) => (claims === null ? undefined : { by: 'token', claims }))
@@ -267,9 +274,36 @@ function formTokenOf({ method, formToken }: ServerRequest): string {
   return isWrite(method) ? (formToken ?? '') : ''
 }
 
-/** True if the scheme is Bearer, even without a token; other schemes are not ours. */
-function bringsBearer({ incoming }: ServerRequest): boolean {
-  return /^bearer(?: |$)/i.test(incoming.headers.authorization ?? '')
+/** True if the scheme is one of ours, even without a token. */
+function createSchemeCheck(scheme = 'Bearer'): (request: ServerRequest) => boolean {
+  const form = new RegExp(`^(?:bearer|${escapeForm(scheme)})(?: |$)`, 'i')
+  return ({ incoming }) => form.test(incoming.headers.authorization ?? '')
+}
+
+/** Reads `Authorization` with a scheme of the application, and with Bearer. */
+function createHeaderReader(scheme: string): (header: string) => string {
+  const form = new RegExp(`^(?:bearer|${escapeForm(scheme)}) +([^ ].*)$`, 'i')
+  return (header) => form.exec(header)?.[1] ?? ''
+}
+
+function escapeForm(text: string): string {
+  return text.replace(/[^\w-]/g, String.raw`\$&`)
+}
+
+/** @returns a function that returns undefined where the request has neither a token nor `Authorization` */
+function createTokenReader(
+  readHeader: (header: string) => string,
+  read: TokenSource['read'],
+): (request: ServerRequest) => string | undefined {
+  const ofHeader = ({ incoming }: ServerRequest): string | undefined => {
+    const header = incoming.headers.authorization
+    return header === undefined ? undefined : readHeader(header)
+  }
+  if (read === undefined) return ofHeader
+  return (request) => {
+    const token: unknown = untold(request, () => read(request))
+    return typeof token === 'string' && token !== '' ? token : ofHeader(request)
+  }
 }
 
 /** @returns the token, or an empty text where the scheme is another; nearly everybody writes it in the first way */
@@ -286,8 +320,8 @@ function unauthorized(reason: string): HttpError {
   return new HttpError(401, 'Unauthorized', { headers: { 'WWW-Authenticate': 'Bearer' }, reason })
 }
 
-function missingToken({ incoming }: ServerRequest, cookie: boolean): string {
-  if (incoming.headers.authorization !== undefined) return 'Authorization brings no Bearer token'
+function missingToken({ incoming }: ServerRequest, scheme: string, cookie: boolean): string {
+  if (incoming.headers.authorization !== undefined) return `Authorization brings no ${scheme} token`
   return cookie
     ? 'a token is needed, and neither Authorization nor the cookie brings one'
     : 'a token is needed, and there is no Authorization'

@@ -5,6 +5,7 @@ import { refuseUnknownNames } from '../errors/unknown-names.js'
 import { readSeconds } from '../core/duration.js'
 import type { Renew } from './renewal.js'
 import { readKeyOrigin, type KeyOptions, type KeyOrigin } from './key-origin.js'
+import { findTokenPlaces, type ReadToken, type TokenSource } from './token-source.js'
 
 /** When a response brings a fresh token: past half the token's life, every time, or not at all. */
 export type Rotation = 'half-life' | 'always' | 'never'
@@ -38,6 +39,13 @@ export interface AuthOptions {
    * cookie must come from a page of ours. Default false.
    */
   readonly cookie?: boolean
+  /** A scheme of tokens in `Authorization` besides `Bearer`: `'Token'` for `Authorization: Token …`. Default none. */
+  readonly scheme?: string
+  /**
+   * Reads the token of a request: `(request) => request.headers['x-token']`. Where it returns nothing, `Authorization` counts.
+   * It must not read a cookie: use `cookie`. Default none.
+   */
+  readonly read?: ReadToken
   /** Default `'half-life'`. */
   readonly rotate?: Rotation
   /** What becomes of a token that was replaced. Default: it is good until its `exp`. */
@@ -80,6 +88,7 @@ export interface ResolvedAuthOptions {
   readonly closed: boolean
   readonly formToken: boolean
   readonly cookie: boolean
+  readonly source: TokenSource
   readonly rotate: Rotation
   readonly rotation: ReplacedRule | undefined
   readonly renew: Renew | undefined
@@ -100,9 +109,11 @@ const names: Readonly<Record<keyof AuthOptions, true>> = {
   issuer: true,
   jwks: true,
   keys: true,
+  read: true,
   renew: true,
   rotate: true,
   rotation: true,
+  scheme: true,
 }
 
 /**
@@ -122,6 +133,7 @@ export function resolveAuthOptions(
     closed: given.closed === true,
     formToken: given.formToken === true,
     cookie: given.cookie === true,
+    source: readSource(given, problems),
     rotate: given.rotate ?? 'half-life',
     rotation: readRotation(given.rotation, problems),
     renew: given.renew,
@@ -166,6 +178,40 @@ function checkOptions(options: AuthOptions, problems: Problem[]): void {
       `expiresIn ${JSON.stringify(expiresIn)} is no length of time.`,
       'Give seconds, or text such as "15m", "1h", "7d".',
     )
+  }
+}
+
+/** A token of RFC 9110 §5.6.2. */
+const schemeForm = /^[!#$%&'*+.^_`|~\w-]+$/
+
+function readSource({ scheme, read }: AuthOptions, problems: Problem[]): TokenSource {
+  const refuse = (message: string, remedy: string): void => {
+    problems.push({ code: 'INVALID_OPTION', message: `bootstrap auth: ${message}`, remedy })
+  }
+  if (scheme !== undefined && (typeof scheme !== 'string' || !schemeForm.test(scheme)))
+    refuse(`scheme ${JSON.stringify(scheme)} is not the name of a scheme.`, "Write 'Token'.")
+  if (read === undefined) return Object.freeze({ scheme })
+  const remedy = "Write read: (request) => request.headers['x-token']."
+  if (typeof read !== 'function') {
+    refuse('read is not a function.', remedy)
+    return Object.freeze({ scheme })
+  }
+  if (scheme !== undefined) refuse('scheme and read are both given.', 'Keep one of the two.')
+  try {
+    const places = findTokenPlaces(read)
+    if (places.some((place) => place.in === 'cookie'))
+      refuse(
+        'read looks at a cookie, which browsers send for every page. Writes would not be protected.',
+        'Write auth: { cookie: true } for tokens in a cookie.',
+      )
+    return Object.freeze({ read, place: places[0] })
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    refuse(
+      `read fails for a request without a token: ${reason}.`,
+      'Return the token, or undefined where there is none.',
+    )
+    return Object.freeze({ read })
   }
 }
 

@@ -3,6 +3,7 @@
  * routes.
  */
 import type { Gate } from '../auth/gate.js'
+import type { ResolvedAuthOptions } from '../auth/options.js'
 import { addProblems, type Problem } from '../errors/declaration-error.js'
 import { findDocProblems } from '../openapi/doc-problems.js'
 import { resolveDocsOptions, type ResolvedDocs } from '../openapi/docs-options.js'
@@ -42,14 +43,14 @@ export function findDocumentationProblems(
  * Writes the document of a version when it is first requested; with the documentation off, under the default title. A
  * document contains the routes of one version, and those without a version.
  *
- * @param cookie whether tokens are also accepted in a cookie
+ * @param auth where tokens are accepted besides `Authorization: Bearer`
  * @param endpoints the endpoints of GraphQL
  * @param records the records that callers without a sign-in can read
  */
 export function documentReader(
   routes: readonly PlannedRoute[],
   { docs, basePath }: { readonly docs: ResolvedDocs | undefined; readonly basePath: string },
-  cookie: boolean,
+  { cookie, source }: Pick<ResolvedAuthOptions, 'cookie' | 'source'>,
   endpoints: readonly DocumentedEndpoint[],
   records: () => DocumentedRecords,
 ): ReadDocument {
@@ -64,6 +65,7 @@ export function documentReader(
       ...options,
       basePath,
       cookie,
+      source,
       endpoints,
       openRecords: records(),
     })

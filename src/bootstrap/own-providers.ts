@@ -38,9 +38,9 @@ export function createContext(
   options: BootstrapOptions,
 ): ServeContext {
   const idle = options.sessions?.idle
-  const { apiKey, formToken, cookie } = authOptions
+  const { apiKey, formToken, cookie, source } = authOptions
   return {
-    gate: createGate({ apiKey, auth, formToken, cookie, log }),
+    gate: createGate({ apiKey, auth, formToken, cookie, source, log }),
     formToken,
     sessions: createSessionKeeper({
       store,

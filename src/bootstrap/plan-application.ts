@@ -162,16 +162,15 @@ export async function planApplication(
     frameworkStands: around.framework,
     folders,
     files,
-    document: documentReader(
-      routes,
-      settings,
-      authOptions.cookie,
-      documentedEndpoints(graphql),
-      () => documentedRecords({ routes, graphql }),
+    document: documentReader(routes, settings, authOptions, documentedEndpoints(graphql), () =>
+      documentedRecords({ routes, graphql }),
     ),
     records: withGraphqlRecords(parts.records, graphql),
     modules: parts.modules,
-    corsHeaders: [...parts.corsHeaders, { allowedHeaders: versionHeaders(settings.versions) }],
+    corsHeaders: [
+      ...parts.corsHeaders,
+      { allowedHeaders: [...versionHeaders(settings.versions), ...tokenHeaders(authOptions)] },
+    ],
     providers: parts.providers,
     graphql,
     graphqlStands: rootStands,
@@ -189,6 +188,11 @@ export async function planApplication(
       return (await Promise.all(notes)).flat()
     },
   }
+}
+
+/** The header of `auth.read`: pages of other origins need it to sign in. */
+function tokenHeaders({ source: { place } }: ResolvedAuthOptions): readonly string[] {
+  return place?.in === 'header' && place.name !== 'authorization' ? [place.name] : []
 }
 
 /** Elsewhere it would be loopback, and nobody outside could follow a link. */

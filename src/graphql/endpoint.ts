@@ -7,6 +7,7 @@ import { createRequire } from 'node:module'
 import type { GraphQLError } from 'graphql'
 import type { Handler, Response as HandlerResponse } from 'graphql-http'
 import { HttpError } from '../errors/http-error.js'
+import { untold } from '../http/caller-reads.js'
 import { entityTag, isKnownTag } from '../http/entity-tags.js'
 import { events, ownEvents } from '../http/events.js'
 import { reply, type Reply } from '../http/reply.js'
@@ -334,9 +335,12 @@ interface Cacheable {
 /** The answer is the same for everybody only if no token was read and nothing failed. */
 function cacheableReply(text: string, status: number, type: string, cacheable: Cacheable): Reply {
   const { exchange, outcome, maxAge } = cacheable
-  const { authorization } = exchange.request.incoming.headers
-  if (authorization !== undefined || exchange.secured || outcome.errors !== undefined) {
-    const isPrivate = authorization !== undefined || exchange.secured
+  const { request } = exchange
+  const isPrivate =
+    exchange.secured ||
+    request.incoming.headers.authorization !== undefined ||
+    untold(request, () => request.auth) !== undefined
+  if (isPrivate || outcome.errors !== undefined) {
     const answer = textReply(text, status, type)
     answer.headers.push('Cache-Control', isPrivate ? 'private, no-store' : 'no-store')
     return answer

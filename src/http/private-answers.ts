@@ -7,8 +7,11 @@ import type { ServerRequest } from './server-request.js'
 /** Bits of `ServerRequest.dependsOn`: the headers of the request that the answer depends on. */
 export const onAuthorization = 1
 export const onCookie = 2
+/** The application reads the token itself: no list of headers is certain. */
+export const onAnything = 4
 
-const varied = ['', 'Authorization', 'Cookie', 'Authorization, Cookie'] as const
+const named = ['', 'Authorization', 'Cookie', 'Authorization, Cookie'] as const
+const varied = [...named, '*', '*', '*', '*'] as const
 const noStore = 'private, no-store'
 /** What shared caches heed in the place of `Cache-Control`. Source: RFC 9213; Edge Architecture, `Surrogate-Control`. */
 const cdnRule = /^(?:(?:[a-z]+-)?cdn-cache-control|surrogate-control)$/i
@@ -16,7 +19,7 @@ const cdnRule = /^(?:(?:[a-z]+-)?cdn-cache-control|surrogate-control)$/i
 /** The fast path, for an answer without cache headers and cookies. */
 export function pushPrivacy(head: string[], request: ServerRequest): void {
   if (request.dependsOn === 0) return
-  head.push('Vary', varied[request.dependsOn & 3] ?? '')
+  head.push('Vary', varied[request.dependsOn & 7] ?? '')
   if (isForOne(request)) head.push('Cache-Control', noStore)
 }
 
@@ -43,7 +46,7 @@ export function setPrivacy(head: string[], request: ServerRequest): void {
         if (missing !== 0) missing &= ~namedIn(head[index + 1] ?? '')
     }
   }
-  if (missing !== 0) head.push('Vary', varied[missing & 3] ?? '')
+  if (missing !== 0) head.push('Vary', varied[missing & 7] ?? '')
   if (!personal) return
   if (rule === -1) head.push('Cache-Control', noStore)
   else if (!isPrivate(head[rule + 1] ?? '')) head[rule + 1] = noStore
@@ -77,7 +80,7 @@ function namedIn(vary: string): number {
 
 function readVary(vary: string): number {
   const names = vary.split(',').map((name) => name.trim().toLowerCase())
-  if (names.includes('*')) return onAuthorization | onCookie
+  if (names.includes('*')) return onAuthorization | onCookie | onAnything
   const authorization = names.includes('authorization') ? onAuthorization : 0
   return authorization | (names.includes('cookie') ? onCookie : 0)
 }

@@ -62,8 +62,11 @@ export interface HttpRequest {
   readonly params: Readonly<Record<string, PathValue>>
   /** The query by name: text, or a list of texts where a key repeats; where the route declares a class, an instance of it. */
   readonly query: TextValues
-  /** Headers by lower-case name; values that came more than once are joined with commas. */
-  readonly headers: Record<string, string>
+  /**
+   * Headers by lower-case name; values that came more than once are joined with commas. They are read-only: a write throws
+   * TypeError. For tokens elsewhere than in `Authorization: Bearer …` there are `auth.scheme` and `auth.read`.
+   */
+  readonly headers: Readonly<Record<string, string>>
   /** Cookies by name (RFC 6265), decoded. */
   readonly cookies: Record<string, string>
   /** The parsed body, or `undefined` where there is none, the route reads none, or it is not read yet. */

@@ -152,8 +152,8 @@ export class ServerRequest implements HttpRequest {
   readonly #settings: RequestSettings
   #query: TextValues | undefined
   #cookies: Record<string, string> | undefined
-  #headers: Record<string, string> | undefined
-  #watchedHeaders: Record<string, string> | undefined
+  #headers: Readonly<Record<string, string>> | undefined
+  #watchedHeaders: Readonly<Record<string, string>> | undefined
   #params: Record<string, PathValue> | undefined
   #id: string | undefined
   #session: Session | undefined
@@ -235,13 +235,20 @@ export class ServerRequest implements HttpRequest {
     return this.admitted
   }
 
-  /** Headers by lower-case name; values that came more than once are joined with commas. */
-  get headers(): Record<string, string> {
-    this.#headers ??= toTextHeaders(this.incoming)
+  /** Headers by lower-case name; values that came more than once are joined with commas. Frozen. */
+  get headers(): Readonly<Record<string, string>> {
+    this.#headers ??= Object.freeze(toTextHeaders(this.incoming))
     if (!this.isWatched) return this.#headers
     return (this.#watchedHeaders ??= watchHeaders(this.#headers, () => {
       this.callerReads |= readsSent
     }))
+  }
+
+  /** Replaces a header for everybody who reads it from now on: `filigree/compress` restores the tags of conditions. */
+  replaceHeader(name: 'if-match' | 'if-none-match', value: string): void {
+    this.incoming.headers[name] = value
+    this.#headers = undefined
+    this.#watchedHeaders = undefined
   }
 
   /** Cookies by name (RFC 6265), decoded. */

@@ -6,10 +6,12 @@ import type {
   PathItemObject,
   SchemaObject,
   SecurityRequirementObject,
+  SecuritySchemeObject,
   ServerObject,
   TagObject,
 } from 'openapi3-ts/oas31'
 import { noAuthAccess, waysIn, withDemands } from '../auth/access.js'
+import type { TokenSource } from '../auth/token-source.js'
 import { docNote, type DocNote } from './doc.js'
 import { reachable } from '../routing/route.js'
 import { placeRoutes } from './document-paths.js'
@@ -20,6 +22,7 @@ import {
   errorResponses,
   errorSchemas,
   freshToken,
+  tokenAuth,
   type ErrorResponse,
 } from './error-components.js'
 import { graphqlPath, type DocumentedEndpoint, type OpenApiVersion } from './graphql-paths.js'
@@ -47,6 +50,8 @@ export interface DocumentOptions {
   readonly tags?: Readonly<Record<string, string>> | undefined
   /** Whether tokens are also accepted in a cookie. Default false. */
   readonly cookie?: boolean
+  /** Where else tokens are read. Default: nowhere. */
+  readonly source?: TokenSource
   /** Endpoints of GraphQL, listed after the routes. Default: none. */
   readonly endpoints?: readonly DocumentedEndpoint[]
   /** The records that callers without a sign-in can read. Default: none. */
@@ -76,14 +81,19 @@ export function createDocument(
   const routes = groups.flat()
   const [own = []] = groups
   const firstOfOthers = routes[own.length]
-  const { servers, basePath = '', cookie = false } = options
+  const { servers, basePath = '' } = options
+  const schemes = securitySchemes(options)
+  const sentSchemes = Object.keys(schemes).filter((name) => name !== 'cookieAuth')
   const schemas = createSchemas()
   const ids = operationIds(routes)
   const paths: Record<string, PathItemObject> = {}
   const { title, version, description, openapi = '3.1', endpoints = [] } = options
   const addEndpoints = (): void => {
     for (const [index, endpoint] of endpoints.entries()) {
-      paths[endpoint.path] ??= graphqlPath(endpoint, index + 1, openapi)
+      paths[endpoint.path] ??= graphqlPath(endpoint, index + 1, {
+        version: openapi,
+        schemes: sentSchemes,
+      })
     }
   }
   const notes = new Map(
@@ -95,7 +105,7 @@ export function createDocument(
   for (const { documented, path, names } of placeRoutes(routes, basePath)) {
     if (documented === firstOfOthers) addEndpoints()
     const { method } = documented.route
-    const described = toOperation(documented, { notes, ids, names, schemas, cookie })
+    const described = toOperation(documented, { notes, ids, names, schemas, schemes })
     const operation = (documented.documents ?? []).reduce((made, change) => change(made), described)
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation }
   }
@@ -107,7 +117,7 @@ export function createDocument(
     tags: collectTags(notes, options.tags ?? {}),
     ...openExtension(options.openRecords),
     paths,
-    components: toComponents(routes, schemas, { paths, cookie, endpoints }),
+    components: toComponents(routes, schemas, { paths, schemes, endpoints }),
   }
 }
 
@@ -140,7 +150,7 @@ export function describeOperations<Documented extends DocumentedRoute>(
       ids,
       names,
       schemas,
-      cookie: false,
+      schemes: securitySchemes({}),
     })
     operations.set(
       documented,
@@ -162,7 +172,22 @@ interface OperationContext {
   readonly ids: ReadonlyMap<DocumentedRoute, string>
   readonly names: readonly string[]
   readonly schemas: Schemas
-  readonly cookie: boolean
+  readonly schemes: SecuritySchemes
+}
+
+/** How a token may be sent, by the name in the document. */
+type SecuritySchemes = Readonly<Record<string, SecuritySchemeObject>>
+
+function securitySchemes({
+  source = {},
+  cookie = false,
+}: Pick<DocumentOptions, 'source' | 'cookie'>): SecuritySchemes {
+  const own = tokenAuth(source)
+  return {
+    ...(own !== undefined && { tokenAuth: own }),
+    bearerAuth: { ...bearerAuth },
+    ...(cookie && { cookieAuth: { ...cookieAuth } }),
+  }
 }
 
 function toOperation(documented: DocumentedRoute, context: OperationContext): OperationObject {
@@ -188,7 +213,7 @@ function toOperation(documented: DocumentedRoute, context: OperationContext): Op
     ...(body === undefined ? {} : { requestBody: body }),
     responses: responses(documented, note, schemas),
     ...(note.deprecated ? { deprecated: true } : {}),
-    security: security(documented, context.cookie),
+    security: security(documented, context.schemes),
   }
 }
 
@@ -213,9 +238,13 @@ function toSummary(member: string): string {
  * The gate's requirements: several roles are alternatives, one requirement each; if all are needed, they are one
  * requirement.
  */
-function security(documented: DocumentedRoute, cookie: boolean): SecurityRequirementObject[] {
+function security(
+  documented: DocumentedRoute,
+  schemes: SecuritySchemes,
+): SecurityRequirementObject[] {
   const { access } = documented
-  const means = cookie && access !== noAuthAccess ? ['bearerAuth', 'cookieAuth'] : ['bearerAuth']
+  const takesCookie = access !== noAuthAccess
+  const means = Object.keys(schemes).filter((name) => takesCookie || name !== 'cookieAuth')
   const by = (roles: readonly string[]): SecurityRequirementObject[] =>
     means.map((name) => ({ [name]: [...roles] }))
   if (access.open) return asksWho(documented) ? [{}, ...by([])] : []
@@ -242,7 +271,7 @@ function collectTags(
 
 interface Written {
   readonly paths: Record<string, PathItemObject>
-  readonly cookie: boolean
+  readonly schemes: SecuritySchemes
   readonly endpoints: readonly DocumentedEndpoint[]
 }
 
@@ -250,7 +279,7 @@ interface Written {
 function toComponents(
   routes: readonly DocumentedRoute[],
   schemas: Schemas,
-  { paths, cookie, endpoints }: Written,
+  { paths, schemes, endpoints }: Written,
 ): ComponentsObject {
   const secured =
     endpoints.length > 0 || routes.some((route) => !route.access.open || asksWho(route))
@@ -271,10 +300,7 @@ function toComponents(
   }
   if (secured) {
     components.headers = { FreshToken: structuredClone(freshToken) }
-    components.securitySchemes = {
-      bearerAuth: { ...bearerAuth },
-      ...(cookie ? { cookieAuth: { ...cookieAuth } } : {}),
-    }
+    components.securitySchemes = schemes
   }
   return components
 }

@@ -1,6 +1,7 @@
 /**
  * The answers that Filigree itself gives, shared by all routes. Source: decisions, Responses and "Errors"; RFC 9457.
  */
+import type { TokenSource } from '../auth/token-source.js'
 import { secureTokenCookie } from '../http/token-cookie.js'
 import type {
   ContentObject,
@@ -118,6 +119,16 @@ export const bearerAuth: SecuritySchemeObject = {
   scheme: 'bearer',
   bearerFormat: 'JWT',
   description: 'A JSON Web Token signed with RS256, or the static key of the operator.',
+}
+
+/** For applications that read tokens elsewhere too. @returns undefined where that cannot be described */
+export function tokenAuth({ scheme, place }: TokenSource): SecuritySchemeObject | undefined {
+  if (scheme !== undefined) {
+    const description = `The same token in \`Authorization: ${scheme} …\`: write the scheme, a space and the token.`
+    return { type: 'apiKey', in: 'header', name: 'Authorization', description }
+  }
+  if (place === undefined) return undefined
+  return { type: 'apiKey', ...place, description: 'The same token without a scheme.' }
 }
 
 /** For applications that also accept tokens in a cookie. */

@@ -26,16 +26,17 @@ export type OpenApiVersion = '3.1' | '3.2'
  * `POST` runs an operation, `GET ?query=` one without mutations; without a query a browser gets the IDE.
  *
  * @param number distinguishes the endpoints of an application: `graphql`, `graphql2`
+ * @param schemes names of the security schemes by which a token may be sent
  */
 export function graphqlPath(
   { read }: DocumentedEndpoint,
   number: number,
-  version: OpenApiVersion,
+  { version, schemes }: { readonly version: OpenApiVersion; readonly schemes: readonly string[] },
 ): PathItemObject {
   const name = number === 1 ? 'graphql' : `graphql${number}`
-  const token: SecurityRequirementObject[] = read.open
-    ? [{}, { bearerAuth: [] }]
-    : waysIn(read).map((roles) => ({ bearerAuth: [...roles] }))
+  const by = (roles: readonly string[]): SecurityRequirementObject[] =>
+    schemes.map((name) => ({ [name]: [...roles] }))
+  const token = read.open ? [{}, ...by([])] : waysIn(read).flatMap(by)
   const shared = { tags: ['GraphQL'], responses: answers(version), security: token }
   const post: OperationObject = {
     ...shared,

@@ -6,6 +6,11 @@
  */
 import type { HttpRequest } from '../../index.js'
 
+/** What the server's own requests can do besides. */
+interface RequestOfServer extends HttpRequest {
+  replaceHeader(name: 'if-match' | 'if-none-match', value: string): void
+}
+
 /** @param tag the tag of the uncompressed answer */
 export function toPackedTag(tag: string, encoding: string): string {
   const [, weak = '', name] = /^\s*(W\/)?"([^"]*)"\s*$/.exec(tag) ?? []
@@ -31,8 +36,7 @@ export function readPackedTags(request: HttpRequest): string | undefined {
         return `${sign === '~' ? 'W/' : ''}"${tag}"`
       },
     )
-    headers[name] = read
-    request.headers[name] = read
+    ;(request as RequestOfServer).replaceHeader(name, read)
   }
   return found
 }

@@ -1,0 +1,60 @@
+/**
+ * Where a request has its token, for applications that say so by `auth: { scheme }` or `auth: { read }`.
+ * `Authorization: Bearer …` is accepted besides: MCP clients, WebSockets and tests send it.
+ */
+import { ServerRequest } from '../http/server-request.js'
+import type { HttpRequest } from '../http/request.js'
+import { createIncoming, StandInResponse } from '../http/stand-in.js'
+
+/** Reads the token of a request: `(request) => request.headers['x-token']`. Undefined or empty: the request has none. */
+export type ReadToken = (request: HttpRequest) => string | undefined
+
+export interface TokenSource {
+  /** The scheme in `Authorization`, as it is written in responses. Default: `Bearer`. */
+  readonly scheme?: string | undefined
+  readonly read?: ReadToken | undefined
+  /** What `read` looks at first; undefined where that is neither a header nor a parameter of the query. */
+  readonly place?: TokenPlace | undefined
+}
+
+export interface TokenPlace {
+  readonly in: 'header' | 'query' | 'cookie'
+  readonly name: string
+}
+
+/**
+ * Calls `read` with a request that has no headers, as it is called for every anonymous caller.
+ *
+ * @returns what it looks at, in this order
+ * @throws what it throws, and TypeError if it returns a promise or a value that is neither text nor undefined
+ */
+export function findTokenPlaces(read: ReadToken): readonly TokenPlace[] {
+  const places: TokenPlace[] = []
+  const incoming = createIncoming({ method: 'GET', url: '/', headers: [], body: undefined })
+  const request = new ServerRequest(incoming, new StandInResponse(), { trustProxy: false })
+  const watched = (place: TokenPlace['in']): object =>
+    new Proxy(Object.create(null) as object, {
+      get: (_, name) => {
+        if (typeof name !== 'string') return undefined
+        const isCookie = place === 'header' && name.toLowerCase() === 'cookie'
+        places.push(isCookie ? { in: 'cookie', name } : { in: place, name })
+        return undefined
+      },
+    })
+  const given = {
+    headers: watched('header'),
+    query: watched('query'),
+    cookies: watched('cookie'),
+    incoming: Object.create(incoming, { headers: { value: watched('header') } }) as object,
+  }
+  const token: unknown = read(
+    new Proxy(request, {
+      get: (target, name) =>
+        name in given
+          ? given[name as keyof typeof given]
+          : (Reflect.get(target, name, target) as unknown),
+    }),
+  )
+  if (token === undefined || token === null || typeof token === 'string') return places
+  throw new TypeError(token instanceof Promise ? 'it returns a promise' : 'it returns no text')
+}
