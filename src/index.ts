@@ -3,6 +3,13 @@
  * name. Grouped by floor, from declarations to the application.
  */
 
+export type {
+  ClientError,
+  ErrorForm,
+  ErrorsOptions,
+  FieldError,
+  FormedError,
+} from './http/error-form.js'
 export { HttpError, type FieldFault, type HttpErrorOptions } from './errors/http-error.js'
 export { DeclarationError, type Problem } from './errors/declaration-error.js'
 export { packageFault, type MissingPackage } from './errors/package-fault.js'

@@ -256,7 +256,7 @@ function createDispatcher(
   const streams = new StreamRegister({ ...settings.bounds, ending, watch, expiries })
   const dispatcher: Dispatcher = new Dispatcher({
     ...filled,
-    responder: createResponder({ cors, log, streams }),
+    responder: createResponder({ cors, log, streams, errors: settings.errors }),
     cors,
     application: state,
     observers,

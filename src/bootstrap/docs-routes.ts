@@ -21,6 +21,7 @@ import type { PlannedRoute } from '../serving/planned-route.js'
 import { promiseOf } from '../serving/serve-route.js'
 import type { Step } from '../serving/served-route.js'
 import { Undocumented } from '../seam/undocumented.js'
+import type { Settings } from './options.js'
 import { versionsOf } from './versions.js'
 
 /** @param docs `undefined` if the documentation is off: then names may collide */
@@ -49,7 +50,7 @@ export function findDocumentationProblems(
  */
 export function documentReader(
   routes: readonly PlannedRoute[],
-  { docs, basePath }: { readonly docs: ResolvedDocs | undefined; readonly basePath: string },
+  { docs, basePath, errors }: Pick<Settings, 'docs' | 'basePath' | 'errors'>,
   { cookie, source }: Pick<ResolvedAuthOptions, 'cookie' | 'source'>,
   endpoints: readonly DocumentedEndpoint[],
   records: () => DocumentedRecords,
@@ -66,6 +67,7 @@ export function documentReader(
       basePath,
       cookie,
       source,
+      errors,
       endpoints,
       openRecords: records(),
     })

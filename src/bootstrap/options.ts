@@ -6,6 +6,7 @@ import { refuseUnknownNames } from '../errors/unknown-names.js'
 import type { GraphQLOptions, GraphQLRouteOptions } from '../graphql/graphql.js'
 import { defaultBounds, resolveBounds, type Bounds } from '../http/bounds.js'
 import { findCorsProblems, type CorsOptions } from '../http/cors.js'
+import { resolveErrors, type ErrorsOptions, type FormOfErrors } from '../http/error-form.js'
 import { defaultLimits, multipartAround, readSize, type Limits } from '../http/limits.js'
 import { silentLog, type Log } from '../core/log.js'
 import { resolveLive, type LiveAnswersOptions, type LiveOptions } from '../live/options.js'
@@ -20,6 +21,7 @@ import type { ClassReference } from '../metadata/class-reference.js'
 import type { EntryInterceptor, Interceptor } from '../seam/interceptor.js'
 import type { Environment } from './environment.js'
 import type { Token } from './provider.js'
+import { isOfPackage } from './module.js'
 import { readList } from './option-lists.js'
 import { checkUnknownKeys } from './unknown-keys.js'
 import { resolveVersions, type ResolvedVersions, type VersionsOptions } from './versions.js'
@@ -60,6 +62,8 @@ export interface BootstrapOptions {
   cors?: CorsOptions | false
   /** The documentation at `/swagger`; false turns it off. Default: on, and public. */
   docs?: DocsOptions | boolean
+  /** The body and status of errors of the application's routes: `{ form, class }`. Default: `{ error, errors }`. */
+  errors?: ErrorsOptions
   /** The endpoint of the records, `/graphql`; false turns GraphQL off. Default: on if there are records. */
   graphql?: ApplicationGraphQLOptions | boolean
   /** How long sessions are kept, and where. Default: two hours after the last change, in the database or in memory. */
@@ -128,6 +132,8 @@ export interface Settings {
   readonly host: string
   /** `undefined` if it is off. */
   readonly docs: ResolvedDocs | undefined
+  /** `undefined` for the standard form. */
+  readonly errors: FormOfErrors | undefined
   readonly limits: Limits
   readonly bounds: Bounds
   readonly times: Times
@@ -156,6 +162,7 @@ const optionNames: Readonly<Record<keyof BootstrapOptions, true>> = {
   database: true,
   docs: true,
   env: true,
+  errors: true,
   graphql: true,
   host: true,
   limits: true,
@@ -202,6 +209,7 @@ export function resolveOptions(
     port: readCount('port', options.port ?? environment.port ?? 3000, [0, 65_535], problems),
     host: options.host ?? environment.host ?? '::',
     docs: resolveDocsOptions(options.docs, problems, { closed, server }),
+    errors: resolveErrors(options.errors, isOfPackage, problems),
     limits: resolveLimits(options.limits ?? {}, problems),
     bounds: resolveBounds(options.limits ?? {}, problems),
     times: resolveTimes(options.times ?? {}, problems),

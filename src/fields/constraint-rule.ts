@@ -73,6 +73,7 @@ export function addBroken(
     code: rule.code,
     text: messageOf(rule, value, object),
     property: rule.property,
+    value: rule.note.constraints?.[0],
     rule: faults[same]?.rule ?? rule.note,
     of: object,
   }

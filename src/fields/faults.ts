@@ -2,6 +2,7 @@
  * Gathers all faults of an input and makes one answer of them. Sources: decisions, Responses and Small print, Errors.
  */
 import { clip } from '../errors/clip.js'
+import { withRuleValue } from '../errors/rule-value.js'
 import { HttpError, type FieldFault } from '../errors/http-error.js'
 
 /** At most so many faults are sent. */
@@ -13,6 +14,8 @@ export interface Fault {
   readonly code: string
   /** Follows the path (`must be a number`), or is the whole message where `property` is given. */
   readonly text: string
+  /** The value of the rule: 3 for `min: 3`. */
+  readonly value?: unknown
   /** class-validator's messages name the property themselves. */
   readonly property?: string
   /** What class-validator's decorator wrote, of the first rule of this name that was broken. */
@@ -26,8 +29,15 @@ export interface Waiting {
   path: string
 }
 
-export function addFault(faults: Fault[], path: string, code: string, text: string): void {
-  if (faults.length < mostFaults) faults.push({ path: clip(path), code, text })
+/** @param value of the rule, where it has one */
+export function addFault(
+  faults: Fault[],
+  path: string,
+  code: string,
+  text: string,
+  value?: unknown,
+): void {
+  if (faults.length < mostFaults) faults.push({ path: clip(path), code, text, value })
 }
 
 /** Puts a parent's name before the paths that were added since there were `from` of them. */
@@ -49,7 +59,11 @@ export function toHttpError(faults: readonly Fault[], whole: string, cause?: unk
   return new HttpError(400, sentence, { code: 'VALIDATION', errors, cause })
 }
 
-function toFieldFault({ path, code, text, property }: Fault, whole: string): FieldFault {
+function toFieldFault(fault: Fault, whole: string): FieldFault {
+  return withRuleValue(describeFault(fault, whole), fault.value)
+}
+
+function describeFault({ path, code, text, property }: Fault, whole: string): FieldFault {
   if (property === undefined)
     return { path, code, message: `${path === '' ? whole : path} ${text}` }
   const parent = path.slice(0, Math.max(0, path.lastIndexOf(property) - 1))

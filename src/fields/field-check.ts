@@ -119,10 +119,10 @@ export class FieldWriter {
     const sizes = [
       minItems === undefined
         ? ''
-        : `if (v.length < ${minItems}) ${this.#fault('minItems', `must have at least ${items(minItems)}`)}`,
+        : `if (v.length < ${minItems}) ${this.#fault('minItems', `must have at least ${items(minItems)}`, minItems)}`,
       maxItems === undefined
         ? ''
-        : `if (v.length > ${maxItems}) ${this.#fault('maxItems', `must have at most ${items(maxItems)}`)} else`,
+        : `if (v.length > ${maxItems}) ${this.#fault('maxItems', `must have at most ${items(maxItems)}`, maxItems)} else`,
     ]
     return [
       `${this.#target} = v`,
@@ -140,8 +140,8 @@ export class FieldWriter {
   /** The code that judges one value: `test` refuses it (and wants an `else`), `build` holds the rules and converts. */
   #writeItem(field: ShapeField, path: string): { test: string; build: string } {
     const { functions } = this.#writer
-    const fault = (code: string, text: string): string =>
-      `${functions.constant(addFault)}(faults, ${path}, ${quote(code)}, ${quote(text)});`
+    const fault = (code: string, text: string, value?: unknown): string =>
+      this.#addFault(path, code, text, value)
     if (field.nested !== undefined) {
       const test = `if (!${functions.constant(isMap)}(v)) ${fault('type', 'must be an object')}`
       return { test, build: this.#writeNested(field.nested, path) }
@@ -150,7 +150,7 @@ export class FieldWriter {
     const { tested, converted } = this.#writeKind(field)
     const made = [converted, writeTextForm(field)].filter((code) => code !== undefined)
     const rules = writeRules(field, functions).map(
-      ({ code, text, breaks }) => `if (${breaks}) ${fault(code, text)}`,
+      ({ code, text, value, breaks }) => `if (${breaks}) ${fault(code, text, value)}`,
     )
     return {
       test: `if (!${tested}) ${fault('type', `must be ${noun}`)}`,
@@ -195,9 +195,14 @@ export class FieldWriter {
     return [initial, nested, store, rules].join('\n')
   }
 
-  #fault(code: string, text: string): string {
-    const add = this.#writer.functions.constant(addFault)
-    return `${add}(faults, ${this.#path}, ${quote(code)}, ${quote(text)});`
+  #fault(code: string, text: string, value?: unknown): string {
+    return this.#addFault(this.#path, code, text, value)
+  }
+
+  #addFault(path: string, code: string, text: string, value: unknown): string {
+    const { functions } = this.#writer
+    const rest = value === undefined ? '' : `, ${functions.constant(value)}`
+    return `${functions.constant(addFault)}(faults, ${path}, ${quote(code)}, ${quote(text)}${rest});`
   }
 }
 

@@ -11,6 +11,8 @@ export interface RuleCode {
   readonly code: string
   /** Completes "price …": `must be at least 0`. */
   readonly text: string
+  /** As the field declares it. */
+  readonly value: unknown
   /** True when the value breaks the rule. */
   readonly breaks: string
 }
@@ -31,6 +33,7 @@ export function writeRules(field: ShapeField, functions: FunctionSet): RuleCode[
     codes.push({
       code: 'format',
       text: `must be ${noun}`,
+      value: rules.format,
       breaks: `!${functions.constant(test)}(v)`,
     })
   }
@@ -41,6 +44,7 @@ export function writeRules(field: ShapeField, functions: FunctionSet): RuleCode[
     codes.push({
       code: 'oneOf',
       text,
+      value: rules.oneOf,
       breaks: `!${allowed}.has(${compared(field.entry, functions)})`,
     })
   }
@@ -71,7 +75,7 @@ function writeBound(
   const sign = code === 'min' ? '<' : '>'
   const limit = toComparable(bound, entry)
   const written = typeof limit === 'number' ? String(limit) : functions.constant(limit)
-  return { code, text, breaks: `${compared(entry, functions)} ${sign} ${written}` }
+  return { code, text, value: bound, breaks: `${compared(entry, functions)} ${sign} ${written}` }
 }
 
 /** The form in which a rule's value is compared with a property's value. */
@@ -88,12 +92,14 @@ const characters = {
   min: (least: number, functions: FunctionSet): RuleCode => ({
     code: 'minLength',
     text: `must have at least ${counted(least, 'character')}`,
+    value: least,
     // A code point is one or two units, so that most texts need no counting.
     breaks: `v.length < ${2 * least} && (v.length < ${least} || ${functions.constant(countCharacters)}(v) < ${least})`,
   }),
   max: (most: number, functions: FunctionSet): RuleCode => ({
     code: 'maxLength',
     text: `must have at most ${counted(most, 'character')}`,
+    value: most,
     breaks: `v.length > ${most} && (v.length > ${2 * most} || ${functions.constant(countCharacters)}(v) > ${most})`,
   }),
 }
@@ -102,11 +108,13 @@ const bytes = {
   min: (least: number, functions: FunctionSet): RuleCode => ({
     code: 'minLength',
     text: `must have at least ${counted(least, 'byte')}`,
+    value: least,
     breaks: `${functions.constant(countBytes)}(v) < ${least}`,
   }),
   max: (most: number, functions: FunctionSet): RuleCode => ({
     code: 'maxLength',
     text: `must have at most ${counted(most, 'byte')}`,
+    value: most,
     breaks: `${functions.constant(countBytes)}(v) > ${most}`,
   }),
 }
@@ -122,6 +130,7 @@ function writePattern(
   return {
     code: 'pattern',
     text: `must match ${expression.source}`,
+    value: expression.source,
     // Text that is too long has its fault already, and must not run a slow pattern. A character may have two units.
     breaks: `${maxLength === undefined ? '' : `v.length <= ${2 * maxLength} && `}!${functions.constant(expression)}.test(v)`,
   }

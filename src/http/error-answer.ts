@@ -35,7 +35,8 @@ export function toErrorAnswer(error: unknown, accept: string | undefined): Error
 
 const masked = new HttpError(500)
 
-function toHttpError(error: unknown): HttpError {
+/** @returns the error as a client may see it: any that is not an `HttpError` is masked */
+export function toHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return withoutUntold(error)
   return isDiskFull(error) ? diskFull(error) : masked
 }

@@ -5,7 +5,8 @@ import { hasUntold } from '../errors/untold-faults.js'
 import type { Cors } from './cors.js'
 import { answerEarly, unreadBody } from './early-answer.js'
 import { endWith } from './end-with.js'
-import { toErrorAnswer, type ErrorAnswer } from './error-answer.js'
+import { toErrorAnswer, toHttpError, type ErrorAnswer } from './error-answer.js'
+import { applyForm, type FormOfErrors } from './error-form.js'
 import { setHeader } from './header-list.js'
 import { fieldsOf, isDebugged, type Log } from '../core/log.js'
 import type { ServerRequest } from './server-request.js'
@@ -18,10 +19,12 @@ const closing: readonly number[] = [408, 413, 431]
 export class FailureWriter {
   readonly #cors: Cors
   readonly #log: Log
+  readonly #errors: FormOfErrors | undefined
 
-  constructor(cors: Cors, log: Log) {
+  constructor(cors: Cors, log: Log, errors?: FormOfErrors) {
     this.#cors = cors
     this.#log = log
+    this.#errors = errors
   }
 
   /** Logs the error if the client does not see it, then answers, or cuts off an answer that has begun. Never throws. */
@@ -37,7 +40,7 @@ export class FailureWriter {
       return
     }
     try {
-      this.#sendError(request, toErrorAnswer(error, request.incoming.headers.accept))
+      this.#sendError(request, this.#toAnswer(request, error))
     } catch (cause) {
       this.#sendLastResort(request, cause)
     }
@@ -50,7 +53,7 @@ export class FailureWriter {
     const error = toldOf(request, thrown)
     this.#tell(request, error)
     try {
-      return toErrorAnswer(error, request.incoming.headers.accept)
+      return this.#toAnswer(request, error)
     } catch (cause) {
       this.#tell(request, cause)
       request.responseHeaders = ['X-Request-Id', request.id]
@@ -72,6 +75,20 @@ export class FailureWriter {
     outgoing.writeHead(status, head)
     if (content.length === 0) outgoing.end()
     else endWith(request, content, Buffer.byteLength(content))
+  }
+
+  /** What reads the response of a request within another expects the standard form. */
+  #toAnswer(request: ServerRequest, error: unknown): ErrorAnswer {
+    const errors = this.#errors
+    const isInner = request.incoming.isCarried === true || request.carriedBy !== undefined
+    if (errors === undefined || isInner || !errors.applies(request.route))
+      return toErrorAnswer(error, request.incoming.headers.accept)
+    const shown = toHttpError(error)
+    const formed = applyForm(errors.form, shown, request)
+    const { headers } = toErrorAnswer(shown, undefined)
+    // What ends the connection is the error, whatever status the form gives it.
+    const ends = closing.includes(shown.status) ? ['Connection', 'close'] : []
+    return { ...formed, headers: [...headers, ...ends] }
   }
 
   #sendError(request: ServerRequest, { status, headers, body }: ErrorAnswer): void {

@@ -9,6 +9,7 @@ import { isAnswer, PreparedAnswer, type Answer } from './answer.js'
 import type { Cors } from './cors.js'
 import { discard, toReader } from './discard.js'
 import { endWith } from './end-with.js'
+import type { FormOfErrors } from './error-form.js'
 import { eventHeartbeat, EventStream } from './events.js'
 import { FailureWriter } from './failure-writer.js'
 import { entityTag, isKnownTag } from './entity-tags.js'
@@ -33,6 +34,8 @@ export interface ResponderOptions {
   readonly log: Log
   /** Bounds and ends streams. Default: nothing does. */
   readonly streams?: StreamRegister
+  /** The application's own form of errors. Default: the standard form. */
+  readonly errors?: FormOfErrors | undefined
 }
 
 export interface Responder {
@@ -67,10 +70,10 @@ class NodeResponder implements Responder {
   /** The head of a JSON answer, but for its length; undefined where CORS depends on the request. */
   readonly #jsonHead: string[] | undefined
 
-  constructor({ cors, log, streams }: ResponderOptions) {
+  constructor({ cors, log, streams, errors }: ResponderOptions) {
     this.#cors = cors
     this.#streams = streams
-    this.#failures = new FailureWriter(cors, log)
+    this.#failures = new FailureWriter(cors, log, errors)
     if (cors.fixed !== undefined) {
       this.#jsonHead = ['Content-Type', jsonType, 'Content-Length', '0', ...noSniff, ...cors.fixed]
     }

@@ -4,6 +4,7 @@ import type {
   OpenAPIObject,
   OperationObject,
   PathItemObject,
+  ResponseObject,
   SchemaObject,
   SecurityRequirementObject,
   SecuritySchemeObject,
@@ -23,8 +24,9 @@ import {
   errorSchemas,
   freshToken,
   tokenAuth,
-  type ErrorResponse,
 } from './error-components.js'
+import { formedErrors, type FormedErrors } from './formed-errors.js'
+import type { FormOfErrors } from '../http/error-form.js'
 import { graphqlPath, type DocumentedEndpoint, type OpenApiVersion } from './graphql-paths.js'
 import { controllerLabel, operationIds } from './operation-ids.js'
 import { givenParameters } from './given-parameters.js'
@@ -52,6 +54,8 @@ export interface DocumentOptions {
   readonly cookie?: boolean
   /** Where else tokens are read. Default: nowhere. */
   readonly source?: TokenSource
+  /** The application's own form of errors. Default: the standard form. */
+  readonly errors?: FormOfErrors | undefined
   /** Endpoints of GraphQL, listed after the routes. Default: none. */
   readonly endpoints?: readonly DocumentedEndpoint[]
   /** The records that callers without a sign-in can read. Default: none. */
@@ -85,6 +89,7 @@ export function createDocument(
   const schemes = securitySchemes(options)
   const sentSchemes = Object.keys(schemes).filter((name) => name !== 'cookieAuth')
   const schemas = createSchemas()
+  const formed = options.errors && formedErrors(options.errors, schemas)
   const ids = operationIds(routes)
   const paths: Record<string, PathItemObject> = {}
   const { title, version, description, openapi = '3.1', endpoints = [] } = options
@@ -106,7 +111,8 @@ export function createDocument(
     if (documented === firstOfOthers) addEndpoints()
     const { method } = documented.route
     const described = toOperation(documented, { notes, ids, names, schemas, schemes })
-    const operation = (documented.documents ?? []).reduce((made, change) => change(made), described)
+    const made = (documented.documents ?? []).reduce((made, change) => change(made), described)
+    const operation = documented.ofPackage === true ? made : (formed?.operation(made) ?? made)
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation }
   }
   addEndpoints()
@@ -117,7 +123,7 @@ export function createDocument(
     tags: collectTags(notes, options.tags ?? {}),
     ...openExtension(options.openRecords),
     paths,
-    components: toComponents(routes, schemas, { paths, schemes, endpoints }),
+    components: toComponents(routes, schemas, { paths, schemes, endpoints, formed }),
   }
 }
 
@@ -272,6 +278,7 @@ function collectTags(
 interface Written {
   readonly paths: Record<string, PathItemObject>
   readonly schemes: SecuritySchemes
+  readonly formed: FormedErrors | undefined
   readonly endpoints: readonly DocumentedEndpoint[]
 }
 
@@ -279,23 +286,30 @@ interface Written {
 function toComponents(
   routes: readonly DocumentedRoute[],
   schemas: Schemas,
-  { paths, schemes, endpoints }: Written,
+  { paths, schemes, endpoints, formed }: Written,
 ): ComponentsObject {
   const secured =
     endpoints.length > 0 || routes.some((route) => !route.access.open || asksWho(route))
   const text = JSON.stringify(paths)
-  const used = (Object.keys(errorResponses) as ErrorResponse[]).filter((name) =>
+  const known: Readonly<Record<string, ResponseObject>> = {
+    ...errorResponses,
+    ...formed?.responses,
+  }
+  const used = Object.entries(known).filter(([name]) =>
     text.includes(`"#/components/responses/${name}"`),
   )
+  const isStandard = used.some(([name]) => name in errorResponses)
   const components: ComponentsObject = {
     schemas: {
       ...Object.fromEntries(schemas.components),
-      ...(Object.keys(paths).length === 0 ? {} : structuredClone(errorSchemas)),
+      ...(Object.keys(paths).length === 0 || (formed !== undefined && !isStandard)
+        ? {}
+        : structuredClone(errorSchemas)),
     },
   }
   if (used.length > 0) {
     components.responses = Object.fromEntries(
-      used.map((name) => [name, structuredClone(errorResponses[name])]),
+      used.map(([name, response]) => [name, structuredClone(response)]),
     )
   }
   if (secured) {

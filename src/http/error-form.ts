@@ -1,0 +1,104 @@
+/** An application's own form of errors, `errors: { form }`. It is applied where an error becomes a response. */
+import { HttpError } from '../errors/http-error.js'
+import type { Problem } from '../errors/declaration-error.js'
+import { ruleValueOf } from '../errors/rule-value.js'
+import { refuseUnknownNames } from '../errors/unknown-names.js'
+import { resolveClass, type ClassReference } from '../metadata/class-reference.js'
+import type { RouteInfo } from '../routing/route-info.js'
+import type { HttpRequest } from './request.js'
+
+/** One field of an input that breaks a rule. */
+export interface FieldError {
+  /** Dotted, from the root of the body or query: `lines.0.qty`. */
+  readonly path: string
+  /** The name of the rule: `min`. */
+  readonly code: string
+  readonly message: string
+  /** The value of the rule, `3` for `min: 3`; undefined for rules without one. */
+  readonly value: unknown
+}
+
+/** An error as a client may see it: the cause of a 500 is not in it. */
+export interface ClientError {
+  readonly status: number
+  /** Stable, such as `NOT_FOUND`. */
+  readonly code: string
+  readonly message: string
+  /** Empty if the error is not about fields. */
+  readonly fields: readonly FieldError[]
+}
+
+export interface FormedError {
+  /** Default: the status of the error. */
+  readonly status?: number
+  /** JSON. */
+  readonly body: unknown
+}
+
+export type ErrorForm = (error: ClientError, request: HttpRequest) => FormedError
+
+export interface ErrorsOptions {
+  /** Makes the body of an error, and its status. It must not throw nor wait. */
+  readonly form: ErrorForm
+  /** Describes the body in the OpenAPI document. Default: any JSON. */
+  readonly class?: ClassReference
+}
+
+export interface FormOfErrors {
+  readonly form: ErrorForm
+  readonly class: ClassReference | undefined
+  /** True for the routes of the application; those of packages have clients that read the standard form. */
+  readonly applies: (route: RouteInfo | undefined) => boolean
+}
+
+export function toClientError({ status, code, message, errors = [] }: HttpError): ClientError {
+  const fields = errors.map((fault) => {
+    const { path, code, message } = fault
+    return { path, code, message, value: ruleValueOf(fault) }
+  })
+  return { status, code, message, fields }
+}
+
+/** @throws {TypeError} when the form returns something else than a status of an error and JSON */
+export function applyForm(
+  form: ErrorForm,
+  error: HttpError,
+  request: HttpRequest,
+): { readonly status: number; readonly body: string } {
+  const formed: unknown = form(toClientError(error), request)
+  const { status = error.status, body } = Object(formed) as Partial<FormedError>
+  const text: unknown = JSON.stringify(body)
+  if (typeof text !== 'string' || !Number.isInteger(status) || status < 400 || status > 599)
+    throw new TypeError(
+      'errors.form must return { status, body }: a status of 400 to 599, and JSON.',
+    )
+  return { status, body: text }
+}
+
+export function resolveErrors(
+  options: ErrorsOptions | undefined,
+  isOfPackage: (controller: NonNullable<RouteInfo['controller']>) => boolean,
+  problems: Problem[],
+): FormOfErrors | undefined {
+  if (options === undefined) return undefined
+  const refuse = (message: string): void => {
+    const remedy =
+      'Write errors: { form: ({ status, message }) => ({ status, body: { message } }), class: ErrorBody }.'
+    problems.push({ code: 'INVALID_OPTION', message: `bootstrap errors: ${message}`, remedy })
+  }
+  if (typeof options !== 'object' || (options as unknown) === null) {
+    refuse('it is not an object.')
+    return undefined
+  }
+  refuseUnknownNames('bootstrap errors', options, { form: true, class: true }, problems)
+  const { form, class: type } = options
+  if (typeof form !== 'function') refuse('form is not a function.')
+  if (type !== undefined && typeof type !== 'function') refuse('class is not a class.')
+  const applies = ({ controller }: RouteInfo): boolean =>
+    controller !== undefined && !isOfPackage(controller)
+  return Object.freeze({
+    form,
+    class: type,
+    applies: (route: RouteInfo | undefined) => route === undefined || applies(route),
+  })
+}
