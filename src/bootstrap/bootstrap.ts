@@ -3,6 +3,7 @@
  * a route table → a server.
  */
 import { Auth } from '../auth/auth.js'
+import { explainImportCycles } from '../errors/import-cycle.js'
 import type { Gate } from '../auth/gate.js'
 import { removeLeftFolders } from '../http/bodies/upload-folder.js'
 import { createCors, type Cors } from '../http/cors.js'
@@ -48,6 +49,9 @@ import { logStartWarnings } from './start-warnings.js'
 import { closeInTime, whileAnswering } from './silent-database.js'
 import { openStorage, type Storage } from './storage.js'
 import { otherWorkers, reportToPrimary } from './workers.js'
+
+// Files that import each other fail before `bootstrap` is called.
+explainImportCycles()
 
 /**
  * Starts an application.

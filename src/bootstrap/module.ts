@@ -1,10 +1,12 @@
 /** `@Module`: the parts of an application, or of a part of it. */
 import type { Problem } from '../errors/declaration-error.js'
+import type { MissingPackage } from '../errors/package-fault.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import { GraphQL } from '../graphql/graphql.js'
 import { findHeaderProblems, type CorsHeaders } from '../http/cors.js'
 import { resolveClass, type ClassReference } from '../metadata/class-reference.js'
 import { isClass, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
+import { rememberListed } from '../metadata/listed-classes.js'
 import { createClassNote, type Class } from '../metadata/note.js'
 import type { Database } from '../records/database-face.js'
 import type { EntryInterceptor, Interceptor } from '../seam/interceptor.js'
@@ -35,10 +37,15 @@ export interface ModuleOptions {
   /** Faults in the options of a package; they are added to the report at the start. */
   problems?: readonly Problem[]
   /**
-   * Faults that can only be seen in all providers of the application, by their classes: two that claim the same name. Called
-   * before anything is created.
+   * Faults that can only be seen in all classes that the application creates (providers, controllers, interceptors): two that
+   * claim the same name. Called before anything is created.
    */
   check?: (providers: readonly Class[]) => readonly Problem[]
+  /**
+   * Packages that this module needs as it is configured, and that applications install themselves. One that is missing stops
+   * the start in production, and is a warning elsewhere.
+   */
+  packages?: readonly MissingPackage[]
   /** Notes for `filigree doctor`: what it finds in the database that this application cannot do. */
   examine?: (database: Database, providers: readonly Class[]) => Promise<readonly string[]>
   /** Headers of this module that pages of other origins may send and read: `{ allowedHeaders: ['X-Trace'] }`. */
@@ -73,6 +80,8 @@ export interface Parts {
   readonly corsHeaders: readonly CorsHeaders[]
   /** The `check` of each module. */
   readonly checks: readonly NonNullable<ModuleOptions['check']>[]
+  /** The `packages` of all modules. */
+  readonly packages: readonly MissingPackage[]
   /** The `examine` of each module. */
   readonly examinations: readonly NonNullable<ModuleOptions['examine']>[]
   /** True if a module sets `requestContext`. */
@@ -84,15 +93,21 @@ const moduleNote = createClassNote<ModuleOptions>('module')
 /** Declares the parts of an application: `bootstrap(AppModule)` starts with such a class. */
 export function Module(options: ModuleOptions = {}): AnyDecorator {
   return toDecorator(({ owner }) => {
-    moduleNote.write(owner, options)
+    declareModule(owner, options)
   })
+}
+
+function declareModule(owner: Class, options: ModuleOptions): void {
+  moduleNote.write(owner, options)
+  for (const list of [options.providers, options.controllers, options.use] as unknown[])
+    if (Array.isArray(list)) rememberListed(list)
 }
 
 const packages = createClassNote<true>('package')
 
 /** Stores the options of a module that `createModule` made. */
 export function writePackage(owner: Class, options: ModuleOptions): void {
-  moduleNote.write(owner, options)
+  declareModule(owner, options)
   packages.write(owner, true)
   for (const controller of options.controllers ?? []) {
     const type = resolveClass(controller)
@@ -113,6 +128,7 @@ const optionNames: Readonly<Record<keyof ModuleOptions, true>> = {
   controllers: true,
   graphql: true,
   imports: true,
+  packages: true,
   problems: true,
   providers: true,
   records: true,
@@ -136,6 +152,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
   const seen = new Set<Class>()
   const declared: DeclaredArguments[] = []
   const checks: NonNullable<ModuleOptions['check']>[] = []
+  const neededPackages: MissingPackage[] = []
   const examinations: NonNullable<ModuleOptions['examine']>[] = []
   const corsHeaders: CorsHeaders[] = []
   let requestContext = false
@@ -166,6 +183,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     const own = resolveList(module, 'controllers', options.controllers, problems)
     for (const controller of own) controllers.add(controller)
     if (options.check !== undefined) checks.push(options.check)
+    neededPackages.push(...(options.packages ?? []))
     if (options.examine !== undefined) examinations.push(options.examine)
     if (options.cors !== undefined) {
       problems.push(...findHeaderProblems(`@Module of ${module.name}: cors`, options.cors))
@@ -200,6 +218,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     arguments: collectArguments(declared, problems),
     corsHeaders,
     checks,
+    packages: neededPackages,
     examinations,
     requestContext,
   }

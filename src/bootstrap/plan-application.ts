@@ -16,6 +16,7 @@ import type { CorsHeaders } from '../http/cors.js'
 import type { OpenApiDocument } from '../openapi/document.js'
 import { extendWithCrud, type CrudOperation } from '../records/rest/crud.js'
 import { Database } from '../records/database.js'
+import { packageFor } from '../engines/engine-for-url.js'
 import { readTables } from '../records/model/read-table.js'
 import { readController } from '../routing/controller.js'
 import { scriptRoutes } from './client-script.js'
@@ -33,6 +34,7 @@ import {
 import { graphqlStands, planGraphqlStands, type GraphqlStands } from './graphql-stands.js'
 import { guestOf } from './guest.js'
 import { createLog } from './logger.js'
+import { findMissingPackages } from './missing-packages.js'
 import { collectParts, type Parts } from './module.js'
 import { versionHeaders } from './versions.js'
 import { resolveOptions, type BootstrapOptions, type Settings } from './options.js'
@@ -145,11 +147,26 @@ export async function planApplication(
     (options.publicUrl ?? environment.variables.PUBLIC_URL ?? '') === ''
   )
     problems.push(...findUnknownAddress(container))
-  const classes = providers.flatMap(classOf)
+  const classes = [
+    ...new Set([
+      ...providers.flatMap(classOf),
+      ...controllers.map(({ controller }) => controller),
+      ...interceptors,
+      ...settings.override.flatMap(([, replacement]) => classOfValue(replacement)),
+    ]),
+  ]
   for (const check of parts.checks) problems.push(...check(classes))
+  const database = typeof options.database === 'string' ? options.database : environment.databaseUrl
+  const { production } = environment
+  const packages = [...parts.packages, packageFor(database ?? '') ?? []].flat()
+  const missing = await findMissingPackages(packages, { loads: production })
+  if (production) problems.push(...missing)
   if (problems.length > 0) throw new DeclarationError(problems)
   if (starts) {
-    for (const { code, message, remedy } of findUnknownVariables(environment.variables, providers))
+    for (const { code, message, remedy } of [
+      ...findUnknownVariables(environment.variables, providers),
+      ...missing,
+    ])
       log.warn({ code }, `${message} ${remedy}`)
   }
   return {
@@ -209,11 +226,17 @@ function findUnknownAddress(container: Container): Problem[] {
   ]
 }
 
-/** The class that a provider gives; that of a value is not its own. */
+/** The class that a provider gives, by its token or by its value. */
 function classOf(declaration: ProviderDeclaration): readonly Class[] {
-  const given: unknown =
-    typeof declaration === 'function' ? resolveClass(declaration) : declaration.provide
-  return isClass(given) ? [given] : []
+  if (typeof declaration === 'function') return [resolveClass(declaration) ?? []].flat()
+  if (isClass(declaration.provide)) return [declaration.provide]
+  return 'use' in declaration ? classOfValue(declaration.use) : []
+}
+
+function classOfValue(value: unknown): readonly Class[] {
+  if (isClass(value)) return [value]
+  const type: unknown = typeof value === 'object' ? value?.constructor : undefined
+  return isClass(type) ? [type] : []
 }
 
 /** The system's, unless `override` replaces it: it is asked for before the providers are created. */

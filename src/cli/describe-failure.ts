@@ -1,5 +1,6 @@
 /** An error of an application as a text for its developer. */
 import { DeclarationError, isDebugged } from '../errors/declaration-error.js'
+import { findImportCycle } from '../errors/import-cycle.js'
 
 /** Faults of the application are reports; other errors are shown with where they lie in it. */
 export function describeFailure(what: string, error: unknown): string {
@@ -7,16 +8,9 @@ export function describeFailure(what: string, error: unknown): string {
     return error.message.replace(/^Filigree cannot start:/, `${what}:`)
   if (!(error instanceof Error)) return `${what}: ${String(error)}`
   const { message, stack = message } = error
-  return `${what}: ${isDebugged() ? stack : withoutOthers(stack)}${remedyOf(error)}`
-}
-
-/** Node says of an import cycle only what it comes to. */
-function remedyOf({ name, message }: Error): string {
-  const [, used] =
-    (name === 'ReferenceError' && /^Cannot access '(\w+)' before initialization/.exec(message)) ||
-    []
-  if (used === undefined) return ''
-  return `\nFiles that import each other: ${used} is not defined yet where it is used. Write () => ${used} in the decorator, or move one of the two.`
+  const cycle = findImportCycle(error)
+  const explained = cycle === undefined ? '' : `\n${cycle.message} ${cycle.remedy}`
+  return `${what}: ${isDebugged() ? stack : withoutOthers(stack)}${explained}`
 }
 
 /** A stack without the places in Node and in installed packages, this one among them. */

@@ -1,9 +1,11 @@
 /** Selects the engine by the database's address. A new engine is a folder in `engines` and a line here. */
 import { DeclarationError } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
+import type { MissingPackage } from '../errors/package-fault.js'
 import type { Dialect } from './contract/dialect.js'
 import type { Engine, OpenOptions } from './contract/engine.js'
 import { createPostgresDialect } from './postgres/dialect.js'
+import { pg } from './postgres/needed-package.js'
 import type { PostgresOptions } from './postgres/options.js'
 import { sqliteDialect } from './sqlite/dialect.js'
 
@@ -53,6 +55,11 @@ export function fileOfAddress(url: string): string | undefined {
 export function dialectNameOf(url: string): string | undefined {
   if (isLocalAddress(url)) return 'sqlite'
   return /^postgres(ql)?:/.test(url) ? 'postgres' : undefined
+}
+
+/** The package that applications install themselves for a database at this address. */
+export function packageFor(url: string): MissingPackage | undefined {
+  return dialectNameOf(url) === 'postgres' ? pg : undefined
 }
 
 /** The program that makes backups of a server's database; `undefined` where the engine itself does. */

@@ -1,12 +1,27 @@
 /** `createNote`: decorators of packages that only say something of a method, for the package to read at the start. */
+import type { Problem } from '../errors/declaration-error.js'
 import { decorate, type AnyDecorator } from '../metadata/dialect.js'
-import { createMemberNote, type Class } from '../metadata/note.js'
+import { listedClasses } from '../metadata/listed-classes.js'
+import { createMemberNote, lineage, type Class } from '../metadata/note.js'
 
 /** A decorator for methods, and what reads it. */
 export interface OwnNote<Arguments extends readonly unknown[]> {
   (...args: Arguments): AnyDecorator
   /** The methods of a class and of its bases that have it, with its arguments. */
   readonly read: (owner: Class) => ReadonlyMap<string, Arguments>
+  /**
+   * For the `check` of a module whose decorator belongs on providers: problems of the decorated classes that the process has
+   * loaded and that no module lists.
+   *
+   * @param providers the classes of the application, which `check` gets
+   */
+  readonly findUnlisted: (providers: readonly Class[]) => Problem[]
+}
+
+/** A decorated method. Compilers with standard decorators give its class only when its metadata is first read. */
+interface Use {
+  readonly member: string
+  owner: WeakRef<Class> | undefined
 }
 
 /**
@@ -22,16 +37,46 @@ export interface OwnNote<Arguments extends readonly unknown[]> {
  */
 export function createNote<Arguments extends readonly unknown[]>(name: string): OwnNote<Arguments> {
   const notes = createMemberNote<Arguments>(name)
+  const uses: Use[] = []
   const note = (...args: Arguments): AnyDecorator =>
     ((...decorated: unknown[]): void => {
+      const use: Use = { member: memberOf(decorated[1]), owner: undefined }
       const isDecorator = decorate(decorated, ({ owner, member, place, isStatic }) => {
         if (member === undefined || place !== 'method' || isStatic)
           throw new TypeError(
             `@${name} on ${owner.name}${member === undefined ? '' : `.${member}`}: it can only be used on a method of an instance.`,
           )
+        use.owner = new WeakRef(owner)
         notes.write(owner, member, args)
       })
       if (!isDecorator) throw new TypeError(`@${name} can only be used on a method.`)
+      uses.push(use)
     }) as AnyDecorator
-  return Object.assign(note, { read: (owner: Class) => notes.readAll(owner) })
+  return Object.assign(note, {
+    read: (owner: Class) => notes.readAll(owner),
+    findUnlisted: (providers: readonly Class[]) => {
+      const listed = new Set([...providers, ...listedClasses()].flatMap(lineage))
+      // Reading a class tells its decorated methods which class they belong to.
+      for (const type of listed) notes.readAll(type)
+      return uses.flatMap(({ owner, member }) => {
+        const type = owner?.deref()
+        const isCollected = owner !== undefined && type === undefined
+        if (isCollected || (type !== undefined && listed.has(type))) return []
+        return [unlisted(`@${name}`, type?.name, member)]
+      })
+    },
+  })
+}
+
+function memberOf(given: unknown): string {
+  const isContext = typeof given === 'object' && given !== null && 'name' in given
+  return String(isContext ? given.name : given)
+}
+
+function unlisted(decorator: string, type: string | undefined, member: string): Problem {
+  return {
+    code: 'MISSING_PROVIDER',
+    message: `${type === undefined ? member : `${type}.${member}`} has ${decorator}, but no module lists its class.`,
+    remedy: `Add ${type ?? 'the class'} to the providers of a module.`,
+  }
 }

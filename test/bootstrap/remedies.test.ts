@@ -812,6 +812,8 @@ const elsewhere: Readonly<globalThis.Record<string, string>> = {
   CLIENT_MISSING: 'of the build',
   AUTH_KEYS: 'of the environment',
   DATABASE_DRIVER_MISSING: 'of the machine',
+  IMPORT_CYCLE: 'of files: uncaught-report.test.ts',
+  NOT_DEFINED_YET: 'of files: uncaught-report.test.ts',
   DATABASE_POOLED: 'of the machine: pooler.slow.ts',
   MAIL_DRIVER_MISSING: 'of the machine',
   OIDC_CLIENT_MISSING: 'of the machine',

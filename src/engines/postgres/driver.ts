@@ -1,6 +1,6 @@
 /** The part of pg that is used, and how it is loaded. Source: node-postgres, Client. */
-import { installCommand } from '../../core/install-command.js'
 import { packageFault } from '../../errors/package-fault.js'
+import { pg } from './needed-package.js'
 import type { CancelConnection } from './cancel-statement.js'
 
 /** Typed here, so that the package's types are not needed to compile. */
@@ -101,13 +101,10 @@ function inIsoStyle(driver: Driver): Driver {
 
 /** @throws {DeclarationError} the package is missing */
 export async function loadDriver(): Promise<Driver> {
-  const name = 'pg'
   try {
-    const { default: driver } = (await import(name)) as { default: Driver }
+    const { default: driver } = (await import(pg.name)) as { default: Driver }
     return inIsoStyle(driver)
   } catch (cause) {
-    const message = 'A database at postgres:// needs the package pg, which is not installed.'
-    const remedy = `Run: ${installCommand(name)}`
-    throw packageFault({ name, code: 'DATABASE_DRIVER_MISSING', message, remedy }, cause)
+    throw packageFault(pg, cause)
   }
 }

@@ -8,6 +8,7 @@ import {
   createModule,
   Doc,
   Get,
+  HealthCheck,
   NoAuth,
   Operational,
   reply,
@@ -107,6 +108,7 @@ export const health = createModule(function health(options: HealthOptions = {}) 
 
   return {
     problems: findProblems(options),
+    check: HealthCheck.findUnlisted,
     providers: [HealthProbe],
     controllers: [HealthController],
   }

@@ -137,6 +137,11 @@ export function readJobs(classes: readonly Class[], problems: Problem[]): Declar
   return [...byName.values()]
 }
 
+/** @returns problems of jobs whose class was forgotten among the providers: nothing would ever run them */
+export function findUnlistedJobs(providers: readonly Class[]): Problem[] {
+  return [jobNote, cronNote, everyNote].flatMap((note) => note.findUnlisted(providers))
+}
+
 function twice({ name, owner, method }: DeclaredJob, other: DeclaredJob): Problem {
   const [one, two] = [`${other.owner.name}.${other.method}`, `${owner.name}.${method}`]
   return {

@@ -16,7 +16,7 @@ import {
   type ScrapeEvent,
   resetState,
 } from '../../index.js'
-import { readJobs, type Class } from './declared-job.js'
+import { findUnlistedJobs, readJobs, type Class } from './declared-job.js'
 import { JobEntry } from './job-entry.js'
 import { Jobs } from './jobs-face.js'
 import { figures } from './kept-rows.js'
@@ -95,7 +95,7 @@ export const jobs = createModule(function jobs(options: JobsOptions = {}) {
     check: (providers: readonly Class[]) => {
       const found: Problem[] = []
       readJobs(providers, found)
-      return found
+      return [...found, ...findUnlistedJobs(providers)]
     },
     examine: findLacking,
     providers: [

@@ -8,6 +8,7 @@ import {
   Clock,
   createModule,
   DeclarationError,
+  Module,
   unknownOptions,
   type Lifecycle,
   type Problem,
@@ -16,7 +17,7 @@ import {
 import { Job, Jobs, type AddedJob, type AddOptions, type RunningJob } from '../jobs/jobs.js'
 import { readAddress, type ReadAddress } from './address.js'
 import { KeptMail, toKeptMail, type Mail } from './message.js'
-import { openTransport, type MailTransport } from './transport.js'
+import { nodemailer, openTransport, type MailTransport } from './transport.js'
 
 export type { Address, Attachment, Mail } from './message.js'
 export type { MailTransport } from './transport.js'
@@ -153,6 +154,10 @@ export class MailJobs implements Lifecycle {
   }
 }
 
+/** Lists the class of the job also where an application imports this file and has no mail. */
+@Module({ providers: [MailJobs] })
+class MailModule {}
+
 /** Mail: `@Module({ imports: [jobs({ work: true }), mail({ transport, from })] })`. */
 export const mail = createModule(function mail(options: MailOptions = {}) {
   return {
@@ -167,8 +172,9 @@ export const mail = createModule(function mail(options: MailOptions = {}) {
               remedy: "Write imports: [jobs({ work: true }), mail(…)], jobs from 'filigree/jobs'.",
             },
           ],
+    imports: [MailModule],
+    packages: typeof options.transport === 'string' ? [nodemailer] : [],
     providers: [
-      MailJobs,
       { provide: 'filigree.mail.options', use: options },
       { provide: Mailer, make: (jobs: Jobs) => new Mailer(jobs, options.from), inject: [Jobs] },
       { provide: 'filigree.mail', make: (jobs: MailJobs) => jobs, inject: [MailJobs] },

@@ -1,5 +1,5 @@
 /** Sends mail by nodemailer, which an application installs; only this file imports it. Source: nodemailer, SMTP transport. */
-import { packageFault } from '../../index.js'
+import { packageFault, type MissingPackage } from '../../index.js'
 
 /** What sends: a transport of nodemailer, or an object of one's own. */
 export interface MailTransport {
@@ -10,6 +10,14 @@ export interface MailTransport {
 /** The part of the package that is used. */
 interface Package {
   readonly createTransport: (options: object) => MailTransport
+}
+
+/** What is reported where it is not installed. */
+export const nodemailer: MissingPackage = {
+  name: 'nodemailer',
+  code: 'MAIL_DRIVER_MISSING',
+  message: 'mail: the package nodemailer is missing, which sends mail.',
+  remedy: 'Run: npm install nodemailer',
 }
 
 /** Milliseconds. */
@@ -28,14 +36,11 @@ export async function openTransport(address: string): Promise<MailTransport> {
 }
 
 async function load(): Promise<Package> {
-  // Typed here, so that the package is not needed to compile.
-  const name = 'nodemailer'
   try {
-    const loaded = (await import(name)) as Package & { readonly default?: Package }
+    // By a variable, so that the package is not needed to compile.
+    const loaded = (await import(nodemailer.name)) as Package & { readonly default?: Package }
     return loaded.default ?? loaded
   } catch (cause) {
-    const message = 'mail: the package nodemailer is missing, which sends mail.'
-    const remedy = 'Run: npm install nodemailer'
-    throw packageFault({ name, code: 'MAIL_DRIVER_MISSING', message, remedy }, cause)
+    throw packageFault(nodemailer, cause)
   }
 }

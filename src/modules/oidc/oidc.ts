@@ -16,7 +16,7 @@ import {
   type ModuleOptions,
 } from '../../index.js'
 import { findMethodProblems, findProblems, type OidcOptions } from './options.js'
-import { Provider } from './provider.js'
+import { openidClient, Provider } from './provider.js'
 import { signInController } from './sign-in.js'
 import { SignOutController } from './sign-out.js'
 import { Transactions } from './transactions.js'
@@ -39,6 +39,7 @@ export const oidc = createModule(function oidc(options: OidcOptions): ModuleOpti
   }
   return {
     check: () => findMethodProblems(options),
+    packages: [openidClient],
     providers: [OidcProvider, Transactions],
     controllers: [signInController(options, OidcProvider), SignOutController],
   }

@@ -8,6 +8,7 @@ import {
   DeclarationError,
   HttpError,
   packageFault,
+  type MissingPackage,
   readSeconds,
   type ApplicationState,
   type Auth,
@@ -308,13 +309,18 @@ function parseKeys(text: string): Library.ExportedJWKSCache['jwks'] | undefined 
 
 /** @throws {DeclarationError} the package is missing, or cannot be loaded */
 async function load(): Promise<typeof Library> {
-  // Named here, so that a bundler leaves it alone where it is not installed.
-  const name = 'openid-client'
   try {
-    return (await import(name)) as typeof Library
+    // By a variable, so that a bundler leaves it alone where it is not installed.
+    return (await import(openidClient.name)) as typeof Library
   } catch (cause) {
-    const message = 'oidc: the package openid-client is missing, which speaks to providers.'
-    const remedy = 'Run: npm install openid-client'
-    throw packageFault({ name, code: 'OIDC_CLIENT_MISSING', message, remedy }, cause)
+    throw packageFault(openidClient, cause)
   }
+}
+
+/** What is reported where it is not installed. */
+export const openidClient: MissingPackage = {
+  name: 'openid-client',
+  code: 'OIDC_CLIENT_MISSING',
+  message: 'oidc: the package openid-client is missing, which speaks to providers.',
+  remedy: 'Run: npm install openid-client',
 }

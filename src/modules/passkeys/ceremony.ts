@@ -5,7 +5,13 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { isIP } from 'node:net'
 import type * as Library from '@simplewebauthn/server'
-import { DeclarationError, packageFault, PublicUrl, type Lifecycle } from '../../index.js'
+import {
+  DeclarationError,
+  packageFault,
+  PublicUrl,
+  type Lifecycle,
+  type MissingPackage,
+} from '../../index.js'
 
 /** ES256, EdDSA, RS256. */
 export const algorithms = [-7, -8, -257] as const
@@ -126,14 +132,18 @@ function makeKey(): string {
 }
 
 async function load(): Promise<typeof Library> {
-  // Named here, so that a bundler leaves it alone where it is not installed.
-  const name = '@simplewebauthn/server'
   try {
-    return (await import(name)) as typeof Library
+    // By a variable, so that a bundler leaves it alone where it is not installed.
+    return (await import(webauthnServer.name)) as typeof Library
   } catch (cause) {
-    const message =
-      'passkeys: the package @simplewebauthn/server is missing, which checks passkeys.'
-    const remedy = 'Run: npm install @simplewebauthn/server'
-    throw packageFault({ name, code: 'PASSKEYS_PACKAGE_MISSING', message, remedy }, cause)
+    throw packageFault(webauthnServer, cause)
   }
+}
+
+/** What is reported where it is not installed. */
+export const webauthnServer: MissingPackage = {
+  name: '@simplewebauthn/server',
+  code: 'PASSKEYS_PACKAGE_MISSING',
+  message: 'passkeys: the package @simplewebauthn/server is missing, which checks passkeys.',
+  remedy: 'Run: npm install @simplewebauthn/server',
 }

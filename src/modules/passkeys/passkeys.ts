@@ -8,7 +8,7 @@
  * (`decoys.ts`). Origin and relying party come from the public address alone. Source: decisions, "Third storey: signing in".
  */
 import { createModule, type ModuleOptions } from '../../index.js'
-import { Ceremony } from './ceremony.js'
+import { Ceremony, webauthnServer } from './ceremony.js'
 import { Challenges, challengeTokens } from './challenges.js'
 import { Decoys } from './decoys.js'
 import { findMethodProblems, findProblems, type PasskeysOptions } from './options.js'
@@ -26,6 +26,7 @@ export const passkeys = createModule(function passkeys(options: PasskeysOptions)
   if (problems.length > 0) return { problems }
   return {
     check: () => findMethodProblems(options),
+    packages: [webauthnServer],
     records: [options.credentials ?? Passkey],
     providers: [challengeTokens, Challenges, Decoys, Ceremony],
     controllers: [passkeysController(options)],

@@ -194,9 +194,9 @@ describe.each(grounds)('on %s', (_name, open) => {
       ran.push('often')
     }
   }
+  @Module({ providers: [Timed], imports: [jobs()] })
+  class App {}
   const start = async (database: string) => {
-    @Module({ providers: [Timed], imports: [jobs()] })
-    class App {}
     const desk = await testApplication(App, { database })
     return desk
   }

@@ -1,0 +1,11 @@
+/** The package that an application installs itself for `postgres://`. */
+import { installCommand } from '../../core/install-command.js'
+import type { MissingPackage } from '../../errors/package-fault.js'
+
+/** What is reported where it is not installed. */
+export const pg: MissingPackage = {
+  name: 'pg',
+  code: 'DATABASE_DRIVER_MISSING',
+  message: 'A database at postgres:// needs the package pg, which is not installed.',
+  remedy: `Run: ${installCommand('pg')}`,
+}

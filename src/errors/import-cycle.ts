@@ -1,0 +1,131 @@
+/** Explains the error that Node.js throws where files import each other and one uses a class that is not defined yet. */
+import { existsSync, readFileSync } from 'node:fs'
+import { dirname, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { DeclarationError, isDebugged, type Problem } from './declaration-error.js'
+
+/** Files that are read in search of the cycle. */
+const maxFiles = 2_000
+
+/** @returns undefined for other errors, and where an installed package is at fault */
+export function findImportCycle(error: unknown): Problem | undefined {
+  if (!(error instanceof Error) || error.name !== 'ReferenceError') return undefined
+  const [, used] = /^Cannot access '([\w$]+)' before initialization/.exec(error.message) ?? []
+  const place = placeOf(error.stack ?? '')
+  if (used === undefined || place === undefined) return undefined
+  const { file, line } = place
+  const where = `${shown(file)}:${line}`
+  const source = readSource(file)
+  if (
+    new RegExp(
+      `^\\s*(?:export\\s+)?(?:default\\s+)?(?:abstract\\s+)?(?:class|let|const)\\s+${escaped(used)}\\b`,
+      'm',
+    ).test(source)
+  )
+    return {
+      code: 'NOT_DEFINED_YET',
+      message: `${where} uses ${used}, which is declared further down in the file.`,
+      remedy: `Move ${used} up, or write () => ${used}.`,
+    }
+  const cycle = findCycle(file, used)
+  const files = cycle === undefined ? '' : `: ${[...cycle, file].map(shown).join(' → ')}`
+  return {
+    code: 'IMPORT_CYCLE',
+    message: `${where} uses ${used} before it is defined, because files import each other${files}.`,
+    remedy: `Write () => ${used} in the decorator (and Rel<${used}> as the type of a relation), or move what both files need into a third one.`,
+  }
+}
+
+/** The first place of a stack that is in the application. */
+function placeOf(stack: string): { readonly file: string; readonly line: string } | undefined {
+  for (const [, url, line] of stack.matchAll(
+    /\(?((?:file:\/\/|\/|[A-Za-z]:[\\/])[^()\n]*?):(\d+):\d+\)?$/gm,
+  )) {
+    if (url === undefined || line === undefined || /[\\/]node_modules[\\/]/.test(url)) continue
+    try {
+      return { file: url.startsWith('file:') ? fileURLToPath(url.replace(/\?.*$/, '')) : url, line }
+    } catch {
+      // No file of this machine.
+    }
+  }
+  return undefined
+}
+
+/** The shortest way from the file back to itself, which begins with the import of the name where that can be seen. */
+function findCycle(file: string, used: string): string[] | undefined {
+  const imports = importsOf(file)
+  const named = imports.filter(({ names }) =>
+    new RegExp(`(?<![\\w$])${escaped(used)}(?![\\w$])`).test(names),
+  )
+  const before = new Map<string, string>()
+  const queue = (named.length > 0 ? named : imports).map(({ path }) => path)
+  for (const path of queue) before.set(path, file)
+  for (const path of queue) {
+    if (before.size > maxFiles) return undefined
+    for (const { path: next } of path === file ? [] : importsOf(path)) {
+      if (next === file) return wayTo(path, file, before)
+      if (before.has(next)) continue
+      before.set(next, path)
+      queue.push(next)
+    }
+  }
+  return undefined
+}
+
+function wayTo(last: string, first: string, before: ReadonlyMap<string, string>): string[] {
+  const way = [last]
+  for (let path = before.get(last); path !== undefined && path !== first; path = before.get(path))
+    way.unshift(path)
+  return [first, ...way]
+}
+
+/** The files of the application that a file imports when it is loaded; types are left out. */
+function importsOf(file: string): { readonly names: string; readonly path: string }[] {
+  const found = readSource(file).matchAll(
+    /^\s*(?:import|export)\s(?!type\s)([^'"`;]*?)(?:from\s*)?['"](\.{1,2}\/[^'"]*)['"]/gm,
+  )
+  return [...found].flatMap(([, names = '', specifier = '']) => {
+    const path = resolveImport(file, specifier)
+    return path === undefined ? [] : [{ names, path }]
+  })
+}
+
+function resolveImport(from: string, specifier: string): string | undefined {
+  const path = resolve(dirname(from), specifier)
+  const candidates = [path, path.replace(/js(x?)$/, 'ts$1'), `${path}.ts`, `${path}.js`]
+  return candidates.find((each) => /\.\w+$/.test(each) && existsSync(each))
+}
+
+function readSource(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function shown(file: string): string {
+  const path = relative(process.cwd(), file)
+  return path.startsWith('..') ? file : path
+}
+
+function escaped(name: string): string {
+  return name.replaceAll('$', '\\$')
+}
+
+/** From now on, a program that ends with such an error shows the explanation in place of the error. */
+export function explainImportCycles(): void {
+  const isInstalled = process
+    .listeners('uncaughtExceptionMonitor')
+    .some(({ name }) => name === endWithExplanation.name)
+  if (!isInstalled) process.on('uncaughtExceptionMonitor', endWithExplanation)
+}
+
+/** An application that listens for errors goes first. */
+function endWithExplanation(error: unknown): void {
+  if (process.listenerCount('uncaughtException') > 0 || isDebugged()) return
+  const problem = findImportCycle(error)
+  if (problem === undefined) return
+  process.stderr.write(`${new DeclarationError([problem]).message}\n`)
+  process.exit(1)
+}

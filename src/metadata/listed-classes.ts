@@ -1,0 +1,52 @@
+/**
+ * The classes that the modules of this process list, in whatever application. A decorated class that none of them lists was
+ * forgotten: one that only another application lists belongs to it.
+ */
+import { resolveClass } from './class-reference.js'
+import { isClass } from './dialect.js'
+import type { Class } from './note.js'
+
+const classes = new Set<WeakRef<Class>>()
+const known = new WeakSet<Class>()
+/** Functions that name a class which may not be defined yet. */
+let thunks: (() => unknown)[] = []
+
+/** @param entries of a list of `@Module`: classes, thunks, providers with a token */
+export function rememberListed(entries: readonly unknown[]): void {
+  for (const entry of entries) {
+    if (isClass(entry)) remember(entry)
+    else if (typeof entry === 'function') thunks.push(entry as () => unknown)
+    else if (typeof entry === 'object' && entry !== null) rememberProvider(entry)
+  }
+}
+
+function rememberProvider(entry: { readonly provide?: unknown; readonly use?: unknown }): void {
+  const { provide, use } = entry
+  if (isClass(provide)) remember(provide)
+  if (typeof use !== 'object' || use === null) return
+  const type: unknown = use.constructor
+  if (isClass(type)) remember(type)
+}
+
+function remember(type: Class): void {
+  if (known.has(type)) return
+  known.add(type)
+  classes.add(new WeakRef(type))
+}
+
+export function listedClasses(): Class[] {
+  thunks = thunks.filter((thunk) => {
+    try {
+      const type = resolveClass(thunk as () => Class)
+      if (type !== undefined) remember(type)
+      return type === undefined
+    } catch {
+      return true
+    }
+  })
+  return [...classes].flatMap((reference) => {
+    const type = reference.deref()
+    if (type === undefined) classes.delete(reference)
+    return type ?? []
+  })
+}
