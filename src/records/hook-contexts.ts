@@ -22,7 +22,7 @@ export interface HookCaller {
 export interface WriteContext<T extends object = any> extends HookCaller {
   /** The row as it is; null for a new one. It cannot be changed. */
   readonly before: Readonly<T> | null
-  /** The properties whose values will differ from those of `before`; for a new row those that have a value. */
+  /** The properties whose values will differ from those of `before`, `updatedAt` and `version` too; for a new row those that have a value. */
   readonly changed: ReadonlySet<string>
   /** The repository of a record, in this transaction. It has the program's rights. */
   readonly records: <R extends object>(type: Class<R>) => Repository<R>

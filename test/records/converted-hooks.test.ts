@@ -2,10 +2,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   type Application,
+  AfterWrite,
   Auth,
   BeforeWrite,
   bootstrap,
   BelongsTo,
+  Clock,
   Controller,
   Database,
   Field,
@@ -17,6 +19,7 @@ import {
   type Rel,
   type WriteContext,
 } from 'filigree'
+import { TestClock } from '../../src/modules/testing/test-clock.js'
 import { startBothEngines } from './both-engines.js'
 
 class Place {
@@ -26,6 +29,8 @@ class Place {
 
 let seen: object[] = []
 let changes: string[][] = []
+let stamps: object[] = []
+let storedStamps: object[] = []
 
 @Record
 class Meeting {
@@ -63,6 +68,7 @@ class Day {
   @Field('id') id!: number
   @Field('string', { default: 'Monday' }) name!: Generated<string>
   @HasMany(() => Meeting) meetings!: Rel<Meeting[]>
+  @HasMany(() => Note) notes!: Rel<Note[]>
 }
 
 @Record
@@ -84,13 +90,41 @@ class Stamp {
   }
 }
 
+@Record({ timestamps: true, version: true })
+class Note {
+  @Field('id') id!: number
+  @Field('string', { unique: true }) title!: string
+  @Field('integer', { default: 1 }) dayId!: Generated<number>
+  @BelongsTo(() => Day) day!: Rel<Day>
+  declare createdAt: string
+  declare updatedAt: string
+  declare version: number
+
+  @BeforeWrite()
+  see({ before, changed }: WriteContext<Note>) {
+    stamps.push({ ...stampsOf(this), before: before && stampsOf(before) })
+    changes.push([...changed].sort())
+  }
+
+  @AfterWrite()
+  seeStored({ changed }: WriteContext<Note>) {
+    storedStamps.push(stampsOf(this))
+    changes.push([...changed].sort())
+  }
+}
+
+const stampsOf = ({ createdAt, updatedAt, version }: Note) => ({ createdAt, updatedAt, version })
+
 @Controller('/meetings', { crud: Meeting })
 class Meetings {}
 
 @Controller('/days', { crud: Day })
 class Days {}
 
-@Module({ controllers: [Meetings, Days], records: [Meeting, Day, Stamp] })
+@Controller('/notes', { crud: Note })
+class Notes {}
+
+@Module({ controllers: [Meetings, Days, Notes], records: [Meeting, Day, Stamp, Note] })
 class Office {}
 
 const sent = {
@@ -146,20 +180,25 @@ const updates: { [way: string]: (database: Database, values: typeof sent) => Pro
 const engines = await startBothEngines()
 
 describe.each(engines)('a hook before a write, on %s', (_, open) => {
+  const clock = new TestClock()
   let app: Application
   let database: Database
   beforeAll(async () => {
     const env = { APP_JWT_SECRET: 'a secret of thirty-two characters' }
-    app = await bootstrap(Office, { listen: false, logger: false, database: await open(), env })
+    app = await bootstrap(Office, {
+      ...{ listen: false, logger: false, database: await open(), env },
+      override: [[Clock, clock]],
+    })
     database = app.get(Database)
   })
   afterAll(() => app.close())
   beforeEach(async () => {
-    for (const table of ['meeting', 'day', 'stamp'])
+    for (const table of ['meeting', 'note', 'day', 'stamp'])
       await database.kysely.deleteFrom(table).execute()
     await database.records(Day).create({ id: 1 })
     seen = []
     changes = []
+    stamps = []
   })
   const send = async (method: string, url: string, json: object) =>
     app.inject({
@@ -212,6 +251,51 @@ describe.each(engines)('a hook before a write, on %s', (_, open) => {
     expect(
       (await send('PATCH', '/meetings/1', { endsAt: '2027-01-04T11:30:00+02:00' })).status,
     ).toBe(400)
+  })
+
+  it.each<[string, (note: Note) => Promise<unknown>]>([
+    ['update', ({ id }) => database.records(Note).update(id, { title: 'b' })],
+    ['updateMany', ({ id }) => database.records(Note).updateMany([{ id, title: 'b' }])],
+    ['updateWhere', ({ id }) => database.records(Note).updateWhere({ id }, { title: 'b' })],
+    ['upsert', ({ id }) => database.records(Note).upsert({ id, title: 'b' }, { by: 'id' })],
+    [
+      'nested update',
+      ({ id }) => database.records(Day).update(1, { notes: { update: [{ id, title: 'b' }] } }),
+    ],
+    ['PATCH', ({ id }) => send('PATCH', `/notes/${id}`, { title: 'b' })],
+    [
+      'GraphQL',
+      ({ id }) =>
+        send('POST', '/graphql', {
+          query: `mutation { updateNote(id: ${id}, input: { title: "b" }) { id } }`,
+        }),
+    ],
+  ])('sees the time and the version that will be stored: %s', async (_way, write) => {
+    const created = await database.records(Note).create({ title: 'a', dayId: 1 })
+    const [first] = stamps
+    expect(first).toEqual({ ...stampsOf(created), before: null })
+    await clock.advance('1s')
+    stamps = []
+    storedStamps = []
+    changes = []
+    await write(created)
+    const updated = (await database.records(Note).find(created.id)) as Note
+    expect(updated).toMatchObject({ title: 'b', version: 2, createdAt: created.createdAt })
+    expect(updated.updatedAt).not.toBe(created.updatedAt)
+    expect(stamps).toEqual([{ ...stampsOf(updated), before: stampsOf(created) }])
+    expect(storedStamps).toEqual([stampsOf(updated)])
+    const changed = ['title', 'updatedAt', 'version']
+    expect(changes).toEqual([changed, changed])
+  })
+
+  it('sees the time and the version of now where nothing is written', async () => {
+    const created = await database.records(Note).create({ title: 'a', dayId: 1 })
+    stamps = []
+    changes = []
+    await database.records(Note).update(created.id, {})
+    expect(stamps).toEqual([{ ...stampsOf(created), before: stampsOf(created) }])
+    expect(changes).toEqual([[]])
+    expect(await database.records(Note).find(created.id)).toEqual(created)
   })
 
   it('sees what a hook before it has set as it will be stored', async () => {

@@ -191,6 +191,7 @@ async function nextValues(
   if (!hasHooks && judge === undefined) return record
   if (hasHooks) source.context.codecOf(table).convert(record)
   const whole = Object.assign(copyOf(before), record)
+  stamp(written, record, whole)
   if (hasHooks) {
     await runBefore(written, whole)
     const made = await update(changedBy(table, { before, record, whole }))
@@ -199,6 +200,19 @@ async function nextValues(
   }
   await judge?.(whole)
   return record
+}
+
+/** Sets what the framework itself writes with the values: the time of the change and the next version. */
+function stamp({ table, source }: HookedRow, record: Instance, whole: Instance): void {
+  // Without values nothing is written, unless a hook changes the row.
+  if (Object.keys(record).length === 0) return
+  const { updatedAt, version } = table
+  if (updatedAt !== undefined) {
+    record[updatedAt.property] ??= new Date(source.context.now()).toISOString()
+    whole[updatedAt.property] = record[updatedAt.property]
+  }
+  // The statement counts: the version is not among its values.
+  if (version !== undefined) whole[version.property] = (whole[version.property] as number) + 1
 }
 
 function changedBy(
