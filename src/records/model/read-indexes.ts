@@ -21,13 +21,14 @@ interface Indexed {
   readonly columns: readonly Column[]
 }
 
-/** Frozen; indexes with the same name have the same form. */
+/** Frozen. */
 export function readIndexes(of: Indexed, problems: Problem[]): readonly TableIndex[] {
   const { options, key, columns } = of
   const indexes = readFieldIndexes(of, problems)
   const given = (options.indexes ?? []).map((index) => readGiven(of, index, problems))
   for (const index of given) {
-    if (index !== undefined && !indexes.some(({ name }) => name === index.name)) indexes.push(index)
+    if (index !== undefined && !indexes.some((known) => isSameIndex(known, index)))
+      indexes.push(index)
   }
   const foreignKeys = foreignKeyNames(of.type)
   for (const column of columns) {
@@ -37,6 +38,17 @@ export function readIndexes(of: Indexed, problems: Problem[]): readonly TableInd
     if (!isIndexed) indexes.push(toForeignIndex(of.name, column, key))
   }
   return Object.freeze(indexes.map((index) => Object.freeze(index)))
+}
+
+/** True where `known` serves as `other`. Indexes of one name that differ are reported: see check-index-names.ts. */
+function isSameIndex(known: TableIndex, other: TableIndex): boolean {
+  return (
+    known.name === other.name &&
+    // The index of a reference has the key behind its column.
+    (known.columns.length === other.columns.length || !known.unique) &&
+    other.columns.every((column, place) => column === known.columns[place]) &&
+    JSON.stringify(known.form) === JSON.stringify(other.form)
+  )
 }
 
 /** With it the first rows of a parent are read in the key's order, however many there are. */

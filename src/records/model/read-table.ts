@@ -1,6 +1,7 @@
 /** Reads record classes as tables and collects their faults. See the head of table.ts. */
 import type { Problem } from '../../errors/declaration-error.js'
 import type { Class } from '../../metadata/note.js'
+import { checkIndexNames } from './check-index-names.js'
 import { companionsOf } from './companions.js'
 import { readColumns } from './read-columns.js'
 import { readConstraints } from './read-constraints.js'
@@ -65,6 +66,7 @@ export function readTables(
     else problems.push(twice(table, other))
   }
   checkJoins(tables, names, problems)
+  checkIndexNames(tables, problems)
   return [...tables]
 }
 

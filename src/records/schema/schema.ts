@@ -3,9 +3,9 @@
  */
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { IndexSchema, TableSchema } from '../../engines/contract/table-schema.js'
+import { findMissingIndexes, listedColumns } from '../model/check-index-names.js'
 import { toConstraintName, toIndexName, toSnakeCase } from '../model/column-names.js'
-import { toForeignIndex } from '../model/read-indexes.js'
-import type { Column, TableIndex } from '../../engines/contract/table.js'
+import type { Column } from '../../engines/contract/table.js'
 import type { JoinTable } from '../../sql/table.js'
 import type { Relation, Table } from '../model/table.js'
 import { toCheckSchema, toPreset } from './constraint-schema.js'
@@ -15,9 +15,7 @@ import { toLiteral } from './literal.js'
 /** @param now milliseconds since 1970, for moment columns whose default is the current time */
 export function toSchema(tables: Iterable<Table>, dialect: Dialect, now: number): TableSchema[] {
   const all = [...tables]
-  const listed = new Set<Column>()
-  for (const { relations } of all)
-    for (const { kind, foreign } of relations.values()) if (kind === 'hasMany') listed.add(foreign)
+  const listed = listedColumns(all)
   const schemas: TableSchema[] = []
   const joins = new Map<string, TableSchema>()
   for (const table of all) {
@@ -67,7 +65,7 @@ function toTableSchema(
       onDelete: onDelete === 'setNull' ? 'set null' : onDelete,
     })),
     indexes: [
-      ...[...table.indexes, ...missingIndexes(table, listed)].flatMap((index) =>
+      ...[...table.indexes, ...findMissingIndexes(table, listed)].flatMap((index) =>
         toIndexSchema(table, index, dialect),
       ),
       ...(shard === undefined || !isCounted ? [] : [toShardIndex(table.name, shard, table.key)]),
@@ -80,17 +78,6 @@ function toTableSchema(
 function toShardIndex(table: string, shard: Column, key: Column): IndexSchema {
   const columns = [shard.name, key.name]
   return { name: toIndexName(table, columns, true), columns, unique: true, whereNull: undefined }
-}
-
-/** Adds indexes for lists of records whose other side has no `@BelongsTo`: there the keys are plain fields. */
-function missingIndexes(
-  { name, key, columns, indexes }: Table,
-  listed: ReadonlySet<Column>,
-): TableIndex[] {
-  return columns
-    .filter((column) => listed.has(column) && column.field.rules.index !== false)
-    .filter((column) => !indexes.some((index) => index.columns[0] === column))
-    .map((column) => toForeignIndex(name, column, key))
 }
 
 /** Earlier names of unnamed join tables: they are composed of both ends. */
