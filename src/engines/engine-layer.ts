@@ -72,8 +72,8 @@ export abstract class EngineLayer implements Engine {
     return this.inner.changeSchema(work, options)
   }
 
-  catalogue(runner: Runner): Promise<Catalogue> {
-    return this.inner.catalogue(runner)
+  catalogue(runner: Runner, names?: readonly string[]): Promise<Catalogue> {
+    return this.inner.catalogue(runner, names)
   }
 
   tableSizes(tables: readonly string[]): Later<ReadonlyMap<string, number>> {

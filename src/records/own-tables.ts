@@ -2,7 +2,7 @@
 import type { Later } from '../core/later.js'
 import type { Database } from './database.js'
 import { EngineFault } from '../engines/contract/engine-fault.js'
-import { ownScript } from '../engines/contract/statement.js'
+import { ownQuestion, ownScript } from '../engines/contract/statement.js'
 
 /**
  * @param sql a script that creates the table if it is missing
@@ -11,13 +11,22 @@ import { ownScript } from '../engines/contract/statement.js'
 export async function ensureTable(database: Database, name: string, sql: string): Promise<boolean> {
   const { engine } = database.context
   database.ownTables.add(name)
-  if ((await engine.catalogue(engine)).has(name)) return true
+  if (await hasTable(database, name)) return true
   if (engine.isReadOnly === true) return false
   // Two processes that start together must not both create it; `changeSchema` lets one in at a time.
   await engine.changeSchema(async (runner) => {
     await runner.run(ownScript(sql), [], 'nothing')
   })
   return true
+}
+
+/** Asks for the name alone: a table that somebody has locked costs neither time nor a connection. */
+export async function hasTable(
+  { context: { engine, dialect } }: Database,
+  name: string,
+): Promise<boolean> {
+  const question = ownQuestion(dialect.tableNamed, { isFresh: true })
+  return (await engine.run(question, [name], 'first')) !== undefined
 }
 
 /** The latest moment that JavaScript's dates can hold; stands for "for ever". */

@@ -93,6 +93,49 @@ describe('a table that somebody holds', () => {
     })
   })
 
+  /** Of a wait of hundreds of milliseconds, so that a test that has to wait does not wait long. */
+  const briefly = (): string => {
+    const address = new URL(url)
+    address.searchParams.set('lock_timeout', '200')
+    return address.href
+  }
+
+  it('is not waited for by a start of other records, nor by the tables of the framework', async () => {
+    const other = await connect(url, { records: [Leaf] })
+    await held(async () => {
+      expect(await other.sync()).toEqual([])
+      await other.verify()
+      await other.ensureTable(
+        'filigree_held',
+        'create table if not exists filigree_held (id integer)',
+      )
+      await other.ensureTable(
+        'filigree_held',
+        'create table if not exists filigree_held (id integer)',
+      )
+      expect(await waiting()).toBe(0)
+    })
+    await other.close()
+  })
+
+  it('ends a start that needs it, and the message names the table and the process', async () => {
+    const other = await connect(briefly(), { records })
+    await held(async () => {
+      for (const read of [() => other.sync(), () => other.verify(), () => other.differences()])
+        await expect(read()).rejects.toMatchObject({
+          problems: [
+            {
+              code: 'SCHEMA_LOCKED',
+              message: expect.stringMatching(
+                /^The tables could not be read, because the table held_stone is locked by process \d+ of the server/,
+              ),
+            },
+          ],
+        })
+    })
+    await other.close()
+  })
+
   it('leaves a line in the log where the connection of a waiting write breaks', async () => {
     const lines: string[] = []
     const note = (_details: object, message?: string): void => {

@@ -123,6 +123,8 @@ export interface Dialect {
   /** SQL around the placeholder of such a list: what stands behind the column's name. */
   readonly listTest: readonly [before: string, after: string]
   readonly rowJson: RowJson
+  /** A query for the table of a name, the first value. It waits for no lock. */
+  readonly tableNamed: string
   readonly scans: ScanSql
   /** SQL around a subquery of one JSON value that keeps it JSON for what stands around. */
   readonly jsonOfSubquery: readonly [before: string, after: string]

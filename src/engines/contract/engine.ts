@@ -125,8 +125,14 @@ export interface Engine extends Runner {
    * @throws {Error} the file is there, is no place to write to, or the copy is not sound
    */
   backup?(file: string): void
-  /** What tables there are. */
-  catalogue(runner: Runner): Promise<Catalogue>
+  /**
+   * What tables there are.
+   *
+   * @param names the tables whose defaults, indexes and checks are needed; default: all. A table that somebody has locked may
+   * be waited for only if it is named
+   * @throws {DeclarationError} `SCHEMA_LOCKED` if a table was locked for too long
+   */
+  catalogue(runner: Runner, names?: readonly string[]): Promise<Catalogue>
   /** Roughly how many rows these tables have, by name; without looking at the rows. */
   tableSizes(tables: readonly string[]): Later<ReadonlyMap<string, number>>
   /**

@@ -6,8 +6,6 @@ export interface ScanSql {
   explain(engine: Engine, sql: string): Promise<readonly Row[]>
   /** The tables, or their aliases, that a plan reads as a whole to filter or sort them. */
   read(rows: readonly Row[]): readonly string[]
-  /** A query for the table of a name, the first value. It waits for nobody, whatever tables are locked. */
-  readonly tableCalled: string
   /** A query for the statements that the server knows, if it keeps them. */
   readonly statistics?: string
 }

@@ -247,8 +247,8 @@ class PgliteEngine implements Engine {
     }
   }
 
-  catalogue(runner: Runner): Promise<Catalogue> {
-    return readPostgresCatalogue(runner)
+  catalogue(runner: Runner, names?: readonly string[]): Promise<Catalogue> {
+    return readPostgresCatalogue(runner, names)
   }
 
   tableSizes(tables: readonly string[]): ReturnType<Engine['tableSizes']> {

@@ -9,17 +9,26 @@ import type { Row, Runner } from '../contract/engine.js'
 import { ownQuestion } from '../contract/statement.js'
 import { readMoment } from './moments.js'
 
-export async function readPostgresCatalogue(runner: Runner): Promise<Catalogue> {
-  const read = async (sql: string): Promise<readonly Row[]> =>
-    (await runner.run(ownQuestion(sql, { isFresh: true }), [], 'all')).rows
+/**
+ * @param names the tables whose defaults, indexes and checks are read; default: all. To write an expression, the server locks
+ * its table, so a table that somebody has locked is waited for
+ */
+export async function readPostgresCatalogue(
+  runner: Runner,
+  names?: readonly string[],
+): Promise<Catalogue> {
+  const isWhole = names === undefined ? 'true' : isNamed(names)
+  const read = async (sql: (isWhole: string) => string): Promise<readonly Row[]> =>
+    (await runner.run(ownQuestion(sql(isWhole), { isFresh: true }), [], 'all')).rows
   const tables = new Map<string, Mutable>()
-  for (const [table, name, type, notNull, preset, kind, sql, isCounted] of await read(columnsSql)) {
+  for (const row of await read(columnsSql)) {
+    const [table, name, type, notNull, preset, kind, sql, isCounted, hasDefault] = row
     tableOf(tables, table, String(kind)).columns.set(String(name), {
       name: String(name),
       type: String(type),
       sql: shortType(String(sql)),
       nullable: notNull === false,
-      optional: notNull === false || preset !== null || isCounted === true,
+      optional: notNull === false || hasDefault === true || isCounted === true,
       preset: preset === null ? undefined : inUtc(preset as string),
       increment: isCounted === true,
     })
@@ -121,34 +130,44 @@ function tableOf(tables: Map<string, Mutable>, name: unknown, kind = 'r'): Mutab
   return table
 }
 
+/** Whether the table `c` has one of the names. */
+function isNamed(names: readonly string[]): string {
+  const list = names.map((name) => `'${name.replaceAll("'", "''")}'`)
+  return `c.relname in (${['null', ...list].join(', ')})`
+}
+
 const ours = `c.relnamespace = (select oid from pg_namespace where nspname = current_schema())`
 
-const columnsSql = `select c.relname, a.attname, format_type(a.atttypid, case a.atttypid when 'numeric'::regtype then a.atttypmod end), a.attnotnull,
-    pg_get_expr(d.adbin, d.adrelid), c.relkind::text,
+const columnsSql = (
+  isWhole: string,
+): string => `select c.relname, a.attname, format_type(a.atttypid, case a.atttypid when 'numeric'::regtype then a.atttypmod end), a.attnotnull,
+    case when ${isWhole} then pg_get_expr(d.adbin, d.adrelid) end, c.relkind::text,
     format_type(a.atttypid, a.atttypmod) || case when a.attcollation <> t.typcollation then ' collate ' || quote_ident(l.collname) else '' end,
-    a.attidentity <> ''
+    a.attidentity <> '', a.atthasdef
   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
   join pg_type t on t.oid = a.atttypid left join pg_collation l on l.oid = a.attcollation
   left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
   where ${ours} and c.relkind in ('r', 'p', 'f', 'v', 'm') order by c.relname, a.attnum`
 
-const indexesSql = `select c.relname, i.relname, x.indisunique,
+const indexesSql = (isWhole: string): string => `select c.relname, i.relname, x.indisunique,
     array(select a.attname::text from unnest(x.indkey) with ordinality k(attnum, place)
       join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum order by k.place),
     x.indisprimary, pg_get_expr(x.indpred, x.indrelid), pg_get_indexdef(x.indexrelid),
     exists (select from pg_constraint k where k.conindid = i.oid and k.conrelid = c.oid and k.contype in ('u', 'x'))
   from pg_index x join pg_class c on c.oid = x.indrelid join pg_class i on i.oid = x.indexrelid
-  where ${ours}`
+  where ${ours} and (${isWhole})`
 
 const namesOf = (table: string, numbers: string): string =>
   `array(select a.attname::text from unnest(${numbers}) with ordinality u(attnum, place)
     join pg_attribute a on a.attrelid = ${table} and a.attnum = u.attnum order by u.place)`
 
-const foreignKeysSql = `select c.relname, f.relname, k.conname, k.confdeltype::text,
+const foreignKeysSql = (): string => `select c.relname, f.relname, k.conname, k.confdeltype::text,
     ${namesOf('k.conrelid', 'k.conkey')}, ${namesOf('k.confrelid', 'k.confkey')}
   from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_class f on f.oid = k.confrelid
   where ${ours} and k.contype = 'f'`
 
-const checksSql = `select c.relname, k.conname, pg_get_expr(k.conbin, k.conrelid)
+const checksSql = (
+  isWhole: string,
+): string => `select c.relname, k.conname, pg_get_expr(k.conbin, k.conrelid)
   from pg_constraint k join pg_class c on c.oid = k.conrelid
-  where ${ours} and k.contype = 'c'`
+  where ${ours} and k.contype = 'c' and (${isWhole})`

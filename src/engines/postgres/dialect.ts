@@ -101,6 +101,8 @@ export function createPostgresDialect(
     listTest: ['= any(', ')'],
     jsonOfSubquery: ['', ''],
     rowJson,
+    tableNamed: `select 1 from pg_class where relname = cast($1 as text) and relkind in ('r', 'p')
+      and relnamespace = (select oid from pg_namespace where nspname = current_schema())`,
     scans: postgresScans,
     passKeys,
   }

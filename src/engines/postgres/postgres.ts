@@ -34,7 +34,8 @@ import { postgresCopy } from './copy.js'
 import { createPostgresDialect } from './dialect.js'
 import { Deadline } from './deadline.js'
 import { loadDriver, type Driver } from './driver.js'
-import { toPostgresFault } from './faults.js'
+import { isLockTimeout, toPostgresFault } from './faults.js'
+import { toLocked } from './locked-tables.js'
 import { JoinedEngine } from './joined/joined-engine.js'
 import { toBootFault, type PostgresOptions } from './options.js'
 import { createPolledChannel } from './polled-channel.js'
@@ -254,8 +255,13 @@ class PostgresEngine implements Engine, CallOwner {
     return changePostgresSchema(driver, options, work, atomic)
   }
 
-  catalogue(runner: Runner): Promise<Catalogue> {
-    return readPostgresCatalogue(runner)
+  async catalogue(runner: Runner, names?: readonly string[]): Promise<Catalogue> {
+    try {
+      return await readPostgresCatalogue(runner, names)
+    } catch (error) {
+      const reader = this.clientReads(new Deadline(catalogueTime))
+      throw isLockTimeout(error) ? await toLocked(reader, error, names) : error
+    }
   }
 
   tableSizes(tables: readonly string[]): Promise<ReadonlyMap<string, number>> {

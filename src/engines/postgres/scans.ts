@@ -46,9 +46,6 @@ export const postgresScans: ScanSql = {
     for (const { Plan } of plans) findScans(Plan, false, found)
     return found
   },
-  // The catalogue as a whole has defaults and conditions, and the server locks a table to write those.
-  tableCalled: `select 1 from pg_class where relname = cast($1 as text) and relkind in ('r', 'p')
-    and relnamespace = (select oid from pg_namespace where nspname = current_schema())`,
   statistics: `select query from pg_stat_statements
     where dbid = (select oid from pg_database where datname = current_database()) and query ~* '^\\s*select'
     order by total_exec_time desc limit 200`,

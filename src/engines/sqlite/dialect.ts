@@ -114,6 +114,7 @@ export const sqliteDialect: Dialect = {
   },
   jsonOperand: (value) => (typeof value === 'boolean' ? Number(value) : value),
   listTest: ['in (select value from json_each(', '))'],
+  tableNamed: "select 1 from sqlite_schema where type = 'table' and name = ?",
   scans: sqliteScans,
   rowJson: {
     list: 'json_array',

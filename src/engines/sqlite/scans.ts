@@ -9,7 +9,6 @@ export const sqliteScans: ScanSql = {
     const { rows } = await engine.run(ownQuestion(`explain query plan ${sql}`), values, 'all')
     return rows
   },
-  tableCalled: "select 1 from sqlite_schema where type = 'table' and name = ?",
   read: (rows) => {
     const details = rows.map((row) => String(row[3]))
     // What a part of the statement has found is read as a whole, too, and may have the name of its table.

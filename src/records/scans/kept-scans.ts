@@ -1,7 +1,6 @@
 /** The table that keeps advice about queries that read whole tables. */
 import type { Database } from '../database.js'
-import { ensureTable } from '../own-tables.js'
-import { ownQuestion } from '../../engines/contract/statement.js'
+import { ensureTable, hasTable } from '../own-tables.js'
 
 const table = 'filigree_scans'
 const hour = 3_600_000
@@ -9,8 +8,7 @@ const hour = 3_600_000
 const script = `create table if not exists ${table} (advice text primary key, seen_at text not null)`
 
 export async function keepScan(database: Database, advice: string): Promise<void> {
-  database.ownTables.add(table)
-  if (!(await isThere(database)) && !(await ensureTable(database, table, script))) return
+  if (!(await ensureTable(database, table, script))) return
   const seen = new Date(database.context.now()).toISOString()
   await database.kysely
     .insertInto(table)
@@ -21,7 +19,7 @@ export async function keepScan(database: Database, advice: string): Promise<void
 
 /** The advice of the last hour. */
 export async function readScans(database: Database): Promise<string[]> {
-  if (!(await isThere(database))) return []
+  if (!(await hasTable(database, table))) return []
   const rows = await database.kysely
     .selectFrom(table)
     .select('advice')
@@ -32,14 +30,8 @@ export async function readScans(database: Database): Promise<string[]> {
 }
 
 export async function forgetScans(database: Database): Promise<void> {
-  if (!(await isThere(database))) return
+  if (!(await hasTable(database, table))) return
   await database.kysely.deleteFrom(table).where('seen_at', '<', anHourAgo(database)).execute()
-}
-
-/** Asked in the background: somebody's lock on any table must cost no connection. */
-async function isThere({ context: { engine, dialect } }: Database): Promise<boolean> {
-  const question = ownQuestion(dialect.scans.tableCalled, { isFresh: true })
-  return (await engine.run(question, [table], 'first')) !== undefined
 }
 
 function anHourAgo({ context }: Database): string {

@@ -16,8 +16,9 @@ export async function readDifferences(
   runner: Runner,
 ): Promise<Difference[]> {
   const { engine, dialect } = context
-  const catalogue = await engine.catalogue(runner)
-  return findDifferences(toSchema(tables, dialect, context.now()), catalogue, dialect)
+  const wanted = toSchema(tables, dialect, context.now())
+  const names = wanted.flatMap(({ name, was = [] }) => [name, ...was])
+  return findDifferences(wanted, await engine.catalogue(runner, names), dialect)
 }
 
 /**

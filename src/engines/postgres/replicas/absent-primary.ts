@@ -89,9 +89,9 @@ export class AbsentPrimary implements Engine {
     return (await this.#primary()).changeSchema(work, options)
   }
 
-  catalogue(runner: Runner): Promise<Catalogue> {
-    if (this.#engine !== undefined) return this.#engine.catalogue(runner)
-    return this.#replica.catalogue(this.#replica)
+  catalogue(runner: Runner, names?: readonly string[]): Promise<Catalogue> {
+    if (this.#engine !== undefined) return this.#engine.catalogue(runner, names)
+    return this.#replica.catalogue(this.#replica, names)
   }
 
   async tableSizes(tables: readonly string[]): Promise<ReadonlyMap<string, number>> {
