@@ -36,6 +36,7 @@ const rowsBy = (id) =>
   items.filter(({ categoryId, price }) => categoryId === (id % 20) + 1 && price >= cheapest(id))
 const nestedBehind = (id) => ask(listBehindQuery, { id: String(id) })
 const create = (n) => send('POST', '/items', { name: `New ${n}`, price: 12.5, categoryId: 3 })
+const sell = (itemId, pieces = 2) => send('POST', '/sales', { pieces, itemId })
 const update = (id, price = item(id).price) => send('PATCH', `/items/${id}`, { price })
 const one = (id) => ask(oneQuery, { id: String(id) })
 const mutation = (id, price = item(id).price) =>
@@ -163,6 +164,17 @@ const definitions = [
     probes: [{ request: create(1), status: 201 }],
     contenders: [filigree, fastify, hono, nest],
     over: [['Fastify + pg', 1.5]],
+  },
+  {
+    name: 'create-hooked',
+    title: 'a record created whose hook reads another one, in a serializable transaction',
+    request: inTurn((id) => sell(id)),
+    probes: [
+      { request: sell(1), status: 201 },
+      { request: sell(1, 1_000_000), status: 409 },
+    ],
+    contenders: [filigree, fastify],
+    over: [['Fastify + pg', 1]],
   },
   {
     name: 'update',

@@ -32,6 +32,9 @@ const tables = (key, number) => [
   `create table review (id ${key}, stars integer not null, text text not null, item_id integer not null,
     constraint review_item_id_fkey foreign key (item_id) references item (id) on delete restrict)`,
   'create index review_item_id_index on review (item_id)',
+  `create table sale (id ${key}, pieces integer not null, item_id integer not null,
+    constraint sale_item_id_fkey foreign key (item_id) references item (id) on delete restrict)`,
+  'create index sale_item_id_index on sale (item_id, id)',
 ]
 export const sqliteTables = tables('integer primary key autoincrement', 'real')
 export const postgresTables = tables(

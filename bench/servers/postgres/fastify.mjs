@@ -108,6 +108,49 @@ app.post('/items', { schema: created }, async (request, reply) => {
   return reply.code(201).header('Location', `/items/${row.id}`).send(row)
 })
 
+/** What a rule over two tables needs: both statements in a serializable transaction, and again after a conflict. */
+async function sell(pieces, itemId) {
+  const client = await pool.connect()
+  try {
+    for (;;) {
+      try {
+        await client.query('begin isolation level serializable')
+        const { rows } = await client.query({ name: 'find', text: sql.find, values: [itemId] })
+        const isAllowed = rows.length > 0 && rows[0].price * pieces <= 1_000_000
+        const written = isAllowed
+          ? await client.query({ name: 'sell', text: sql.createSale, values: [pieces, itemId] })
+          : undefined
+        await client.query('commit')
+        return written?.rows[0]
+      } catch (error) {
+        await client.query('rollback')
+        if (error.code !== '40001') throw error
+      }
+    }
+  } finally {
+    client.release()
+  }
+}
+
+const sale = {
+  type: 'object',
+  properties: {
+    id: { type: 'integer' },
+    pieces: { type: 'integer', minimum: 1 },
+    itemId: { type: 'integer' },
+  },
+}
+const sold = {
+  body: { ...sale, required: ['pieces', 'itemId'], additionalProperties: false },
+  response: { 201: sale },
+}
+app.post('/sales', { schema: sold }, async (request, reply) => {
+  const { pieces, itemId } = request.body
+  const row = await sell(pieces, itemId)
+  if (row === undefined) return reply.code(409).send({ error: 'This sale needs a permission.' })
+  return reply.code(201).header('Location', `/sales/${row.id}`).send(row)
+})
+
 const changed = { params, body: { ...body, required: ['price'] }, response: { 200: item } }
 app.patch('/items/:id', { schema: changed }, async (request, reply) => {
   const [row] = await update([request.body.price, request.params.id])

@@ -1,12 +1,18 @@
-/** Filigree: the records with their routes and their schema, and one route that changes many rows. Nobody asks for a token. */
+/** Filigree: the records with their routes and their schema, and one route that changes many rows. No route requires a token. */
 import {
+  BeforeWrite,
+  BelongsTo,
   bootstrap,
   Controller,
   Database,
   Field,
+  HttpError,
   Module,
   NoAuth,
   Post,
+  Record,
+  type Rel,
+  type WriteContext,
 } from '../../../dist/server/index.js'
 import { announce } from '../contract.mjs'
 import { Category, Item, Review } from '../shop-records.mjs'
@@ -19,6 +25,26 @@ class Price {
 class Prices {
   @Field(() => Price, { list: true, maxItems: 100 }) prices!: Price[]
 }
+
+/** A record with a rule over another record: its hook reads before the row is written. */
+@Record
+class Sale {
+  @Field('id') id!: number
+  @Field('integer', { min: 1 }) pieces!: number
+  @Field('integer') itemId!: number
+  @BelongsTo(() => Item) item!: Rel<Item>
+
+  @BeforeWrite()
+  async checkPrice({ records }: WriteContext<Sale>) {
+    const item = await records(Item).find(this.itemId)
+    if (item === null || item.price * this.pieces > 1_000_000)
+      throw new HttpError(409, 'This sale needs a permission.')
+  }
+}
+
+@Controller('/sales', { crud: Sale })
+@NoAuth
+class SaleController {}
 
 @Controller('/items', { crud: Item })
 @NoAuth
@@ -40,7 +66,10 @@ class PriceController {
   }
 }
 
-@Module({ controllers: [ItemController, PriceController], records: [Category, Item, Review] })
+@Module({
+  controllers: [ItemController, PriceController, SaleController],
+  records: [Category, Item, Review, Sale],
+})
 class AppModule {}
 
 // The database is the one that DATABASE_URL names.

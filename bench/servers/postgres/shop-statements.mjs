@@ -14,6 +14,8 @@ const by = 'category_id = $1 and price >= $2'
 export const listBy = `select ${item} from item where ${by} order by id limit $3`
 export const countBy = `select count(*)::int as total from (select 1 from item where ${by} limit 10001) c`
 export const create = `insert into item (name, price, category_id) values ($1, $2, $3) returning ${item}`
+/** A sale, written behind a look at its item. */
+export const createSale = `insert into sale (pieces, item_id) values ($1, $2) returning id, pieces, item_id as "itemId"`
 export const update = `update item set price = $1 where id = $2 returning ${item}`
 /** Takes the rows in the order of their keys: two requests for the same ones would else stand in each other's way, and one would fail. */
 export const updateMany = `with held as (select id from item where id = any($1::int[]) order by id for no key update)
