@@ -3,6 +3,11 @@
  * of the request marks the row, so that the mark is committed with what was written, or not at all: after a lost connection or
  * the end of a process, the row tells whether the request has written. The row gets the response at the end, and is deleted if
  * the request has failed without writing.
+ *
+ * A process renews its row in `filigree_idempotency_process` while it holds keys. The keys of a process that has stopped, and
+ * has not written, can be taken: once its lease has expired, another request challenges the process, and a process that lives
+ * renews its lease then. After an outage of the database, all leases have expired, but no process has stopped. A heartbeat
+ * changes no row of a key, because a serializable transaction that marks the row would conflict with it.
  */
 import { randomUUID } from 'node:crypto'
 import { Clock, Database, HttpError, type HttpRequest } from '../../index.js'
@@ -32,26 +37,49 @@ export type Claim =
   | { readonly state: 'done'; readonly hash: string }
   | { readonly state: 'answered'; readonly hash: string; readonly answer: KeptAnswer }
 
-type Row = Record<'id' | 'hash' | 'claim', string> &
+type Row = Record<'id' | 'hash' | 'claim' | 'process', string> &
   Record<'answer', string | null> &
   Record<'expires_at', number | string>
-type Tables = Record<'filigree_idempotency', Row>
+type ProcessRow = Record<'id', string> &
+  Record<'alive_until', number | string> &
+  Record<'challenged_at', number | string | null>
+type Tables = Record<'filigree_idempotency', Row> &
+  Record<'filigree_idempotency_process', ProcessRow>
 
 const table = 'filigree_idempotency'
+const processes = 'filigree_idempotency_process'
 const createTable = `create table if not exists ${table} (
   id text primary key not null,
   hash text not null,
   claim text not null,
+  process text not null,
   answer text,
   expires_at bigint not null
 );
 create index if not exists ${table}_expires_at on ${table} (expires_at)`
+const createProcesses = `create table if not exists ${processes} (
+  id text primary key not null,
+  alive_until bigint not null,
+  challenged_at bigint
+)`
 
 /** Instead of a response: something was written, or is in the transaction that writes it. */
 const done = ''
 
-/** Milliseconds after which an unanswered request loses its key, because its process must have ended. */
-const lease = 120_000
+/** Milliseconds between two heartbeats of a process that holds keys, and after a heartbeat that failed. */
+const [beatEvery, beatAgain] = [2_000, 500]
+
+/** Milliseconds after its last heartbeat when a process may be challenged. */
+const lease = 5_000
+
+/** Milliseconds that a challenged process has for a heartbeat, before its keys can be taken. */
+const grace = 4_000
+
+/** Milliseconds after which the row of a request that never ended is removed. */
+const longestRun = 24 * 3_600_000
+
+/** Milliseconds after which the row of a process that holds no key is removed. */
+const forgotten = 3_600_000
 
 /** Milliseconds between two removals of old rows. */
 const sweepEvery = 60_000
@@ -59,14 +87,24 @@ const sweepEvery = 60_000
 /** Milliseconds that a request waits for the database: a write with a key is refused rather than done without it. */
 const patience = 2_000
 
-/** Milliseconds between two attempts to keep an answer. */
-const insistEvery = 500
+/** Milliseconds between two attempts to store a response, and for all attempts together. */
+const [insistEvery, insistFor] = [500, 120_000]
 
 export class KeptAnswers {
   static readonly inject = [Database, Clock]
   readonly #database: Database
   readonly #clock: Clock
   readonly #store: ReturnType<Database['patience']>
+  /** The id of this process, or rather of its application. */
+  readonly #process = randomUUID()
+  /** Keys of requests that run, and of those whose response is not stored yet. */
+  readonly #held = new Set<ClaimedKey>()
+  /** When the lease was renewed, by `performance.now()`. */
+  #beatAt = -Infinity
+  #beating: Promise<void> | undefined
+  #timer: NodeJS.Timeout | undefined
+  #unwatch: (() => void) | undefined
+  #isStopped = false
   #nextSweep = 0
 
   constructor(database: Database, clock: Clock) {
@@ -75,8 +113,18 @@ export class KeptAnswers {
     this.#store = database.patience(patience)
   }
 
-  onStart(): Promise<void> {
-    return this.#database.ensureTable(table, createTable)
+  async onStart(): Promise<void> {
+    await this.#database.ensureTable(table, createTable)
+    await this.#database.ensureTable(processes, createProcesses)
+    // Not begun by a request, whose context it would have.
+    this.#beatLater(beatEvery)
+    this.#unwatch = this.#clock.onMove(() => (this.#held.size === 0 ? undefined : this.#beat()))
+  }
+
+  onStop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+    this.#unwatch?.()
   }
 
   /**
@@ -86,8 +134,11 @@ export class KeptAnswers {
    */
   async claim(id: string, hash: string): Promise<Claim> {
     const key: ClaimedKey = { id, claim: randomUUID() }
+    this.#held.add(key)
     try {
-      return await this.#store.ask(() => this.#claim(key, hash))
+      const claim = await this.#store.ask(() => this.#claim(key, hash))
+      if (claim.state !== 'claimed') this.#held.delete(key)
+      return claim
     } catch (error) {
       // The statement may have been executed, or may still be.
       void this.release(key)
@@ -96,29 +147,98 @@ export class KeptAnswers {
   }
 
   async #claim(key: ClaimedKey, hash: string): Promise<Claim> {
+    if (performance.now() - this.#beatAt >= beatEvery) await this.#beat()
     const now = this.#now()
     await this.#sweep(now)
     const { id, claim } = key
-    const taken = { hash, claim, answer: null, expires_at: now + lease }
+    const expires = now + longestRun
+    const taken = { hash, claim, process: this.#process, answer: null, expires_at: expires }
     const claimed = await this.#tables
       .insertInto(table)
       .values({ id, ...taken })
       .onConflict((conflict) =>
-        conflict.column('id').doUpdateSet(taken).where(`${table}.expires_at`, '<=', now),
+        conflict
+          .column('id')
+          .doUpdateSet(taken)
+          .where(({ and, or, eb, not, exists, selectFrom }) => {
+            const mayLive = selectFrom(processes)
+              .select(`${processes}.id`)
+              .whereRef(`${processes}.id`, '=', `${table}.process`)
+              .where((process) =>
+                process.or([
+                  process('alive_until', '>', now),
+                  process('challenged_at', 'is', null),
+                  process('challenged_at', '>', now - grace),
+                ]),
+              )
+            return or([
+              eb(`${table}.expires_at`, '<=', now),
+              and([eb(`${table}.answer`, 'is', null), not(exists(mayLive))]),
+            ])
+          }),
       )
       .returning('id')
       .executeTakeFirst()
     if (claimed !== undefined) return { state: 'claimed', key }
     const row = await this.#tables
       .selectFrom(table)
-      .select(['hash', 'answer'])
+      .select(['hash', 'answer', 'process'])
       .where('id', '=', id)
       .executeTakeFirst()
     // The other request released it between the two statements; the next attempt will get it.
     if (row === undefined) return { state: 'running', hash }
-    if (row.answer === null) return { state: 'running', hash: row.hash }
+    if (row.answer === null) {
+      await this.#challenge(row.process, now)
+      return { state: 'running', hash: row.hash }
+    }
     if (row.answer === done) return { state: 'done', hash: row.hash }
     return { state: 'answered', hash: row.hash, answer: fromText(row.answer) }
+  }
+
+  /** Asks a process whose lease has expired for a heartbeat. */
+  async #challenge(id: string, now: number): Promise<void> {
+    if (id === this.#process) return
+    await this.#tables
+      .updateTable(processes)
+      .set({ challenged_at: now })
+      .where('id', '=', id)
+      .where('alive_until', '<=', now)
+      .where('challenged_at', 'is', null)
+      .execute()
+  }
+
+  /** Renews the lease of this process. */
+  #beat(): Promise<void> {
+    this.#beating ??= this.#renew().finally(() => {
+      this.#beating = undefined
+    })
+    return this.#beating
+  }
+
+  async #renew(): Promise<void> {
+    const lives = { alive_until: this.#now() + lease, challenged_at: null }
+    await this.#tables
+      .insertInto(processes)
+      .values({ id: this.#process, ...lives })
+      .onConflict((conflict) => conflict.column('id').doUpdateSet(lives))
+      .execute()
+    this.#beatAt = performance.now()
+  }
+
+  /** Again and again; without a statement while no key is held. */
+  #beatLater(wait: number): void {
+    const beat = async (): Promise<void> => {
+      let isRenewed = true
+      if (this.#held.size > 0)
+        isRenewed = await this.#store
+          .ask(() => this.#beat())
+          .then(
+            () => true,
+            () => false,
+          )
+      if (!this.#isStopped) this.#beatLater(isRenewed ? beatEvery : beatAgain)
+    }
+    this.#timer = setTimeout(() => void beat(), wait).unref()
   }
 
   /**
@@ -145,9 +265,10 @@ export class KeptAnswers {
    * @param answer undefined: it cannot be repeated, but the request will not be done again either
    * @param life milliseconds
    */
-  keep({ id, claim }: ClaimedKey, answer: KeptAnswer | undefined, life: number): Promise<void> {
+  keep(key: ClaimedKey, answer: KeptAnswer | undefined, life: number): Promise<void> {
+    const { id, claim } = key
     const text = answer === undefined ? done : toText(answer)
-    return this.#insist(() =>
+    return this.#insist(key, () =>
       this.#tables
         .updateTable(table)
         .set({ answer: text, expires_at: this.#now() + life })
@@ -162,26 +283,33 @@ export class KeptAnswers {
    *
    * @param hasFailed the handler itself has refused the request: released even if something was committed before
    */
-  release({ id, claim }: ClaimedKey, hasFailed = false): Promise<void> {
-    return this.#insist(() => {
+  release(key: ClaimedKey, hasFailed = false): Promise<void> {
+    const { id, claim } = key
+    return this.#insist(key, () => {
       const own = this.#tables.deleteFrom(table).where('id', '=', id).where('claim', '=', claim)
       return (hasFailed ? own : own.where('answer', 'is', null)).execute()
     })
   }
 
-  /** Done now, or in the background for as long as the key is held. */
-  async #insist(work: () => Promise<unknown>, until = performance.now() + lease): Promise<void> {
+  /** Done now, or in the background; the key is held until then. */
+  async #insist(
+    key: ClaimedKey,
+    work: () => Promise<unknown>,
+    until = performance.now() + insistFor,
+  ): Promise<void> {
     try {
       await this.#store.ask(work)
+      this.#held.delete(key)
     } catch (error) {
       if (performance.now() >= until) {
+        this.#held.delete(key)
         this.#database.log.error(
           { err: error },
           'an answer could not be kept for its Idempotency-Key',
         )
         return
       }
-      setTimeout(() => void this.#insist(work, until), insistEvery).unref()
+      setTimeout(() => void this.#insist(key, work, until), insistEvery).unref()
     }
   }
 
@@ -189,6 +317,21 @@ export class KeptAnswers {
     if (now < this.#nextSweep) return
     this.#nextSweep = now + sweepEvery
     await this.#tables.deleteFrom(table).where('expires_at', '<=', now).execute()
+    // The row of a process that holds keys says when they can be taken.
+    await this.#tables
+      .deleteFrom(processes)
+      .where('alive_until', '<=', now - forgotten)
+      .where(({ not, exists, selectFrom }) =>
+        not(
+          exists(
+            selectFrom(table)
+              .select(`${table}.id`)
+              .whereRef(`${table}.process`, '=', `${processes}.id`)
+              .where(`${table}.answer`, 'is', null),
+          ),
+        ),
+      )
+      .execute()
   }
 
   #now(): number {

@@ -1,0 +1,169 @@
+/** The `Idempotency-Key` of a process that was killed can be used again soon; that of a process that lives never runs twice. */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { isDeepStrictEqual } from 'node:util'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
+import {
+  bootstrap,
+  Clock,
+  Controller,
+  Database,
+  Field,
+  Module,
+  Post,
+  Record,
+  type Application,
+} from 'filigree'
+import { idempotent } from 'filigree/idempotent'
+import { TestClock } from '../../src/modules/testing/test-clock.js'
+import { bundleProgram } from '../records/creating-program.js'
+import { startPostgres } from '../records/postgres-server.js'
+
+let runs = 0
+/** Set where the handler waits. */
+let held: Promise<void> | undefined
+let arrived: () => void = () => undefined
+
+@Record
+class Order {
+  @Field('id') id!: number
+  @Field('integer') run!: number
+}
+
+@Controller('/orders')
+class OrderController {
+  static inject = [Database]
+  constructor(private readonly database: Database) {}
+
+  @Post('/') async create() {
+    const run = ++runs
+    arrived()
+    await held
+    await this.database.records(Order).create({ run })
+    return { run }
+  }
+}
+
+@Module({ controllers: [OrderController], records: [Order], imports: [idempotent()] })
+class AppModule {}
+
+const key = 'an-operator-key-for-tests'
+const folder = mkdtempSync(join(tmpdir(), 'filigree-keys-'))
+const program = bundleProgram('keyed-process')
+const server = await startPostgres()
+afterAll(async () => {
+  await server.close()
+  rmSync(folder, { recursive: true })
+  rmSync(program)
+})
+
+const opened: Application[] = []
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((app) => app.close()))
+})
+
+describe.each([
+  ['SQLite', (n: number) => Promise.resolve(`sqlite:${join(folder, `keys-${n}.db`)}`)],
+  ['PostgreSQL', () => server.createDatabase()],
+])('an Idempotency-Key that was not answered, on %s', (_engine, address) => {
+  let url: string
+  let count = 0
+  beforeEach(async () => {
+    url = await address(++count)
+    runs = 0
+    held = undefined
+  })
+
+  const start = async (): Promise<{ app: Application; clock: TestClock }> => {
+    const clock = new TestClock()
+    const app = await bootstrap(AppModule, {
+      ...{ listen: false, logger: false, database: url, env: { APP_API_KEY: key } },
+      override: [[Clock, clock]],
+    })
+    opened.push(app)
+    return { app, clock }
+  }
+  const headers = { authorization: `Bearer ${key}`, 'idempotency-key': 'a' }
+  const send = async (app: Application): Promise<unknown> => {
+    const { status, body } = await app.inject({ method: 'POST', url: '/orders', headers })
+    return { status, ...(JSON.parse(body) as object) }
+  }
+  const inFlight = {
+    status: 409,
+    error: 'The first request with this Idempotency-Key has not been answered yet.',
+  }
+
+  it('of a killed process is served 9 s later, and once', async () => {
+    const { PATH } = process.env
+    const env = { PATH, APP_API_KEY: key, DATABASE_URL: url }
+    const child = spawn(process.execPath, [program], { env, cwd: folder })
+    const lines = createInterface(child.stdout)[Symbol.asyncIterator]()
+    const line = async (): Promise<string> => String((await lines.next()).value)
+    const base = (await line()).replace('listens ', '')
+    const sent = fetch(`${base}/orders`, { method: 'POST', headers }).catch(() => 'lost')
+    expect(await line()).toBe('arrived')
+    child.kill('SIGKILL')
+    await once(child, 'exit')
+    expect(await sent).toBe('lost')
+
+    const { app, clock } = await start()
+    expect(await send(app)).toEqual(inFlight)
+    await clock.advance('5s')
+    expect(await send(app)).toEqual(inFlight)
+    await clock.advance('4s')
+    const answers = await Promise.all([send(app), send(app), send(app)])
+    expect(answers).toContainEqual({ status: 200, run: 1 })
+    expect(runs).toBe(1)
+    expect(await send(app)).toEqual({ status: 200, run: 1 })
+  })
+
+  it('of a process that lives stays with it, also where its lease has expired', async () => {
+    let release: () => void = () => undefined
+    held = new Promise((resolve) => (release = resolve))
+    const arrival = new Promise<void>((resolve) => (arrived = resolve))
+    const first = await start()
+    const answer = send(first.app)
+    await arrival
+    const second = await start()
+    await second.clock.advance('6s')
+    for (let round = 0; round < 3; round++) {
+      // As after an outage of the database: the lease has expired, and nobody could renew it.
+      expect(await send(second.app)).toEqual(inFlight)
+      // The heartbeat of the first process.
+      await first.clock.advance('1s')
+      await second.clock.advance('4s')
+    }
+    expect(await send(second.app)).toEqual(inFlight)
+    release()
+    expect(await answer).toEqual({ status: 200, run: 1 })
+    expect(await send(second.app)).toEqual({ status: 200, run: 1 })
+    expect(runs).toBe(1)
+  })
+
+  it('of a process that answers no challenge is taken, and what it writes later is rolled back', async () => {
+    let release: () => void = () => undefined
+    held = new Promise((resolve) => (release = resolve))
+    const arrival = new Promise<void>((resolve) => (arrived = resolve))
+    const first = await start()
+    const answer = send(first.app)
+    await arrival
+    held = undefined
+    const second = await start()
+    // The heartbeats of the first process do not reach this time.
+    await second.clock.advance('1h')
+    let taken = await send(second.app)
+    expect(taken).toEqual(inFlight)
+    while (isDeepStrictEqual(taken, inFlight)) {
+      await second.clock.advance('4s')
+      taken = await send(second.app)
+    }
+    expect(taken).toEqual({ status: 200, run: 2 })
+    release()
+    expect(await answer).toEqual(inFlight)
+    expect(await second.app.get(Database).records(Order).list()).toMatchObject([{ run: 2 }])
+  })
+})
