@@ -19,7 +19,7 @@ import {
   type Application,
 } from 'filigree'
 import { idempotent } from 'filigree/idempotent'
-import { TestClock } from '../../src/modules/testing/test-clock.js'
+import { TestClock } from 'filigree/testing'
 import { bundleProgram } from '../records/creating-program.js'
 import { startPostgres } from '../records/postgres-server.js'
 

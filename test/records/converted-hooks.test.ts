@@ -19,7 +19,7 @@ import {
   type Rel,
   type WriteContext,
 } from 'filigree'
-import { TestClock } from '../../src/modules/testing/test-clock.js'
+import { TestClock } from 'filigree/testing'
 import { startBothEngines } from './both-engines.js'
 
 class Place {
