@@ -50,10 +50,12 @@ class OutputWriter {
       return `${functions.constant(mapAny)}(${value}, ${map}, depth + 1)`
     }
     // The kind of what class-validator alone knows is a guess.
-    const { write, toOutput = write } = field.entry
+    const { write, toOutput = write, outputOnly } = field.entry
     const convert = field.declared === undefined ? write : toOutput
     if (convert === undefined) return value
     const one = functions.constant(convert)
+    if (outputOnly !== undefined && !field.list)
+      return `typeof ${value} === '${outputOnly}' ? ${one}(${value}) : ${value}`
     return `${functions.constant(field.list ? mapList : mapOne)}(${value}, ${one})`
   }
 }

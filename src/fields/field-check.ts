@@ -5,6 +5,7 @@ import { quote, readProperty } from './function-set.js'
 import type { Constraint } from './class-validator.js'
 import { writeClassValidator, type RulePart, type WrittenConstraints } from './check-constraints.js'
 import { addFault, mostFaults, prefixPaths } from './faults.js'
+import { toMoment } from './kinds/datetime.js'
 import { toProperty } from './kinds/table.js'
 import { holdFault } from './late-constraints.js'
 import { writeRules, writeTextForm } from './rule-code.js'
@@ -192,7 +193,14 @@ export class FieldWriter {
     const store = `if (v !== undefined) ${this.#target} = v`
     const rules = partial ? `if (v !== undefined) { ${extra.code} }` : extra.code
     const nested = field.nested === undefined ? '' : extra.build(field.nested)
-    return [initial, nested, store, rules].join('\n')
+    return [initial, this.#writeDate(), nested, store, rules].join('\n')
+  }
+
+  /** JSON has no dates, so rules of class-validator about a Date get one made of the text. */
+  #writeDate(): string {
+    if (!this.#plan.constraints.some(({ name }) => dateRules.has(name))) return ''
+    const read = this.#writer.functions.constant(readDates)
+    return `if (typeof v === 'string' || Array.isArray(v)) v = ${read}(v)`
   }
 
   #fault(code: string, text: string, value?: unknown): string {
@@ -204,6 +212,20 @@ export class FieldWriter {
     const rest = value === undefined ? '' : `, ${functions.constant(value)}`
     return `${functions.constant(addFault)}(faults, ${path}, ${quote(code)}, ${quote(text)}${rest});`
   }
+}
+
+/** class-validator's rules that look at a Date. */
+const dateRules: ReadonlySet<string> = new Set(['isDate', 'minDate', 'maxDate'])
+
+/** @returns the value itself where it is not the text of a moment: the rule then says what is wrong */
+function readDates(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(readDate)
+  return readDate(value)
+}
+
+function readDate(value: unknown): unknown {
+  const moment = typeof value === 'string' ? toMoment(value) : undefined
+  return moment === undefined ? value : new Date(moment)
 }
 
 function items(count: number): string {

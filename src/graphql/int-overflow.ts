@@ -15,7 +15,7 @@ export class IntOverflow extends Error {
 
   /** @param about what the client is told besides */
   constructor(field: NamedField, value: unknown, about: string) {
-    const text = JSON.stringify(value)
+    const text = typeof value === 'bigint' ? String(value) : JSON.stringify(value)
     super(`Int cannot represent non 32-bit signed integer value: ${text}${about}`)
     this.#field = field
     this.#value = text

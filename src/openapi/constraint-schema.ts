@@ -4,6 +4,7 @@
  */
 import type { SchemaObject } from 'openapi3-ts/oas31'
 import { enumValues } from '../fields/constraint-rule.js'
+import { datetime } from '../fields/kinds/datetime.js'
 import { portablePattern } from './portable-pattern.js'
 
 /**
@@ -117,9 +118,9 @@ const schemas: Readonly<Record<string, SchemaObject | Maker | undefined>> = {
   isLatitude: degrees(90),
   isLongitude: degrees(180),
   isLatLong: matching(','),
-  isDate: { type: 'string' },
-  minDate: { type: 'string' },
-  maxDate: { type: 'string' },
+  isDate: datetime.schema,
+  minDate: datetime.schema,
+  maxDate: datetime.schema,
 }
 
 /** Rules that only accept text, and that JSON Schema cannot express further. */

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   ArrayMaxSize,
+  IsDate,
   IsEmail,
   IsIn,
   IsInt,
@@ -10,6 +11,7 @@ import {
   Length,
   Max,
   Min,
+  MinDate,
   registerDecorator,
   ValidateNested,
 } from 'class-validator'
@@ -144,5 +146,52 @@ describe('class-validator', () => {
       { path: 'mail', code: 'type' },
       { path: 'stars', code: 'min' },
     ])
+  })
+})
+
+describe('Rules about a Date', () => {
+  class Visit {
+    @IsDate() at!: Date
+    @IsOptional() @IsDate({ each: true }) others?: Date[]
+    @IsOptional() @MinDate(new Date('2026-01-01')) since?: Date
+  }
+  const seen: unknown[] = []
+  @Controller('/visits')
+  class Visits {
+    @Post('/', { body: Visit }) @NoAuth create(body: Visit): object {
+      seen.push(body)
+      return {}
+    }
+  }
+  @Module({ controllers: [Visits] })
+  class VisitModule {}
+
+  it('get a Date that is made of ISO 8601 text, in JSON and in forms', async () => {
+    const app = await bootstrap(VisitModule, { listen: false, logger: false, env: {} })
+    try {
+      const at = '2026-11-20T12:00:00+02:00'
+      const json = { at, others: ['2026-11-20'], since: '2026-02-01' }
+      const send = (given: object) => app.inject({ method: 'POST', url: '/visits', ...given })
+      expect((await send({ json })).status).toBe(200)
+      expect((await send({ form: { at } })).status).toBe(200)
+      expect(seen).toEqual([
+        {
+          at: new Date(at),
+          others: [new Date('2026-11-20')],
+          since: new Date('2026-02-01'),
+        },
+        { at: new Date(at) },
+      ])
+      const wrong = { at: '2026-02-30', others: [5, 'x'], since: '2025-12-31' }
+      const answer = await send({ json: wrong })
+      expect(faultsOf(answer).map(({ path, code }) => [path, code])).toEqual([
+        ['at', 'isDate'],
+        ['others', 'isDate'],
+        ['since', 'minDate'],
+      ])
+      expect((await send({ json: {} })).status).toBe(400)
+    } finally {
+      await app.close()
+    }
   })
 })

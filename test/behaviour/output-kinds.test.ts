@@ -43,8 +43,12 @@ const cases: readonly (readonly [KindName, FieldRules, unknown, unknown])[] = [
   ['id', { key: 'uuid' }, uuid.toUpperCase(), uuid],
   ['blob', {}, Buffer.from('hi'), 'aGk='],
   ['blob', {}, new Uint8Array([104, 105]), 'aGk='],
+  ['id', {}, 10n, 10],
   ['integer', {}, 7, 7],
+  ['integer', {}, 10n, 10],
+  ['integer', {}, -9007199254740991n, -9007199254740991],
   ['numeric', {}, 1.5, 1.5],
+  ['numeric', {}, 10n, 10],
   ['boolean', {}, false, false],
   ['string', {}, 'a', 'a'],
   ['text', {}, 'a', 'a'],
@@ -110,6 +114,23 @@ describe('a value that a handler returns', () => {
   })
 })
 
+it('is not sent inexactly', async () => {
+  class Large {
+    @Field('integer') value!: number
+  }
+  @Controller('/')
+  class Larges {
+    @Get('/', { returns: Large }) large(): object {
+      return { value: 9007199254740993n }
+    }
+  }
+  @Module({ controllers: [Larges] })
+  class LargeModule {}
+  const app = await bootstrap(LargeModule, { listen: false, logger: false, env: {} })
+  expect((await app.inject('/')).status).toBe(500)
+  await app.close()
+})
+
 class Inner {
   @Field('decimal') price!: string
   @Field('date') day!: string
@@ -122,6 +143,8 @@ describe.each(await startBothEngines())('a record that a resolver made, on %s', 
   class Item {
     @Field('id') id!: number
     @Field('bigint') big!: string
+    @Field('integer') count!: number
+    @Field('numeric') size!: number
     @Field('decimal') price!: string
     @Field('date') day!: string
     @Field('datetime') at!: string
@@ -131,11 +154,19 @@ describe.each(await startBothEngines())('a record that a resolver made, on %s', 
   }
 
   const made = {
-    ...{ id: 1, big: 10n, price: 9.5, day: new Date(moment), at: new Date(moment) },
+    ...{
+      id: 1n,
+      count: 10n,
+      size: 10n,
+      big: 10n,
+      price: 9.5,
+      day: new Date(moment),
+      at: new Date(moment),
+    },
     ...{ mark: uuid.toUpperCase(), days: [new Date(moment)] },
     inner: { price: 9.5, day: new Date(moment), big: 10n },
   }
-  const fields = 'id big price day at mark days inner'
+  const fields = 'id count size big price day at mark days inner'
 
   it('sends each field in the form of its kind', async () => {
     const graphql = new GraphQL()
@@ -150,7 +181,7 @@ describe.each(await startBothEngines())('a record that a resolver made, on %s', 
     const query = `{ made { ${fields} } several { ${fields} } }`
     const answer = await app.inject({ method: 'POST', url: '/graphql', json: { query } })
     const sent = {
-      ...{ id: '1', big: '10', price: '9.50', day: '2026-11-20', at: moment },
+      ...{ id: '1', count: 10, size: 10, big: '10', price: '9.50', day: '2026-11-20', at: moment },
       ...{ mark: uuid, days: ['2026-11-20'] },
       inner: '{"price":"9.50","day":"2026-11-20","big":"10"}',
     }

@@ -128,9 +128,10 @@ const samples: readonly Sample[] = [
   sample('Allow', v.Allow()),
   sample('Max', v.Max(5)),
   sample('MaxLength', v.MaxLength(3)),
-  sample('MinDate', v.MinDate(new Date(0)), 'dates exist in queries and forms alone'),
-  sample('MaxDate', v.MaxDate(new Date(0)), 'dates exist in queries and forms alone'),
-  sample('IsDate', v.IsDate(), 'dates exist in queries and forms alone'),
+  sample('MinDate', v.MinDate(new Date(0)), 'the order of dates'),
+  sample('MaxDate', v.MaxDate(new Date(0)), 'the order of dates'),
+  sample('IsDate', v.IsDate(), calendar),
+  sample('IsDate of each', v.IsDate({ each: true }), calendar),
   sample('IsInstance', v.IsInstance(Date), 'classes'),
   ...(
     [

@@ -10,6 +10,8 @@ export const integer: Kind = {
   test: 'Number.isSafeInteger(v)',
   // Turns -0 into 0.
   read: 'v + 0',
+  toOutput: toSafeNumber,
+  outputOnly: 'bigint',
   fromText: toInteger,
   rules: ['min', 'max', 'oneOf'],
 }
@@ -19,4 +21,11 @@ function toInteger(text: string): number | undefined {
   if (!/^-?\d{1,30}$/.test(text)) return undefined
   const value = Number(text) + 0
   return Number.isSafeInteger(value) ? value : undefined
+}
+
+/** @returns a number beyond the safe integers as it is: JSON cannot hold it exactly, so it is not sent */
+export function toSafeNumber(value: unknown): unknown {
+  if (typeof value !== 'bigint') return value
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : value
 }

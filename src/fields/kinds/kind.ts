@@ -82,6 +82,8 @@ export interface Kind {
    * values pass as they are. Absent where `write` does it, or where a program has one form only.
    */
   readonly toOutput?: (value: unknown) => unknown
+  /** `toOutput` changes only values of this type, so that others need no call. */
+  readonly outputOnly?: 'bigint'
   /** Whether a program's value is a property's already; absent where JSON's form and the property's cannot be told apart. */
   readonly holds?: (value: unknown) => boolean
   /** From the property's value to what the storage class keeps; absent where they are the same. */

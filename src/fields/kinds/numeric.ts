@@ -1,4 +1,5 @@
 /** Finite numbers, whole or not. Source: decisions, Routing, `float`. */
+import { toSafeNumber } from './integer.js'
 import type { Kind } from './kind.js'
 
 export const numeric: Kind = {
@@ -12,6 +13,8 @@ export const numeric: Kind = {
   read: 'v + 0',
   // Minus zero becomes zero, so that all databases agree.
   encode: (value) => (value as number) + 0,
+  toOutput: toSafeNumber,
+  outputOnly: 'bigint',
   fromText: toNumber,
   rules: ['min', 'max', 'oneOf'],
 }

@@ -1,4 +1,5 @@
 /** From a record's property to what GraphQL sends. Source: specification, Field type mapping; decisions, Small print: GraphQL. */
+import { toSafeNumber } from '../../fields/kinds/integer.js'
 import { compileOutput } from '../../fields/compile-output.js'
 import { readShape } from '../../fields/shape.js'
 import { IntOverflow } from '../int-overflow.js'
@@ -24,9 +25,11 @@ export function outputOf(field: FieldModel, about = ''): (record: unknown) => un
 
 type Values = Readonly<Record<string, unknown>>
 
-function asInts(field: FieldModel, value: unknown, about: string): unknown {
+function asInts(field: FieldModel, given: unknown, about: string): unknown {
+  const value: unknown = Array.isArray(given) ? given.map(toSafeNumber) : toSafeNumber(given)
   for (const one of Array.isArray(value) ? (value as unknown[]) : [value])
-    if (one !== null && one !== (one as number) >> 0) throw new IntOverflow(field, one, about)
+    if (typeof one === 'bigint' || (one !== null && one !== (one as number) >> 0))
+      throw new IntOverflow(field, one, about)
   return value
 }
 
