@@ -33,8 +33,13 @@ export interface RequestAuth {
 export interface Session {
   user?: unknown
   [key: string]: unknown
-  /** Keeps the data under a new id: call it after a login. */
-  regenerate(): void
+  /**
+   * Keeps the data under a new id: call it after a login.
+   *
+   * @param options `{ crossSite: true }`: a form of another site may begin the session, as an identity provider's does. Write
+   *   it only where the request proves that this visitor wanted it. Default: the response becomes 403
+   */
+  regenerate(options?: { readonly crossSite?: boolean }): void
   /** Forgets the data and the cookie. */
   destroy(): void
 }

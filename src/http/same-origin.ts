@@ -20,3 +20,14 @@ export function isCrossSite(request: ServerRequest): boolean {
   if (site !== undefined) return site === 'cross-site'
   return origin !== undefined && !isSameOrigin(request)
 }
+
+/**
+ * Whether the browser left a page of another site with a write, as a form does. Only such a write may set a cookie that is
+ * SameSite=Lax: browsers ignore those of other requests to another site.
+ */
+export function isCrossSiteForm(request: ServerRequest): boolean {
+  const { method, incoming } = request
+  if (method === 'GET' || method === 'HEAD') return false
+  const mode = incoming.headers['sec-fetch-mode']
+  return (mode === undefined || mode === 'navigate') && isCrossSite(request)
+}

@@ -8,6 +8,7 @@ import { HttpError } from '../errors/http-error.js'
 import { readSoleCookie, toSetCookie } from '../http/cookies.js'
 import type { Log } from '../core/log.js'
 import type { Session } from '../http/request.js'
+import { isCrossSiteForm } from '../http/same-origin.js'
 import { sessionRefusal } from '../http/refusals.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { isThenable } from '../core/later.js'
@@ -25,6 +26,7 @@ export interface SessionKeeper {
    * Stores what the handler changed, and sets or clears the cookie. After the handler, before the response.
    *
    * @throws {TypeError} when the data has no JSON
+   * @throws {HttpError} 403 where a form of another site would begin it
    * @throws {HttpError} 429 where an address begins too many
    * @throws {HttpError} 503 where the store does not keep it: else a sign-in or a sign-out would be told that is none
    */
@@ -84,10 +86,12 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
   }
   const replace = (
     request: ServerRequest,
-    { data, destroyed }: SessionOutcome,
+    outcome: SessionOutcome,
     old: string,
   ): void | Promise<void> => {
+    const { data, destroyed } = outcome
     if (!destroyed || data !== emptyData) {
+      refuseCrossSite(request, outcome)
       return after(store.remove(old), () => create(request, data))
     }
     // The browser forgets it also where the store cannot.
@@ -104,7 +108,9 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
       if (data === stored.data) return undefined
       return store.write(stored.hash, data, now() + idle * 1000, true)
     }
-    return data === emptyData || old !== undefined ? undefined : begin(request, data)
+    if (data === emptyData || old !== undefined) return undefined
+    refuseCrossSite(request, outcome)
+    return begin(request, data)
   }
   const sweep = (): void => {
     if (store.sweep === undefined || now() - sweptAt < sweepEvery) return
@@ -149,6 +155,17 @@ function readId(request: ServerRequest): string | undefined {
   if (cookie === undefined) return undefined
   const id = readSoleCookie(cookie, sessionCookie)
   return id !== undefined && idForm.test(id) ? id : undefined
+}
+
+/**
+ * Otherwise a page of another site could sign its visitor in as somebody else, or replace the visitor's session.
+ *
+ * @throws {HttpError} 403
+ */
+function refuseCrossSite(request: ServerRequest, { crossSite }: SessionOutcome): void {
+  if (crossSite || !isCrossSiteForm(request) || request.allowsCredentials) return
+  const reason = 'a form of another site sent a request that would begin a session'
+  throw new HttpError(403, 'Forbidden', { reason })
 }
 
 /** @param id undefined clears the cookie */

@@ -1,4 +1,5 @@
 /** A visitor's data, and what the handler did with it. Source: specification, Request object; decisions, Sessions. */
+import { refuseUnknownOptions } from '../errors/refuse-options.js'
 import type { Session } from '../http/request.js'
 
 /** A session that exists in the store. */
@@ -17,10 +18,14 @@ export interface SessionOutcome {
   readonly data: string
   readonly regenerated: boolean
   readonly destroyed: boolean
+  /** A form of another site may begin it. */
+  readonly crossSite: boolean
 }
 
 /** The data of a session nobody has written to. */
 export const emptyData = '{}'
+
+const regenerateOptions: ReadonlySet<string> = new Set(['crossSite'])
 
 /**
  * Its own properties are the data. It has no prototype but the two methods, so that a key of any name is data and no
@@ -31,13 +36,16 @@ class VisitorSession implements Session {
   readonly #stored: StoredSession | undefined
   #regenerated = false
   #destroyed = false
+  #crossSite = false
 
   constructor(stored: StoredSession | undefined) {
     this.#stored = stored
   }
 
-  regenerate(): void {
+  regenerate(options: { readonly crossSite?: boolean } = {}): void {
+    refuseUnknownOptions('session.regenerate', options, regenerateOptions)
     this.#regenerated = true
+    this.#crossSite = options.crossSite === true
   }
 
   destroy(): void {
@@ -53,6 +61,7 @@ class VisitorSession implements Session {
       data: Object.keys(session).length === 0 ? emptyData : JSON.stringify(session),
       regenerated: session.#regenerated,
       destroyed: session.#destroyed,
+      crossSite: session.#crossSite,
     }
   }
 }

@@ -1,5 +1,15 @@
 /** A page of another site that signs its visitor in as the attacker. */
-import { Auth, bootstrap, Controller, Get, Module, NoAuth, Post, reply } from 'filigree'
+import {
+  Auth,
+  bootstrap,
+  Controller,
+  Get,
+  Module,
+  NoAuth,
+  Post,
+  reply,
+  type Session,
+} from 'filigree'
 import type { Attack } from './attack.js'
 
 @Controller
@@ -20,7 +30,25 @@ class LoginController {
   }
 }
 
-@Module({ controllers: [LoginController] })
+@Controller('/session')
+class SessionController {
+  @Post('/login')
+  @NoAuth
+  login(session: Session) {
+    session.user = 'attacker'
+    return {}
+  }
+
+  @Post('/again')
+  @NoAuth
+  again(session: Session) {
+    session.user = 'attacker'
+    session.regenerate()
+    return {}
+  }
+}
+
+@Module({ controllers: [LoginController, SessionController] })
 class LoginModule {}
 
 const crossSite: readonly Readonly<Record<string, string>>[] = [
@@ -54,6 +82,37 @@ export const attacks: readonly Attack[] = [
       return {
         now: `${[...new Set(results)].join(', ')} in ${results.length} attempts`,
         held: results.every((result) => result === '403'),
+      }
+    },
+  },
+  {
+    name: 'sign-in: a form of another site begins a session',
+    before: '200, and the session of the attacker in place of that of the visitor',
+    async run() {
+      await using app = await bootstrap(LoginModule, { listen: false, logger: false, env: {} })
+      const own = await app.inject({ method: 'POST', url: '/session/login' })
+      const cookie = (own.headers['set-cookie'] ?? '').split(';', 1)[0] ?? ''
+      const results: string[] = []
+      for (const headers of crossSite) {
+        for (const [url, mine] of [
+          ['/session/login', {}],
+          ['/session/again', {}],
+          ['/session/again', { cookie }],
+        ] as const) {
+          const form = {
+            'content-type': 'application/x-www-form-urlencoded',
+            ...('sec-fetch-site' in headers && { 'sec-fetch-mode': 'navigate' }),
+            ...headers,
+            ...mine,
+          }
+          const answer = await app.inject({ method: 'POST', url, headers: form, body: 'a=b' })
+          const set = answer.headers['set-cookie'] === undefined ? '' : ' with the cookie'
+          results.push(`${answer.status}${set}`)
+        }
+      }
+      return {
+        now: `${[...new Set(results)].join(', ')} in ${results.length} attempts`,
+        held: cookie !== '' && results.every((result) => result === '403'),
       }
     },
   },
