@@ -15,14 +15,15 @@ export function logStartWarnings(
   log: Log,
 ): void {
   const routes = planned.map(({ route }) => route)
-  for (const { code, message, remedy } of [
+  const warnings = [
     ...findSlowInputPatterns(planned),
     ...findRouteWarnings(routes),
     ...findProxyWarnings(settings),
     ...findVainOpenings(planned),
-  ]) {
-    log.warn({ code }, `${message} ${remedy}`)
-  }
+  ]
+  // Classes that are generated from one class have its name, and its warnings.
+  const codes = new Map(warnings.map(({ code, message, remedy }) => [`${message} ${remedy}`, code]))
+  for (const [text, code] of codes) log.warn({ code }, text)
 }
 
 /** `@NoAuth` on controllers of records that ask for more: it lets nobody in. */

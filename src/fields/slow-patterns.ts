@@ -3,7 +3,7 @@
  */
 import type { Problem } from '../errors/declaration-error.js'
 import { patternCost, type PatternCost } from './pattern-cost.js'
-import { readShape, type Shape } from './shape.js'
+import { fieldName, readShape, type Shape } from './shape.js'
 
 /** Up to so many characters, time that grows as a power of the length is harmless. */
 const shortText = 300
@@ -27,7 +27,7 @@ export function findSlowPatterns(shapes: Iterable<Shape>): Problem[] {
       if (nested !== undefined) seen.add(readShape(nested(), []))
       if (rules.pattern === undefined) continue
       const pattern = new RegExp(rules.pattern)
-      const warning = judge(`${shape.name}.${name}`, pattern, rules.maxLength)
+      const warning = judge(fieldName(shape.type, name), pattern, rules.maxLength)
       if (warning !== undefined) warnings.push(warning)
     }
   }

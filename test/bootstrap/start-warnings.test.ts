@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { bootstrap, Controller, Field, Module, NoAuth, Post } from 'filigree'
+import { bootstrap, Controller, Field, Module, NoAuth, Post, Record } from 'filigree'
 import { silentLog } from '../silent-log.js'
 
 class Search {
@@ -28,5 +28,25 @@ describe('a slow pattern of an input', () => {
       'Search.text: pattern /^(a+)+$/ can take very long on hostile text. Do not repeat what already repeats, and set a maxLength.',
     ])
     await app.close()
+  })
+
+  it('is told once of a record, whose routes have classes of their own', async () => {
+    @Record()
+    class Contract {
+      @Field('id') id!: number
+      @Field('string', { pattern: /^(a+)+$/ }) code!: string
+    }
+    @Controller('/contracts', { crud: Contract })
+    class ContractController {}
+    @Module({ controllers: [ContractController], records: [Contract] })
+    class ContractModule {}
+    const warnings: string[] = []
+    const warn = (_details: object, message: string): void => void warnings.push(message)
+    const options = { listen: false, database: 'sqlite::memory:' }
+    const app = await bootstrap(ContractModule, { ...options, logger: { ...silentLog, warn } })
+    await app.close()
+    expect(warnings.filter((message) => message.includes('Contract.code'))).toEqual([
+      'Contract.code: pattern /^(a+)+$/ can take very long on hostile text. Do not repeat what already repeats, and set a maxLength.',
+    ])
   })
 })

@@ -352,6 +352,8 @@ describe('what is shown', () => {
     "Cannot read properties of undefined (reading 'passwordHash')",
     'The token is missing; a password must have 8 characters',
     'code: ECONNREFUSED',
+    'Contract.code: pattern /^(a+)+$/ can take very long on hostile text. Do not repeat what already repeats.',
+    'Filigree cannot start: 1 problem\n 1 User.password: unknown kind "text". Use one of: string, integer.',
     'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/147.0.0.0 Safari/537.36',
     '/api/tickets/7/comments/how-to-write-a-good-slug-2024',
     'migrations/20260101000000_first.postgres.sql at 2026-11-23T01:33:39.000Z',

@@ -29,6 +29,7 @@ function cutBehind(text: string, pattern: RegExp, { isSecret, hide }: NamedRules
     const [all, name = '', behind = ''] = match
     if (match.index < at || isPlace(name) || !isSecret(name)) continue
     const from = match.index + (pattern === quoted ? name.length + behind.length : all.length)
+    if (behind === ': ' && isDeclaration(name, text.slice(from))) continue
     const to = pattern === parts ? endOfPart(text, from) : endOfValue(text, from, all)
     const value = text.slice(from, to)
     if (value === '' || value.includes(hiddenText)) continue
@@ -43,6 +44,11 @@ function cutBehind(text: string, pattern: RegExp, { isSecret, hide }: NamedRules
 /** `token.ts:12:5` is a place in a source. */
 function isPlace(name: string): boolean {
   return /\.[cm]?[jt]sx?$/.test(name)
+}
+
+/** `Contract.code: pattern /a+/ can take very long.` is a report about a declaration: a sentence about a member of a class. */
+function isDeclaration(name: string, rest: string): boolean {
+  return /^[A-Z]\w*\.[A-Za-z_]\w*$/.test(name) && /^[a-z]+(?: [^\s]+){3,}?\.(?:\s|$)/.test(rest)
 }
 
 function endOfPart(text: string, from: number): number {
