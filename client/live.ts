@@ -27,7 +27,7 @@ export interface LiveDetails {
 
 export interface LiveOptions {
   /**
-   * Called when the server ends or refuses the answer: 401 where the token counts no more (a new one in the store begins
+   * Called when the server ends or refuses the answer, or the connection for all answers: 401 where the token counts no more (a new one in the store begins
    * again), 403, 404. Not for what passes: lost connections, 429 and 5xx are tried again.
    */
   onClosed?: (status: number) => void
@@ -256,7 +256,8 @@ export const createLive = (client: Pick<ClientBase, 'configure'>): Live => {
     }
     old?.abort()
     if (mine != running) return
-    if (status == 401) for (const path of paths) pass({ path, data: { status } })
+    // Refused as a whole: each path gets to know it.
+    if (/^4(?!29)/.test(`${status}`)) for (const path of paths) pass({ path, data: { status } })
     asked = []
     again(outage)
   }

@@ -244,6 +244,26 @@ describe('api.live', () => {
     expect(statuses).toHaveLength(3)
   })
 
+  it.each([400, 403, 404, 413])(
+    'tells its listeners that the server refuses it with %d',
+    async (status) => {
+      let requests = 0
+      const fetch = () => {
+        requests++
+        return Promise.resolve(Response.json({ error: 'No.' }, { status }))
+      }
+      const mine = createLive(createClient({ baseUrl: `${app.url}/api`, fetch }))
+      const statuses: number[] = []
+      const onClosed = (closed: number): void => void statuses.push(closed)
+      watch(at(), { onClosed }, mine)
+      watch(at('&more'), { onClosed }, mine)
+      await until(() => statuses.length === 2)
+      expect(statuses).toEqual([status, status])
+      // Both came in one request, and nothing is asked for any more.
+      expect(requests).toBe(1)
+    },
+  )
+
   it('begins again after 401 with another token alone', async () => {
     const store = new Map([['app_token', 'bad']])
     const storage = {
