@@ -7,14 +7,14 @@ export type {
   ClientError,
   ErrorForm,
   ErrorsOptions,
-  FieldError,
+  ClientFieldError,
   FormedError,
 } from './http/error-form.js'
-export { HttpError, type FieldFault, type HttpErrorOptions } from './errors/http-error.js'
+export { HttpError, type FieldError, type HttpErrorOptions } from './errors/http-error.js'
 export { DeclarationError, type Problem } from './errors/declaration-error.js'
-export { packageFault, type MissingPackage } from './errors/package-fault.js'
+export { missingPackage, type MissingPackage } from './errors/missing-package.js'
 export { clip } from './errors/clip.js'
-export { unknownOptions } from './errors/unknown-names.js'
+export { rejectUnknownOptions } from './errors/unknown-names.js'
 
 export type { AnyDecorator } from './metadata/dialect.js'
 
@@ -28,12 +28,12 @@ export type { FieldRules } from './fields/rules.js'
 export { Controller, type ControllerOptions } from './routing/controller.js'
 export { Delete, Get, Patch, Post, Put, type RouteOptions } from './routing/verbs.js'
 
-export type { RouteInfo, RouteNotes } from './routing/route-info.js'
-export { entityTag, isKnownTag } from './http/entity-tags.js'
-export { asksForEvents } from './http/asks-for-events.js'
-export { watchCaller, type CallerReads } from './http/caller-reads.js'
-export type { Answer, AnswerHeaders } from './http/answer.js'
-export { askedOperation, type AskedOperation } from './graphql/asked-operation.js'
+export type { RouteInfo, RouteMetadata } from './routing/route-info.js'
+export { entityTag, matchesEntityTag } from './http/entity-tags.js'
+export { acceptsEventStream } from './http/accepts-event-stream.js'
+export { trackCallerAccess, type CallerAccess } from './http/caller-access.js'
+export type { RouteResponse, RouteResponseHeaders } from './http/route-response.js'
+export { requestedOperation, type RequestedOperation } from './graphql/requested-operation.js'
 export { requestValue, type RequestValue } from './http/request-value.js'
 export type { Claims, HttpRequest, RequestAuth, Session, UploadedFiles } from './http/request.js'
 export type { UploadedFile } from './http/uploaded-file.js'
@@ -51,7 +51,7 @@ export { isStorable } from './core/storable-text.js'
 export {
   addLogFields,
   fieldsOf as logFieldsOf,
-  type LateLog,
+  type DeferredLog,
   type Log,
   type LogFields,
 } from './core/log.js'
@@ -73,25 +73,25 @@ export {
   createDecorator,
   type DecoratorProblem,
   type DecoratorSpecification,
-  type OwnDecorator,
-} from './seam/own-decorator.js'
+  type CustomDecorator,
+} from './seam/custom-decorator.js'
 export { Operational } from './seam/operational.js'
 export { Undocumented } from './seam/undocumented.js'
 export { Live } from './live/live.js'
-export type { LiveAnswersOptions } from './live/options.js'
-export { createNote, type OwnNote } from './seam/own-note.js'
+export type { LiveQueriesOptions } from './live/options.js'
+export { createMetadata, type CustomMetadata } from './seam/custom-metadata.js'
 export { HealthCheck } from './seam/health-check.js'
 export { pendingWork, resetState } from './core/provider-symbols.js'
 export type {
-  Enter,
+  OnEnter,
   EntryInterceptor,
   Intercept,
   Interceptor,
   InterceptorClass,
   Next,
-  Place,
+  InterceptorPosition,
 } from './seam/interceptor.js'
-export type { TakeArgument } from './seam/own-arguments.js'
+export type { ArgumentResolver } from './seam/argument-resolvers.js'
 
 export type { Deprecated } from './openapi/deprecation.js'
 export { Doc, type DocHeader, type DocOptions, type DocResponse } from './openapi/doc.js'
@@ -120,16 +120,22 @@ export type {
   HookCaller,
   WriteContext,
 } from './records/hook-contexts.js'
-export { bringRecords } from './records/model/companions.js'
+export { addRecords } from './records/model/companions.js'
 export { BelongsTo, HasMany, ManyToMany, type Rel } from './records/model/relations.js'
-export type { Filled, Generated } from './records/model/written-types.js'
+export type { Generated, HasDefault } from './records/model/written-types.js'
 export { connect, Database } from './records/database-face.js'
 export type { Transaction } from './records/database.js'
-export type { Patience } from './records/patience.js'
+export type { DatabaseTimeouts } from './records/database-timeouts.js'
 export type { OpenTransaction } from './core/open-transaction.js'
 export type { Row as SqlRow } from './engines/contract/engine.js'
-export type { BoundSql, OwnSql, OwnSqlOptions, SqlValues, SqlWords } from './records/own-sql.js'
-export type { Pulse, PulseOptions } from './records/pulse.js'
+export type {
+  BoundSql,
+  CustomSql,
+  CustomSqlOptions,
+  SqlValues,
+  SqlFragments,
+} from './records/custom-sql.js'
+export type { Heartbeat, HeartbeatOptions } from './records/heartbeat.js'
 export { pglite, type PgliteOptions } from './engines/pglite/pglite.js'
 export { inMemory } from './engines/engine-for-url.js'
 export type { EngineSource } from './engines/contract/engine.js'
@@ -143,7 +149,7 @@ export {
   type RecordRights,
   type RelationDescription,
 } from './records/rest/record-rights.js'
-export type { Asked, AskedOptions, Where } from './records/model/filter-types.js'
+export type { Selected, SelectOptions, Where } from './records/model/filter-types.js'
 export { skip, type Skip } from './records/model/skip.js'
 export type {
   CountOptions,
@@ -158,7 +164,7 @@ export type {
 } from './records/aggregates/aggregate-types.js'
 export type { TimeUnit } from './engines/contract/time-group.js'
 export type { Change } from './records/changes/changes.js'
-export type { LostChanges } from './records/changes/follow-all.js'
+export type { MissedChanges } from './records/changes/follow-all.js'
 export type { ChangesOptions } from './records/changes/read-changes.js'
 export type { DeleteOptions, UpdateOptions } from './records/statements/write-options.js'
 export type { Changes } from './records/statements/additions.js'
@@ -193,7 +199,7 @@ export { Injectable, type Inject, type ProviderDeclaration } from './bootstrap/p
 export type { Lifecycle } from './bootstrap/container.js'
 export { ApplicationState, type Check } from './serving/application-state.js'
 export { Routes, type RouteCall, type RouteDescriptions } from './serving/routes.js'
-export type { CarriedAnswer } from './serving/carried-answer.js'
+export type { InternalResponse } from './serving/carried-answer.js'
 export { Watched, type WatchedWork } from './core/watched.js'
 export type { RequestObserver, RequestOutcome } from './http/request-observers.js'
 export type { Gauge, ScrapeEvent } from './core/scrape.js'

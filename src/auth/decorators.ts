@@ -3,7 +3,7 @@ import { isMap } from '../core/is-map.js'
 import { readSeconds } from '../core/duration.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { securedField } from '../fields/field.js'
-import { unknownOptions } from '../errors/unknown-names.js'
+import { rejectUnknownOptions } from '../errors/unknown-names.js'
 import {
   decorate,
   toDecorator,
@@ -182,7 +182,7 @@ function readSecuredOptions(options: object): Saying {
   const { roles, all = false, fresh, amr } = options as Readonly<Record<string, unknown>>
   const seconds = fresh === undefined ? undefined : readSeconds(fresh)
   const ways: readonly unknown[] = amr === undefined ? [] : [amr].flat()
-  const unknown = unknownOptions(options, ['roles', 'all', 'fresh', 'amr'], '@Secured')
+  const unknown = rejectUnknownOptions(options, ['roles', 'all', 'fresh', 'amr'], '@Secured')
   const judged: readonly (readonly [boolean, string])[] = [
     [isList(roles), '@Secured({ roles }) needs a list with at least one role.'],
     [typeof all === 'boolean', '@Secured: "all" must be true or false.'],

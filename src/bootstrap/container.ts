@@ -5,7 +5,7 @@
 import { resetState } from '../core/provider-symbols.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { suggestion } from '../errors/did-you-mean.js'
-import { unknownOptions } from '../errors/unknown-names.js'
+import { rejectUnknownOptions } from '../errors/unknown-names.js'
 import { isClass } from '../metadata/dialect.js'
 import type { Class } from '../metadata/note.js'
 import {
@@ -195,7 +195,7 @@ function collectProviders(options: ContainerOptions, problems: Problem[]): Map<T
     if (typeof declaration === 'object') {
       const where = `${options.moduleName}: provider ${tokenName(provider.token)}`
       const known = 'use' in declaration ? ['provide', 'use'] : ['provide', 'make', 'inject']
-      problems.push(...unknownOptions(declaration, known, where))
+      problems.push(...rejectUnknownOptions(declaration, known, where))
     }
     if (own.has(provider.token) && own.get(provider.token) !== declaration) {
       problems.push({

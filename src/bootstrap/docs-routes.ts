@@ -84,7 +84,7 @@ function ofVersion(
 ): readonly PlannedRoute[] {
   return routes.filter(
     ({ route, info }) =>
-      info.notes.get(Undocumented) === undefined &&
+      info.metadata.get(Undocumented) === undefined &&
       (route.version === undefined || route.version === version),
   )
 }

@@ -8,7 +8,7 @@ import { HttpError } from '../errors/http-error.js'
 import { malformedReply } from '../graphql/endpoint.js'
 import type { GraphQL } from '../graphql/graphql.js'
 import { queryParts } from '../graphql/graphql-endpoints.js'
-import { askedOperation } from '../graphql/asked-operation.js'
+import { requestedOperation } from '../graphql/requested-operation.js'
 import { readAsked, stoodRoots } from '../graphql/root-stands.js'
 import { ServerRequest } from '../http/server-request.js'
 import type { RouteInfo } from '../routing/route-info.js'
@@ -85,7 +85,7 @@ export function aroundOperations(
     const stands = asked?.roots.flatMap((name) => made.get(name) ?? []) ?? []
     if (asked === undefined || stands.length === 0) return next()
     const roots = asked.roots.map((name) => planned.get(name)?.info)
-    askedOperation.set(request, { ...asked, roots })
+    requestedOperation.set(request, { ...asked, roots })
     try {
       // The caller must be known; an invalid token is answered further inside.
       await gate.recognise(request)

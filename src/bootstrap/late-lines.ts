@@ -2,14 +2,14 @@
  * Lines of the log that need not be there at once: they are written together, after 100 ms at most, and before the process
  * ends. Source: decisions, "Third storey: in operation", The access log.
  */
-import type { LateLog } from '../core/log.js'
+import type { DeferredLog } from '../core/log.js'
 
 /** Milliseconds that a line waits at most. */
 const longestWait = 100
 /** Letters that are written without waiting. */
 const most = 64 * 1024
 
-export class LateLines implements LateLog {
+export class LateLines implements DeferredLog {
   readonly #write: (text: string) => void
   #text = ''
   #timer: NodeJS.Timeout | undefined

@@ -4,7 +4,7 @@
  */
 import { createRequire } from 'node:module'
 import type { Problem } from '../errors/declaration-error.js'
-import { packageFault, type MissingPackage } from '../errors/package-fault.js'
+import { missingPackage, type MissingPackage } from '../errors/missing-package.js'
 
 export interface FindPackagesOptions {
   /** True: they are loaded, which also finds those that cannot run here. False: they are only looked for, which is faster. */
@@ -29,7 +29,7 @@ async function failureOf(
     await attempt(needed.name)
     return []
   } catch (cause) {
-    return packageFault(needed, cause).problems
+    return missingPackage(needed, cause).problems
   }
 }
 

@@ -1,6 +1,6 @@
 /** `@Module`: the parts of an application, or of a part of it. */
 import type { Problem } from '../errors/declaration-error.js'
-import type { MissingPackage } from '../errors/package-fault.js'
+import type { MissingPackage } from '../errors/missing-package.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 import { GraphQL } from '../graphql/graphql.js'
 import { findHeaderProblems, type CorsHeaders } from '../http/cors.js'
@@ -14,8 +14,8 @@ import {
   collectArguments,
   type DeclaredArguments,
   type OwnArguments,
-  type TakeArgument,
-} from '../seam/own-arguments.js'
+  type ArgumentResolver,
+} from '../seam/argument-resolvers.js'
 import { useByController, type ModuleNode } from './module-order.js'
 import { readList } from './option-lists.js'
 import type { UseList } from './plan-seam.js'
@@ -51,7 +51,7 @@ export interface ModuleOptions {
   /** Headers of this module that pages of other origins may send and read: `{ allowedHeaders: ['X-Trace'] }`. */
   cors?: CorsHeaders
   /** Arguments that handlers of the whole application may name: `{ tenant: (request) => … }`. */
-  arguments?: Readonly<Record<string, TakeArgument>>
+  arguments?: Readonly<Record<string, ArgumentResolver>>
   /**
    * True if code of this module calls `currentRequest()` behind an `await`: the application then follows requests
    * through promises, at a tenth to a quarter of a small route's throughput. `bootstrap` may override it.

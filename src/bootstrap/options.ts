@@ -9,7 +9,7 @@ import { findCorsProblems, type CorsOptions } from '../http/cors.js'
 import { resolveErrors, type ErrorsOptions, type FormOfErrors } from '../http/error-form.js'
 import { defaultLimits, multipartAround, readSize, type Limits } from '../http/limits.js'
 import { silentLog, type Log } from '../core/log.js'
-import { resolveLive, type LiveAnswersOptions, type LiveOptions } from '../live/options.js'
+import { resolveLive, type LiveQueriesOptions, type ResolvedLiveOptions } from '../live/options.js'
 import { readPublicUrl } from './public-url.js'
 import { defaultTimes, type Times } from '../http/server.js'
 import { Database } from '../records/database.js'
@@ -117,8 +117,8 @@ export interface BootstrapOptions {
    * throughput. Default: true if a module sets `requestContext: true`.
    */
   requestContext?: boolean
-  /** How many different live answers there may be, and how often each is made. Defaults: see `LiveAnswersOptions`. */
-  live?: LiveAnswersOptions
+  /** How many different live answers there may be, and how often each is made. Defaults: see `LiveQueriesOptions`. */
+  live?: LiveQueriesOptions
   /** Replaces providers, for tests: `[[Mailer, fakeMailer]]`. */
   override?: readonly (readonly [Token, unknown])[]
   /** The environment's variables. Default `process.env`. */
@@ -148,7 +148,7 @@ export interface Settings {
   readonly versions: ResolvedVersions
   readonly unknownKeys: 'refuse' | 'drop'
   readonly workers: number
-  readonly live: LiveOptions
+  readonly live: ResolvedLiveOptions
   readonly override: readonly (readonly [Token, unknown])[]
 }
 

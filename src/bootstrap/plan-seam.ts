@@ -18,9 +18,9 @@ import {
   type EntryInterceptor,
   type Interceptor,
   type InterceptorClass,
-  type Place,
+  type InterceptorPosition,
 } from '../seam/interceptor.js'
-import type { DecoratorProblem, DecoratorSpecification } from '../seam/own-decorator.js'
+import type { DecoratorProblem, DecoratorSpecification } from '../seam/custom-decorator.js'
 import { readStands, type OwnStand, type Stand } from '../seam/stands.js'
 import type { PlannedStand } from '../serving/interceptors.js'
 
@@ -130,7 +130,7 @@ function documentOf(stand: PlannedStand, info: RouteInfo): DocumentOperation[] {
   return document === undefined ? [] : [(operation) => document(operation, info)]
 }
 
-function readPlace(where: string, before: unknown, problems: Problem[]): Place {
+function readPlace(where: string, before: unknown, problems: Problem[]): InterceptorPosition {
   if (before === undefined) return 'handler'
   if (isPlace(before)) return before
   problems.push({
@@ -245,7 +245,7 @@ function toInfo({ route, access, body }: SeamOf, nearest: readonly Stand[]): Rou
     body: body === undefined || body.list ? undefined : fieldsOf(body.type),
     secured: !access.open,
     roles: rolesOf(access),
-    notes: Object.freeze({
+    metadata: Object.freeze({
       get: (decorator: object) => {
         const own = nearest.find((stand) => 'decorator' in stand && stand.decorator === decorator)
         return (own as OwnStand | undefined)?.args as never

@@ -10,7 +10,7 @@ import type { Successors } from '../auth/successors.js'
 import type { Clock } from '../core/clock.js'
 import { LentLog, type Log } from '../core/log.js'
 import { DeclarationError } from '../errors/declaration-error.js'
-import { unknownOptions } from '../errors/unknown-names.js'
+import { rejectUnknownOptions } from '../errors/unknown-names.js'
 import type { Class } from '../metadata/note.js'
 import { createDatabase, Database } from '../records/database.js'
 import type { DatabaseOptions } from '../records/database-options.js'
@@ -61,7 +61,7 @@ export function toDatabaseOptions(
   // Reported with the other options.
   if (typeof (choice as unknown) !== 'object' || (choice as unknown) === null) return {}
   if (!('engine' in choice)) return { engine: choice }
-  const problems = unknownOptions(choice, ['engine'], 'bootstrap database')
+  const problems = rejectUnknownOptions(choice, ['engine'], 'bootstrap database')
   if (problems.length > 0) throw new DeclarationError(problems)
   return { engine: choice.engine }
 }

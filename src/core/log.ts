@@ -7,11 +7,11 @@ export interface Log {
   /** Whether lines of a level are kept: those that nobody keeps are not made. Default: they are. */
   isLevelEnabled?(level: string): boolean
   /** Takes whole lines of JSON that need not be there at once. Absent where the application brings its own log. */
-  readonly late?: LateLog | undefined
+  readonly late?: DeferredLog | undefined
 }
 
 /** Lines that are written together: after 100 ms at most, and before the process ends. */
-export interface LateLog {
+export interface DeferredLog {
   /** @param line with its end of line */
   add(line: string): void
   /** Writes what waits, at once. */

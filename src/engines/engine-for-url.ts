@@ -1,7 +1,7 @@
 /** Selects the engine by the database's address. A new engine is a folder in `engines` and a line here. */
 import { DeclarationError } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
-import type { MissingPackage } from '../errors/package-fault.js'
+import type { MissingPackage } from '../errors/missing-package.js'
 import type { Dialect } from './contract/dialect.js'
 import type { Engine, OpenOptions } from './contract/engine.js'
 import { createPostgresDialect } from './postgres/dialect.js'

@@ -25,7 +25,7 @@ const abilities = [
   'isFileLost',
   'parameterTypes',
   'pool',
-  'pulse',
+  'heartbeat',
   'writtenElsewhere',
 ] as const satisfies readonly (keyof Engine)[]
 
@@ -42,7 +42,7 @@ export abstract class EngineLayer implements Engine {
   isFileLost?: Engine['isFileLost'] | undefined
   parameterTypes?: Engine['parameterTypes'] | undefined
   pool?: Engine['pool'] | undefined
-  pulse?: Engine['pulse'] | undefined
+  heartbeat?: Engine['heartbeat'] | undefined
   writtenElsewhere?: Engine['writtenElsewhere'] | undefined
   protected readonly inner: Engine
 

@@ -2,7 +2,7 @@
 import { refuseUnknownOptions } from './refuse-options.js'
 
 /** One fault of an input. `path` is dotted from the root of the checked value (`lines.0.qty`), `code` the rule's name. */
-export interface FieldFault {
+export interface FieldError {
   readonly path: string
   readonly code: string
   readonly message: string
@@ -12,7 +12,7 @@ export interface HttpErrorOptions {
   /** Stable upper-case name of the error, e.g. `NOT_FOUND`. Default: made from the status. */
   code?: string
   /** What is wrong with which field; sent as `errors` beside `error`. */
-  errors?: readonly FieldFault[]
+  errors?: readonly FieldError[]
   /** Extra response headers, e.g. `{ allow: 'GET' }`. */
   headers?: Readonly<Record<string, string>>
   /** What went wrong underneath. Logged, never sent. */
@@ -38,7 +38,7 @@ const optionNames: ReadonlySet<string> = new Set<keyof HttpErrorOptions>([
 export class HttpError extends Error {
   readonly status: number
   readonly code: string
-  readonly errors: readonly FieldFault[] | undefined
+  readonly errors: readonly FieldError[] | undefined
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly reason: string | undefined
 

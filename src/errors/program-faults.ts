@@ -2,7 +2,7 @@
  * Faults of what a program writes. A client is told of a fault where it has sent the value itself; any other is the
  * program's. Source: decisions, Third storey, "Whose fault".
  */
-import { HttpError, type FieldFault } from './http-error.js'
+import { HttpError, type FieldError } from './http-error.js'
 
 /** What was written. */
 export interface Written {
@@ -18,7 +18,7 @@ interface Mark {
   readonly isKnown: boolean
 }
 
-interface WrittenFault extends FieldFault {
+interface WrittenFault extends FieldError {
   readonly [written]?: Mark
 }
 

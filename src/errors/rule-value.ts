@@ -1,14 +1,14 @@
 /** The value of the rule that an input breaks (`min: 3` → 3): for error forms of applications, and in no JSON. */
-import type { FieldFault } from './http-error.js'
+import type { FieldError } from './http-error.js'
 
 /** Enumerable, so that a fault that is copied with another path keeps it. */
 const ruleValue = Symbol('rule value')
 
-interface FaultOfRule extends FieldFault {
+interface FaultOfRule extends FieldError {
   readonly [ruleValue]?: unknown
 }
 
-export function withRuleValue(fault: FieldFault, value: unknown): FieldFault {
+export function withRuleValue(fault: FieldError, value: unknown): FieldError {
   if (value === undefined) return fault
   const withValue: FaultOfRule = { ...fault, [ruleValue]: value }
   return withValue

@@ -14,7 +14,7 @@ export function refuseUnknownNames(
   known: Readonly<Record<string, true>>,
   problems: Problem[],
 ): void {
-  problems.push(...unknownOptions(given, Object.keys(known), where))
+  problems.push(...rejectUnknownOptions(given, Object.keys(known), where))
 }
 
 /**
@@ -24,7 +24,7 @@ export function refuseUnknownNames(
  * @param known the names of all options
  * @param where what the options belong to; a decorator's `check` needs none, its problems are about it anyway
  */
-export function unknownOptions(
+export function rejectUnknownOptions(
   given: unknown,
   known: readonly string[],
   where?: string,

@@ -2,13 +2,13 @@
  * Faults about fields that clients must not know of: the program sees them in full, a client only learns that there are
  * some.
  */
-import { HttpError, type FieldFault } from './http-error.js'
+import { HttpError, type FieldError } from './http-error.js'
 
 /** Enumerable, so that a fault that is copied with another path keeps it; in no JSON. */
 const untold = Symbol('untold')
 
 /** @returns the error with these faults marked; any other as it is */
-export function markUntold(error: unknown, isUntold: (fault: FieldFault) => boolean): unknown {
+export function markUntold(error: unknown, isUntold: (fault: FieldError) => boolean): unknown {
   if (!(error instanceof HttpError) || error.errors?.some(isUntold) !== true) return error
   const errors = error.errors.map((fault) =>
     isUntold(fault) ? { ...fault, [untold]: true } : fault,

@@ -3,7 +3,7 @@
  */
 import { clip } from '../errors/clip.js'
 import { withRuleValue } from '../errors/rule-value.js'
-import { HttpError, type FieldFault } from '../errors/http-error.js'
+import { HttpError, type FieldError } from '../errors/http-error.js'
 
 /** At most so many faults are sent. */
 export const mostFaults = 50
@@ -59,11 +59,11 @@ export function toHttpError(faults: readonly Fault[], whole: string, cause?: unk
   return new HttpError(400, sentence, { code: 'VALIDATION', errors, cause })
 }
 
-function toFieldFault(fault: Fault, whole: string): FieldFault {
+function toFieldFault(fault: Fault, whole: string): FieldError {
   return withRuleValue(describeFault(fault, whole), fault.value)
 }
 
-function describeFault({ path, code, text, property }: Fault, whole: string): FieldFault {
+function describeFault({ path, code, text, property }: Fault, whole: string): FieldError {
   if (property === undefined)
     return { path, code, message: `${path === '' ? whole : path} ${text}` }
   const parent = path.slice(0, Math.max(0, path.lastIndexOf(property) - 1))

@@ -1,6 +1,6 @@
 /** Checks the values that a field's rules hold (`default`, `example`, `oneOf`) by the field itself, as if a program sent them. */
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
-import { HttpError, type FieldFault } from '../errors/http-error.js'
+import { HttpError, type FieldError } from '../errors/http-error.js'
 import { compileInput } from './compile-input.js'
 import { toProperty } from './kinds/table.js'
 import { textForms } from './kinds/string.js'
@@ -83,7 +83,7 @@ function findFault(field: ShapeField, value: unknown): string | undefined {
 }
 
 /** `name must be a string` → `must be a string`; `name.0 is …` → `has 0, which is …`. */
-function wordsOf({ path, message }: FieldFault, name: string): string {
+function wordsOf({ path, message }: FieldError, name: string): string {
   if (path === name && message.startsWith(`${name} `)) return message.slice(name.length + 1)
   const inner = path.slice(name.length + 1)
   return message.startsWith(`${path} `)

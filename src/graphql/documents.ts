@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { isMap } from '../core/is-map.js'
 import type { Problem } from '../errors/declaration-error.js'
-import { unknownOptions } from '../errors/unknown-names.js'
+import { rejectUnknownOptions } from '../errors/unknown-names.js'
 import { AutomaticDocuments } from './automatic-documents.js'
 
 /** A JSON file of documents by id, or the map itself; `only` refuses documents that are not among them. */
@@ -69,7 +69,7 @@ function isLonePath(from: unknown, beside: readonly unknown[]): boolean {
 /** @param documents the option, whatever it holds */
 export function refuseUnknownSource(documents: unknown, problems: Problem[]): void {
   if (!isMap(documents) || !isSourceLike(documents)) return
-  problems.push(...unknownOptions(documents, ['from', 'only'], 'GraphQL documents'))
+  problems.push(...rejectUnknownOptions(documents, ['from', 'only'], 'GraphQL documents'))
 }
 
 function readFile(path: string, problems: Problem[]): Readonly<Record<string, unknown>> {

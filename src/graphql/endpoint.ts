@@ -7,8 +7,8 @@ import { createRequire } from 'node:module'
 import type { GraphQLError } from 'graphql'
 import type { Handler, Response as HandlerResponse } from 'graphql-http'
 import { HttpError } from '../errors/http-error.js'
-import { untold } from '../http/caller-reads.js'
-import { entityTag, isKnownTag } from '../http/entity-tags.js'
+import { untold } from '../http/caller-access.js'
+import { entityTag, matchesEntityTag } from '../http/entity-tags.js'
 import { events, ownEvents } from '../http/events.js'
 import { reply, type Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
@@ -346,7 +346,7 @@ function cacheableReply(text: string, status: number, type: string, cacheable: C
     return answer
   }
   const etag = entityTag(text)
-  const isKnown = isKnownTag(exchange.request.incoming.headers['if-none-match'], etag)
+  const isKnown = matchesEntityTag(exchange.request.incoming.headers['if-none-match'], etag)
   const answer: Reply = isKnown ? reply(null, 304) : reply(text, status)
   if (!isKnown) answer.mediaType = type
   // What a cache may keep depends on both; an answer to POST is not kept anyway.

@@ -5,7 +5,7 @@
 import { openAccess } from '../auth/access.js'
 import type { RouteInfo } from '../routing/route-info.js'
 import { readStands, type OwnStand } from '../seam/stands.js'
-import type { AskedOperation } from './asked-operation.js'
+import type { RequestedOperation } from './requested-operation.js'
 import { accessOf } from './build-schema.js'
 import type { GraphQL } from './graphql.js'
 import { Refusal } from './operations.js'
@@ -71,7 +71,7 @@ function toInfo(
     body: undefined,
     secured: !access.open,
     roles: access.roles,
-    notes: Object.freeze({
+    metadata: Object.freeze({
       get: (decorator: object) =>
         stands.find((stand) => stand.decorator === decorator)?.args as never,
     }),
@@ -94,7 +94,7 @@ function askedNodes(
 }
 
 /** An operation with the names of its root fields, `Query.items`: one for each alias. */
-export interface NamedOperation extends Omit<AskedOperation, 'roots'> {
+export interface NamedOperation extends Omit<RequestedOperation, 'roots'> {
   readonly roots: readonly string[]
 }
 
@@ -104,7 +104,7 @@ export function readAsked(graphql: GraphQL, asked: unknown): NamedOperation | un
     const { query, operationName, variables } = readRequestParts(asked, graphql.documents())
     const operation = graphql.executor().find(query, operationName)
     if (operation instanceof Refusal) return undefined
-    const kind = operation.node.operation as AskedOperation['kind']
+    const kind = operation.node.operation as RequestedOperation['kind']
     const type = kinds.find((one) => one.toLowerCase() === kind)
     const roots = [...operation.everyRoot().values()].flatMap(([node]) => {
       const generated = generatedOf(operation.definition(node) ?? noField)

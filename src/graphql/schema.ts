@@ -20,7 +20,7 @@ import {
   type ResolveWith,
 } from './injected-resolvers.js'
 import type { AnyDecorator } from '../metadata/dialect.js'
-import { standOf } from '../seam/own-decorator.js'
+import { standOf } from '../seam/custom-decorator.js'
 import { standsExtension } from './stands-extension.js'
 import { inTurns } from './subscriber-turns.js'
 import { readTypeNotation } from './type-notation.js'

@@ -1,5 +1,5 @@
 /** Releases a result that can no longer be sent. */
-import { isAnswer } from './answer.js'
+import { isAnswer } from './route-response.js'
 import { toChunkReader, type ChunkReader } from './chunk-reader.js'
 import { EventStream } from './events.js'
 import { Reply } from './reply.js'

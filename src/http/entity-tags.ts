@@ -20,7 +20,7 @@ const list = /^[\t ]*(?:(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"[\t ]*(?:,[\t ]*(?:,[
  * @param condition `If-None-Match`; one that is malformed is none
  * @param tag weak or strong
  */
-export function isKnownTag(condition: string | undefined, tag: string): boolean {
+export function matchesEntityTag(condition: string | undefined, tag: string): boolean {
   if (condition === undefined) return false
   if (condition.trim() === '*') return true
   if (condition.length > 8192 || !list.test(condition)) return false

@@ -8,7 +8,7 @@ import type { RouteInfo } from '../routing/route-info.js'
 import type { HttpRequest } from './request.js'
 
 /** One field of an input that breaks a rule. */
-export interface FieldError {
+export interface ClientFieldError {
   /** Dotted, from the root of the body or query: `lines.0.qty`. */
   readonly path: string
   /** The name of the rule: `min`. */
@@ -25,7 +25,7 @@ export interface ClientError {
   readonly code: string
   readonly message: string
   /** Empty if the error is not about fields. */
-  readonly fields: readonly FieldError[]
+  readonly fields: readonly ClientFieldError[]
 }
 
 export interface FormedError {

@@ -1,5 +1,5 @@
 /** A text that is made once and has an ETag: the parts of pages. Source: RFC 9110 §8.8.3 and §13.1.2. */
-import { entityTag, isKnownTag } from './entity-tags.js'
+import { entityTag, matchesEntityTag } from './entity-tags.js'
 import { reply, type Reply } from './reply.js'
 import type { ServerRequest } from './server-request.js'
 
@@ -15,7 +15,7 @@ export function createKeptText(
 ): (request: ServerRequest) => Reply | Promise<Reply> {
   let kept: { readonly text: string; readonly etag: string } | undefined
   const send = (request: ServerRequest, { text, etag }: NonNullable<typeof kept>): Reply => {
-    const known = isKnownTag(request.incoming.headers['if-none-match'], etag)
+    const known = matchesEntityTag(request.incoming.headers['if-none-match'], etag)
     const answer = known ? reply(null, 304) : reply(text).type(type)
     return hardened(answer).header('ETag', etag)
   }

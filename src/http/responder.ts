@@ -5,14 +5,14 @@
 import { isThenable, type Later } from '../core/later.js'
 import type { Log } from '../core/log.js'
 import { writeFor } from './answered-json.js'
-import { isAnswer, PreparedAnswer, type Answer } from './answer.js'
+import { isAnswer, PreparedAnswer, type RouteResponse } from './route-response.js'
 import type { Cors } from './cors.js'
 import { discard, toReader } from './discard.js'
 import { endWith } from './end-with.js'
 import type { FormOfErrors } from './error-form.js'
 import { eventHeartbeat, EventStream } from './events.js'
 import { FailureWriter } from './failure-writer.js'
-import { entityTag, isKnownTag } from './entity-tags.js'
+import { entityTag, matchesEntityTag } from './entity-tags.js'
 import { addMissing, hasHeader } from './header-list.js'
 import { isLongList } from './list-in-turns.js'
 import { pushPrivacy, setPrivacy } from './private-answers.js'
@@ -46,9 +46,9 @@ export interface Responder {
   /** Releases a result that can no longer be sent. Never throws. */
   discard(result: unknown): void
   /** What `send` would send, for interceptors. Never throws nor rejects. */
-  prepare(request: ServerRequest, result: unknown, rule: ResultRule): Later<Answer>
+  prepare(request: ServerRequest, result: unknown, rule: ResultRule): Later<RouteResponse>
   /** What `fail` would send, for interceptors; the log is told. Never throws. */
-  prepareFailure(request: ServerRequest, error: unknown): Answer
+  prepareFailure(request: ServerRequest, error: unknown): RouteResponse
 }
 
 export function createResponder(options: ResponderOptions): Responder {
@@ -103,7 +103,7 @@ class NodeResponder implements Responder {
     discard(result)
   }
 
-  prepare(request: ServerRequest, result: unknown, rule: ResultRule): Later<Answer> {
+  prepare(request: ServerRequest, result: unknown, rule: ResultRule): Later<RouteResponse> {
     try {
       if (isAnswer(result)) return result
       const content = toContent(request, result, rule)
@@ -119,7 +119,7 @@ class NodeResponder implements Responder {
     }
   }
 
-  prepareFailure(request: ServerRequest, error: unknown): Answer {
+  prepareFailure(request: ServerRequest, error: unknown): RouteResponse {
     const { status, headers, body } = this.#failures.describe(request, error)
     return this.#toAnswer(request, {
       status,
@@ -130,7 +130,7 @@ class NodeResponder implements Responder {
     })
   }
 
-  #toAnswer(request: ServerRequest, content: Content): Answer {
+  #toAnswer(request: ServerRequest, content: Content): RouteResponse {
     const { status, body, length } = content
     const isText = typeof body === 'string' || body instanceof Uint8Array
     return new PreparedAnswer({
@@ -276,7 +276,7 @@ function tagOf({ method }: ServerRequest, body: string): string | undefined {
 }
 
 function isKnown({ incoming }: ServerRequest, tag: string): boolean {
-  return isKnownTag(incoming.headers['if-none-match'], tag)
+  return matchesEntityTag(incoming.headers['if-none-match'], tag)
 }
 
 function toNotModified(own: string[]): Content {

@@ -1,5 +1,5 @@
 /** The head of a response, put together. Source: RFC 9110 §6.4.1 and §8.6. */
-import type { AnswerParts } from './answer.js'
+import type { AnswerParts } from './route-response.js'
 import type { Cors } from './cors.js'
 import { addMissing, findValue, hasHeader } from './header-list.js'
 import { setPrivacy } from './private-answers.js'

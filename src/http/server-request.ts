@@ -1,6 +1,6 @@
 /** The request with its internal state, which the steps of its route use. Source: specification, Request object. */
 import type { RouteInfo } from '../routing/route-info.js'
-import { readsIdentity, readsSent, watchHeaders } from './caller-reads.js'
+import { readsIdentity, readsSent, watchHeaders } from './caller-access.js'
 import { clientAddress, readAddress, readForwarded } from './client-address.js'
 import { readCookies } from './cookies.js'
 import type { Cors } from './cors.js'

@@ -28,7 +28,7 @@ import { AsksRequest, LiveAnswer } from './live-answer.js'
 import type { LiveForm } from './live-form.js'
 import { LiveListener } from './live-listener.js'
 import { LiveRuns } from './live-runs.js'
-import type { LiveOptions } from './options.js'
+import type { ResolvedLiveOptions } from './options.js'
 import type { RightsDepth } from './rights-key.js'
 import { WatchedTables } from './watched-tables.js'
 
@@ -74,7 +74,7 @@ export interface LiveCaller {
 }
 
 export interface LiveParts {
-  readonly options: LiveOptions
+  readonly options: ResolvedLiveOptions
   readonly clock: Clock
   readonly log: Log
   /** Runs work so that it has a current request. */

@@ -2,7 +2,7 @@
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-names.js'
 
-export interface LiveAnswersOptions {
+export interface LiveQueriesOptions {
   /** Different live answers of the whole process. Over it 429. Default 1,000. */
   answers?: number
   /** The same of one caller, anonymous ones by their address. Over it 429. Default 100. */
@@ -12,23 +12,27 @@ export interface LiveAnswersOptions {
 }
 
 /** All of them set. */
-export interface LiveOptions {
+export interface ResolvedLiveOptions {
   readonly answers: number
   readonly byCaller: number
   /** Milliseconds. */
   readonly pace: number
 }
 
-export const defaultLive: LiveOptions = Object.freeze({ answers: 1000, byCaller: 100, pace: 100 })
+export const defaultLive: ResolvedLiveOptions = Object.freeze({
+  answers: 1000,
+  byCaller: 100,
+  pace: 100,
+})
 
-const names: Readonly<Record<keyof LiveAnswersOptions, true>> = {
+const names: Readonly<Record<keyof LiveQueriesOptions, true>> = {
   answers: true,
   byCaller: true,
   pace: true,
 }
 
 /** @param problems receives unknown options and invalid values */
-export function resolveLive(given: unknown, problems: Problem[]): LiveOptions {
+export function resolveLive(given: unknown, problems: Problem[]): ResolvedLiveOptions {
   if (given === undefined) return defaultLive
   if (typeof given !== 'object' || given === null) {
     problems.push(invalid('live', given, "Write { answers: 1000, byCaller: 100, pace: '100ms' }."))

@@ -13,7 +13,7 @@ export function asksWho({ access, route, isPersonal }: DocumentedRoute): boolean
 
 /** True for routes that machines beside the users ask, such as probes: documents list them last. */
 export function isOperational({ info }: DocumentedRoute): boolean {
-  return info?.notes.get(Operational) !== undefined
+  return info?.metadata.get(Operational) !== undefined
 }
 
 /** Stands for every status from 200 to 299 in maps by status. */

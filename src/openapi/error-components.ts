@@ -15,7 +15,7 @@ import type {
 export const reservedSchemas: ReadonlySet<string> = new Set([
   'ErrorBody',
   'ProblemBody',
-  'FieldFault',
+  'FieldError',
 ])
 
 /** The content of every error, as JSON or, for clients that accept it, as problem+json. */
@@ -77,7 +77,7 @@ export const errorSchemas: Readonly<Record<string, SchemaObject>> = {
       error: { type: 'string', description: 'What went wrong, for people.' },
       errors: {
         type: 'array',
-        items: { $ref: '#/components/schemas/FieldFault' },
+        items: { $ref: '#/components/schemas/FieldError' },
         description: 'The faults of the input.',
       },
     },
@@ -93,11 +93,11 @@ export const errorSchemas: Readonly<Record<string, SchemaObject>> = {
       detail: { type: 'string' },
       code: { type: 'string', description: 'A stable name of the error.' },
       error: { type: 'string' },
-      errors: { type: 'array', items: { $ref: '#/components/schemas/FieldFault' } },
+      errors: { type: 'array', items: { $ref: '#/components/schemas/FieldError' } },
     },
     required: ['type', 'title', 'status', 'detail', 'code', 'error'],
   },
-  FieldFault: {
+  FieldError: {
     type: 'object',
     properties: {
       path: { type: 'string', description: 'Dotted, from the root of the body or query.' },

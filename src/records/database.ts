@@ -8,13 +8,13 @@ import type { Class } from '../metadata/note.js'
 import { TableSizes } from './budget/table-sizes.js'
 import { createBuilder, type QueryBuilder } from './statements/builder.js'
 import { DatabaseClock } from './database-clock.js'
-import { Patience } from './patience.js'
+import { DatabaseTimeouts } from './database-timeouts.js'
 import type { Clock } from '../core/clock.js'
 import { anyTable, ownQuestion, type Statement } from '../engines/contract/statement.js'
 import { ChangeFeed, type Watcher } from './changes/change-feed.js'
 import type { Change, RowChanges } from './changes/changes.js'
 import { readChanges, type ChangesOptions } from './changes/read-changes.js'
-import { followAll, type LostChanges } from './changes/follow-all.js'
+import { followAll, type MissedChanges } from './changes/follow-all.js'
 import { type Later, attempt, promise } from '../core/later.js'
 import { EngineFault } from '../engines/contract/engine-fault.js'
 import type {
@@ -35,9 +35,9 @@ import {
 } from './database-options.js'
 import { defaultSearchLimit } from './filters/search.js'
 import { emptyTables } from './empty-tables.js'
-import { OwnSql, type BoundSql, type OwnSqlOptions, type SqlWords } from './own-sql.js'
+import { CustomSql, type BoundSql, type CustomSqlOptions, type SqlFragments } from './custom-sql.js'
 import { ensureTable } from './own-tables.js'
-import { startPulse, type Pulse, type PulseOptions } from './pulse.js'
+import { startHeartbeat, type Heartbeat, type HeartbeatOptions } from './heartbeat.js'
 import { Repository } from './repository.js'
 import type { RecordsContext, Source } from './statements/source.js'
 import { isSomewhere, isThere, ToldEngine } from './statement-events.js'
@@ -115,7 +115,7 @@ export class Database implements Source {
   readonly #byType = new WeakMap<Class, Table>()
   readonly #transactions: Transactions
   readonly #clock: DatabaseClock
-  readonly #patience = new Map<number, Patience>()
+  readonly #patience = new Map<number, DatabaseTimeouts>()
   /** Handlers of GETs, and what runs for no request that is followed. */
   readonly quiet: QuietHandlers
   /** The request whose work begins in this turn. */
@@ -187,16 +187,16 @@ export class Database implements Source {
   }
 
   /**
-   * For work that cannot wait for a database that does not answer: `database.patience(200).ask(() => …)` is 503 after
+   * For work that cannot wait for a database that does not answer: `database.timeouts(200).run(() => …)` is 503 after
    * 200 ms, and at once from then on, until the database has answered a question in the background.
    *
    * @param within milliseconds; who gives the same number shares what is known
    */
-  patience(within: number): Patience {
+  timeouts(within: number): DatabaseTimeouts {
     let known = this.#patience.get(within)
     if (known === undefined) {
       const isClosed = (): boolean => this.#closing !== undefined
-      known = new Patience(within, () => this.check(), isClosed)
+      known = new DatabaseTimeouts(within, () => this.check(), isClosed)
       this.#patience.set(within, known)
     }
     return known
@@ -316,8 +316,8 @@ export class Database implements Source {
    * await late.rows({ owner: 7 })   // [[1], [5]]
    * ```
    */
-  prepare(options: OwnSqlOptions, write: (words: SqlWords) => string): OwnSql {
-    return new OwnSql(options, write, this.context.dialect, {
+  prepare(options: CustomSqlOptions, write: (words: SqlFragments) => string): CustomSql {
+    return new CustomSql(options, write, this.context.dialect, {
       runner: () => this.runner(),
       wrote: (statement) => {
         this.wrote(statement)
@@ -329,8 +329,8 @@ export class Database implements Source {
    * Repeats statements on a thread with a connection of its own, also while this process's event loop is blocked. For a
    * database that no other process can use they are repeated here.
    */
-  pulse(statements: readonly BoundSql[], options: PulseOptions): Pulse {
-    return startPulse(this.context.engine, statements, options)
+  heartbeat(statements: readonly BoundSql[], options: HeartbeatOptions): Heartbeat {
+    return startHeartbeat(this.context.engine, statements, options)
   }
 
   /** Calls `onSignal` of the same name in the other processes of the database, those that listen. Never in a transaction. */
@@ -359,14 +359,14 @@ export class Database implements Source {
    */
   onChange(listener: (change: Change) => void): () => void
   onChange(
-    listener: (change: Change | LostChanges) => void,
+    listener: (change: Change | MissedChanges) => void,
     options: { everywhere: true },
   ): Promise<() => void>
   onChange(listener: (change: never) => void, options?: { everywhere: true }): unknown {
     refuseUnknownOptions('onChange', options, changeOptions)
     if (options?.everywhere !== true)
       return this.feed.onChange(listener as (change: Change) => void)
-    const all = listener as (change: Change | LostChanges) => void
+    const all = listener as (change: Change | MissedChanges) => void
     return followAll(this, [...this.tables], all).catch(refuseUnavailable)
   }
 
@@ -378,7 +378,7 @@ export class Database implements Source {
   changes<T extends object>(
     type: Class<T>,
     options: ChangesOptions = {},
-  ): AsyncIterableIterator<Change | LostChanges> {
+  ): AsyncIterableIterator<Change | MissedChanges> {
     return readChanges(this, this.table(type), options, this.#readers)
   }
 

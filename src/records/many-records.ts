@@ -5,7 +5,7 @@ import { promise, type Later } from '../core/later.js'
 import type { Isolation } from '../core/isolation.js'
 import type { AggregateOptions, AggregateRow } from './aggregates/aggregate-types.js'
 import { runAggregate } from './aggregates/run-aggregate.js'
-import type { AskedOptions, OrderBy } from './model/filter-types.js'
+import type { SelectOptions, OrderBy } from './model/filter-types.js'
 import { writeCursor } from './filters/cursor.js'
 import type { Id, ListOptions } from './filters/list-options.js'
 import { readOrder } from './filters/order.js'
@@ -126,7 +126,7 @@ export abstract class ManyRecords<T extends object> {
    * @returns one row without `groupBy`, else one for each group; groups of nulls come last
    */
   aggregate<const O extends AggregateOptions<T>>(
-    options?: O & AskedOptions<O, AggregateOptions<T>>,
+    options?: O & SelectOptions<O, AggregateOptions<T>>,
   ): Promise<AggregateRow<T>[]> {
     return promise(() => runAggregate<T>(this.table, this.source, options ?? {}))
   }

@@ -13,7 +13,7 @@ import type { Class } from '../metadata/note.js'
 import { DeclarationError } from '../errors/declaration-error.js'
 import { refuseUnknownOptions } from '../errors/refuse-options.js'
 import { Database } from './database.js'
-import type { OwnSql } from './own-sql.js'
+import type { CustomSql } from './custom-sql.js'
 
 export interface OneTimeOptions {
   /** How long a token is good: `'7d'`, or seconds. By the database's clock. */
@@ -58,7 +58,7 @@ const sweepEvery = 60_000
 
 class OneTimeTokens<T> implements OneTime<T> {
   static readonly inject: readonly unknown[] = [Database, Clock]
-  #statements: Readonly<Record<'make' | 'take' | 'sweep', OwnSql>> | undefined
+  #statements: Readonly<Record<'make' | 'take' | 'sweep', CustomSql>> | undefined
   #nextSweep = 0
 
   constructor(
@@ -130,7 +130,7 @@ class OneTimeTokens<T> implements OneTime<T> {
     await this.#run('sweep').change({ now })
   }
 
-  #run(statement: 'make' | 'take' | 'sweep'): OwnSql {
+  #run(statement: 'make' | 'take' | 'sweep'): CustomSql {
     if (this.#statements === undefined)
       throw new Error(`${this.name}: the application has not started yet.`)
     return this.#statements[statement]

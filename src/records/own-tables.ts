@@ -43,8 +43,8 @@ const patience = 2000
 /** What asks a table of the framework's own for a request. A database within the process is not waited for. */
 export function askWithin(database: Database): <T>(work: () => Later<T>) => Later<T> {
   if (database.context.dialect.isLocal) return (work) => work()
-  const store = database.patience(patience)
-  return (work) => (database.openTransaction() === undefined ? store.ask(work) : work())
+  const store = database.timeouts(patience)
+  return (work) => (database.openTransaction() === undefined ? store.run(work) : work())
 }
 
 /** Milliseconds between two checks for missing tables. */

@@ -27,7 +27,7 @@ import { type Later, after, attempt, promise, settle } from '../core/later.js'
 import type { Row } from '../engines/contract/engine.js'
 import { deleteChecked, deleteWhere, mustHold } from './statements/delete-rows.js'
 import { deleteRow } from './statements/delete-row.js'
-import type { Asked, AskedOptions, Where } from './model/filter-types.js'
+import type { Selected, SelectOptions, Where } from './model/filter-types.js'
 import { ManyRecords } from './many-records.js'
 import { toKey } from './model/key.js'
 import {
@@ -94,7 +94,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /** The rows that match a filter, in order. */
-  list<const O extends ListOptions<T>>(given?: O & AskedOptions<O, ListOptions<T>>): Promise<T[]> {
+  list<const O extends ListOptions<T>>(given?: O & SelectOptions<O, ListOptions<T>>): Promise<T[]> {
     const options: ListOptions<T> = given ?? {}
     return promise(() => {
       const { plan, values, readBehind } = planList(this.table, this.source.context, options)
@@ -111,7 +111,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   /** The number of rows that match a filter; with `distinct`, of those that differ in its fields. Default: all undeleted. */
   count(): Promise<number>
   count<const W extends Where<T>>(
-    where: W & Asked<W, Where<T>>,
+    where: W & Selected<W, Where<T>>,
     options?: CountOptions<T>,
   ): Promise<number>
   count(...given: [where?: Where<T>, options?: CountOptions<T>]): Promise<number> {
@@ -181,7 +181,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   update<const O extends UpdateOptions<T> & Partial<T>>(
     id: Id,
     values: NestedChanges<T>,
-    options?: O & AskedOptions<O, UpdateOptions<T> & Partial<T>>,
+    options?: O & SelectOptions<O, UpdateOptions<T> & Partial<T>>,
   ): Promise<T | null> {
     return promise(() => {
       const { table } = this
@@ -222,7 +222,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    * @returns how many
    */
   updateWhere<const W extends Where<T>>(
-    where: W & Asked<W, Where<T>>,
+    where: W & Selected<W, Where<T>>,
     changes: Changes<T>,
   ): Promise<number> {
     return promise(() => updateWhere(this.table, this.source, where, changes))
@@ -233,7 +233,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    *
    * @returns how many
    */
-  deleteWhere<const W extends Where<T>>(where: W & Asked<W, Where<T>>): Promise<number> {
+  deleteWhere<const W extends Where<T>>(where: W & Selected<W, Where<T>>): Promise<number> {
     return promise(() => deleteWhere(this.table, this.source, where))
   }
 

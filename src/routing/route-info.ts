@@ -2,7 +2,7 @@
 import type { Class } from '../metadata/note.js'
 
 /** The arguments of custom decorators on a route. */
-export interface RouteNotes {
+export interface RouteMetadata {
   /** The arguments of the decorator: `[60]` for `@CacheFor(60)`, `[]` for a bare one, `undefined` where it is not. The method's win over the class's. */
   get<Arguments extends readonly unknown[]>(
     decorator: NotedDecorator<Arguments>,
@@ -34,5 +34,5 @@ export interface RouteInfo {
   readonly secured: boolean
   /** Roles that are allowed; empty if any token is. */
   readonly roles: readonly string[]
-  readonly notes: RouteNotes
+  readonly metadata: RouteMetadata
 }

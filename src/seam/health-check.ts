@@ -1,5 +1,5 @@
 /** `@HealthCheck`: a method of a provider that `/health/ready` calls. */
-import { createNote } from './own-note.js'
+import { createMetadata } from './custom-metadata.js'
 
 /**
  * Marks a method of a provider as a check of `/health/ready`. It takes no arguments, and fails by throwing, by returning
@@ -13,4 +13,4 @@ import { createNote } from './own-note.js'
  *
  * @param name as the response of `/health/ready` shows it
  */
-export const HealthCheck = createNote<[name: string]>('HealthCheck')
+export const HealthCheck = createMetadata<[name: string]>('HealthCheck')

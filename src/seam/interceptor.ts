@@ -3,7 +3,7 @@
  * all requests. `@Use`, a module or `bootstrap` names it; `serving/` calls it.
  */
 import type { OperationObject } from 'openapi3-ts/oas31'
-import type { Answer } from '../http/answer.js'
+import type { RouteResponse } from '../http/route-response.js'
 import type { HttpRequest } from '../http/request.js'
 import type { RouteInfo } from '../routing/route-info.js'
 
@@ -14,7 +14,7 @@ export const places = ['gate', 'body', 'handler'] as const
  * Where an interceptor stands. Before the `'gate'` nothing is known but the route; before the `'body'` the caller is
  * known and no byte of the body is read; before the `'handler'` the input is checked.
  */
-export type Place = (typeof places)[number]
+export type InterceptorPosition = (typeof places)[number]
 
 /**
  * Goes on to what stands further inside, once: who calls it again gets the same.
@@ -23,7 +23,7 @@ export type Place = (typeof places)[number]
  * that the handler returned, not yet shaped, and throws what was thrown inside.
  */
 export interface Next {
-  <Result = Answer>(): Promise<Result>
+  <Result = RouteResponse>(): Promise<Result>
 }
 
 /** Stands around the handlers of the routes that it is written at. */
@@ -52,7 +52,7 @@ export interface EntryInterceptor {
 
 /** A class of interceptors, with where they stand; `'handler'` where it says nothing. */
 export interface InterceptorClass {
-  readonly before?: Place
+  readonly before?: InterceptorPosition
   /**
    * Also runs around requests without a route and around the framework's own routes, wherever it is listed. Default
    * false.
@@ -66,9 +66,9 @@ export interface InterceptorClass {
 export type Intercept = (request: HttpRequest, next: Next) => unknown
 
 /** One call on the way in. */
-export type Enter = (request: HttpRequest) => void | Promise<void>
+export type OnEnter = (request: HttpRequest) => void | Promise<void>
 
 /** True for `'gate'`, `'body'` and `'handler'`. */
-export function isPlace(value: unknown): value is Place {
-  return places.includes(value as Place)
+export function isPlace(value: unknown): value is InterceptorPosition {
+  return places.includes(value as InterceptorPosition)
 }

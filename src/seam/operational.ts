@@ -1,5 +1,5 @@
 /** `@Operational`: routes for those who operate an application, such as probes and scrapes. */
-import { createDecorator } from './own-decorator.js'
+import { createDecorator } from './custom-decorator.js'
 
 /**
  * Marks routes that are asked by machines beside the application's users: limits do not count them, nothing of the

@@ -6,7 +6,7 @@ import type { Incoming, Outgoing } from '../http/node-messages.js'
 import { isCarriedOn } from './carried-request.js'
 
 /** What a carried request was answered with. */
-export interface CarriedAnswer {
+export interface InternalResponse {
   readonly status: number
   /** By its name in lower case; the first where it came more than once. */
   header(name: string): string | undefined
@@ -99,7 +99,7 @@ export function carriedIncoming(outer: Incoming, head: CarriedHead): Incoming {
 }
 
 /** An answer as its head and body were sent. */
-class KeptAnswer implements CarriedAnswer {
+class KeptAnswer implements InternalResponse {
   readonly status: number
   readonly body: string | Buffer
   readonly #head: readonly string[]
@@ -129,10 +129,10 @@ export class KeptResponse extends EventEmitter {
   #head: readonly string[] = []
   #pieces: (string | Uint8Array)[] | undefined
   #length = 0
-  #answer: CarriedAnswer | undefined
+  #answer: InternalResponse | undefined
   #fault: Error | undefined
   #waiting:
-    { resolve: (answer: CarriedAnswer) => void; reject: (reason: Error) => void } | undefined
+    { resolve: (answer: InternalResponse) => void; reject: (reason: Error) => void } | undefined
 
   /** @param most bytes */
   constructor(most: number) {
@@ -150,7 +150,7 @@ export class KeptResponse extends EventEmitter {
    *
    * @throws {Error} where it was cut off, or is a stream or larger than the bound
    */
-  answer(): Later<CarriedAnswer> {
+  answer(): Later<InternalResponse> {
     if (this.#fault !== undefined) throw this.#fault
     if (this.#answer !== undefined) return this.#answer
     return new Promise((resolve, reject) => {

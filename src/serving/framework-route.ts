@@ -61,6 +61,6 @@ function routeInfo(method: Method, pattern: Pattern, name: string): RouteInfo {
     body: undefined,
     secured: false,
     roles: Object.freeze([]),
-    notes: Object.freeze({ get: () => undefined }),
+    metadata: Object.freeze({ get: () => undefined }),
   })
 }

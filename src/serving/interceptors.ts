@@ -19,14 +19,14 @@ import type { ServerRequest } from '../http/server-request.js'
 import type { Class } from '../metadata/note.js'
 import type { RouteInfo } from '../routing/route-info.js'
 import type {
-  Enter,
+  OnEnter,
   EntryInterceptor,
   Intercept,
   Interceptor,
   Next,
-  Place,
+  InterceptorPosition,
 } from '../seam/interceptor.js'
-import type { DecoratorSpecification } from '../seam/own-decorator.js'
+import type { DecoratorSpecification } from '../seam/custom-decorator.js'
 import { callInRequest } from './current-request.js'
 import type { Invoker } from './invoker.js'
 import { keepFlow } from './replaced-streams.js'
@@ -34,9 +34,12 @@ import type { Line, Step } from './served-route.js'
 
 /** An interceptor (by its class) or a custom decorator, at its place around a route. */
 export type PlannedStand =
-  | { readonly place: Place; readonly interceptor: Class<Interceptor | EntryInterceptor> }
   | {
-      readonly place: Place
+      readonly place: InterceptorPosition
+      readonly interceptor: Class<Interceptor | EntryInterceptor>
+    }
+  | {
+      readonly place: InterceptorPosition
       /** `@CacheFor on RateController.rates`, for messages. */
       readonly where: string
       readonly enter: DecoratorSpecification['enter']
@@ -46,7 +49,7 @@ export type PlannedStand =
     }
 
 /** What stands around a route by its place, from outside to inside. */
-export type Stands = Readonly<Record<Place, readonly Line[]>>
+export type Stands = Readonly<Record<InterceptorPosition, readonly Line[]>>
 
 /** For routes without interceptors. */
 export const noStands: Stands = Object.freeze({ gate: [], body: [], handler: [] })
@@ -66,7 +69,7 @@ export function makeStands(
   problems: Problem[],
 ): Stands {
   if (planned.length === 0) return noStands
-  const stands: Record<Place, Line[]> = { gate: [], body: [], handler: [] }
+  const stands: Record<InterceptorPosition, Line[]> = { gate: [], body: [], handler: [] }
   const asked = new Map<Interceptor | EntryInterceptor, boolean>()
   for (const stand of planned) {
     const made =
@@ -117,7 +120,7 @@ function bindInterceptor(
 }
 
 /** `enter` may return a promise of any library. */
-function toLine(enter: Enter): Line {
+function toLine(enter: OnEnter): Line {
   return {
     step: (request) => {
       const pending: unknown = enter(request)
@@ -166,7 +169,7 @@ function buildLines(
     })
     return undefined
   }
-  const enter = build('enter', '(route) => (request) => { … }') as Enter | undefined
+  const enter = build('enter', '(route) => (request) => { … }') as OnEnter | undefined
   const intercept = build('intercept', '(route) => (request, next) => next()')
   return [
     ...(enter === undefined ? [] : [toLine(enter)]),

@@ -6,7 +6,7 @@ import { isThenable, type Later } from '../core/later.js'
 import { handlerEvents } from '../http/request-events.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { requestArguments, Route } from '../routing/route.js'
-import type { OwnArguments, TakeArgument } from '../seam/own-arguments.js'
+import type { OwnArguments, ArgumentResolver } from '../seam/argument-resolvers.js'
 import { callInRequest } from './current-request.js'
 
 /** Calls the handler with its arguments from the request. Returns the handler's result, which may be a promise. */
@@ -40,7 +40,7 @@ export interface Call {
 }
 
 export function compileInvoker({ route, controller, own: declared, inside }: Call): Invoker {
-  const takes: TakeArgument[] = []
+  const takes: ArgumentResolver[] = []
   const values = route.argumentNames.map((name) => {
     const index = route.pattern.names.indexOf(name)
     if (index !== -1) return `request.pathValues[${index}]`
@@ -68,7 +68,7 @@ function told(invoke: InvokeWith, name: string): InvokeWith {
       : invoke(request, own)
 }
 
-function withOwnArguments(takes: readonly TakeArgument[], invoke: InvokeWith): Invoker {
+function withOwnArguments(takes: readonly ArgumentResolver[], invoke: InvokeWith): Invoker {
   return (request) => {
     const own = takeFrom(0, takes, request, [])
     return isThenable(own)
@@ -80,7 +80,7 @@ function withOwnArguments(takes: readonly TakeArgument[], invoke: InvokeWith): I
 /** One after the other, so that if one throws, no other is still running. */
 function takeFrom(
   index: number,
-  takes: readonly TakeArgument[],
+  takes: readonly ArgumentResolver[],
   request: ServerRequest,
   taken: unknown[],
 ): Later<unknown[]> {

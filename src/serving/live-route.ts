@@ -7,7 +7,7 @@ import { asksGuard, type AccessRule } from '../auth/access.js'
 import { after, type Later } from '../core/later.js'
 import { HttpError } from '../errors/http-error.js'
 import { areCallersHeeded } from '../http/answered-json.js'
-import { asksForEvents } from '../http/asks-for-events.js'
+import { acceptsEventStream } from '../http/accepts-event-stream.js'
 import { ownEvents } from '../http/events.js'
 import type { Reply } from '../http/reply.js'
 import { toContent, type Content, type ResultRule } from '../http/result.js'
@@ -40,12 +40,12 @@ export function answeringLive(route: LiveRoute, live: LiveAnswers): Invoker {
   const { plan, handler, invoke } = route
   const { method, name, pattern } = plan.route
   const generated = shownRights(handler)
-  const isLive = generated !== undefined || plan.info.notes.get(Live) !== undefined
+  const isLive = generated !== undefined || plan.info.metadata.get(Live) !== undefined
   if (method !== 'GET' || !isLive) return invoke
   // Versions of a route may have all else in common.
   const where = `${++routes} ${method} ${pattern.text} ${name}`
   const rights = rightsOf(route, generated)
-  return (request) => (asksForEvents(request) ? open(request) : invoke(request))
+  return (request) => (acceptsEventStream(request) ? open(request) : invoke(request))
 
   async function open(request: ServerRequest): Promise<Reply> {
     request.isLive = true

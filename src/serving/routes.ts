@@ -14,7 +14,7 @@ import { ServerRequest } from '../http/server-request.js'
 import { restType, type PathType } from '../routing/path-types.js'
 import type { Pattern } from '../routing/pattern.js'
 import type { RouteInfo } from '../routing/route-info.js'
-import { carriedIncoming, KeptResponse, type CarriedAnswer } from './carried-answer.js'
+import { carriedIncoming, KeptResponse, type InternalResponse } from './carried-answer.js'
 import type { Dispatcher } from './dispatcher.js'
 import type { PlannedRoute } from './planned-route.js'
 import type { ServedRoute } from './served-route.js'
@@ -116,7 +116,7 @@ export class Routes {
    * @throws {HttpError} 404 for path parameters that the route does not take, 413 for a body that is larger than it takes
    * @throws {Error} where the answer is cut off, is no answer that ends, or is too large
    */
-  call(request: HttpRequest, route: RouteInfo, call: RouteCall = {}): Later<CarriedAnswer> {
+  call(request: HttpRequest, route: RouteInfo, call: RouteCall = {}): Later<InternalResponse> {
     const { body, prepare, signal, most = mostBytes, params = {}, query = '' } = call
     const { target, pattern, fixed, keepsBytes, limit } =
       this.#doors.get(route) ?? this.#open(route)
@@ -195,7 +195,7 @@ function whileAsked(
   request: HttpRequest,
   kept: KeptResponse,
   signal: AbortSignal | undefined,
-): Later<CarriedAnswer> {
+): Later<InternalResponse> {
   const leave = (): void => {
     kept.destroy()
   }

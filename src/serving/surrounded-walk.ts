@@ -9,8 +9,8 @@
  * this; routes without such interceptors never come here.
  */
 import { isThenable, type Later } from '../core/later.js'
-import type { Answer } from '../http/answer.js'
-import { isAnswer, PreparedAnswer } from '../http/answer.js'
+import type { RouteResponse } from '../http/route-response.js'
+import { isAnswer, PreparedAnswer } from '../http/route-response.js'
 import { discard } from '../http/discard.js'
 import type { Responder } from '../http/responder.js'
 import type { HttpError } from '../errors/http-error.js'
@@ -25,7 +25,7 @@ export interface WalkSurroundings {
   readonly responder: Responder
   readonly deadlines: Deadlines
   /** Sends the answer, unless one was sent already. */
-  readonly send: (request: ServerRequest, route: ServedRoute, answer: Answer) => void
+  readonly send: (request: ServerRequest, route: ServedRoute, answer: RouteResponse) => void
   /** Answers a time-out outside all interceptors. */
   readonly fail: (request: ServerRequest, error: unknown) => void
 }
@@ -41,13 +41,13 @@ export function walkSurrounded(
 
 /** An interceptor that waits for the steps inside it. */
 interface Inside {
-  readonly resolve: (answer: Answer) => void
+  readonly resolve: (answer: RouteResponse) => void
   /** False once it was told about the time-out. */
   open: boolean
 }
 
 /** The answer for requests that no longer wait for one. */
-const nobodys: Answer = new PreparedAnswer({
+const nobodys: RouteResponse = new PreparedAnswer({
   status: 503,
   list: [],
   body: null,
@@ -80,7 +80,7 @@ class SurroundedWalk {
   }
 
   /** Walks from a line to the answer. Never rejects. */
-  async #walk(from: number, inside: Inside | undefined): Promise<Answer> {
+  async #walk(from: number, inside: Inside | undefined): Promise<RouteResponse> {
     const request = this.#request
     const isOver = (): boolean => inside?.open === false || request.answered
     try {
@@ -107,9 +107,9 @@ class SurroundedWalk {
     }
   }
 
-  async #ask(intercept: Intercept, inside: number): Promise<Answer> {
-    let running: Promise<Answer> | undefined
-    const next = (): Promise<Answer> => (running ??= this.#goInside(inside))
+  async #ask(intercept: Intercept, inside: number): Promise<RouteResponse> {
+    let running: Promise<RouteResponse> | undefined
+    const next = (): Promise<RouteResponse> => (running ??= this.#goInside(inside))
     const asked = callInRequest(this.#request, (request) => intercept(request, next as Next))
     const result = isThenable(asked) ? await asked : asked
     if (isAnswer(result)) return result
@@ -117,7 +117,7 @@ class SurroundedWalk {
     return await this.#prepare(result)
   }
 
-  #goInside(from: number): Promise<Answer> {
+  #goInside(from: number): Promise<RouteResponse> {
     const request = this.#request
     if (request.late || request.answered) return Promise.resolve(nobodys)
     return new Promise((resolve) => {
@@ -164,11 +164,11 @@ class SurroundedWalk {
     for (const step of this.#route.after) await callInRequest(this.#request, step)
   }
 
-  #prepare(result: unknown): Later<Answer> {
+  #prepare(result: unknown): Later<RouteResponse> {
     return this.#house.responder.prepare(this.#request, result, this.#route.rule)
   }
 
-  async #answerFailure(error: unknown): Promise<Answer> {
+  async #answerFailure(error: unknown): Promise<RouteResponse> {
     try {
       await this.#finish()
       return this.#house.responder.prepareFailure(this.#request, error)

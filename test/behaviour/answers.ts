@@ -1,6 +1,6 @@
 /** What the suites here expect of an answer that is an error. */
 import { expect } from '@jest/globals'
-import type { FieldFault, InjectResponse } from '../../src/index.js'
+import type { FieldError, InjectResponse } from '../../src/index.js'
 
 export function expectError(answer: InjectResponse, status: number, message: RegExp): void {
   expect([answer.status, answer.json()]).toEqual([
@@ -22,9 +22,9 @@ export function expectUnauthorized(answer: InjectResponse): void {
 }
 
 /** The faults of a 400, whose message they make up. */
-export function faultsOf(answer: InjectResponse): FieldFault[] {
+export function faultsOf(answer: InjectResponse): FieldError[] {
   expect(answer.status).toBe(400)
-  const { error, errors } = answer.json() as { error: string; errors: FieldFault[] }
+  const { error, errors } = answer.json() as { error: string; errors: FieldError[] }
   expect(error).toBe(errors.map(({ message }) => message).join('; '))
   return errors
 }

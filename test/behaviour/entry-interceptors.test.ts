@@ -19,7 +19,7 @@ import {
   type HttpRequest,
   type Interceptor,
   type Next,
-  type Place,
+  type InterceptorPosition,
   type RouteInfo,
 } from '../../src/index.js'
 
@@ -27,7 +27,7 @@ const quiet: BootstrapOptions = { listen: false, logger: false, env: { APP_API_K
 
 let trail: string[] = []
 
-function entering(name: string, before?: Place) {
+function entering(name: string, before?: InterceptorPosition) {
   return class implements EntryInterceptor {
     static before = before
     enter(request: HttpRequest) {

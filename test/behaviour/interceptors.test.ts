@@ -22,7 +22,7 @@ import {
   type HttpRequest,
   type Interceptor,
   type Next,
-  type Place,
+  type InterceptorPosition,
   type RouteInfo,
 } from '../../src/index.js'
 
@@ -31,7 +31,7 @@ const quiet: BootstrapOptions = { listen: false, logger: false, env: { APP_API_K
 let trail: string[] = []
 
 /** An interceptor that writes its name on the way in and out. */
-function tracer(name: string, before?: Place) {
+function tracer(name: string, before?: InterceptorPosition) {
   return class implements Interceptor {
     static before = before
     async intercept(_request: HttpRequest, next: Next) {

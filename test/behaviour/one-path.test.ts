@@ -9,7 +9,7 @@ import {
   Get,
   HttpError,
   Module,
-  type Answer,
+  type RouteResponse,
   type Application,
   type HttpRequest,
   type Interceptor,
@@ -20,7 +20,7 @@ import { exchange } from '../bootstrap/raw-client.js'
 /** As applications write one: a door in front of all that begins with a prefix. */
 class Door implements Interceptor {
   static readonly before = 'gate'
-  async intercept(request: HttpRequest, next: Next): Promise<Answer> {
+  async intercept(request: HttpRequest, next: Next): Promise<RouteResponse> {
     seen.push(request.path)
     const closed = ['/api/private', '/api/v2/private', '/api/café', '/api/files/private']
     const inside = closed.some((one) => request.path === one || request.path.startsWith(`${one}/`))

@@ -109,7 +109,11 @@ describe('decorators of one’s own', () => {
     const seen: unknown[] = []
     const Reading = createDecorator('Reading', () => ({
       check: (route) => {
-        seen.push(route.notes.get(CacheFor), route.notes.get(Bare), route.notes.get(Reading))
+        seen.push(
+          route.metadata.get(CacheFor),
+          route.metadata.get(Bare),
+          route.metadata.get(Reading),
+        )
         return []
       },
     }))

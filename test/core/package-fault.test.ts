@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
-import { packageFault } from '../../src/index.js'
+import { missingPackage } from '../../src/index.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'filigree-packages-'))
 afterAll(() => {
@@ -50,7 +50,7 @@ it.each([
 ])('of %s', (name, told) => {
   const cause = thrown[name]
   const missing = { name, code: 'X_MISSING', message: 'It is missing.', remedy: 'Install it.' }
-  const fault = packageFault(missing, cause)
+  const fault = missingPackage(missing, cause)
   expect(fault.message.replace(/\s+/g, ' ')).toContain(told)
   expect(fault.problems[0]?.code).toBe('X_MISSING')
   expect(fault.cause).toBe(cause)

@@ -9,7 +9,7 @@ import {
   Get,
   Module,
   reply,
-  type Answer,
+  type RouteResponse,
   type Application,
   type HttpRequest,
   type Interceptor,
@@ -90,7 +90,7 @@ class ListModule {}
 /** Reads the text of each answer. */
 class Counting implements Interceptor {
   static readonly before = 'body'
-  async intercept(_request: HttpRequest, next: Next): Promise<Answer> {
+  async intercept(_request: HttpRequest, next: Next): Promise<RouteResponse> {
     const answer = await next()
     answer.headers.set('X-Letters', String(answer.body).length)
     return answer

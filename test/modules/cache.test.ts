@@ -8,7 +8,7 @@ import {
   Field,
   Get,
   GraphQL,
-  isKnownTag,
+  matchesEntityTag,
   Module,
   Post,
   Record,
@@ -493,6 +493,6 @@ describe('ETags', () => {
     ['"a" "b"', false],
     ['', false],
   ])('%s is the condition: %s', (condition, known) => {
-    expect(isKnownTag(condition, '"a"')).toBe(known)
+    expect(matchesEntityTag(condition, '"a"')).toBe(known)
   })
 })

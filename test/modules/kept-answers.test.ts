@@ -13,7 +13,7 @@ import {
   requestValue,
   Secured,
   Use,
-  type Answer,
+  type RouteResponse,
   type Application,
   type HttpRequest,
   type Interceptor,
@@ -40,7 +40,7 @@ const tenant = requestValue<string>('tenant')
 /** Says who asked, in a value that a handler may read. */
 class Tenant implements Interceptor {
   static readonly before = 'body'
-  async intercept(request: HttpRequest, next: Next): Promise<Answer> {
+  async intercept(request: HttpRequest, next: Next): Promise<RouteResponse> {
     tenant.set(request, String(request.user?.sub))
     return next()
   }
@@ -49,7 +49,7 @@ class Tenant implements Interceptor {
 /** Adds to the answer of others. */
 class Greeting implements Interceptor {
   static readonly before = 'body'
-  async intercept(request: HttpRequest, next: Next): Promise<Answer> {
+  async intercept(request: HttpRequest, next: Next): Promise<RouteResponse> {
     const name = String(request.user?.sub)
     const answer = await next()
     answer.headers.set('X-Name', name)

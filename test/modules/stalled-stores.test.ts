@@ -315,7 +315,7 @@ describe('patience', () => {
   it('refuses at once what comes after a silence, until the database has answered again', async () => {
     const app = await start(UnlimitedModule)
     const database = app.get(DeskController).database
-    const store = database.patience(50)
+    const store = database.timeouts(50)
     let asked = 0
     const never = () => {
       asked++
@@ -323,14 +323,14 @@ describe('patience', () => {
     }
     proxy.stall()
     for (let time = 0; time < 3; time++) {
-      const error = await store.ask(never).catch((thrown: unknown) => thrown)
+      const error = await store.run(never).catch((thrown: unknown) => thrown)
       expect(error).toBeInstanceOf(HttpError)
       expect((error as HttpError).status).toBe(503)
     }
-    expect([asked, store.isOut]).toEqual([1, true])
+    expect([asked, store.isUnresponsive]).toEqual([1, true])
     proxy.resume()
-    while (store.isOut) await new Promise((resolve) => setTimeout(resolve, 10))
-    expect(await store.ask(() => 7)).toBe(7)
+    while (store.isUnresponsive) await new Promise((resolve) => setTimeout(resolve, 10))
+    expect(await store.run(() => 7)).toBe(7)
   })
 })
 

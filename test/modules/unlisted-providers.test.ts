@@ -4,7 +4,7 @@ import {
   bootstrap,
   Controller,
   createModule,
-  createNote,
+  createMetadata,
   Get,
   HealthCheck,
   Module,
@@ -117,7 +117,7 @@ describe('a class that is in the providers of no module', () => {
   })
 
   it('stops the start where a package checks its own decorator', async () => {
-    const Nightly = createNote<[hour: number]>('Nightly')
+    const Nightly = createMetadata<[hour: number]>('Nightly')
     class Cleaner {
       @Nightly(3) tidy(): void {
         return undefined

@@ -378,7 +378,7 @@ describe('components', () => {
       'Contact',
       'ErrorBody',
       'ProblemBody',
-      'FieldFault',
+      'FieldError',
     ])
   })
 

@@ -1,8 +1,8 @@
-/** `recordsAs`, `describeRecord`, `bringRecords` and `@AfterWrite`. Source: docs/extending.md; docs/records.md, Hooks. */
+/** `recordsAs`, `describeRecord`, `addRecords` and `@AfterWrite`. Source: docs/extending.md; docs/records.md, Hooks. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import {
   AfterWrite,
-  bringRecords,
+  addRecords,
   connect,
   Controller,
   Database,
@@ -42,7 +42,7 @@ class Box {
     if (this.name === 'refused') throw new HttpError(409, 'Refused.')
   }
 }
-bringRecords(Box, [Trace])
+addRecords(Box, [Trace])
 
 @Controller('/boxes')
 class Boxes {

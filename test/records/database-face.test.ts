@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from '@jest/globals'
-import { connect, Field, Record, type Change, type Database, type LostChanges } from 'filigree'
+import { connect, Field, Record, type Change, type Database, type MissedChanges } from 'filigree'
 import { startBothEngines } from './both-engines.js'
 
 const engines = await startBothEngines()
@@ -31,7 +31,7 @@ describe.each(engines)('the face of a database: %s', (name, address) => {
     await here.sync()
     const there = name === 'SQLite' ? here : await open(url)
     const local: unknown[] = []
-    const seen: (Change | LostChanges)[] = []
+    const seen: (Change | MissedChanges)[] = []
     const stopLocal = here.onChange(({ id }) => local.push(id))
     let check = (): void => undefined
     const until = (count: number): Promise<void> =>

@@ -27,7 +27,7 @@ import type { Catalogue } from './catalogue.js'
 import type { Statement } from './statement.js'
 import type { ReplicaState } from './replica-state.js'
 import type { OrderedRunner } from './ordered-runner.js'
-import type { Pulse, PulseOptions } from './pulse.js'
+import type { Heartbeat, HeartbeatOptions } from './heartbeat.js'
 import type { Dialect } from './dialect.js'
 
 export type { ClientReading } from './client-reading.js'
@@ -146,7 +146,7 @@ export interface Engine extends Runner {
    * Repeats statements on a thread with a connection of its own. Absent where no other process uses the database: then it is
    * enough to repeat them here.
    */
-  pulse?(options: PulseOptions): Pulse
+  heartbeat?(options: HeartbeatOptions): Heartbeat
   /** How its connections are used; absent where it has none to count. */
   pool?(): PoolState
   /** Ends every connection. Nothing is run afterwards. */

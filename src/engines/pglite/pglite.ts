@@ -8,7 +8,7 @@ import { dirname } from 'node:path'
 import type { BeginOptions } from '../contract/begin-options.js'
 import { installCommand } from '../../core/install-command.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
-import { packageFault } from '../../errors/package-fault.js'
+import { missingPackage } from '../../errors/missing-package.js'
 import { refuseUnknownOptions } from '../../errors/refuse-options.js'
 import type { Catalogue } from '../contract/catalogue.js'
 import { ClientWrites, lateFault } from '../client-writes.js'
@@ -102,7 +102,7 @@ async function loadDriver(): Promise<Driver> {
     const message =
       'PostgreSQL in the process needs the package @electric-sql/pglite, which is missing.'
     const remedy = `Run: ${installCommand(name)}`
-    throw packageFault({ name, code: 'DATABASE_DRIVER_MISSING', message, remedy }, cause)
+    throw missingPackage({ name, code: 'DATABASE_DRIVER_MISSING', message, remedy }, cause)
   }
 }
 

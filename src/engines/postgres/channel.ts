@@ -28,7 +28,7 @@ const settling = lookupsLast + 200
 /** The first wait before connecting again, doubled up to the last. Milliseconds. */
 const [firstWait, longestWait] = [100, 10_000]
 /** A connection that nothing comes from may be dead: it is asked this often. Milliseconds. */
-const pulse = 30_000
+const heartbeat = 30_000
 
 const sendAll = ownChange(
   'unknown',
@@ -89,7 +89,7 @@ class PostgresListener implements ChannelListener {
   #held: Held | undefined
   #opening: Promise<Held> | undefined
   #reviving: AbortController | undefined
-  #pulse: NodeJS.Timeout | undefined
+  #heartbeat: NodeJS.Timeout | undefined
   #isClosed = false
   /** Notifications cannot come, and a restart alone changes that. */
   #refusal: EngineFault | undefined
@@ -152,11 +152,11 @@ class PostgresListener implements ChannelListener {
       return held
     }
     this.#held = held
-    this.#pulse = setInterval(() => {
+    this.#heartbeat = setInterval(() => {
       runBehind(held, 'select 1').catch(() => {
         endSession(client)
       })
-    }, pulse).unref()
+    }, heartbeat).unref()
     return held
   }
 
@@ -232,7 +232,7 @@ class PostgresListener implements ChannelListener {
   }
 
   #forget(): void {
-    clearInterval(this.#pulse)
+    clearInterval(this.#heartbeat)
     this.#held = undefined
   }
 

@@ -1,5 +1,5 @@
 /** The part of pg that is used, and how it is loaded. Source: node-postgres, Client. */
-import { packageFault } from '../../errors/package-fault.js'
+import { missingPackage } from '../../errors/missing-package.js'
 import { pg } from './needed-package.js'
 import type { CancelConnection } from './cancel-statement.js'
 
@@ -105,6 +105,6 @@ export async function loadDriver(): Promise<Driver> {
     const { default: driver } = (await import(pg.name)) as { default: Driver }
     return inIsoStyle(driver)
   } catch (cause) {
-    throw packageFault(pg, cause)
+    throw missingPackage(pg, cause)
   }
 }

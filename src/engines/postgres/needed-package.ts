@@ -1,6 +1,6 @@
 /** The package that an application installs itself for `postgres://`. */
 import { installCommand } from '../../core/install-command.js'
-import type { MissingPackage } from '../../errors/package-fault.js'
+import type { MissingPackage } from '../../errors/missing-package.js'
 
 /** What is reported where it is not installed. */
 export const pg: MissingPackage = {

@@ -42,8 +42,8 @@ import { createPolledChannel } from './polled-channel.js'
 import { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
 import { OrderedStatements } from './ordered-statements.js'
-import type { Pulse, PulseOptions } from '../contract/pulse.js'
-import { pulseOfServer } from './pulse.js'
+import type { Heartbeat, HeartbeatOptions } from '../contract/heartbeat.js'
+import { heartbeatOfServer } from './heartbeat.js'
 import { limitedWithin, refusesLimits } from './pooled-limits.js'
 import { ReadTurns } from './read-turns.js'
 import { mayRunAgain, runsAfterConflict } from './run-again.js'
@@ -274,8 +274,8 @@ class PostgresEngine implements Engine, CallOwner {
     )
   }
 
-  pulse(options: PulseOptions): Pulse {
-    return pulseOfServer(this.#parts.options, options)
+  heartbeat(options: HeartbeatOptions): Heartbeat {
+    return heartbeatOfServer(this.#parts.options, options)
   }
 
   pool(): PoolState {

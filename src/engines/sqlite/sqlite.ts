@@ -33,9 +33,9 @@ import { writesDoubles } from './doubles.js'
 import type { Driver } from './driver.js'
 import { isBusy } from './faults.js'
 import { ForeignWrites } from './foreign-writes.js'
-import type { Pulse, PulseOptions } from '../contract/pulse.js'
+import type { Heartbeat, HeartbeatOptions } from '../contract/heartbeat.js'
 import { KeptFile } from './kept-file.js'
-import { pulseOfFile } from './pulse.js'
+import { heartbeatOfFile } from './heartbeat.js'
 import { createPrivateFile } from './private-file.js'
 import { Readers } from './readers.js'
 import { ShortReads } from './short-reads.js'
@@ -59,7 +59,7 @@ class SqliteEngine implements Engine {
   /** Absent for databases in memory, which other connections cannot see. */
   readonly clientReads?: (reading: ClientReading) => Runner
   /** Absent for databases in memory. */
-  readonly pulse?: (options: PulseOptions) => Pulse
+  readonly heartbeat?: (options: HeartbeatOptions) => Heartbeat
   /** Absent for databases in memory. */
   readonly writtenElsewhere?: () => number
   /** Absent for databases in memory. */
@@ -102,8 +102,8 @@ class SqliteEngine implements Engine {
     this.#readers = readers
     this.#short = short
     this.clientReads = (reading) => new SqliteClientReads(reading, parts)
-    const pulsed = { driver: driver.name, file, timeout: this.#patience }
-    this.pulse = (given) => pulseOfFile(pulsed, given)
+    const heartbeatFile = { driver: driver.name, file, timeout: this.#patience }
+    this.heartbeat = (given) => heartbeatOfFile(heartbeatFile, given)
     const kept = new KeptFile(file)
     this.isFileLost = () => kept.isLost()
     this.writtenElsewhere = () => (this.#foreign ??= new ForeignWrites(this.#main)).look()

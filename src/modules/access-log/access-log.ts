@@ -6,7 +6,7 @@ import {
   ApplicationState,
   createModule,
   logFieldsOf,
-  unknownOptions,
+  rejectUnknownOptions,
   type HttpRequest,
   type Problem,
   type RequestOutcome,
@@ -110,10 +110,10 @@ function describe(request: HttpRequest, { status, ms, bytes, aborted }: RequestO
 const optionNames: readonly string[] = ['sample', 'headers', 'query', 'redact']
 
 function findProblems(options: AccessLogOptions): Problem[] {
-  const unknown = unknownOptions(options, optionNames, 'accessLog')
+  const unknown = rejectUnknownOptions(options, optionNames, 'accessLog')
   const { redact } = options as { redact?: unknown }
   if (typeof redact === 'object' && !Array.isArray(redact))
-    unknown.push(...unknownOptions(redact, ['headers', 'query'], 'accessLog redact'))
+    unknown.push(...rejectUnknownOptions(redact, ['headers', 'query'], 'accessLog redact'))
   const invalid = Object.entries(options).flatMap(([name, value]: [string, unknown]) => {
     const remedy = remedyFor(name, value)
     if (remedy === undefined) return []

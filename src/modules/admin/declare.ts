@@ -2,8 +2,8 @@
 import {
   AfterWrite,
   BeforeDelete,
-  bringRecords,
-  createNote,
+  addRecords,
+  createMetadata,
   type AnyDecorator,
   type Claims,
   type Repository,
@@ -73,7 +73,7 @@ export function Admin(options: AdminRecordOptions = {}): AnyDecorator {
 }
 
 /** On a method of a record: a button of the admin page, for one row or with `bulk` for several. */
-export const AdminAction = createNote<[options: AdminActionOptions]>('AdminAction')
+export const AdminAction = createMetadata<[options: AdminActionOptions]>('AdminAction')
 
 /** What `@Admin` says of a record or its nearest base. */
 export function readAdmin(type: Class): Readonly<AdminRecordOptions> {
@@ -94,7 +94,7 @@ function isOfClass(context: unknown): boolean {
 }
 
 function keepHistory(type: Class): void {
-  bringRecords(type, [AdminEntry])
+  addRecords(type, [AdminEntry])
   addHook(type, 'keepsWriteInHistory', AfterWrite() as MethodDecorator, keepWrite)
   addHook(type, 'keepsDeletionInHistory', BeforeDelete() as MethodDecorator, keepDeletion)
 }

@@ -1,7 +1,7 @@
 /** What `admin` takes, checked at the start. Source: specification, Admin page 10. */
 import {
   describeRecord,
-  unknownOptions,
+  rejectUnknownOptions,
   type ModuleOptions,
   type Problem,
   type RecordDescription,
@@ -40,7 +40,7 @@ const actionNames = ['label', 'bulk', 'body']
 
 export function findProblems(given: AdminOptions): Problem[] {
   const options = given as Readonly<Partial<Record<keyof AdminOptions, unknown>>>
-  const problems = unknownOptions(given, Object.keys(names), 'admin')
+  const problems = rejectUnknownOptions(given, Object.keys(names), 'admin')
   const { path, roles, records, login } = options
   const refuse = (option: string, remedy: string): void => {
     problems.push(invalid(`admin: ${option} cannot be used.`, remedy))
@@ -54,7 +54,7 @@ export function findProblems(given: AdminOptions): Problem[] {
   if (typeof login !== 'object' || login === null)
     refuse('login', "Write the application's sign-in: { path: '/login' }.")
   else {
-    problems.push(...unknownOptions(login, Object.keys(loginNames), 'admin login'))
+    problems.push(...rejectUnknownOptions(login, Object.keys(loginNames), 'admin login'))
     const { path: at, signOut } = login as Partial<LoginOptions>
     if (!isPath(at)) refuse('login.path', "Write the application's sign-in: { path: '/login' }.")
     if (signOut !== undefined && !isPath(signOut))
@@ -121,7 +121,7 @@ export function findRecordProblems({ records }: AdminOptions): Problem[] {
 function findAdminProblems({ type, fields, relations }: RecordDescription): Problem[] {
   const options = readAdmin(type)
   const where = `@Admin of ${type.name}`
-  const problems = unknownOptions(options, recordNames, where)
+  const problems = rejectUnknownOptions(options, recordNames, where)
   const { title, list, group, help, history } = options as Readonly<Record<string, unknown>>
   const own = fields.map(({ name }) => name)
   const shown = [...own, ...relations.filter(isToOne).map(({ name }) => name)]
@@ -157,7 +157,7 @@ function findActionProblems(type: Class): Problem[] {
     const given = options as unknown
     if (typeof given !== 'object' || given === null)
       return [invalid(`${where} has no options.`, "Write @AdminAction({ label: 'Close' }).")]
-    const problems = unknownOptions(given, actionNames, where)
+    const problems = rejectUnknownOptions(given, actionNames, where)
     const { label, bulk, body } = given as Readonly<Record<string, unknown>>
     if (typeof label !== 'string' || label === '')
       problems.push(invalid(`${where}: label is no text.`, "Write label: 'Close'."))

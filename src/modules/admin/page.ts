@@ -10,7 +10,7 @@ import {
   entityTag,
   html,
   HttpError,
-  isKnownTag,
+  matchesEntityTag,
   reply,
   type HttpRequest,
   type Reply,
@@ -63,7 +63,7 @@ export class Assets {
     const asset = Object.hasOwn(types, name) ? (await this.#all()).get(name) : undefined
     if (asset === undefined) throw new HttpError(404)
     const { text, tag } = asset
-    const known = isKnownTag(headers['if-none-match'], tag)
+    const known = matchesEntityTag(headers['if-none-match'], tag)
     const answer = known ? reply(null, 304) : reply(text).type(types[name as AssetName])
     return answer
       .header('ETag', tag)

@@ -4,7 +4,7 @@ import {
   HttpError,
   parseJson,
   type FieldDescription,
-  type FieldFault,
+  type FieldError,
   type RecordRights,
 } from '../../index.js'
 import { CsvFault, readCell, readLines, writeCell, type Cell, type Line } from './csv-text.js'
@@ -217,14 +217,14 @@ interface ReadRow {
   readonly fixed: readonly FixedCell[]
   readonly ties: readonly (readonly [tie: TieColumn, keys: (string | number)[]])[]
   /** Cells that cannot be read. */
-  readonly faults: readonly FieldFault[]
+  readonly faults: readonly FieldError[]
 }
 
 type FixedCell = readonly [column: FieldColumn, text: string]
 
 function readRow(cells: readonly Cell[], columns: readonly Column[], isNew: boolean): ReadRow {
   const values: Row = {}
-  const faults: FieldFault[] = []
+  const faults: FieldError[] = []
   const fixed: FixedCell[] = []
   const ties: [tie: TieColumn, keys: (string | number)[]][] = []
   for (const [index, column] of columns.entries()) {
@@ -278,7 +278,7 @@ async function writeRow(
  * @throws {HttpError} 400 `VALIDATION`
  */
 async function withAllErrors<R extends Row | null>(
-  found: readonly FieldFault[],
+  found: readonly FieldError[],
   write: () => Promise<R>,
 ): Promise<R> {
   try {
@@ -322,7 +322,7 @@ function readOwn(
  * Errors of cells that cannot be written and differ from the row. Equal ones are allowed: a file that was exported can be
  * imported.
  */
-function changedCells(fixed: readonly FixedCell[], before: Row | undefined): FieldFault[] {
+function changedCells(fixed: readonly FixedCell[], before: Row | undefined): FieldError[] {
   return fixed
     .filter(([{ name }, text]) => readCell(text) !== plainText(before?.[name]))
     .map(([column]) => unfit(column, 'cannot be changed, and is another in the row'))
@@ -369,11 +369,11 @@ function toFaults(error: unknown, row: number): RowFault[] {
   return errors.map(({ path, message: words }) => ({ row, path, message: words }))
 }
 
-function unfit({ name }: Pick<Column, 'name'>, message: string): FieldFault {
+function unfit({ name }: Pick<Column, 'name'>, message: string): FieldError {
   return { path: name, code: 'type', message: `${name} ${message}` }
 }
 
-function invalid(errors: readonly FieldFault[]): HttpError {
+function invalid(errors: readonly FieldError[]): HttpError {
   return new HttpError(400, errors.map(({ message }) => message).join('; '), {
     code: 'VALIDATION',
     errors,

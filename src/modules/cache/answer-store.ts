@@ -5,10 +5,16 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
-import { ApplicationState, Clock, type Answer, type HttpRequest, resetState } from '../../index.js'
+import {
+  ApplicationState,
+  Clock,
+  type RouteResponse,
+  type HttpRequest,
+  resetState,
+} from '../../index.js'
 
 interface Kept {
-  readonly answer: Answer
+  readonly answer: RouteResponse
   readonly tables: ReadonlySet<string>
   readonly bytes: number
   readonly until: number
@@ -23,12 +29,12 @@ interface TablesRead {
 
 /** An answer as it was made, and the copy that others may have, if there is one. */
 export interface MadeAnswer {
-  readonly answer: Answer
-  readonly kept: Answer | undefined
+  readonly answer: RouteResponse
+  readonly kept: RouteResponse | undefined
 }
 
 /** What a request that waits for another one gets: its answer, its turn, or neither. */
-type Shared = Answer | 'next' | 'alone'
+type Shared = RouteResponse | 'next' | 'alone'
 
 type Database = NonNullable<ApplicationState['database']>
 type WatchedTable = Pick<ReturnType<Database['table']>, 'type' | 'name'>
@@ -104,7 +110,7 @@ export class AnswerStore {
     this.#bytes = 0
   }
 
-  async get(name: string): Promise<Answer | undefined> {
+  async get(name: string): Promise<RouteResponse | undefined> {
     const kept = this.#kept.get(name)
     if (kept === undefined) return undefined
     if (kept.until <= this.#clock.now()) {
@@ -129,11 +135,12 @@ export class AnswerStore {
   /** Changes are heard of as long as the database answers: otherwise nobody knows whether an answer still holds. */
   #hears(): Promise<boolean> {
     const { database } = this.#state
-    const store = database?.patience(patience)
-    if (database === undefined || store === undefined || store.isOut) return Promise.resolve(false)
+    const store = database?.timeouts(patience)
+    if (database === undefined || store === undefined || store.isUnresponsive)
+      return Promise.resolve(false)
     const asked = performance.now()
     this.#asking ??= store
-      .ask(() => database.check())
+      .run(() => database.check())
       .then(
         () => {
           this.#heardAt = asked
@@ -162,7 +169,7 @@ export class AnswerStore {
   async keep(
     { name, life, hasLeft }: { readonly name: string; life: number; hasLeft: () => boolean },
     make: () => Promise<MadeAnswer>,
-  ): Promise<{ readonly answer: Answer; readonly isShared: boolean }> {
+  ): Promise<{ readonly answer: RouteResponse; readonly isShared: boolean }> {
     for (;;) {
       const making = this.#making.get(name)
       if (making === undefined) break
@@ -190,8 +197,8 @@ export class AnswerStore {
     name: string,
     life: number,
     make: () => Promise<MadeAnswer>,
-    share?: (kept: Answer) => void,
-  ): Promise<Answer> {
+    share?: (kept: RouteResponse) => void,
+  ): Promise<RouteResponse> {
     const reading: TablesRead = { tables: new Set(), stale: false }
     this.#open.add(reading)
     try {
@@ -206,7 +213,7 @@ export class AnswerStore {
     }
   }
 
-  #put(name: string, answer: Answer, tables: ReadonlySet<string>, life: number): void {
+  #put(name: string, answer: RouteResponse, tables: ReadonlySet<string>, life: number): void {
     const content = answer.body as string | Uint8Array | null
     const bytes = 512 + 2 * name.length + (content === null ? 0 : Buffer.byteLength(content))
     if (bytes > mostOfOne || this.#isDeaf) return

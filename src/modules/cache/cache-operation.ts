@@ -3,10 +3,10 @@
  * callers without a token and a cookie.
  */
 import {
-  askedOperation,
+  requestedOperation,
   requestValue,
-  type Answer,
-  type AskedOperation,
+  type RouteResponse,
+  type RequestedOperation,
   type HttpRequest,
 } from '../../index.js'
 
@@ -14,8 +14,8 @@ import {
 const isTaken = requestValue<true>('CacheFor')
 
 /** @returns the operation, if its answer may be shared with other callers */
-export function takeOperation(request: HttpRequest): AskedOperation | undefined {
-  const asked = askedOperation.get(request)
+export function takeOperation(request: HttpRequest): RequestedOperation | undefined {
+  const asked = requestedOperation.get(request)
   if (asked?.kind !== 'query' || isTaken.get(request) === true) return undefined
   isTaken.set(request, true)
   return request.auth === undefined && request.headers.cookie === undefined ? asked : undefined
@@ -24,13 +24,13 @@ export function takeOperation(request: HttpRequest): AskedOperation | undefined 
 /** All parts of a request that the answer depends on. */
 export function operationKey(
   { path, method, headers }: HttpRequest,
-  asked: AskedOperation,
+  asked: RequestedOperation,
 ): string {
   const { text, name, variables } = asked
   return JSON.stringify(['graphql', path, method, headers.accept, text, name, variables])
 }
 
 /** True if nothing in the operation failed. */
-export function isComplete({ body }: Answer): boolean {
+export function isComplete({ body }: RouteResponse): boolean {
   return typeof body === 'string' && !('errors' in (JSON.parse(body) as object))
 }

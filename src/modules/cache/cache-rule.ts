@@ -1,8 +1,8 @@
 /** The rule of `@CacheFor`: how long an answer is kept, and which callers share it. */
 import {
   readSeconds,
-  unknownOptions,
-  type CallerReads,
+  rejectUnknownOptions,
+  type CallerAccess,
   type DecoratorProblem,
   type HttpRequest,
   type RouteInfo,
@@ -26,7 +26,7 @@ const withoutQuery: ReadonlySet<string> = new Set(['user', 'session', 'cookies',
 /** The faults to report at the start. */
 export function findFaults(time: unknown, rule: unknown, route: RouteInfo): DecoratorProblem[] {
   const { by = ['query'] } = (rule ?? {}) as { by?: unknown }
-  const faults: DecoratorProblem[] = unknownOptions(rule, ['by'])
+  const faults: DecoratorProblem[] = rejectUnknownOptions(rule, ['by'])
   if (readSeconds(time) === undefined) {
     faults.push({ message: `its time is ${JSON.stringify(time)}`, remedy: "Write '60s' or '5m'." })
   }
@@ -94,7 +94,7 @@ export function keyOf(
 export function sharedBy(
   { by = ['query'] }: CacheRule,
   route: RouteInfo,
-): (reads: CallerReads) => boolean {
+): (reads: CallerAccess) => boolean {
   if (by.some((one) => typeof one === 'function')) return () => true
   if (!by.includes('user')) return ({ identity, sent }) => !identity && !sent
   const bySent = besidesPath(route).some((name) => !ofGate.has(name))

@@ -3,13 +3,13 @@
  * Caching; RFC 9110 §8.8.3 and §13.1.2; RFC 9111 §3.
  */
 import {
-  asksForEvents,
+  acceptsEventStream,
   createDecorator,
   entityTag,
-  isKnownTag,
+  matchesEntityTag,
   readSeconds,
-  watchCaller,
-  type Answer,
+  trackCallerAccess,
+  type RouteResponse,
   type HttpRequest,
   type Intercept,
   type RouteInfo,
@@ -44,13 +44,13 @@ export const CacheFor = createDecorator(
       let isPersonal = false
       return async (request, next) => {
         // What stays true by itself is not kept.
-        if (asksForEvents(request)) return next()
+        if (acceptsEventStream(request)) return next()
         const name = key(request)
         const known = await store.get(name)
         if (known !== undefined) return conditional(request, known)
         const make = async (): Promise<MadeAnswer> => {
           store.readNow(request)
-          const readOf = watchCaller(request)
+          const readOf = trackCallerAccess(request)
           const answer = await next()
           const isFor = readOf()
           if (!isKept(request, answer)) return { answer, kept: undefined }
@@ -79,7 +79,7 @@ function keepOperations(store: AnswerStore): Intercept {
     const asked = takeOperation(request)
     if (asked === undefined) return next()
     const lives = asked.roots.map(
-      (root) => 1000 * (readSeconds(root?.notes.get(CacheFor)?.[0]) ?? 0),
+      (root) => 1000 * (readSeconds(root?.metadata.get(CacheFor)?.[0]) ?? 0),
     )
     const life = Math.min(...lives)
     if (life === 0) return next()
@@ -106,7 +106,7 @@ async function once(
   store: AnswerStore,
   { name, life, request }: MissedAnswer,
   make: () => Promise<MadeAnswer>,
-): Promise<Answer> {
+): Promise<RouteResponse> {
   const { signal } = request
   const hasLeft = (): boolean => signal.aborted
   const { answer, isShared } = await store.keep({ name, life, hasLeft }, make)
@@ -129,10 +129,10 @@ export const ETag = createDecorator('ETag', () => ({
 }))
 
 /** 304 for clients that have this answer. */
-function conditional(request: HttpRequest, answer: Answer): Answer {
+function conditional(request: HttpRequest, answer: RouteResponse): RouteResponse {
   const tag = answer.headers.get('ETag')
   if (answer.status !== 200 || tag === undefined) return answer
-  if (!isKnownTag(request.headers['if-none-match'], tag)) return answer
+  if (!matchesEntityTag(request.headers['if-none-match'], tag)) return answer
   const known = answer.withBody(null, 304)
   known.headers.delete('Content-Type')
   return known
@@ -145,7 +145,7 @@ function conditional(request: HttpRequest, answer: Answer): Answer {
  */
 function isKept(
   { auth }: HttpRequest,
-  { status, headers, body }: Answer,
+  { status, headers, body }: RouteResponse,
   varied: readonly string[] = ['authorization', 'cookie'],
 ): boolean {
   if (status < 200 || status >= 300 || headers.get('Set-Cookie') !== undefined) return false
@@ -163,7 +163,7 @@ function wordsOf(list: string | undefined): string[] {
     .filter((word) => word !== '')
 }
 
-function copy(answer: Answer): Answer {
+function copy(answer: RouteResponse): RouteResponse {
   const copied = answer.withBody(answer.body)
   for (const name of passing) copied.headers.delete(name)
   return copied

@@ -6,8 +6,8 @@ import { pipeline, Readable } from 'node:stream'
 import {
   createModule,
   Operational,
-  unknownOptions,
-  type Answer,
+  rejectUnknownOptions,
+  type RouteResponse,
   type HttpRequest,
   type Interceptor,
   type Next,
@@ -39,11 +39,11 @@ export const compress = createModule(function compress(options: CompressOptions 
     static readonly before = 'gate'
     static readonly everywhere = true
 
-    applies({ notes }: RouteInfo): boolean {
-      return notes.get(Operational) === undefined
+    applies({ metadata }: RouteInfo): boolean {
+      return metadata.get(Operational) === undefined
     }
 
-    async intercept(request: HttpRequest, next: Next): Promise<Answer> {
+    async intercept(request: HttpRequest, next: Next): Promise<RouteResponse> {
       const had = readPackedTags(request)
       const answer = await next()
       if (!personal && isPersonal(request, answer)) return answer
@@ -69,14 +69,14 @@ export const compress = createModule(function compress(options: CompressOptions 
 const withCookies: ReadonlySet<string> = new Set(['cookies', 'headers'])
 
 /** If a secret and a client's text are in one answer, its compressed length reveals whether they match. */
-function isPersonal({ route, headers }: HttpRequest, answer: Answer): boolean {
+function isPersonal({ route, headers }: HttpRequest, answer: RouteResponse): boolean {
   const names = route?.arguments ?? []
   if (names.includes('session')) return true
   if (headers.cookie === undefined) return false
   return names.some((name) => withCookies.has(name)) || namesIn(answer, 'Vary').includes('cookie')
 }
 
-function addVary(answer: Answer): void {
+function addVary(answer: RouteResponse): void {
   const named = namesIn(answer, 'Vary')
   if (!named.includes('*') && !named.includes('accept-encoding')) {
     answer.headers.append('Vary', 'Accept-Encoding')
@@ -90,10 +90,10 @@ interface Packing {
 }
 
 async function pack(
-  answer: Answer,
+  answer: RouteResponse,
   encoding: Encoding,
   { isKnown, method }: Packing,
-): Promise<Answer> {
+): Promise<RouteResponse> {
   const body = await packBody(answer.body, encoding, { isKnown, method })
   if (body === undefined) return answer
   const packed = answer.withBody(body)
@@ -104,7 +104,7 @@ async function pack(
   return packed
 }
 
-function markPacked({ headers }: Answer, encoding: string): void {
+function markPacked({ headers }: RouteResponse, encoding: string): void {
   const tag = headers.get('ETag')
   if (tag !== undefined) headers.set('ETag', toPackedTag(tag, encoding))
 }
@@ -146,7 +146,7 @@ function findProblems(options: CompressOptions) {
     faults.push(['encodings contains an unknown one', "Choose from 'br', 'zstd' and 'gzip'."])
   if (personal !== undefined && typeof personal !== 'boolean')
     faults.push(['personal is not a boolean', 'Write true or false.'])
-  const unknown = unknownOptions(options, ['min', 'encodings', 'personal'], 'compress')
+  const unknown = rejectUnknownOptions(options, ['min', 'encodings', 'personal'], 'compress')
   const invalid = faults.map(([message, remedy]) => ({
     code: 'INVALID_OPTION',
     message: `compress: ${message}.`,

@@ -12,7 +12,7 @@ import {
   NoAuth,
   Operational,
   reply,
-  unknownOptions,
+  rejectUnknownOptions,
   type Problem,
   type Reply,
 } from '../../index.js'
@@ -137,5 +137,5 @@ function findProblems(options: HealthOptions): Problem[] {
     const message = `health: ${name} is ${JSON.stringify(value)}.`
     return [{ code: 'INVALID_OPTION', message, remedy }]
   })
-  return [...invalid, ...unknownOptions(options, Object.keys(defaults), 'health')]
+  return [...invalid, ...rejectUnknownOptions(options, Object.keys(defaults), 'health')]
 }

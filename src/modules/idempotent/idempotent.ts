@@ -10,8 +10,8 @@ import {
   reply,
   readSeconds,
   requestValue,
-  unknownOptions,
-  type Answer,
+  rejectUnknownOptions,
+  type RouteResponse,
   type HttpRequest,
   type Interceptor,
   type Next,
@@ -67,7 +67,7 @@ export const idempotent = createModule(function idempotent(options: IdempotentOp
       return isWrite(route)
     }
 
-    async intercept(request: HttpRequest, next: Next): Promise<Answer> {
+    async intercept(request: HttpRequest, next: Next): Promise<RouteResponse> {
       const key = readKey(request.headers['idempotency-key'])
       if (key === undefined) return next()
       const keyed: Keyed = { id: idOf(request, key), claimed: undefined, again: undefined }
@@ -79,7 +79,7 @@ export const idempotent = createModule(function idempotent(options: IdempotentOp
     }
 
     /** After a failure of the server, only the key's row can tell whether the request has written. */
-    #end(key: ClaimedKey, answer: Answer): Promise<void> {
+    #end(key: ClaimedKey, answer: RouteResponse): Promise<void> {
       const { status } = answer
       if (status >= 200 && status < 300) return this.#kept.keep(key, toKept(answer), life ?? 0)
       return this.#kept.release(key, status < 500)
@@ -179,14 +179,14 @@ function sha256(text: string, bytes: Uint8Array = new Uint8Array()): string {
 }
 
 /** @returns undefined for responses that are not repeated: streams, very long ones, and those with credentials */
-function toKept({ status, headers, body }: Answer): KeptAnswer | undefined {
+function toKept({ status, headers, body }: RouteResponse): KeptAnswer | undefined {
   if (credentials.some((name) => headers.get(name) !== undefined)) return undefined
   if (body !== null && typeof body !== 'string' && !(body instanceof Uint8Array)) return undefined
   if (body !== null && body.length > mostBytes) return undefined
   return { status, headers: [...headers].filter(([name]) => !passing.test(name)), body }
 }
 
-function replay(answer: Answer, { status, headers, body }: KeptAnswer): Answer {
+function replay(answer: RouteResponse, { status, headers, body }: KeptAnswer): RouteResponse {
   const again = answer.withBody(body, status)
   for (const [name] of headers) again.headers.delete(name)
   // One by one: `Vary` and `Link` may stand there more than once.
@@ -210,7 +210,7 @@ function notStored(): HttpError {
 }
 
 function findProblems(options: IdempotentOptions, life: number | undefined) {
-  const problems = unknownOptions(options, ['keep'], 'idempotent')
+  const problems = rejectUnknownOptions(options, ['keep'], 'idempotent')
   if (life === undefined) {
     problems.push({
       code: 'INVALID_OPTION',

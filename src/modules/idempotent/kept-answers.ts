@@ -94,7 +94,7 @@ export class KeptAnswers {
   static readonly inject = [Database, Clock]
   readonly #database: Database
   readonly #clock: Clock
-  readonly #store: ReturnType<Database['patience']>
+  readonly #store: ReturnType<Database['timeouts']>
   /** The id of this process, or rather of its application. */
   readonly #process = randomUUID()
   /** Keys of requests that run, and of those whose response is not stored yet. */
@@ -110,7 +110,7 @@ export class KeptAnswers {
   constructor(database: Database, clock: Clock) {
     this.#database = database
     this.#clock = clock
-    this.#store = database.patience(patience)
+    this.#store = database.timeouts(patience)
   }
 
   async onStart(): Promise<void> {
@@ -136,7 +136,7 @@ export class KeptAnswers {
     const key: ClaimedKey = { id, claim: randomUUID() }
     this.#held.add(key)
     try {
-      const claim = await this.#store.ask(() => this.#claim(key, hash))
+      const claim = await this.#store.run(() => this.#claim(key, hash))
       if (claim.state !== 'claimed') this.#held.delete(key)
       return claim
     } catch (error) {
@@ -231,7 +231,7 @@ export class KeptAnswers {
       let isRenewed = true
       if (this.#held.size > 0)
         isRenewed = await this.#store
-          .ask(() => this.#beat())
+          .run(() => this.#beat())
           .then(
             () => true,
             () => false,
@@ -298,7 +298,7 @@ export class KeptAnswers {
     until = performance.now() + insistFor,
   ): Promise<void> {
     try {
-      await this.#store.ask(work)
+      await this.#store.run(work)
       this.#held.delete(key)
     } catch (error) {
       if (performance.now() >= until) {

@@ -1,5 +1,5 @@
 /** Statements that add jobs: one by its own, many by a JSON list of what differs. */
-import type { SqlRow, SqlWords } from '../../index.js'
+import type { SqlRow, SqlFragments } from '../../index.js'
 import type { JobTable } from './job-table.js'
 import type { NewJob, When } from './stored-job.js'
 
@@ -105,7 +105,7 @@ function columns(isSecret: boolean): string {
 }
 
 /** `run_at` and `later_at`. */
-function writeTimes({ value, now }: SqlWords, { kind }: When): [string, string] {
+function writeTimes({ value, now }: SqlFragments, { kind }: When): [string, string] {
   if (kind === 'at') return [value('at'), value('at')]
   return [now(value('waits')), kind === 'now' ? 'null' : now(value('waits'))]
 }

@@ -1,5 +1,5 @@
 /** Checks what is added: its options, its body, its group. */
-import { isStorable, readSeconds, unknownOptions, type HttpError } from '../../index.js'
+import { isStorable, readSeconds, rejectUnknownOptions, type HttpError } from '../../index.js'
 import { currentTrace } from './job-events.js'
 import type { KnownJob } from './registry.js'
 import type { NewJob, When } from './stored-job.js'
@@ -22,7 +22,7 @@ const optionNames = ['in', 'at', 'priority', 'unique']
 
 /** @throws {TypeError} unknown and invalid options */
 export function readWhen(where: string, options: AddOptions): When {
-  const [fault] = unknownOptions(options, optionNames, where)
+  const [fault] = rejectUnknownOptions(options, optionNames, where)
   if (fault !== undefined) throw new TypeError(`${fault.message} ${fault.remedy}`)
   const { in: wait, at } = options
   if (wait !== undefined && at !== undefined)

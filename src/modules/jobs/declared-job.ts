@@ -1,11 +1,11 @@
 /** Reads what `@Job`, `@Cron` and `@Every` say of the methods of providers; finds their faults before the start. */
 import {
   checkOf,
-  createNote,
+  createMetadata,
   DeclarationError,
   readRate,
   readSeconds,
-  unknownOptions,
+  rejectUnknownOptions,
   type InputCheck,
   type Problem,
   type Rate,
@@ -74,9 +74,9 @@ export function Every(
   return everyNote(time, options)
 }
 
-const jobNote = createNote<[options: JobOptions]>('Job')
-const cronNote = createNote<[pattern: string, options: CronOptions]>('Cron')
-const everyNote = createNote<[time: number | string, options: EveryOptions]>('Every')
+const jobNote = createMetadata<[options: JobOptions]>('Job')
+const cronNote = createMetadata<[pattern: string, options: CronOptions]>('Cron')
+const everyNote = createMetadata<[time: number | string, options: EveryOptions]>('Every')
 
 /** When a job is added by itself. */
 export interface Schedule {
@@ -295,7 +295,7 @@ function readCount(
 }
 
 function checkNames(noted: Noted, more: readonly string[], problems: Problem[]): void {
-  problems.push(...unknownOptions(noted.options, [...commonNames, ...more], whereOf(noted)))
+  problems.push(...rejectUnknownOptions(noted.options, [...commonNames, ...more], whereOf(noted)))
 }
 
 function whereOf({ owner, method, decorator }: Noted): string {

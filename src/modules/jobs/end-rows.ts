@@ -2,7 +2,7 @@
  * Statements about rows that run. A row that runs belongs to the process and to the count of claims that it was taken with:
  * who has lost it changes nothing.
  */
-import type { OwnSql, SqlValues } from '../../index.js'
+import type { CustomSql, SqlValues } from '../../index.js'
 import type { JobTable } from './job-table.js'
 import { lease, tooLong, toRecovered, type Claim, type Recovered } from './stored-job.js'
 
@@ -84,10 +84,10 @@ where id = ${value('id')} and claims = ${value('claims')} and worker = ${value('
 }
 
 /** What the thread repeats: renews the leases of this process, and takes rows back whose lease has ended. */
-export function pulses(
+export function heartbeats(
   table: JobTable,
   worker: string,
-): { readonly statement: OwnSql; readonly values: SqlValues }[] {
+): { readonly statement: CustomSql; readonly values: SqlValues }[] {
   const { shift } = table
   return [
     { statement: renewal(table), values: { worker, shift, lease: shift + lease } },
@@ -105,7 +105,7 @@ export async function recover(table: JobTable): Promise<Recovered[]> {
 }
 
 /** Answers the rows of this process: id, claims, and 1 for those that are to stop. */
-function renewal(table: JobTable): OwnSql {
+function renewal(table: JobTable): CustomSql {
   return table.prepare(
     'renew',
     'update',
@@ -120,7 +120,7 @@ returning id, claims, case when cancel_at is null then 0 else 1 end`,
  * A run whose time is over and that still stands there is an endless loop: what else that process holds cannot go on there,
  * however long its thread renews it. It is given back, as if it had not been begun.
  */
-function release(table: JobTable): OwnSql {
+function release(table: JobTable): CustomSql {
   return table.prepare('release', 'update', ({ value, now, lockFree }) => {
     const late = `select worker from jobs where state = 'running' and deadline <`
     return `update jobs set state = 'waiting', attempt = attempt - 1, ${free}, started_at = null
@@ -131,7 +131,7 @@ returning id`
 }
 
 /** The database's clock was set back: whoever is there renews its lease, whoever is gone has had a lease. */
-function shorten(table: JobTable): OwnSql {
+function shorten(table: JobTable): CustomSql {
   return table.prepare(
     'shorten',
     'update',
@@ -142,7 +142,7 @@ where id in (select id from jobs where state = 'running' and lease_until > ${now
   )
 }
 
-function recovery(table: JobTable): OwnSql {
+function recovery(table: JobTable): CustomSql {
   return table.prepare('recover', 'update', ({ value, now, lockFree }) => {
     const isOver = 'attempt > retries'
     const keepUntil = (): string => now(`keep * 1000 + ${value('shift')}`)

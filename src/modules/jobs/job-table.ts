@@ -1,12 +1,18 @@
 /** The table `jobs`: its database, its clock, and its statements, each prepared once. */
-import { Clock, Database, type OwnSql, type OwnSqlOptions, type SqlWords } from '../../index.js'
+import {
+  Clock,
+  Database,
+  type CustomSql,
+  type CustomSqlOptions,
+  type SqlFragments,
+} from '../../index.js'
 
 /** All times are the database's; `shift` is what a test has moved its clock by. */
 export class JobTable {
   static readonly inject = [Database, Clock]
   readonly database: Database
   readonly #clock: Clock
-  readonly #prepared = new Map<string, OwnSql>()
+  readonly #prepared = new Map<string, CustomSql>()
 
   constructor(database: Database, clock: Clock) {
     this.database = database
@@ -24,7 +30,11 @@ export class JobTable {
   }
 
   /** @param key statements of one key are the same */
-  prepare(key: string, kind: OwnSqlOptions['kind'], write: (words: SqlWords) => string): OwnSql {
+  prepare(
+    key: string,
+    kind: CustomSqlOptions['kind'],
+    write: (words: SqlFragments) => string,
+  ): CustomSql {
     let prepared = this.#prepared.get(key)
     if (prepared === undefined) {
       prepared = this.database.prepare({ kind, tables: ['jobs'] }, write)

@@ -1,5 +1,5 @@
 /** `Jobs`: what applications add jobs with, and look at them. */
-import { unknownOptions, type Repository, pendingWork } from '../../index.js'
+import { rejectUnknownOptions, type Repository, pendingWork } from '../../index.js'
 import { addRow, addRows, standingRow } from './add-rows.js'
 import { readWhen, toNewJob, type AddOptions } from './adding.js'
 import type { Class } from './declared-job.js'
@@ -215,6 +215,6 @@ function isId(id: unknown): id is number {
 }
 
 function refuse(where: string, options: object, names: readonly string[]): void {
-  for (const { message, remedy } of unknownOptions(options, names, where))
+  for (const { message, remedy } of rejectUnknownOptions(options, names, where))
     throw new TypeError(`${message} ${remedy}`)
 }

@@ -8,7 +8,7 @@ import {
   Clock,
   createModule,
   readSeconds,
-  unknownOptions,
+  rejectUnknownOptions,
   type Database,
   type Gauge,
   type Lifecycle,
@@ -218,7 +218,7 @@ export type { JobsHome }
 
 function findProblems(options: JobsOptions): Problem[] {
   const { work, concurrency, roles, drain, poll } = options as Readonly<Record<string, unknown>>
-  const problems = unknownOptions(options, Object.keys(optionNames), 'jobs')
+  const problems = rejectUnknownOptions(options, Object.keys(optionNames), 'jobs')
   const refuse = (name: string, value: unknown, remedy: string): void => {
     problems.push({
       code: 'INVALID_OPTION',

@@ -1,6 +1,6 @@
 /** Renews the leases of what runs here, by a thread; hears what was cancelled, lost, or taken back from others. */
-import type { Pulse, SqlRow } from '../../index.js'
-import { pulses, recover } from './end-rows.js'
+import type { Heartbeat, SqlRow } from '../../index.js'
+import { heartbeats, recover } from './end-rows.js'
 import { fieldsOf } from './running-job.js'
 import type { Runs } from './runs.js'
 import { renewal, toRecovered, type Recovered } from './stored-job.js'
@@ -16,7 +16,7 @@ export interface LeasesParts {
 
 export class Leases {
   readonly #parts: LeasesParts
-  #pulse: Pulse | undefined
+  #heartbeat: Heartbeat | undefined
   #heardAt = -Infinity
 
   constructor(parts: LeasesParts) {
@@ -25,25 +25,25 @@ export class Leases {
 
   /** The thread beats while something runs. */
   keep(): void {
-    if (this.#pulse !== undefined) return
+    if (this.#heartbeat !== undefined) return
     this.#heardAt = -Infinity
     const { workplace, worker } = this.#parts
     const { table, log } = workplace
-    this.#pulse = table.database.pulse(pulses(table, worker), {
+    this.#heartbeat = table.database.heartbeat(heartbeats(table, worker), {
       every: renewal,
-      heard: (rows) => {
+      onRows: (rows) => {
         this.#heed(rows)
       },
-      failed: (err) => {
+      onError: (err) => {
         log.warn({ err }, 'the leases of running jobs could not be renewed')
       },
     })
   }
 
   async stop(): Promise<void> {
-    const pulse = this.#pulse
-    this.#pulse = undefined
-    await pulse?.stop()
+    const heartbeat = this.#heartbeat
+    this.#heartbeat = undefined
+    await heartbeat?.stop()
   }
 
   /** Takes back what other processes have lost. */

@@ -1,5 +1,5 @@
 /** What the statements on the table `jobs` take and give. Times are milliseconds unless they say otherwise. */
-import type { SqlRow, SqlWords } from '../../index.js'
+import type { SqlRow, SqlFragments } from '../../index.js'
 import type { JobState } from './job-entry.js'
 
 /** What is stored of a new job. */
@@ -72,7 +72,7 @@ export const grace = 5_000
 export const scheduleLasts = 120_000
 
 /** For `toTaken`. */
-export function takenColumns(millis: SqlWords['millis'], now: string): string {
+export function takenColumns(millis: SqlFragments['millis'], now: string): string {
   return `jobs.id, jobs.name, jobs.claims, jobs.attempt, cast(coalesce(jobs.body, jobs.secret_body) as text), jobs.priority, ${millis('jobs.run_at')}, ${millis(now)}, jobs.schedule, jobs.trace, jobs.retries, jobs.backoff`
 }
 

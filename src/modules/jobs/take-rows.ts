@@ -1,5 +1,5 @@
 /** Statements that find and take what is due. Each name is looked for by the index, so that names without room cost nothing. */
-import type { SqlWords } from '../../index.js'
+import type { SqlFragments } from '../../index.js'
 import type { JobTable } from './job-table.js'
 import {
   grace,
@@ -136,7 +136,7 @@ export async function turn(
   return { done, taken: inOrder(taken) }
 }
 
-function writeTurn({ value, now, millis, items, lockFree }: SqlWords, count: number): string {
+function writeTurn({ value, now, millis, items, lockFree }: SqlFragments, count: number): string {
   // Of a bare placeholder SQLite would plan by its value, anew at each run.
   const limit = (name: string): string => `limit cast(${value(name)} as bigint)`
   const heads = Array.from(

@@ -9,7 +9,7 @@ import {
   createModule,
   DeclarationError,
   Module,
-  unknownOptions,
+  rejectUnknownOptions,
   type Lifecycle,
   type Problem,
   resetState,
@@ -196,7 +196,7 @@ function messageIdOf({ from, subject, to }: KeptMail, id: number): string {
 
 function findProblems(options: MailOptions): Problem[] {
   const { transport, from, catch: catches } = options as Readonly<Record<string, unknown>>
-  const problems = unknownOptions(options, ['transport', 'from', 'catch'], 'mail')
+  const problems = rejectUnknownOptions(options, ['transport', 'from', 'catch'], 'mail')
   const refuse = (name: string, remedy: string): void => {
     problems.push({ code: 'INVALID_OPTION', message: `mail: ${name} cannot be used.`, remedy })
   }

@@ -1,5 +1,5 @@
 /** A mail: as programs give it, and as it is kept until it is sent. */
-import { Field, unknownOptions } from '../../index.js'
+import { Field, rejectUnknownOptions } from '../../index.js'
 import { readAddress } from './address.js'
 
 /** An address: `ann@example.com`, `Ann <ann@example.com>`. */
@@ -104,7 +104,7 @@ function fault(what: string): TypeError {
 }
 
 function refuseUnknown(where: string, given: object, names: readonly string[]): void {
-  for (const { message, remedy } of unknownOptions(given, names, where))
+  for (const { message, remedy } of rejectUnknownOptions(given, names, where))
     throw new TypeError(`${message} ${remedy}`)
 }
 

@@ -1,5 +1,5 @@
 /** Sends mail by nodemailer, which an application installs; only this file imports it. Source: nodemailer, SMTP transport. */
-import { packageFault, type MissingPackage } from '../../index.js'
+import { missingPackage, type MissingPackage } from '../../index.js'
 
 /** What sends: a transport of nodemailer, or an object of one's own. */
 export interface MailTransport {
@@ -41,6 +41,6 @@ async function load(): Promise<Package> {
     const loaded = (await import(nodemailer.name)) as Package & { readonly default?: Package }
     return loaded.default ?? loaded
   } catch (cause) {
-    throw packageFault(nodemailer, cause)
+    throw missingPackage(nodemailer, cause)
   }
 }

@@ -6,7 +6,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import {
   clip,
   HttpError,
-  type CarriedAnswer,
+  type InternalResponse,
   type HttpRequest,
   type RequestAuth,
   type RouteCall,
@@ -118,7 +118,7 @@ export class Calls {
     call: RouteCall,
     calling: Calling,
     exchange: Exchange<Caller>,
-  ): Later<CarriedAnswer | string> {
+  ): Later<InternalResponse | string> {
     if (route.arguments.includes('toolCall'))
       return this.#askingRoute(route, call, calling, exchange)
     if (calling.round.state !== undefined) throw refused('is of a call that asks')
@@ -131,7 +131,7 @@ export class Calls {
     call: RouteCall,
     calling: Calling,
     exchange: Exchange<Caller>,
-  ): Promise<CarriedAnswer | string> {
+  ): Promise<InternalResponse | string> {
     const { context } = exchange
     const own = await this.#begin(calling, exchange)
     const prepare = (request: HttpRequest): void => {
@@ -143,8 +143,12 @@ export class Calls {
     return asked ?? answer
   }
 
-  #send({ request, cancelled }: Caller, route: RouteInfo, call: RouteCall): Later<CarriedAnswer> {
-    const failed = (error: unknown): CarriedAnswer => {
+  #send(
+    { request, cancelled }: Caller,
+    route: RouteInfo,
+    call: RouteCall,
+  ): Later<InternalResponse> {
+    const failed = (error: unknown): InternalResponse => {
       const isTold = error instanceof NeedsToken || error instanceof HttpError
       // Who has left or cancelled gets no answer, and nothing is wrong.
       if (!isTold && cancelled?.aborted !== true && !request.outgoing.destroyed)
@@ -198,13 +202,13 @@ export function unknownTool(name: string): ProtocolError {
 }
 
 /** @throws {NeedsToken} where the gate wants another token */
-function admitted(answer: CarriedAnswer): CarriedAnswer {
+function admitted(answer: InternalResponse): InternalResponse {
   if (answer.status === 401) throw new NeedsToken()
   return answer
 }
 
 /** @throws {ProtocolError} where a token is needed, the client has left, or the answer is none that a tool can give */
-function toAnswer(error: unknown): CarriedAnswer {
+function toAnswer(error: unknown): InternalResponse {
   if (error instanceof NeedsToken) throw error
   if (!(error instanceof HttpError))
     throw new ProtocolError(

@@ -2,7 +2,7 @@
 import {
   createDecorator,
   Get,
-  unknownOptions,
+  rejectUnknownOptions,
   type AnyDecorator,
   type RouteInfo,
 } from '../../index.js'
@@ -55,7 +55,7 @@ function isClassPlace([, context]: readonly unknown[]): boolean {
 
 /** @returns what is said of a route as a tool; undefined where it is none */
 export function toolOf(route: RouteInfo): ToolOptions | undefined {
-  const noted = route.notes.get(tools)
+  const noted = route.metadata.get(tools)
   if (noted === undefined) return undefined
   const [said = {}] = noted
   return said === false ? undefined : said
@@ -114,7 +114,7 @@ interface Fault {
 }
 
 function unknown(options: object, names: readonly string[]): Fault[] {
-  return unknownOptions(options, names, 'its options').map(({ message, remedy }) => ({
+  return rejectUnknownOptions(options, names, 'its options').map(({ message, remedy }) => ({
     message: `has options that are unknown: ${message}`,
     remedy,
   }))
@@ -164,10 +164,10 @@ function both(first: AnyDecorator, second: AnyDecorator): AnyDecorator {
 export function resourceOf(
   route: RouteInfo,
 ): { readonly template: string; readonly options: ResourceOptions } | undefined {
-  const noted = route.notes.get(resources)
+  const noted = route.metadata.get(resources)
   return noted && { template: noted[0], options: noted[1] }
 }
 
 export function promptOf(route: RouteInfo): PromptOptions | undefined {
-  return route.notes.get(prompts)?.[0]
+  return route.metadata.get(prompts)?.[0]
 }

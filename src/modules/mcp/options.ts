@@ -1,5 +1,5 @@
 /** What `mcp` takes, checked at the start. */
-import { unknownOptions, type ModuleOptions } from '../../index.js'
+import { rejectUnknownOptions, type ModuleOptions } from '../../index.js'
 
 type Problem = NonNullable<ModuleOptions['problems']>[number]
 
@@ -33,7 +33,7 @@ const names: Readonly<Record<keyof McpOptions, true>> = {
 }
 
 export function findProblems(given: McpOptions): Problem[] {
-  const problems = [...unknownOptions(given, Object.keys(names), 'mcp')]
+  const problems = [...rejectUnknownOptions(given, Object.keys(names), 'mcp')]
   const options = given as Readonly<globalThis.Record<keyof McpOptions, unknown>>
   const refuse = (what: string, remedy: string): void => {
     problems.push({ code: 'INVALID_OPTION', message: `mcp: ${what}.`, remedy })

@@ -1,12 +1,12 @@
 /** What the handlers of resources and prompts answered, as results of the protocol. */
-import type { CarriedAnswer } from '../../index.js'
+import type { InternalResponse } from '../../index.js'
 import { isMembers, ProtocolError, codes, type Members } from './protocol.js'
 
 /** What is read of it may change at any time, and may be the caller's alone. */
 const notKept = { ttlMs: 0, cacheScope: 'private' }
 
 export function resourceResult(
-  answer: CarriedAnswer,
+  answer: InternalResponse,
   uri: string,
   mime: string | undefined,
 ): Members {
@@ -24,7 +24,7 @@ function isText(media: string): boolean {
 }
 
 /** A text is what the user says; otherwise the messages as the handler has written them. */
-export function promptResult(answer: CarriedAnswer): Members {
+export function promptResult(answer: InternalResponse): Members {
   const media = answer.header('content-type') ?? ''
   const text = answer.body.toString()
   if (!/[/+]json\b/.test(media))

@@ -4,7 +4,7 @@
  */
 import {
   ApplicationState,
-  type CarriedAnswer,
+  type InternalResponse,
   clip,
   type Lifecycle,
   type HttpRequest,
@@ -281,7 +281,7 @@ function decode(text: string): string | undefined {
 }
 
 /** @throws {ProtocolError} for an answer that refuses */
-function refused(answer: CarriedAnswer, missing: () => ProtocolError): CarriedAnswer {
+function refused(answer: InternalResponse, missing: () => ProtocolError): InternalResponse {
   const { status } = answer
   if (status < 400) return answer
   if (status === 403 || status === 404) throw missing()

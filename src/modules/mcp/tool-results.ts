@@ -2,7 +2,7 @@
  * What a route answered, as the result of a tool. Text of rows is data: it is structured content, and the same as a text that is marked as
  * such, for the clients that read no structure. Source: decisions, "Third storey: admin and agents", Tools and Records.
  */
-import type { CarriedAnswer } from '../../index.js'
+import type { InternalResponse } from '../../index.js'
 import { metaNames, type ServerInfo } from './protocol.js'
 
 /** What is in a block of content, for those who show it to a model: data of the application, and no words of ours. */
@@ -25,7 +25,7 @@ export class ToolResults {
   }
 
   /** @param isModern any JSON may be structured; before only objects */
-  of(answer: CarriedAnswer, isModern: boolean): string {
+  of(answer: InternalResponse, isModern: boolean): string {
     const { status, body } = answer
     if (status >= 400) return this.failed(wordsOf(answer))
     const media = (answer.header('content-type') ?? '').replace(/;.*$/, '').trim()
@@ -74,12 +74,12 @@ function binaryBlock(bytes: Buffer, mimeType: string): string {
   return JSON.stringify([{ type: 'resource', resource }])
 }
 
-function redirected(answer: CarriedAnswer): string {
+function redirected(answer: InternalResponse): string {
   return `The answer leads to ${answer.header('location') ?? 'elsewhere'}.`
 }
 
 /** What the program says of a refusal, with the faults and their paths; of what failed inside nothing is told. */
-export function wordsOf(answer: CarriedAnswer): string {
+export function wordsOf(answer: InternalResponse): string {
   const { status, body } = answer
   const after = answer.header('retry-after')
   const wait = after === undefined ? '' : ` Try again in ${after} s.`

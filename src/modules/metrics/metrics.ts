@@ -12,7 +12,7 @@ import {
   Operational,
   reply,
   Secured,
-  unknownOptions,
+  rejectUnknownOptions,
   type AnyDecorator,
   type Problem,
   type Reply,
@@ -102,6 +102,6 @@ function findProblems(options: MetricsOptions): Problem[] {
   })
   return [
     ...invalid,
-    ...unknownOptions(options, ['path', 'secured', 'worker', 'exemplars'], 'metrics'),
+    ...rejectUnknownOptions(options, ['path', 'secured', 'worker', 'exemplars'], 'metrics'),
   ]
 }

@@ -1,5 +1,5 @@
 /** What `oidc` takes, checked at the start, and what the application's method gets. */
-import { readSeconds, unknownOptions, type ModuleOptions, type Problem } from '../../index.js'
+import { readSeconds, rejectUnknownOptions, type ModuleOptions, type Problem } from '../../index.js'
 
 /** A class of a provider, or a thunk of one. */
 type ClassReference = NonNullable<ModuleOptions['records']>[number]
@@ -74,7 +74,7 @@ export function findProblems(given: OidcOptions): Problem[] {
   const options = given as Readonly<globalThis.Record<keyof OidcOptions, unknown>>
   const { name, scope, link, clientAuth, userInfo, parameters, signIn } = options
   const where = typeof name === 'string' ? `oidc ${name}` : 'oidc'
-  const problems = unknownOptions(given, Object.keys(names), where)
+  const problems = rejectUnknownOptions(given, Object.keys(names), where)
   const refuse = (option: string, remedy: string): void => {
     problems.push({
       code: 'INVALID_OPTION',

@@ -7,7 +7,7 @@ import type * as Library from 'openid-client'
 import {
   DeclarationError,
   HttpError,
-  packageFault,
+  missingPackage,
   type MissingPackage,
   readSeconds,
   type ApplicationState,
@@ -313,7 +313,7 @@ async function load(): Promise<typeof Library> {
     // By a variable, so that a bundler leaves it alone where it is not installed.
     return (await import(openidClient.name)) as typeof Library
   } catch (cause) {
-    throw packageFault(openidClient, cause)
+    throw missingPackage(openidClient, cause)
   }
 }
 

@@ -9,7 +9,7 @@ import {
   reply,
   Secured,
   Use,
-  type Answer,
+  type RouteResponse,
   type Claims,
   type HttpRequest,
   type Interceptor,
@@ -26,7 +26,7 @@ import { Provider } from './provider.js'
 class SignedOutBefore implements Interceptor {
   static readonly before = 'gate'
 
-  async intercept({ headers }: HttpRequest, next: Next): Promise<Answer | Reply> {
+  async intercept({ headers }: HttpRequest, next: Next): Promise<RouteResponse | Reply> {
     const answer = await next()
     const isForeign = /^(?:cross|same)-site$/.test(headers['sec-fetch-site'] ?? '')
     return answer.status === 401 && !isForeign ? leadTo('/', headers) : answer

@@ -9,7 +9,7 @@ import {
   Auth,
   Clock,
   type Lifecycle,
-  type OwnSql,
+  type CustomSql,
   resetState,
 } from '../../index.js'
 
@@ -60,7 +60,7 @@ export class Transactions implements Lifecycle {
   readonly #clock: Clock
   readonly #auth: Auth
   readonly #used = new Map<string, number>()
-  #statements: Readonly<Record<'use' | 'sweep', OwnSql>> | undefined
+  #statements: Readonly<Record<'use' | 'sweep', CustomSql>> | undefined
   #nextSweep = 0
 
   constructor(state: ApplicationState, clock: Clock, auth: Auth) {

@@ -7,7 +7,7 @@ import { isIP } from 'node:net'
 import type * as Library from '@simplewebauthn/server'
 import {
   DeclarationError,
-  packageFault,
+  missingPackage,
   PublicUrl,
   type Lifecycle,
   type MissingPackage,
@@ -136,7 +136,7 @@ async function load(): Promise<typeof Library> {
     // By a variable, so that a bundler leaves it alone where it is not installed.
     return (await import(webauthnServer.name)) as typeof Library
   } catch (cause) {
-    throw packageFault(webauthnServer, cause)
+    throw missingPackage(webauthnServer, cause)
   }
 }
 

@@ -1,6 +1,6 @@
 /** What `passkeys` takes, checked at the start, and what the application's method gets. */
 import {
-  unknownOptions,
+  rejectUnknownOptions,
   type ModuleOptions,
   type Problem,
   type SecuredOptions,
@@ -51,7 +51,7 @@ const names: Readonly<Record<keyof PasskeysOptions, true>> = {
 
 export function findProblems(given: PasskeysOptions): Problem[] {
   const options = given as Readonly<Record<keyof PasskeysOptions, unknown>>
-  const problems = unknownOptions(given, Object.keys(names), 'passkeys')
+  const problems = rejectUnknownOptions(given, Object.keys(names), 'passkeys')
   const refuse = (option: string, remedy: string): void => {
     const message = `passkeys: ${option} cannot be used.`
     problems.push({ code: 'INVALID_OPTION', message, remedy })

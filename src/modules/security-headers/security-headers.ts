@@ -4,8 +4,8 @@
  */
 import {
   createModule,
-  unknownOptions,
-  type Answer,
+  rejectUnknownOptions,
+  type RouteResponse,
   type HttpRequest,
   type Interceptor,
   type Next,
@@ -53,7 +53,7 @@ export const securityHeaders = createModule(function securityHeaders(
     static readonly before = 'gate'
     static readonly everywhere = true
 
-    async intercept(request: HttpRequest, next: Next): Promise<Answer> {
+    async intercept(request: HttpRequest, next: Next): Promise<RouteResponse> {
       const answer = await next()
       if (hsts !== false && request.secure) {
         setMissing(answer, 'Strict-Transport-Security', `max-age=${hsts}; includeSubDomains`)
@@ -65,13 +65,13 @@ export const securityHeaders = createModule(function securityHeaders(
   return { problems: findProblems(options), use: [SecurityHeaders] }
 })
 
-function isHtml({ headers }: Answer): boolean {
+function isHtml({ headers }: RouteResponse): boolean {
   return /^\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i.test(
     headers.get('Content-Type') ?? '',
   )
 }
 
-function setMissing({ headers }: Answer, name: string, value: string): void {
+function setMissing({ headers }: RouteResponse, name: string, value: string): void {
   if (headers.get(name) === undefined) headers.set(name, value)
 }
 
@@ -89,7 +89,11 @@ function findProblems(options: SecurityHeadersOptions) {
     faults.push(['hsts is not a number of seconds', 'Give whole seconds, or false.'])
   if (!isOff(frame) && frame !== 'DENY' && frame !== 'SAMEORIGIN')
     faults.push(['frame is invalid', "Write 'DENY', 'SAMEORIGIN' or false."])
-  const unknown = unknownOptions(options, ['csp', 'hsts', 'frame', 'referrer'], 'securityHeaders')
+  const unknown = rejectUnknownOptions(
+    options,
+    ['csp', 'hsts', 'frame', 'referrer'],
+    'securityHeaders',
+  )
   const invalid = faults.map(([message, remedy]) => ({
     code: 'INVALID_OPTION',
     message: `securityHeaders: ${message}.`,

@@ -1,6 +1,6 @@
 /** Somebody who asks a tested application: with a token, with the static key, or with nothing. Keeps cookies. */
 import {
-  unknownOptions,
+  rejectUnknownOptions,
   type Application,
   type InjectRequest,
   type InjectResponse,
@@ -206,7 +206,11 @@ export class TestCaller {
 }
 
 function refuseUnknown(options: object): void {
-  for (const { message, remedy } of unknownOptions(options, Object.keys(callNames), 'A request'))
+  for (const { message, remedy } of rejectUnknownOptions(
+    options,
+    Object.keys(callNames),
+    'A request',
+  ))
     throw new TypeError(`${message} ${remedy} The body stands before them.`)
 }
 

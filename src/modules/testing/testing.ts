@@ -8,7 +8,7 @@ import {
   bootstrap,
   Clock,
   inMemory,
-  unknownOptions,
+  rejectUnknownOptions,
   type Application,
   type BootstrapOptions,
   type Claims,
@@ -106,7 +106,7 @@ function toOverride(given: TestOverride): Override {
 
 /** @throws {TypeError} an unknown option */
 function refuseOdd(given: object, known: readonly string[], where: string): void {
-  for (const { message, remedy } of unknownOptions(given, known, where))
+  for (const { message, remedy } of rejectUnknownOptions(given, known, where))
     throw new TypeError(`${message} ${remedy}`)
 }
 

@@ -122,14 +122,14 @@ const patience = 200
 export class DatabaseCounters extends Counters {
   static readonly inject = [Database, Clock]
   readonly #database: Database
-  readonly #shared: ReturnType<Database['patience']>
+  readonly #shared: ReturnType<Database['timeouts']>
   readonly #meanwhile: MemoryCounters
   #nextSweep = 0
 
   constructor(database: Database, clock: Clock) {
     super(clock)
     this.#database = database
-    this.#shared = database.patience(patience)
+    this.#shared = database.timeouts(patience)
     this.#meanwhile = new MemoryCounters(clock, () => this.now())
   }
 
@@ -146,9 +146,9 @@ export class DatabaseCounters extends Counters {
   }
 
   async take(name: string, key: string, limit: Limit): Promise<Count> {
-    if (this.#shared.isOut) return this.#meanwhile.take(name, key, limit)
+    if (this.#shared.isUnresponsive) return this.#meanwhile.take(name, key, limit)
     try {
-      return await this.#shared.ask(() => this.#takeShared(name, key, limit, this.now()))
+      return await this.#shared.run(() => this.#takeShared(name, key, limit, this.now()))
     } catch (error) {
       if (!isUnavailable(error)) throw error
       return this.#meanwhile.take(name, key, limit)
@@ -177,9 +177,9 @@ export class DatabaseCounters extends Counters {
 
   async giveBack(name: string, key: string, ends: number): Promise<void> {
     this.#meanwhile.giveBack(name, key, ends)
-    if (this.#shared.isOut) return
+    if (this.#shared.isUnresponsive) return
     try {
-      await this.#shared.ask(() => this.#giveBackShared(name, key, ends))
+      await this.#shared.run(() => this.#giveBackShared(name, key, ends))
     } catch (error) {
       // A request that the database counted before it stopped answering stays counted.
       if (!isUnavailable(error)) throw error

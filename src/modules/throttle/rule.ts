@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import {
   readRate,
-  unknownOptions,
+  rejectUnknownOptions,
   type ApplicationState,
   type HttpRequest,
   type Rate,
@@ -78,7 +78,7 @@ export function findFaults(limit: unknown, rule: unknown, more: readonly string[
       remedy: "Write 'memory' or 'database'.",
     })
   }
-  return [...faults, ...unknownOptions(rule, [...more, 'by', 'store'])]
+  return [...faults, ...rejectUnknownOptions(rule, [...more, 'by', 'store'])]
 }
 
 /** `name` of `'body.name'`; undefined where it is none. */

@@ -11,11 +11,11 @@ import {
   HttpError,
   Operational,
   requestValue,
-  type Enter,
+  type OnEnter,
   type EntryInterceptor,
   type HttpRequest,
   type InterceptorClass,
-  type Place,
+  type InterceptorPosition,
   type RouteInfo,
 } from '../../index.js'
 import {
@@ -58,7 +58,7 @@ export const throttle = createModule(function throttle({ limit, ...rule }: Throt
     static readonly everywhere = true
     static readonly document = (operation: OpenApiOperation, route: RouteInfo): OpenApiOperation =>
       isCounted(route) ? documentRefusal(operation) : operation
-    readonly enter: Enter
+    readonly enter: OnEnter
 
     constructor(counters: Counters, state: ApplicationState) {
       this.enter = limiter({ name, limit: read ?? never, by, counters }, state)
@@ -112,8 +112,8 @@ export const Throttle = createDecorator('Throttle', (limit: string, rule: Thrott
 })
 
 /** A prober that is refused restarts a process that works. */
-function isCounted({ notes }: RouteInfo): boolean {
-  return notes.get(Operational) === undefined
+function isCounted({ metadata }: RouteInfo): boolean {
+  return metadata.get(Operational) === undefined
 }
 
 const bodiesDiffer = {
@@ -130,7 +130,7 @@ function countersOf(store: ThrottleRule['store']) {
 }
 
 /** The user is only known after the gate, and a body once it is read and checked. */
-function placeOf(by: ThrottleBy): Place {
+function placeOf(by: ThrottleBy): InterceptorPosition {
   if (wantsBody(by)) return 'handler'
   return by === 'ip' ? 'gate' : 'body'
 }
@@ -164,7 +164,7 @@ interface Counted {
 const countedFor = requestValue<Counted | undefined>('throttle')
 
 /** It acts on the way in alone, and in memory at once: a limit costs its requests no promise. */
-function limiter(limiting: Limiting, state: ApplicationState): Enter {
+function limiter(limiting: Limiting, state: ApplicationState): OnEnter {
   const keyOf = toKeyReader(limiting.by, state)
   return (request) => {
     // What is asked within a request was counted with it, where the limit is one for both.

@@ -9,7 +9,7 @@ import type { Change, RowChanges } from './changes.js'
  * Rows of a class were written, but it is not known which: the connection to the server was broken meanwhile, or who reads
  * `changes` did not read them.
  */
-export interface LostChanges {
+export interface MissedChanges {
   readonly event: 'lost'
   readonly record: Class
   /** How many were not read, if that is known. */
@@ -20,9 +20,9 @@ export interface LostChanges {
 export async function followAll(
   { feed, log }: { readonly feed: ChangeFeed; readonly log: Log },
   tables: Iterable<Table>,
-  listener: (change: Change | LostChanges) => void,
+  listener: (change: Change | MissedChanges) => void,
 ): Promise<() => void> {
-  const tell = (change: Change | LostChanges): void => {
+  const tell = (change: Change | MissedChanges): void => {
     try {
       listener(change)
     } catch (error) {

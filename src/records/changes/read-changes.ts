@@ -5,7 +5,7 @@ import type { Table } from '../model/table.js'
 import { refuseUnknownOptions } from '../../errors/refuse-options.js'
 import type { ChangeFeed } from './change-feed.js'
 import type { Change } from './changes.js'
-import { followAll, type LostChanges } from './follow-all.js'
+import { followAll, type MissedChanges } from './follow-all.js'
 
 export interface ChangesOptions {
   /** Ends the reading. */
@@ -14,7 +14,7 @@ export interface ChangesOptions {
   everywhere?: boolean
 }
 
-type Told = Change | LostChanges
+type Told = Change | MissedChanges
 
 const optionNames: ReadonlySet<string> = new Set(['signal', 'everywhere'])
 /** More unread ones are not kept. */
@@ -97,7 +97,7 @@ class UnreadChanges implements AsyncIterableIterator<Told> {
   async next(): Promise<IteratorResult<Told>> {
     await this.#started
     if (this.#lost > 0) {
-      const lost: LostChanges = { event: 'lost', record: this.#type, count: this.#lost }
+      const lost: MissedChanges = { event: 'lost', record: this.#type, count: this.#lost }
       this.#lost = 0
       return { value: lost, done: false }
     }

@@ -7,7 +7,7 @@ const companions = createClassNote<readonly Class[]>('companions')
  * For decorators of packages on records, which keep something beside the rows: the tables of `others` are made wherever that of
  * the record is, also in programs that do not import the package's module.
  */
-export function bringRecords(type: Class, others: readonly Class[]): void {
+export function addRecords(type: Class, others: readonly Class[]): void {
   companions.write(type, [...(companions.readOwn(type) ?? []), ...others])
 }
 

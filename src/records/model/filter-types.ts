@@ -89,19 +89,19 @@ export type OrderTerm =
  * @typeParam G what was written
  * @typeParam S what is asked for: `Where<Item>`
  */
-export type Asked<G, S> = [S] extends [G] ? unknown : Said<G, S>
+export type Selected<G, S> = [S] extends [G] ? unknown : Said<G, S>
 
 /** The same for options with filters among them. */
-export type AskedOptions<O, S> = [S] extends [O]
+export type SelectOptions<O, S> = [S] extends [O]
   ? unknown
   : {
       [K in keyof O]: K extends keyof S
         ? K extends 'orderBy'
-          ? Asked<NonNullable<O[K]>, NonNullable<S[K]>> | undefined
+          ? Selected<NonNullable<O[K]>, NonNullable<S[K]>> | undefined
           : K extends 'where' | 'search' | 'having'
             ? IsOptional<O, K> extends true
               ? O[K]
-              : Asked<O[K], NonNullable<S[K]>>
+              : Selected<O[K], NonNullable<S[K]>>
             : O[K]
         : never
     }
@@ -111,16 +111,16 @@ type Said<G, S> = undefined extends G
   : G extends Scalar
     ? G
     : G extends readonly unknown[]
-      ? { [I in keyof G]: Asked<G[I], S extends readonly (infer Item)[] ? Item : S> }
+      ? { [I in keyof G]: Selected<G[I], S extends readonly (infer Item)[] ? Item : S> }
       : {
           [K in keyof G]: IsOptional<G, K> extends true
             ? G[K]
             : string extends K
               ? NonNullable<G[K]> | null
               : K extends NamesOf<S>
-                ? Asked<G[K], TypeAt<S, K>>
+                ? Selected<G[K], TypeAt<S, K>>
                 : [Exclude<NamesOf<S>, 'and' | 'or' | 'not' | 'search'>] extends [never]
-                  ? Asked<G[K], S>
+                  ? Selected<G[K], S>
                   : never
         }
 

@@ -6,7 +6,7 @@
 declare const filled: unique symbol
 
 /** The mark that `Generated` and `Rel` leave; exported so that declaration files can name it. */
-export interface Filled {
+export interface HasDefault {
   readonly [filled]?: true
 }
 
@@ -18,13 +18,13 @@ export interface Filled {
  * @Field('string', { default: 'open' }) status!: Generated<string>
  * ```
  */
-export type Generated<T> = T extends null | undefined ? T : T & Filled
+export type Generated<T> = T extends null | undefined ? T : T & HasDefault
 
 /** The type without its mark. */
 export type Unmarked<V> = V extends null | undefined
   ? V
   : typeof filled extends keyof V
-    ? V extends infer P & Filled
+    ? V extends infer P & HasDefault
       ? P
       : V
     : V

@@ -3,7 +3,7 @@
  * Source: RFC 9110 §8.8.3 and §13.1; decisions, Second storey: records, Versions.
  */
 import { HttpError } from '../../errors/http-error.js'
-import { entityTag, isKnownTag } from '../../http/entity-tags.js'
+import { entityTag, matchesEntityTag } from '../../http/entity-tags.js'
 import type { HttpRequest } from '../../http/request.js'
 import { reply, type Reply } from '../../http/reply.js'
 import { type Later, attempt } from '../../core/later.js'
@@ -25,7 +25,7 @@ export function taggedOrKnown(
   tag = row === null ? undefined : rowTag(table, row),
 ): unknown {
   if (tag === undefined) return row
-  const isKnown = isKnownTag(request.incoming.headers['if-none-match'], tag)
+  const isKnown = matchesEntityTag(request.incoming.headers['if-none-match'], tag)
   return reply(isKnown ? null : row, isKnown ? 304 : 200).header('ETag', tag)
 }
 

@@ -31,7 +31,7 @@ export class AbsentPrimary implements Engine {
   readonly driver: string
   readonly changesPiecemeal: boolean
   readonly channel: EngineChannel
-  readonly pulse: NonNullable<Engine['pulse']>
+  readonly heartbeat: NonNullable<Engine['heartbeat']>
   readonly #open: () => Promise<Engine>
   readonly #replica: Engine
   #engine: Engine | undefined
@@ -40,11 +40,15 @@ export class AbsentPrimary implements Engine {
 
   /**
    * @param replica answers what can be known without the primary, and is closed with it
-   * @param pulse connects by itself
+   * @param heartbeat connects by itself
    */
-  constructor(open: () => Promise<Engine>, replica: Engine, pulse: NonNullable<Engine['pulse']>) {
+  constructor(
+    open: () => Promise<Engine>,
+    replica: Engine,
+    heartbeat: NonNullable<Engine['heartbeat']>,
+  ) {
     this.#open = open
-    this.pulse = pulse
+    this.heartbeat = heartbeat
     this.#replica = replica
     this.dialect = replica.dialect
     this.driver = replica.driver

@@ -1,10 +1,10 @@
 /** Opens a primary with its replicas. Source: PostgreSQL, Hot Standby; System Administration Functions, Recovery. */
 import type { Engine } from '../../contract/engine.js'
-import type { Pulse, PulseOptions } from '../../contract/pulse.js'
+import type { Heartbeat, HeartbeatOptions } from '../../contract/heartbeat.js'
 import { loadDriver } from '../driver.js'
 import type { PostgresOptions } from '../options.js'
 import { openPostgres } from '../postgres.js'
-import { pulseOfServer } from '../pulse.js'
+import { heartbeatOfServer } from '../heartbeat.js'
 import { AbsentPrimary } from './absent-primary.js'
 import { PositionProbe } from './position-probe.js'
 import { Replica } from './replica.js'
@@ -67,8 +67,8 @@ async function openPrimary({ primary, replicas }: ReplicatedOptions): Promise<En
       { err: error },
       'the primary of the database does not answer: started read-only',
     )
-    const pulse = (options: PulseOptions): Pulse => pulseOfServer(primary, options)
-    return new AbsentPrimary(() => openPostgres(primary), replica, pulse)
+    const heartbeat = (options: HeartbeatOptions): Heartbeat => heartbeatOfServer(primary, options)
+    return new AbsentPrimary(() => openPostgres(primary), replica, heartbeat)
   }
 }
 

@@ -2,7 +2,7 @@
 import { requestValue } from '../http/request-value.js'
 import type { RouteInfo } from '../routing/route-info.js'
 
-export interface AskedOperation {
+export interface RequestedOperation {
   readonly kind: 'query' | 'mutation' | 'subscription'
   /** The document, also where the request names it by an id or a hash. */
   readonly text: string
@@ -14,4 +14,4 @@ export interface AskedOperation {
 }
 
 /** Set on requests for operations of which a root field has a decorator; malformed ones have none. */
-export const askedOperation = requestValue<AskedOperation>('GraphQL operation')
+export const requestedOperation = requestValue<RequestedOperation>('GraphQL operation')

@@ -10,8 +10,8 @@ const pause = 250
 /** Milliseconds after which an attempt counts as failed. */
 const longestAttempt = 2_000
 
-/** What `database.patience(200)` gives: who asks by it waits so long at most. */
-export class Patience {
+/** What `database.timeouts(200)` gives: who asks by it waits so long at most. */
+export class DatabaseTimeouts {
   readonly #within: number
   readonly #check: () => Promise<unknown>
   readonly #isClosed: () => boolean
@@ -25,7 +25,7 @@ export class Patience {
   }
 
   /** The database did not answer in time and has not answered since; it is asked in the background. Errors are answers. */
-  get isOut(): boolean {
+  get isUnresponsive(): boolean {
     return this.#isOut
   }
 
@@ -34,7 +34,7 @@ export class Patience {
    *
    * @throws {HttpError} 503 if it takes too long, or is not asked because the one before did
    */
-  ask<T>(work: () => Later<T>): Promise<T> {
+  run<T>(work: () => Later<T>): Promise<T> {
     if (this.#isOut) return Promise.reject(silence())
     return new Promise<T>((resolve, reject) => {
       const timer = setTimeout(() => {

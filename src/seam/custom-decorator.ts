@@ -6,7 +6,7 @@ import type { OperationObject } from 'openapi3-ts/oas31'
 import { decorate, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import type { Class } from '../metadata/note.js'
 import type { NotedDecorator, RouteInfo } from '../routing/route-info.js'
-import type { Enter, Intercept, Place } from './interceptor.js'
+import type { OnEnter, Intercept, InterceptorPosition } from './interceptor.js'
 import { addStands, type OwnStand } from './stands.js'
 
 /** What `check` finds. */
@@ -20,7 +20,7 @@ export interface DecoratorProblem {
 /** What a decorator of one's own does. Every part may be left out. */
 export interface DecoratorSpecification {
   /** Where `enter` and `intercept` stand. Default `'handler'`. */
-  readonly before?: Place
+  readonly before?: InterceptorPosition
   /** Called once for each route, at the start; the problems that it returns stop the start. */
   readonly check?: (route: RouteInfo) => readonly DecoratorProblem[]
   /** Makes the operation of the OpenAPI document that stands for the route. */
@@ -34,13 +34,13 @@ export interface DecoratorSpecification {
    * For code that only acts before the handler and does not see the answer. Called at the start, once for each route;
    * its function is called with each request, before that of `intercept`.
    */
-  readonly enter?: (route: RouteInfo, ...injected: never[]) => Enter
+  readonly enter?: (route: RouteInfo, ...injected: never[]) => OnEnter
   /** Called at the start, once for each route; its function is called with each request. */
   readonly intercept?: (route: RouteInfo, ...injected: never[]) => Intercept
 }
 
 /** A decorator for methods and classes; without arguments the parentheses may be left out. */
-export type OwnDecorator<Arguments extends readonly unknown[]> = NotedDecorator<Arguments> &
+export type CustomDecorator<Arguments extends readonly unknown[]> = NotedDecorator<Arguments> &
   ((...args: Arguments) => AnyDecorator) &
   (Arguments extends readonly [] ? AnyDecorator : unknown)
 
@@ -53,7 +53,7 @@ export type OwnDecorator<Arguments extends readonly unknown[]> = NotedDecorator<
 export function createDecorator<Arguments extends readonly unknown[]>(
   name: string,
   specify: (...args: Arguments) => DecoratorSpecification,
-): OwnDecorator<Arguments> {
+): CustomDecorator<Arguments> {
   const decorator = (...args: unknown[]): AnyDecorator | undefined => {
     // With one class alone it may be either: it is an argument, where the decorator takes one.
     const isArgument = args.length === 1 && specify.length > 0
@@ -70,7 +70,7 @@ export function createDecorator<Arguments extends readonly unknown[]>(
     called.set(written, stand)
     return written
   }
-  const own = Object.assign(decorator, { decoratorName: name }) as OwnDecorator<Arguments>
+  const own = Object.assign(decorator, { decoratorName: name }) as CustomDecorator<Arguments>
   const toStand = (args: readonly unknown[]): OwnStand => {
     let made: { readonly specification: unknown } | undefined
     const make = (): unknown => specify(...(args as unknown as Arguments))

@@ -11,7 +11,7 @@ export interface MissingPackage extends Problem {
  * @param cause what its import has thrown
  * @returns for a package that is installed, what its loading fails of: a package of its own, the version of Node
  */
-export function packageFault(missing: MissingPackage, cause: unknown): DeclarationError {
+export function missingPackage(missing: MissingPackage, cause: unknown): DeclarationError {
   const { name, code, message, remedy } = missing
   if (isMissing(name, cause)) return new DeclarationError([{ code, message, remedy }], { cause })
   const said = String((cause as { message?: unknown } | null)?.message ?? cause)

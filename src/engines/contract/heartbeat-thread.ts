@@ -1,10 +1,10 @@
 /**
- * Starts the thread of a pulse. Its program is text, so that no compiler, bundler or test runner has to ship a file where a
+ * Starts the thread of a heartbeat. Its program is text, so that no compiler, bundler or test runner has to ship a file where a
  * thread would find it. It defines `open`, which gives `{ run(sql, values), close() }` and may be asynchronous; this file
  * adds the beats.
  */
 import { Worker } from 'node:worker_threads'
-import type { Pulse, PulseMessage, PulseOptions } from './pulse.js'
+import type { Heartbeat, HeartbeatMessage, HeartbeatOptions } from './heartbeat.js'
 
 const beats = `
 const { parentPort, workerData: { statements, every } } = require('node:worker_threads')
@@ -31,23 +31,23 @@ setTimeout(beat, every)
 `
 
 /** @param program JavaScript that defines `open`; what it needs is in `workerData` */
-export function startPulse(
+export function startHeartbeat(
   program: string,
   data: object,
-  { statements, every, heard, failed }: PulseOptions,
-): Pulse {
+  { statements, every, onRows, onError }: HeartbeatOptions,
+): Heartbeat {
   const worker = new Worker(program + beats, {
     eval: true,
     workerData: { ...data, statements, every },
   })
   let isStopped = false
   worker.unref()
-  worker.on('message', (message: PulseMessage) => {
+  worker.on('message', (message: HeartbeatMessage) => {
     if (isStopped) return
-    if ('rows' in message) heard(message.rows)
-    else failed(new Error(message.error.message))
+    if ('rows' in message) onRows(message.rows)
+    else onError(new Error(message.error.message))
   })
-  worker.on('error', failed)
+  worker.on('error', onError)
   return {
     stop: async () => {
       isStopped = true

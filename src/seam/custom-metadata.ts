@@ -1,11 +1,11 @@
-/** `createNote`: decorators of packages that only say something of a method, for the package to read at the start. */
+/** `createMetadata`: decorators of packages that only say something of a method, for the package to read at the start. */
 import type { Problem } from '../errors/declaration-error.js'
 import { decorate, type AnyDecorator } from '../metadata/dialect.js'
 import { listedClasses } from '../metadata/listed-classes.js'
 import { createMemberNote, lineage, type Class } from '../metadata/note.js'
 
 /** A decorator for methods, and what reads it. */
-export interface OwnNote<Arguments extends readonly unknown[]> {
+export interface CustomMetadata<Arguments extends readonly unknown[]> {
   (...args: Arguments): AnyDecorator
   /** The methods of a class and of its bases that have it, with its arguments. */
   readonly read: (owner: Class) => ReadonlyMap<string, Arguments>
@@ -28,14 +28,16 @@ interface Use {
  * Makes a decorator for methods of providers, which does nothing but keep its arguments.
  *
  * ```ts
- * export const Nightly = createNote<[hour: number]>('Nightly')
+ * export const Nightly = createMetadata<[hour: number]>('Nightly')
  * class Cleaner { @Nightly(3) tidy() { … } }
  * Nightly.read(Cleaner)   // Map { 'tidy' => [3] }
  * ```
  *
  * @param name as it is written, for messages
  */
-export function createNote<Arguments extends readonly unknown[]>(name: string): OwnNote<Arguments> {
+export function createMetadata<Arguments extends readonly unknown[]>(
+  name: string,
+): CustomMetadata<Arguments> {
   const notes = createMemberNote<Arguments>(name)
   const uses: Use[] = []
   const note = (...args: Arguments): AnyDecorator =>

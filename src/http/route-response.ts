@@ -5,7 +5,7 @@ import { isPlainData, toJson } from './result.js'
 import type { ServerRequest } from './server-request.js'
 
 /** The headers of an answer. Names in any case. */
-export interface AnswerHeaders extends Iterable<readonly [name: string, value: string]> {
+export interface RouteResponseHeaders extends Iterable<readonly [name: string, value: string]> {
   /** The value; several values of one header are joined by `, `. `undefined` if there is none. */
   get(name: string): string | undefined
   /**
@@ -20,10 +20,10 @@ export interface AnswerHeaders extends Iterable<readonly [name: string, value: s
 }
 
 /** What `next()` gives before the gate and before the body, whether a value, an error or the gate made it. */
-export interface Answer {
+export interface RouteResponse {
   readonly status: number
   /** All but the CORS headers, which are on every answer. `Access-Control-Expose-Headers` is here where it adds to them. */
-  readonly headers: AnswerHeaders
+  readonly headers: RouteResponseHeaders
   /** Text (of data its JSON), bytes, a stream as it is, or null where there is nothing. */
   readonly body: unknown
   /**
@@ -31,7 +31,7 @@ export interface Answer {
    *
    * @param body text, bytes, a stream, data (sent as JSON), or null
    */
-  withBody(body: unknown, status?: number): Answer
+  withBody(body: unknown, status?: number): RouteResponse
 }
 
 /** The parts of an answer. */
@@ -53,9 +53,9 @@ export function isAnswer(value: unknown): value is PreparedAnswer {
   return value instanceof PreparedAnswer
 }
 
-export class PreparedAnswer implements Answer {
+export class PreparedAnswer implements RouteResponse {
   readonly status: number
-  readonly headers: AnswerHeaders
+  readonly headers: RouteResponseHeaders
   readonly body: unknown
   readonly parts: AnswerParts
 
@@ -79,7 +79,7 @@ function lengthOf({ body, length }: AnswerParts): number | undefined {
   return typeof body === 'string' || body instanceof Uint8Array ? Buffer.byteLength(body) : length
 }
 
-class ListedHeaders implements AnswerHeaders {
+class ListedHeaders implements RouteResponseHeaders {
   readonly #list: string[]
   readonly #length: number | undefined
 

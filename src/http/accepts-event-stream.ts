@@ -5,7 +5,7 @@ const media = /(?:^|,)\s*text\/event-stream\s*(?:;([^,]*))?/i
 const weightless = /;?\s*q=0(?:\.0*)?\s*$/i
 
 /** True for GET alone, and where it is named: what takes anything takes JSON. */
-export function asksForEvents({
+export function acceptsEventStream({
   method,
   incoming,
 }: Pick<HttpRequest, 'method' | 'incoming'>): boolean {

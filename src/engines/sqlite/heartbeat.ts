@@ -1,10 +1,10 @@
 /** Repeats statements on a thread with a connection of its own. Sources: SQLite, WAL; Node.js, Worker threads. */
 import { createRequire } from 'node:module'
-import type { Pulse, PulseOptions } from '../contract/pulse.js'
-import { startPulse } from '../contract/pulse-thread.js'
+import type { Heartbeat, HeartbeatOptions } from '../contract/heartbeat.js'
+import { startHeartbeat } from '../contract/heartbeat-thread.js'
 import type { DriverName } from './driver.js'
 
-export interface PulsedFile {
+export interface HeartbeatFile {
   readonly driver: DriverName
   readonly file: string
   /** Milliseconds to wait for a lock. */
@@ -42,8 +42,11 @@ const open = () => {
 }
 `
 
-export function pulseOfFile({ driver, file, timeout }: PulsedFile, options: PulseOptions): Pulse {
+export function heartbeatOfFile(
+  { driver, file, timeout }: HeartbeatFile,
+  options: HeartbeatOptions,
+): Heartbeat {
   const library =
     driver === 'better-sqlite3' ? createRequire(import.meta.url).resolve(driver) : undefined
-  return startPulse(program, { driver, library, file, timeout }, options)
+  return startHeartbeat(program, { driver, library, file, timeout }, options)
 }

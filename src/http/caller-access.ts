@@ -4,7 +4,7 @@
  */
 import type { HttpRequest } from './request.js'
 
-export interface CallerReads {
+export interface CallerAccess {
   /** `user` or `auth`, also by the rules of records: their `rows`, their secured fields. */
   readonly identity: boolean
   /** Cookies, the session, `Authorization`, or all headers: what tells callers apart whom the gate does not know. */
@@ -26,7 +26,7 @@ interface Watched {
  *
  * @returns a function that ends the notes and tells what was read
  */
-export function watchCaller(request: HttpRequest): () => CallerReads {
+export function trackCallerAccess(request: HttpRequest): () => CallerAccess {
   const watched = request as HttpRequest & Watched
   const before = watched.callerReads
   watched.callerReads = 0

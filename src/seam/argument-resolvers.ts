@@ -4,16 +4,16 @@ import type { HttpRequest } from '../http/request.js'
 import { requestArguments } from '../routing/route.js'
 
 /** Gives an argument's value, now or by a promise. Called once a request, right before the handler that names it. */
-export type TakeArgument = (request: HttpRequest) => unknown
+export type ArgumentResolver = (request: HttpRequest) => unknown
 
 /** By name, for the whole application. */
-export type OwnArguments = ReadonlyMap<string, TakeArgument>
+export type OwnArguments = ReadonlyMap<string, ArgumentResolver>
 
 /** The arguments that each module declares. */
 export interface DeclaredArguments {
   /** The module's name. */
   readonly module: string
-  readonly taken: Readonly<Record<string, TakeArgument>>
+  readonly taken: Readonly<Record<string, ArgumentResolver>>
 }
 
 /** @param problems gets names that are taken, and values that are not functions */
@@ -21,7 +21,7 @@ export function collectArguments(
   declared: readonly DeclaredArguments[],
   problems: Problem[],
 ): OwnArguments {
-  const own = new Map<string, TakeArgument>()
+  const own = new Map<string, ArgumentResolver>()
   const modules = new Map<string, string>()
   for (const { module, taken } of declared) {
     for (const [name, take] of Object.entries(taken) as [string, unknown][]) {
@@ -30,7 +30,7 @@ export function collectArguments(
         problems.push({ code: 'ARGUMENT_DECLARATION', ...describe(module, name, fault) })
         continue
       }
-      own.set(name, take as TakeArgument)
+      own.set(name, take as ArgumentResolver)
       modules.set(name, module)
     }
   }

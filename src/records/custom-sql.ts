@@ -7,7 +7,7 @@ import { refuseUnknownOptions } from '../errors/refuse-options.js'
 import { refuseUnavailable } from './statements/write-faults.js'
 
 /** What engines say in different words. */
-export interface SqlWords {
+export interface SqlFragments {
   /** The placeholder of a value by its name; a name may stand in several places. */
   readonly value: (name: string) => string
   /**
@@ -31,7 +31,7 @@ export interface SqlWords {
   readonly lockFree: string
 }
 
-export interface OwnSqlOptions {
+export interface CustomSqlOptions {
   /** What it does. All but `select` wait for their turn where a database has one writer. */
   readonly kind: Exclude<StatementKind, 'script'>
   /** The tables that it reads or writes by their names, the most important one first. */
@@ -42,7 +42,7 @@ export interface OwnSqlOptions {
 export type SqlValues = Readonly<Record<string, string | number | null>>
 
 /** A statement that is prepared once. It belongs to the transaction that is open where it is run. */
-export class OwnSql {
+export class CustomSql {
   readonly statement: Statement
   readonly #names: readonly string[]
   readonly #runner: () => Runner
@@ -50,8 +50,8 @@ export class OwnSql {
 
   /** Use `database.prepare`. */
   constructor(
-    options: OwnSqlOptions,
-    write: (words: SqlWords) => string,
+    options: CustomSqlOptions,
+    write: (words: SqlFragments) => string,
     dialect: Dialect,
     home: { readonly runner: () => Runner; readonly wrote: (statement: Statement) => void },
   ) {
@@ -104,8 +104,8 @@ export class OwnSql {
   }
 }
 
-/** A statement with its values, for `database.pulse`. */
+/** A statement with its values, for `database.heartbeat`. */
 export interface BoundSql {
-  readonly statement: OwnSql
+  readonly statement: CustomSql
   readonly values?: SqlValues
 }

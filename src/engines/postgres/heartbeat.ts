@@ -1,7 +1,7 @@
 /** Repeats statements on a thread with a connection of its own. Sources: node-postgres, Client; Node.js, Worker threads. */
 import { createRequire } from 'node:module'
-import type { Pulse, PulseOptions } from '../contract/pulse.js'
-import { startPulse } from '../contract/pulse-thread.js'
+import type { Heartbeat, HeartbeatOptions } from '../contract/heartbeat.js'
+import { startHeartbeat } from '../contract/heartbeat-thread.js'
 import { addressOfSession } from './session.js'
 import type { PostgresOptions } from './options.js'
 
@@ -14,7 +14,7 @@ const open = async () => {
     connectionTimeoutMillis: wait,
     query_timeout: wait,
     keepAlive: true,
-    application_name: 'filigree pulse',
+    application_name: 'filigree heartbeat',
   })
   client.on('error', () => undefined)
   await client.connect()
@@ -25,8 +25,8 @@ const open = async () => {
 }
 `
 
-export function pulseOfServer(options: PostgresOptions, given: PulseOptions): Pulse {
+export function heartbeatOfServer(options: PostgresOptions, given: HeartbeatOptions): Heartbeat {
   const library = createRequire(import.meta.url).resolve('pg')
   const { connectTimeout: wait = 5000 } = options
-  return startPulse(program, { library, url: addressOfSession(options), wait }, given)
+  return startHeartbeat(program, { library, url: addressOfSession(options), wait }, given)
 }
