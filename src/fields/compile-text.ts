@@ -114,12 +114,12 @@ function readerOf(field: ShapeField): Reader {
 /** Browsers send every input of a form, empty ones too, and `on` for a checkbox without a value. */
 function formReaderOf(field: ShapeField): Reader {
   const read = readerOf(field)
-  const isEmptyAbsent = field.optional && !isPlainText(field)
-  const isCheckbox = field.kind === 'boolean' && !isOpen(field)
-  if (!isEmptyAbsent && !isCheckbox) return read
+  const dropsEmpty = isEmptyAbsent(field)
+  const readsOn = isCheckbox(field)
+  if (!dropsEmpty && !readsOn) return read
   const readOne = (raw: unknown): unknown => {
-    if (isEmptyAbsent && raw === '') return undefined
-    return isCheckbox && raw === 'on' ? 'true' : raw
+    if (dropsEmpty && raw === '') return undefined
+    return readsOn && raw === 'on' ? 'true' : raw
   }
   return (raw) => {
     if (!Array.isArray(raw)) {
@@ -129,6 +129,16 @@ function formReaderOf(field: ShapeField): Reader {
     const values = raw.map(readOne).filter((one) => one !== undefined)
     return values.length === 0 ? undefined : read(values)
   }
+}
+
+/** Whether a form's empty value of the field means that there is none. */
+export function isEmptyAbsent(field: ShapeField): boolean {
+  return field.optional && !isPlainText(field)
+}
+
+/** Whether a form's `on` is true. */
+export function isCheckbox(field: ShapeField): boolean {
+  return field.kind === 'boolean' && !isOpen(field)
 }
 
 /** An empty text is a value of such a field. */

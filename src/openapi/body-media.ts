@@ -10,11 +10,11 @@ import type { DocumentedRoute } from './documented-route.js'
 /** @returns an empty list if the route reads no body */
 export function bodyMedia(
   { route, classes }: Pick<DocumentedRoute, 'route' | 'classes'>,
-  { files, example }: Pick<DocNote, 'files' | 'example'>,
+  { example }: Pick<DocNote, 'example'>,
 ): readonly string[] {
   const names = route.argumentNames
   if (route.method === 'GET') return []
-  if (takesUploads({ route, classes }, { files })) return [uploadMedia]
+  if (takesUploads({ route, classes })) return [uploadMedia]
   // The exact bytes of a form with files are not kept.
   const keepsBytes = names.includes('rawBody')
   if (classes.body !== undefined) {
@@ -33,12 +33,11 @@ export function bodyMedia(
 }
 
 /** True if only multipart will do: another body brings no files. With an undeclared body beside them, they may be missing. */
-export function takesUploads(
-  { route, classes }: Pick<DocumentedRoute, 'route' | 'classes'>,
-  { files }: Pick<DocNote, 'files'>,
-): boolean {
+export function takesUploads({
+  route,
+  classes,
+}: Pick<DocumentedRoute, 'route' | 'classes'>): boolean {
   const names = route.argumentNames
   if (route.method === 'GET') return false
-  if (files.size > 0) return true
   return names.includes('files') && (classes.body !== undefined || !names.includes('body'))
 }

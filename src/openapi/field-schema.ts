@@ -2,6 +2,7 @@
  * Makes the JSON Schema of a described property (2020-12, which OpenAPI 3.1 uses). Source: decisions, Documentation.
  */
 import type { SchemaObject } from 'openapi3-ts/oas31'
+import { isCheckbox, isEmptyAbsent } from '../fields/compile-text.js'
 import { formats } from '../fields/formats.js'
 import type { FieldRules } from '../fields/rules.js'
 import { describeWrites } from '../fields/write-rule.js'
@@ -42,23 +43,49 @@ function withoutFormed(schema: Schema, { declared = {}, list }: ShapeField): Sch
   return drop(schema)
 }
 
-/** A field's schema where its values are texts, in queries and forms: there a boolean is also written as a digit. */
-export function inText({ kind, nested, declared }: ShapeField, schema: Schema): Schema {
-  if (kind !== 'boolean' || nested !== undefined) return schema
+/** A field's schema where its values are texts, in queries: there a boolean is also written as a digit. */
+export function inText(field: ShapeField, schema: Schema): Schema {
+  return isBoolean(field) ? withTexts(schema, [digitOf(field.declared)]) : schema
+}
+
+/** The same in forms, which also send `on` for a checkbox, and empty values for what was left out. */
+export function inForm(field: ShapeField, schema: Schema): Schema {
+  const texts: Schema[] = []
+  if (isBoolean(field)) {
+    texts.push(digitOf(field.declared))
+    if (isCheckbox(field) && allows(field.declared, true)) texts.push(textOf('on'))
+  }
+  if (isEmptyAbsent(field)) texts.push(textOf(''))
+  return texts.length === 0 ? schema : withTexts(schema, texts)
+}
+
+function isBoolean({ kind, nested }: ShapeField): boolean {
+  return kind === 'boolean' && nested === undefined
+}
+
+function textOf(text: string): Schema {
+  return { type: 'string', enum: [text] }
+}
+
+function withTexts(schema: Schema, texts: readonly Schema[]): Schema {
   if ('type' in schema && schema.type === 'array' && schema.items !== undefined) {
-    return { ...schema, items: { anyOf: [schema.items, digitOf(declared)] } }
+    return { ...schema, items: { anyOf: [schema.items, ...texts] } }
   }
   const words = Object.entries(schema)
   const value = Object.fromEntries(words.filter(([word]) => !annotating.has(word)))
   const said = Object.fromEntries(words.filter(([word]) => annotating.has(word)))
-  return { anyOf: [value, digitOf(declared)], ...said }
+  return { anyOf: [value, ...texts], ...said }
 }
 
 const annotating: ReadonlySet<string> = new Set(['description', 'default', 'readOnly', 'examples'])
 
 /** `1` is true and `0` false, where that is allowed. */
-function digitOf({ oneOf = [true, false] }: Readonly<FieldRules> = {}): Schema {
-  return { type: 'integer', enum: [0, 1].filter((digit) => oneOf.includes(digit === 1)) }
+function digitOf(rules: Readonly<FieldRules> | undefined): Schema {
+  return { type: 'integer', enum: [0, 1].filter((digit) => allows(rules, digit === 1)) }
+}
+
+function allows({ oneOf = [true, false] }: Readonly<FieldRules> = {}, value: boolean): boolean {
+  return oneOf.includes(value)
 }
 
 /** The schema of a field with `@Field`, without null. */

@@ -1,14 +1,14 @@
 /** The request body of a route: from its class, otherwise from its sample, and the files it accepts. */
 import type { MediaTypeObject, RequestBodyObject, SchemaObject } from 'openapi3-ts/oas31'
 import { isMap } from '../core/is-map.js'
-import { jsonMedia, textMedia } from '../http/bodies/body-plan.js'
+import { jsonMedia, textMedia, uploadMedia } from '../http/bodies/body-plan.js'
 import { bodyTypeOf } from '../http/bodies/body-types.js'
 import type { ShapeField } from '../fields/shape.js'
 import type { Class } from '../metadata/note.js'
 import { bodyMedia, takesUploads } from './body-media.js'
 import type { DocNote } from './doc.js'
 import type { DocumentedRoute } from './documented-route.js'
-import { inText } from './field-schema.js'
+import { inForm } from './field-schema.js'
 import type { Schema } from './merge-schemas.js'
 import { inferSchema } from './infer-schema.js'
 import { toPlainJson } from './plain-json.js'
@@ -22,7 +22,7 @@ export function requestBody(
 ): RequestBodyObject | undefined {
   const media = bodyMedia(documented, note)
   if (media.length === 0) return undefined
-  const required = documented.classes.body !== undefined || takesUploads(documented, note)
+  const required = documented.classes.body !== undefined || takesUploads(documented)
   const content = Object.fromEntries(
     media.map((one) => [one, mediaObject(one, documented, note, schemas)]),
   )
@@ -38,7 +38,7 @@ function mediaObject(
   const { classes, route, unknownKeys } = documented
   const example = toPlainJson(note.example)
   const sample: MediaTypeObject = example === undefined ? {} : { example }
-  if (takesUploads(documented, note)) {
+  if (takesUploads(documented) || (media === uploadMedia && note.files.size > 0)) {
     return { schema: uploadSchema(documented, note, schemas), ...sample }
   }
   if (classes.body !== undefined) {
@@ -59,26 +59,24 @@ function formSchema(
   type: Class,
   { unknownKeys, route }: DocumentedRoute,
   schemas: Schemas,
-): SchemaObject | undefined {
+): Schema | undefined {
   const view = inputView(unknownKeys)
   const { groups } = route.options
-  const fields = visibleFields(type, view, groups)
-  if (!fields.some(({ kind, nested }) => kind === 'boolean' && nested === undefined))
-    return undefined
-  const whole = classSchema(
-    type,
-    view,
-    (nested) => schemas.of({ type: nested, list: false }, view, groups),
-    groups,
-  )
-  return inForm(whole, fields)
+  return schemas.form(type, view, groups, () => {
+    const refer = (nested: Class): Schema => schemas.of({ type: nested, list: false }, view, groups)
+    const whole = classSchema(type, view, refer, groups)
+    const form = toForm(whole, visibleFields(type, view, groups))
+    const names = Object.keys(whole.properties ?? {})
+    const isSame = names.every((name) => form.properties?.[name] === whole.properties?.[name])
+    return isSame ? undefined : form
+  })
 }
 
-function inForm(whole: SchemaObject, fields: readonly ShapeField[]): SchemaObject {
+function toForm(whole: SchemaObject, fields: readonly ShapeField[]): SchemaObject {
   const properties = { ...whole.properties }
   for (const field of fields) {
     const schema = properties[field.name]
-    if (schema !== undefined) properties[field.name] = inText(field, schema)
+    if (schema !== undefined) properties[field.name] = inForm(field, schema)
   }
   return { ...whole, properties }
 }
@@ -107,7 +105,7 @@ function fieldsBeside(type: Class | undefined, example: unknown, schemas: Schema
     const whole = classSchema(type, 'looseInput', (nested) =>
       schemas.of({ type: nested, list: false }, 'input'),
     )
-    return inForm(whole, visibleFields(type, 'looseInput'))
+    return toForm(whole, visibleFields(type, 'looseInput'))
   }
   const sample = toPlainJson(example)
   return isMap(sample) ? inferSchema(sample) : {}

@@ -25,6 +25,17 @@ export type Groups = readonly string[] | undefined
 export interface Schemas {
   /** A reference to the class's component, which is made at the first call; for a list, a list of it. */
   of(declared: DeclaredType, view: View, groups?: Groups): Schema
+  /**
+   * A reference to the component of the class as a form.
+   *
+   * @param make called once for each class and view; undefined where a form has the same schema
+   */
+  form(
+    type: Class,
+    view: View,
+    groups: Groups,
+    make: () => SchemaObject | undefined,
+  ): Schema | undefined
   /** By name, in the order of first use. */
   readonly components: ReadonlyMap<string, SchemaObject>
 }
@@ -49,8 +60,19 @@ export function createSchemas(): Schemas {
     }
     return { $ref: `#/components/schemas/${name}` }
   }
+  const forms = new Map<string, Schema | undefined>()
   return {
     components,
+    form: (type, view, groups, make) => {
+      // No class has a name with a dot.
+      const name = `${componentName(type, view, groups)}.form`
+      if (!forms.has(name)) {
+        const component = make()
+        if (component !== undefined) components.set(name, component)
+        forms.set(name, component && { $ref: `#/components/schemas/${name}` })
+      }
+      return forms.get(name)
+    },
     of: ({ type, list }, view, groups) =>
       list ? listOf(refer(type, view, groups)) : refer(type, view, groups),
   }

@@ -12,6 +12,7 @@ import {
   Record,
   type Application,
 } from 'filigree'
+import { metrics } from 'filigree/metrics'
 import type { Attack, AttackResult } from './attack.js'
 
 @Record()
@@ -34,7 +35,11 @@ class PlainController {
   }
 }
 
-@Module({ records: [Article], controllers: [ArticleController, PlainController] })
+@Module({
+  records: [Article],
+  controllers: [ArticleController, PlainController],
+  imports: [metrics()],
+})
 class ArticleModule {}
 
 async function start(): Promise<{ app: Application; close: () => Promise<void> }> {
@@ -163,6 +168,12 @@ export const attacks: readonly Attack[] = [
   ...[
     ['GET /articles?limit=1000', get('/articles?limit=1000'), '4.0 s'],
     ['GET /articles?count=true&limit=1', get('/articles?count=true&limit=1'), '0.9 s'],
+    [
+      'GET /articles/aggregate?groupBy=title&count=true',
+      get('/articles/aggregate?groupBy=title&count=true'),
+      '0.9 s',
+    ],
+    ['GET /metrics', get('/metrics'), '2.5 s'],
     ['GET /plain', get('/plain'), '0.5 s'],
     [
       'introspection of GraphQL',

@@ -51,6 +51,9 @@ const samples: readonly Sample[] = [
   sample('string', Field('string')),
   sample('string of a length', Field('string', { minLength: 2, maxLength: 4 })),
   sample('nullable string', Field('string', { nullable: true })),
+  sample('optional boolean', Field('boolean', { optional: true })),
+  sample('optional integer', Field('integer', { optional: true })),
+  sample('only false', Field('boolean', { oneOf: [false] })),
   sample('optional string', Field('string', { optional: true })),
   sample('string with a default', Field('string', { default: 'a' })),
   sample('one of', Field('string', { oneOf: ['a', 'b'] })),
@@ -486,8 +489,24 @@ describe('the document and the server', () => {
   })
 
   it('agree about texts of queries and forms', async () => {
-    const texts = ['', '0', '1', 'true', 'false', 'yes', 'null', '2', '01.5', '1.50', '{"a":1}']
-    const wanted = ['boolean', 'one boolean', 'list of booleans', 'some decimals', 'nullable json']
+    const texts = [
+      '',
+      'on',
+      '0',
+      '1',
+      'true',
+      'false',
+      'yes',
+      'null',
+      '2',
+      '01.5',
+      '1.50',
+      '{"a":1}',
+    ]
+    const wanted = [
+      ...['boolean', 'one boolean', 'list of booleans', 'some decimals', 'nullable json'],
+      ...['optional boolean', 'optional integer', 'only false'],
+    ]
     await using app = await start()
     const ajv = new Ajv2020({ strict: false, logger: false })
     addFormats(ajv)

@@ -186,10 +186,20 @@ describe('bodies', () => {
           schema: { $ref: '#/components/schemas/ItemInput' },
           example: { name: 'Lamp', price: 9.5 },
         },
-        'application/x-www-form-urlencoded': { schema: { $ref: '#/components/schemas/ItemInput' } },
-        'multipart/form-data': { schema: { $ref: '#/components/schemas/ItemInput' } },
+        'application/x-www-form-urlencoded': {
+          schema: { $ref: '#/components/schemas/ItemInput.form' },
+        },
+        'multipart/form-data': { schema: { $ref: '#/components/schemas/ItemInput.form' } },
       },
     })
+  })
+
+  it('have empty values of fields that may be left out as forms', () => {
+    const { schemas } = document.components ?? {}
+    const { color, price } = (schemas?.['ItemInput.form'] as { properties: object })
+      .properties as Record<string, object>
+    expect(color).toMatchObject({ anyOf: [{}, { type: 'string', enum: [''] }] })
+    expect(price).not.toHaveProperty('anyOf')
   })
 
   it('are inferred from the sample where there is no class', () => {
@@ -374,6 +384,7 @@ describe('components', () => {
       'Maker',
       'ItemInput',
       'MakerInput',
+      'ItemInput.form',
       'Conflict',
       'Contact',
       'ErrorBody',

@@ -153,6 +153,17 @@ describe('media types of bodies', () => {
     ])
   })
 
+  it('do not depend on the files that @Doc names', async () => {
+    expect(Object.keys(documented('/named-files').content)).toEqual(
+      Object.keys(documented('/request').content),
+    )
+    expect(documented('/named-files').content).toMatchObject({
+      'multipart/form-data': { schema: { properties: { photo: { format: 'binary' } } } },
+    })
+    const answer = await app.inject({ method: 'POST', url: '/named-files', json: { a: 1 } })
+    expect(answer.status).toBe(200)
+  })
+
   it('name what to send instead', async () => {
     const headers = { 'content-type': 'application/xml' }
     const answer = await app.inject({ method: 'POST', url: '/files', headers, body: '<a/>' })
