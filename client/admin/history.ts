@@ -20,6 +20,8 @@ interface Entry {
   readonly row: string
   readonly at: string
   readonly by: string
+  /** The title of the person's row, where the page knows it. */
+  readonly person?: string
   readonly kind: 'create' | 'update' | 'delete' | 'action'
   readonly action?: string
   readonly changes: readonly {
@@ -124,7 +126,7 @@ async function draw(record: RecordInfo, { key, kind }: Asked, region: HTMLElemen
 
 /** @param isNamed whether each change says of which row it is */
 function rowsOf(record: RecordInfo, entry: Entry, isNamed: boolean): HTMLElement[] {
-  const { at, by, kind, action, changes } = entry
+  const { at, by, person = by, kind, action, changes } = entry
   let isFirst = true
   const row = (name: Child, ...values: Child[]): HTMLElement => {
     // Said for each row, and shown for the first of them.
@@ -133,7 +135,7 @@ function rowsOf(record: RecordInfo, entry: Entry, isNamed: boolean): HTMLElement
       'tr',
       { class: isFirst ? 'first' : undefined },
       el('td', {}, el('time', { datetime: at, class: unseen }, toMoment(at))),
-      el('td', {}, el('span', { class: unseen }, by)),
+      el('td', {}, el('span', { class: unseen, title: person === by ? undefined : by }, person)),
       el('td', { colspan: values.length === 0 ? '3' : undefined }, name),
       ...values.map((value) => el('td', {}, value)),
     )

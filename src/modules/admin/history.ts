@@ -1,7 +1,8 @@
 /** What was changed in the rows of a record, for whoever may read them. Source: specification, Admin page 7. */
-import type { Database } from '../../index.js'
+import { HttpError, type Database } from '../../index.js'
 import { AdminEntry } from './admin-entry.js'
-import { notFound, type ShownRecord } from './shown-records.js'
+import { titleOf } from './schema.js'
+import { notFound, type Row, type ShownRecord } from './shown-records.js'
 
 const pageSize = 50
 
@@ -11,6 +12,13 @@ export interface AskedHistory {
   readonly kind?: AdminEntry['kind'] | undefined
   /** The `next` of the page before. */
   readonly after?: number | undefined
+}
+
+/** The rows of people, as the caller may read them. */
+export interface ShownPeople {
+  readonly shown: ShownRecord
+  /** The field that holds the claim `sub`; undefined for the key. */
+  readonly field: string | undefined
 }
 
 /**
@@ -23,6 +31,7 @@ export async function listHistory(
   database: Database,
   shown: ShownRecord,
   { id, kind, after }: AskedHistory,
+  people?: ShownPeople,
 ): Promise<object> {
   const { records, type } = shown
   const { fields } = await records.rights()
@@ -42,6 +51,7 @@ export async function listHistory(
   if (id !== undefined && page.length === 0 && seesAll && (await records.find(id)) === null)
     throw notFound()
   const seen = seesAll || id !== undefined ? undefined : await findSeen(shown, page)
+  const titles = people && (await findTitles(people, page))
   const readable = new Set(fields.map(({ name }) => name))
   const rows = page
     .filter(({ row }) => seen?.has(row) !== false)
@@ -50,7 +60,9 @@ export async function listHistory(
       // That something was changed which the reader may not see is nobody's business.
       if (visible.length === 0 && done === 'update') return []
       const named = action === null ? {} : { action }
-      return [{ id: entry, row, at, by, kind: done, ...named, changes: visible }]
+      const title = titles?.get(by)
+      const person = title === undefined ? {} : { person: title }
+      return [{ id: entry, row, at, by, ...person, kind: done, ...named, changes: visible }]
     })
   const last = found[pageSize - 1]
   return found.length > pageSize && last !== undefined ? { rows, next: last.id } : { rows }
@@ -65,4 +77,42 @@ async function findSeen(
   const keys = key.kind === 'uuid' ? ids : ids.map(Number)
   const rows = await records.list({ where: { [key.name]: { in: keys } }, limit: pageSize })
   return new Set(rows.map((row) => String(row[key.name])))
+}
+
+/** What `by` holds where nobody has signed in. */
+const nobody: ReadonlySet<string> = new Set(['key', 'program', 'anonymous'])
+
+/** The titles of the people who made the changes, by their `sub`. None of those that the caller may not read. */
+async function findTitles(
+  { shown: { records, described }, field }: ShownPeople,
+  entries: readonly AdminEntry[],
+): Promise<ReadonlyMap<string, string>> {
+  const { key } = described
+  const subs = [...new Set(entries.map(({ by }) => by))].filter(
+    (sub) => !nobody.has(sub) && (field !== undefined || isKey(sub, key.kind)),
+  )
+  const name = field ?? key.name
+  const isNumber = field === undefined && key.kind !== 'uuid'
+  try {
+    const title = titleOf(await records.rights())
+    if (subs.length === 0 || title === key.name) return new Map()
+    const values = isNumber ? subs.map(Number) : subs
+    const rows = await records.list({ where: { [name]: { in: values } }, limit: pageSize })
+    return new Map(
+      rows.flatMap((row: Row) => {
+        const text = row[title]
+        return typeof text === 'string' && text !== '' ? [[String(row[name]), text]] : []
+      }),
+    )
+  } catch (error) {
+    if (error instanceof HttpError && (error.status === 401 || error.status === 403))
+      return new Map()
+    throw error
+  }
+}
+
+function isKey(sub: string, kind: string): boolean {
+  return (kind === 'uuid' ? /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/ : /^[1-9]\d{0,14}$/).test(
+    sub,
+  )
 }

@@ -26,11 +26,17 @@ export interface AdminOptions {
   /** The records that it shows, in this order. */
   records: readonly ClassReference[]
   login: LoginOptions
+  /**
+   * The record of the people who sign in, one of `records`: the history shows their title in place of the claim `sub`. `sub` is
+   * the key of their row, or the field that is named: `[User, 'email']`.
+   */
+  people?: ClassReference | readonly [ClassReference, string]
 }
 
 const names: Readonly<Record<keyof AdminOptions, true>> = {
   login: true,
   path: true,
+  people: true,
   records: true,
   roles: true,
 }
@@ -87,10 +93,49 @@ function isClass(value: unknown): value is Class {
   return typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value))
 }
 
+/** Where the people are who sign in. */
+export interface People {
+  readonly type: Class
+  /** The field that holds the claim `sub`; undefined for the key. */
+  readonly field: string | undefined
+}
+
+export function resolvePeople({ people }: AdminOptions): People | undefined {
+  if (people === undefined) return undefined
+  const [reference, field] = isPair(people) ? people : [people]
+  const [type] = resolveRecords([reference])
+  return type && { type, field }
+}
+
+function isPair(
+  people: NonNullable<AdminOptions['people']>,
+): people is readonly [ClassReference, string] {
+  return Array.isArray(people)
+}
+
+function findPeopleProblems(options: AdminOptions, types: readonly Class[]): Problem[] {
+  if (options.people === undefined) return []
+  const { type, field } = resolvePeople(options) ?? {}
+  if (type === undefined || !types.includes(type))
+    return [
+      invalid(
+        'admin: people names no record of the page.',
+        "Write people: User, or people: [User, 'email'], and list User in records.",
+      ),
+    ]
+  const names = (describeRecord(type)?.fields ?? [])
+    .filter(({ kind, list }) => kind === 'string' && !list)
+    .map(({ name }) => name)
+  if (field === undefined || names.includes(field)) return []
+  const message = `admin: people names ${JSON.stringify(field)}, which is no text of ${type.name}.`
+  return [invalid(message, `Name the field that holds the claim sub: ${names.join(', ')}.`)]
+}
+
 /** Faults of the records, once all classes are there. */
-export function findRecordProblems({ records }: AdminOptions): Problem[] {
-  const problems: Problem[] = []
+export function findRecordProblems(options: AdminOptions): Problem[] {
+  const { records } = options
   const types = resolveRecords(records)
+  const problems: Problem[] = findPeopleProblems(options, types)
   if (types.length < records.length)
     problems.push(
       invalid('admin: records names what is no class.', 'Write records: [Ticket, () => Label].'),

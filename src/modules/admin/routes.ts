@@ -6,6 +6,7 @@ import {
   Auth,
   Controller,
   Database,
+  describeRecord,
   Field,
   Get,
   HttpError,
@@ -31,9 +32,9 @@ import { changeMany, mostRows, removeRow, saveRow } from './changes.js'
 import { readCsv, type Imported } from './read-csv.js'
 import { writeCsv } from './write-csv.js'
 import type { Class } from './declare.js'
-import { listHistory, type AskedHistory } from './history.js'
+import { listHistory, type AskedHistory, type ShownPeople } from './history.js'
 import { describeLogin } from './login.js'
-import type { AdminOptions } from './options.js'
+import { resolvePeople, type AdminOptions } from './options.js'
 import { Assets, showPage } from './page.js'
 import { shareFields, writeRecord } from './schema.js'
 import { readId, ShownRecords, type Row, type ShownRecord } from './shown-records.js'
@@ -141,9 +142,10 @@ export function signOutController({ path }: AdminOptions): ControllerClass {
 
 /** What asks for a role of the page; the rest is the policy's. */
 export function dataController(
-  { path, roles }: AdminOptions,
+  options: AdminOptions,
   types: () => readonly Class[],
 ): ControllerClass {
+  const { path, roles } = options
   @Controller(`${path}/api`)
   @Undocumented
   @Secured({ roles: [roles].flat() })
@@ -269,14 +271,20 @@ export function dataController(
     @Get('/history/<record>')
     history(record: string, request: HttpRequest): Promise<object> {
       const shown = this.#records.find(record, request)
-      return listHistory(this.database, shown, readHistoryQuery(request))
+      return listHistory(this.database, shown, readHistoryQuery(request), this.#people(request))
     }
 
     @Get('/history/<record>/<id>')
     rowHistory(record: string, id: string, request: HttpRequest): Promise<object> {
       const shown = this.#records.find(record, request)
       const asked = { ...readHistoryQuery(request), id: readId(shown, id) }
-      return listHistory(this.database, shown, asked)
+      return listHistory(this.database, shown, asked, this.#people(request))
+    }
+
+    #people(request: HttpRequest): ShownPeople | undefined {
+      const { type, field } = resolvePeople(options) ?? {}
+      const described = type && describeRecord(type)
+      return described && { shown: this.#records.find(described.plural, request), field }
     }
 
     @Post('/actions/<record>/<action>', { body: RunAction, transaction: true, timeout: long })
