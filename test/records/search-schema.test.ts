@@ -9,7 +9,7 @@ import { checkMigrations } from '../../src/records/migrations/check-migrations.j
 import { makeMigration } from '../../src/records/migrations/make-migration.js'
 import { migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
 import { readTable } from '../../src/records/model/read-table.js'
-import { ShortReads } from '../../src/engines/sqlite/short-reads.js'
+import { ShortReads } from '../../src/engines/sqlite/client-reads.js'
 import { Connection } from '../../src/engines/sqlite/connection.js'
 import { chooseDriver } from '../../src/engines/sqlite/choose-driver.js'
 import { startBothEngines } from './both-engines.js'

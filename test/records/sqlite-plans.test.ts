@@ -1,6 +1,6 @@
 /** What plans of SQLite say of whole tables. */
 import { expect, it } from '@jest/globals'
-import { sqliteScans } from '../../src/engines/sqlite/scans.js'
+import { sqliteScans } from '../../src/engines/sqlite/dialect.js'
 
 it.each([
   ['a table', ['SCAN t0'], ['t0']],

@@ -4,7 +4,7 @@ import type { Answers, QueryResult, Runner, Statement, Wanted } from '../contrac
 import { EngineFault } from '../contract/engine-fault.js'
 import { ownQuestion, changes } from '../contract/statement.js'
 import type { Driver, DriverDatabase, DriverStatement } from './driver.js'
-import { toSqliteFault } from './faults.js'
+import { toSqliteFault } from './errors.js'
 import { sqlFunctions } from './functions.js'
 
 export interface SqliteOptions {

@@ -1,18 +1,51 @@
 /** SQLite's SQL and values. Sources: SQLite, Datatypes; JSON Functions; The LIKE operator. */
-import { sqliteScans } from './scans.js'
+import type { TimeGroup } from '../contract/time-group.js'
+import type { ScanSql } from '../contract/scan-sql.js'
+import { ownQuestion, ownScript } from '../contract/statement.js'
 import type { Dialect } from '../contract/dialect.js'
 import type { Runner } from '../contract/engine.js'
-import { ownQuestion, ownScript } from '../contract/statement.js'
 import type { Column } from '../contract/table.js'
-import { decimalEncoder, decimalType, isBeyondNumbers, isKeptAsText } from './decimals.js'
+import {
+  decimalEncoder,
+  decimalType,
+  isBeyondNumbers,
+  isKeptAsText,
+  sqliteTotal,
+} from './decimals.js'
 import { decimals } from './functions.js'
-import { wholeDouble } from './doubles.js'
-import { SqliteJson } from './json.js'
+import { wholeDouble, SqliteJson } from './json.js'
 import { quote } from '../contract/ddl.js'
 import { writeRebuild, writeRestore } from './rebuild.js'
 import { sqliteSearch } from './search.js'
-import { sqliteMomentOfHour, sqliteTimeGroup } from './time-groups.js'
-import { sqliteTotal } from './totals.js'
+
+/** Reads SQLite's query plans. Source: SQLite, EXPLAIN QUERY PLAN. */
+export const sqliteScans: ScanSql = {
+  explain: async (engine, sql) => {
+    // Some drivers require a value for each placeholder.
+    const values = Array.from({ length: sql.split('?').length - 1 }, () => null)
+    const { rows } = await engine.run(ownQuestion(`explain query plan ${sql}`), values, 'all')
+    return rows
+  },
+  read: (rows) => {
+    const details = rows.map((row) => String(row[3]))
+    // What a part of the statement has found is read as a whole, too, and may have the name of its table.
+    const parts = new Set(
+      details.flatMap((detail) => /^(?:CO-ROUTINE|MATERIALIZE) (\w+)$/.exec(detail)?.[1] ?? []),
+    )
+    // A scan in the order of an index or of the key is not listed: it stops when enough rows are found.
+    const scanned = details.flatMap((detail) => /^SCAN (\w+)$/.exec(detail)?.[1] ?? [])
+    return withoutParts(scanned, parts)
+  },
+}
+
+/** A part is read once outside of itself; within it, the table of that name may be. */
+function withoutParts(scanned: readonly string[], parts: ReadonlySet<string>): string[] {
+  const left = new Set(parts)
+  return scanned
+    .toReversed()
+    .filter((name) => !left.delete(name))
+    .toReversed()
+}
 
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
@@ -75,7 +108,11 @@ export const sqliteDialect: Dialect = {
     return [`filigree_decimal('${entry.digits?.scale ?? 0} ' || `, ')']
   },
   timeGroup: sqliteTimeGroup,
-  momentOfHour: sqliteMomentOfHour,
+  // The offset from UTC may have seconds, which `datetime` accepts as a modifier only.
+  momentOfHour: [
+    "(select datetime(substr(h, 1, 19), iif(substr(h, 20, 1) = '-', '+', '-') || substr(h, 21)) from (select ",
+    ' as h))',
+  ],
   total: sqliteTotal,
   fold: ['filigree_fold(', ')'],
   foldValue: (text) => text.toLowerCase(),
@@ -189,4 +226,22 @@ const columnTypes: Readonly<Record<Column['storage'], string>> = {
   time: 'text',
   bytes: 'blob',
   json: 'text',
+}
+
+/** Local time by SQLite's date functions, which know no zones. Source: SQLite, Date And Time Functions. */
+function sqliteTimeGroup({ unit, column, offset }: TimeGroup): string {
+  switch (unit) {
+    case 'hour':
+      return `(select strftime('%Y-%m-%dT%H:00:00', ${column}, o) || o from (select ${offset} as o))`
+    case 'day':
+      return `date(${column}, ${offset})`
+    case 'week':
+      return `date(${column}, ${offset}, '-6 days', 'weekday 1')`
+    case 'month':
+      return `strftime('%Y-%m-01', ${column}, ${offset})`
+    case 'quarter':
+      return `(select substr(m, 1, 5) || substr('010101040404070707101010', 2 * substr(m, 6) - 1, 2) || '-01' from (select strftime('%Y-%m', ${column}, ${offset}) as m))`
+    case 'year':
+      return `strftime('%Y-01-01', ${column}, ${offset})`
+  }
 }

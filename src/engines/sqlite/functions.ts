@@ -1,6 +1,6 @@
 /**
  * The SQL functions of every connection to SQLite, each of one argument and always with the same value for it. A reader
- * thread gets them as text (reader-program.ts), so `makeFunctions` names nothing outside itself; and all are methods, for
+ * thread gets them as text (reader-threads.ts), so `makeFunctions` names nothing outside itself; and all are methods, for
  * compilers that keep names wrap other functions in helpers of their own.
  */
 
