@@ -137,14 +137,18 @@ export class RecordRoutes {
     for (const type of this.endpoint.schema.records) {
       const all = describeRecord(type)
       if (database === undefined || all === undefined) continue
-      const { may, fields, relations } = await recordsAs(
-        database,
-        type as new () => object,
-        request,
-      ).rights()
+      const records = recordsAs(database, type as new () => object, request)
+      const { may, fields, relations } = await records.rights()
+      if (!may.read) {
+        found.set(type.name, 'all')
+        continue
+      }
       const shown = new Set([...fields, ...relations].map(({ name }) => name))
       const names = [...all.fields, ...all.relations].map(({ name }) => name)
-      found.set(type.name, may.read ? names.filter((name) => !shown.has(name)) : 'all')
+      const hidden = names.filter((name) => !shown.has(name))
+      // Methods with @Resolve are fields as well.
+      for (const name of methodsOf(type)) if (!(await records.mayCall(name))) hidden.push(name)
+      found.set(type.name, hidden)
     }
     return found
   }
@@ -154,6 +158,19 @@ export class RecordRoutes {
     if (graphql === undefined) throw new HttpError(404)
     return graphql
   }
+}
+
+/** The names of a class's methods, and of its bases'. */
+function methodsOf(type: abstract new (...args: never[]) => object): Set<string> {
+  const names = new Set<string>()
+  for (
+    let holder: unknown = type.prototype;
+    typeof holder === 'object' && holder !== null && holder !== Object.prototype;
+    holder = Object.getPrototypeOf(holder)
+  )
+    for (const [name, { value }] of Object.entries(Object.getOwnPropertyDescriptors(holder)))
+      if (typeof value === 'function' && name !== 'constructor') names.add(name)
+  return names
 }
 
 /** Everything else that did not run is a fault of the document or its variables. */

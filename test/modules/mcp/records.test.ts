@@ -29,6 +29,10 @@ class Ticket {
   @Resolve('Org') mainOrg(): null {
     return null
   }
+
+  @Secured('boss') @Resolve('String') bossNote(): null {
+    return null
+  }
 }
 
 @Tool({ writes: true })
@@ -163,7 +167,10 @@ describe('describe', () => {
     }
     const boss = await desk.get(Auth).getToken({ sub: 'bob', roles: ['boss'] })
     expect((await described('Ticket', boss))?.schema).toMatch(/secret/)
+    expect((await described('Ticket', boss))?.schema).toMatch(/bossNote/)
     const forAnn = await described('Ticket', ann)
+    expect(forAnn?.schema).not.toMatch(/bossNote/)
+    expect((await described('Ticket'))?.schema).not.toMatch(/bossNote/)
     expect(forAnn?.schema).toContain('input TicketWhere {')
     expect(forAnn?.schema).toContain('subject')
     expect(forAnn?.schema).not.toMatch(/secret/i)
