@@ -39,7 +39,9 @@ function allColumns(record: RecordInfo): Column[] {
           ...{ name: field.name, label: labelOf(field), field, target: undefined },
           order: field.order === true ? field.name : undefined,
         }
-      const order = field.order === true ? field.name : undefined
+      const title = target.fields.find(({ name }) => name === target.title)
+      const byTitle = title?.order === true ? `${relation.name}.${title.name}` : undefined
+      const order = byTitle ?? (field.order === true ? field.name : undefined)
       return { name: relation.name, label: labelOf(relation), field, target, order }
     })
 }

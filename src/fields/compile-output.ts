@@ -2,6 +2,7 @@
  * Compiles a shape into the mapping of an output: only declared fields that are not hidden are sent. Source: decisions,
  * Responses.
  */
+import { countNameOf } from './count-name.js'
 import { FunctionSet, quote, readProperty } from './function-set.js'
 import { deepest } from './kinds/json.js'
 import { readShape, type Shape, type ShapeField } from './shape.js'
@@ -35,9 +36,14 @@ class OutputWriter {
     if (known !== undefined) return known
     const name = `map${this.#names.size}`
     this.#names.set(shape, name)
-    const properties = shape.fields
-      .filter(({ hidden }) => !hidden)
-      .map((field) => `${quote(field.name)}: ${this.#writeValue(field)}`)
+    const shown = shape.fields.filter(({ hidden }) => !hidden)
+    const counts = shown
+      .map((field) => countNameOf(shape, field))
+      .filter((name) => name !== undefined)
+    const properties = [
+      ...shown.map((field) => `${quote(field.name)}: ${this.#writeValue(field)}`),
+      ...counts.map((count) => `${quote(count)}: ${readProperty('o', count)}`),
+    ]
     this.functions.add(`function ${name}(o, depth) { return { ${properties.join(', ')} } }`)
     return name
   }

@@ -51,7 +51,7 @@ export const generateRecords: GenerateRecords = (classes, context) => {
   const models = readModels(
     only === undefined ? tables : tables.filter(({ type }) => only.has(type)),
     problems,
-    { hasGlobalIds: context.relay, only },
+    { hasGlobalIds: context.relay, only, added: context.added },
   )
   const types = new Names<TypeDeclaration>('type', problems)
   const queries = new Names<FieldDeclaration>('query', problems)
@@ -97,10 +97,11 @@ export const generateRecords: GenerateRecords = (classes, context) => {
 
 function securedNames({ fields, relations, table }: RecordModel): string[] {
   const own = policyOf(table).relations
+  const secured = [...relations.values()].filter(({ relation }) => own.has(relation))
   return [
-    ...[...fields.values()].filter(({ access }) => access !== undefined),
-    ...[...relations.values()].filter(({ relation }) => own.has(relation)),
-  ].map(({ name }) => name)
+    ...[...fields.values()].filter(({ access }) => access !== undefined).map(({ name }) => name),
+    ...secured.flatMap(({ name, countName }) => [name, ...(countName ? [countName] : [])]),
+  ]
 }
 
 function declareTypes(

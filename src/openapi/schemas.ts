@@ -1,6 +1,7 @@
 /** The classes of an application as components of a document, each once. Source: decisions, Documentation. */
 import type { SchemaObject } from 'openapi3-ts/oas31'
 import { accessNotes } from '../auth/decorators.js'
+import { countNameOf } from '../fields/count-name.js'
 import { readShape, type ShapeField } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/type-of.js'
 import type { Class } from '../metadata/note.js'
@@ -100,10 +101,23 @@ export function classSchema(
   ])
   return {
     type: 'object',
-    properties: Object.fromEntries(properties) as Record<string, Schema>,
+    properties: {
+      ...(Object.fromEntries(properties) as Record<string, Schema>),
+      ...(view === 'output' && isRecord ? countSchemas(type, fields) : {}),
+    },
     ...(present.length === 0 ? {} : { required: present.map(({ name }) => name) }),
     ...closed,
   }
+}
+
+/** The numbers of related rows, which lists with `counts` have. */
+function countSchemas(type: Class, fields: readonly ShapeField[]): Record<string, Schema> {
+  const shape = readShape(type, [])
+  const names = fields
+    .map((field) => countNameOf(shape, field))
+    .filter((name) => name !== undefined)
+  const schema = { type: 'integer', minimum: 0, readOnly: true } as const
+  return Object.fromEntries(names.map((name) => [name, schema]))
 }
 
 /** Whether a client must send a field: fields with a default are optional. */

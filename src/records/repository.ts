@@ -34,6 +34,7 @@ import {
   checkCountOptions,
   checkFindOptions,
   refuseUndefined,
+  type Counted,
   type CountOptions,
   type FindOneOptions,
   type Id,
@@ -93,8 +94,11 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     })
   }
 
-  /** The rows that match a filter, in order. */
-  list<const O extends ListOptions<T>>(given?: O & SelectOptions<O, ListOptions<T>>): Promise<T[]> {
+  /** The rows that match a filter, in order. With `counts` each has the numbers of its related rows, `reviewsCount`. */
+  list<const O extends ListOptions<T>>(
+    given?: O & SelectOptions<O, ListOptions<T>>,
+  ): Promise<Counted<T, O>[]>
+  list(given?: ListOptions<T>): Promise<T[]> {
     const options: ListOptions<T> = given ?? {}
     return promise(() => {
       const { plan, values, readBehind } = planList(this.table, this.source.context, options)

@@ -9,7 +9,9 @@
  * ```
  */
 import type { Dialect } from '../engines/contract/dialect.js'
+import type { Column } from '../engines/contract/table.js'
 import type { Condition } from './condition.js'
+import { derivedColumnsOf, isDerived, type Derived } from './derived.js'
 import {
   keysAt,
   least,
@@ -52,8 +54,8 @@ class Prover {
   #question(question: Question): Looks {
     switch (question.ask) {
       case 'rows': {
-        const { rows, related = [], most } = question
-        const behind = this.#related(related)
+        const { rows, derived = [], related = [], most } = question
+        const behind = plus(this.#related(related), ...derived.map((one) => this.#derived(one)))
         // Where they are counted before, all is looked at twice.
         return times(this.#rows(rows), most === undefined ? behind : plus(behind, behind))
       }
@@ -93,6 +95,7 @@ class Prover {
   /** What an object's relations look at for a row, which is one itself. */
   #form(form: ObjectForm): Looks {
     const behind = form.flatMap((entry) => {
+      if (entry.kind === 'count') return [this.#derived(entry.derived)]
       if (entry.kind !== 'owner' && entry.kind !== 'list') return []
       const asked = entry.kind === 'list' ? entry.rows : { where: entry.where }
       return [times(this.#behind(entry.tie, asked), this.#form(entry.form))]
@@ -122,6 +125,14 @@ class Prover {
 
   /** Rows of one table, with what their conditions look at behind relations. */
   #rows(asked: Asked): Looks {
+    const found = this.#ordered(asked)
+    const { order } = asked
+    const behind = order === undefined ? [] : derivedColumnsOf(order)
+    if (behind.length === 0) return found
+    return times(found, plus(oneRow, ...behind.map(({ derived }) => this.#derived(derived))))
+  }
+
+  #ordered(asked: Asked): Looks {
     const { table, where, order, limit, distinct } = asked
     const pieces =
       order !== undefined && limit !== undefined && typeof limit === 'number'
@@ -155,6 +166,13 @@ class Prover {
     }
     const tied = shards === undefined ? [foreign] : [foreign, shards.foreign]
     return this.#rows({ ...asked, table, tied })
+  }
+
+  /** The rows that a value from other tables is read from, for one row on this side. */
+  #derived({ path: [step, ...further], of }: Derived): Looks {
+    if (step === undefined) return oneRow
+    const { tie, where } = step
+    return times(this.#behind(tie, { where }), this.#derived({ path: further, of }))
   }
 
   /** How many rows conditions look at for each row, itself among them; `undefined` where a text is searched. */
@@ -191,11 +209,17 @@ class Prover {
       case 'search':
         return undefined
       case 'compare':
-        return condition.at !== undefined || looksIntoText(condition.operator) ? undefined : none
+        if (condition.at !== undefined || looksIntoText(condition.operator)) return undefined
+        return this.#column(condition.column)
       case 'list':
       case 'null':
-        return none
+        return this.#column(condition.column)
     }
+  }
+
+  /** What a column's value is read from besides its row. */
+  #column(column: Column): Looks {
+    return isDerived(column) ? this.#derived(column.derived) : none
   }
 }
 

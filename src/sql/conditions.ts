@@ -1,7 +1,9 @@
 /** Writes conditions on the rows of an alias. */
 import type { RankedRows, Ranking, SearchParts } from '../engines/contract/search-sql.js'
-import { filled, join, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
+import { filled, join, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
+import type { Column } from '../engines/contract/table.js'
 import type { Condition, SearchCondition } from './condition.js'
+import { isDerived, type Derived } from './derived.js'
 import { operatorOf } from './operators.js'
 import { formOf, isByKey, type RelatedForm } from './related-form.js'
 import { living, ref, type Writing } from './writing.js'
@@ -117,14 +119,33 @@ export class ConditionWriter {
     })
   }
 
+  /** A column of the alias's row, or a value of it from other tables. */
+  value(alias: string, column: Column): Sql {
+    return isDerived(column) ? this.derived(alias, column.derived) : ref(alias, column)
+  }
+
+  /** A subquery of one value: null where a row on the way is missing, a count where rows are counted. */
+  derived(outer: string, { path: [step, ...further], of }: Derived): Sql {
+    if (step === undefined) return of === undefined ? raw('count(*)') : ref(outer, of)
+    const { tie, where } = step
+    const alias = this.#writing.alias()
+    const { from, led } = this.#writing.reach(tie, alias)
+    const value = this.derived(alias, { path: further, of })
+    const tests = present(
+      this.#writing.isTied(tie, led, alias, outer),
+      where && this.write(where, alias, true),
+      living(tie.target, alias),
+    )
+    return sql`(select ${value} from ${from} where ${join(tests, ' and ')})`
+  }
+
   /** A column, or the value at a place within it; null if that is missing or of another type. */
   #place(
     { column, at, isText = false }: Pick<Compared, 'column' | 'at' | 'isText'>,
     alias: string,
   ): Sql {
-    const c = isText
-      ? within(this.#writing.dialect.uuidText, ref(alias, column))
-      : ref(alias, column)
+    const own = this.value(alias, column)
+    const c = isText ? within(this.#writing.dialect.uuidText, own) : own
     if (at === undefined) return c
     const words = this.#writing.dialect.jsonAt[at.type]
     const places = join(at.slots.map((place) => filled(words, { c, p: slot(place) })))

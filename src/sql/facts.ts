@@ -72,9 +72,9 @@ function tableOf(question: Question): string {
 function togetherOf(question: Question): Together | undefined {
   switch (question.ask) {
     case 'rows': {
-      const { rows, related = [], holds } = question
+      const { rows, derived = [], related = [], holds } = question
       if (holds === true) return undefined
-      return related.length > 0 ? 'same' : togetherOfRows(rows)
+      return related.length + derived.length > 0 ? 'same' : togetherOfRows(rows)
     }
     case 'object': {
       const { rows, form } = question

@@ -7,7 +7,7 @@ import type { Dialect } from '../engines/contract/dialect.js'
 import { name, raw, slot, sql, type Sql } from '../engines/contract/sql-text.js'
 import type { Column } from '../engines/contract/table.js'
 import { nothing, type Condition } from './condition.js'
-import { writeOrder, type Order, type OrderTerm } from './order.js'
+import type { Order, OrderTerm } from './order.js'
 import { holdsAll, type SqlTable } from './table.js'
 
 interface Piece {
@@ -78,13 +78,13 @@ const bounds: ReadonlySet<string> = new Set(['lt', 'lte', 'gt', 'gte'])
 /** The rows of a list, to stand behind `from`. */
 export function writePieces(
   pieces: readonly Piece[],
-  { alias, rows, limit, offset, isLocal }: PieceParts,
+  { alias, rows, order, limit, offset, isLocal }: PieceParts,
 ): Sql {
   const count = (place: number): Sql =>
     isLocal ? sql`${slot(place)} + 0` : sql`cast(${slot(place)} as bigint)`
   const most = offset === undefined ? count(limit) : sql`${count(limit)} + ${count(offset)}`
   const write = ({ condition, terms }: Piece, few: Sql, more?: Sql): Sql =>
-    sql`select ${name(alias)}.* from ${rows(condition)}${more}${writeOrder(terms, alias)} limit ${few}`
+    sql`select ${name(alias)}.* from ${rows(condition)}${more}${order(terms)} limit ${few}`
   const [first = { condition: nothing, terms: [] }, second] = pieces
   if (second === undefined) return sql`(${write(first, most)}) as ${name(alias)}`
   // SQLite writes a table for what it reads twice, and merges lists that it could sort together unless they have a limit.
@@ -104,6 +104,8 @@ interface PieceParts {
   readonly alias: string
   /** The table under the alias, with `where`: the given condition and all others. */
   readonly rows: (condition: Condition) => Sql
+  /** ` order by …` of the rows under the alias. */
+  readonly order: (terms: readonly OrderTerm[]) => Sql | undefined
   /** The slots of limit and offset. */
   readonly limit: number
   readonly offset: number | undefined

@@ -5,6 +5,7 @@
 import type { JsonSql } from '../engines/contract/json-sql.js'
 import { join, name, sql, type Sql } from '../engines/contract/sql-text.js'
 import type { Column } from '../engines/contract/table.js'
+import type { Step } from './derived.js'
 import { columnsOf, type RowsWriter } from './rows.js'
 import type { SqlTable } from './table.js'
 import type { ObjectEntry, ObjectForm, ObjectsQuestion } from './tree.js'
@@ -50,6 +51,8 @@ export class ObjectWriter {
         return this.json.value(entry.field, ref(alias, entry.field.column))
       case 'owner':
         return this.#owner(entry, alias, joins)
+      case 'count':
+        return this.json.count(this.#writer.conditions.derived(alias, entry.derived))
       case 'list':
         return this.#list(entry, alias)
     }
@@ -113,7 +116,8 @@ export function neededColumns(form: ObjectForm): Set<Column> {
     if (entry.kind === 'name') continue
     if (entry.kind === 'column') columns.add(entry.field.column)
     else {
-      const { local, shards } = entry.tie
+      const tie = entry.kind === 'count' ? (entry.derived.path[0] as Step).tie : entry.tie
+      const { local, shards } = tie
       columns.add(local)
       if (shards !== undefined) columns.add(shards.local)
     }

@@ -38,22 +38,22 @@ export function reversed(terms: readonly OrderTerm[]): OrderTerm[] {
   }))
 }
 
-/** ` order by …`; nothing where no order is asked for. */
+/**
+ * ` order by …`; nothing where no order is asked for.
+ *
+ * @param valueOf writes a column of the alias's row. Default: by its name, also where it is derived
+ */
 export function writeOrder(
   terms: readonly OrderTerm[],
   alias: string,
   ranking?: Pick<Ranking, 'by'>,
+  valueOf: (alias: string, column: Column) => Sql = ref,
 ): Sql | undefined {
   if (terms.length === 0) return undefined
-  return sql` order by ${ranking?.by}${writeTerms(terms, alias)}`
-}
-
-function writeTerms(terms: readonly OrderTerm[], alias: string): Sql {
-  return join(
-    terms.map(({ column, descending, nullsFirst }) =>
-      directed(ref(alias, column), descending, column.nullable ? nullsFirst : undefined),
-    ),
+  const written = terms.map(({ column, descending, nullsFirst }) =>
+    directed(valueOf(alias, column), descending, column.nullable ? nullsFirst : undefined),
   )
+  return sql` order by ${ranking?.by}${join(written)}`
 }
 
 /** @param nullsFirst `undefined` where there is no null: so an index is sorted too */

@@ -1,9 +1,10 @@
 /** Writes a page as one JSON text: its rows and one more, to know whether there is a next page. */
 import { join, name, raw, slot, sql, type Sql } from '../engines/contract/sql-text.js'
 import type { Column } from '../engines/contract/table.js'
+import { isDerived } from './derived.js'
 import { neededColumns, type ObjectWriter } from './objects.js'
 import { reversed, writeOrder, type OrderTerm } from './order.js'
-import { columnsOf, type RowsWriter } from './rows.js'
+import type { RowsWriter } from './rows.js'
 import type { PageEntry, PageQuestion } from './tree.js'
 import { ref } from './writing.js'
 
@@ -27,7 +28,12 @@ export class PageWriter {
     const columns = new Set(order.terms.map(({ column }) => column))
     addNeeded(form, columns)
     const alias = this.#writer.writing.alias()
-    const found = this.#writer.select(rows, alias, columnsOf([...columns], alias))
+    const named = [...columns].map((column) =>
+      isDerived(column)
+        ? sql`${this.#writer.conditions.value(alias, column)} as ${name(column.name)}`
+        : ref(alias, column),
+    )
+    const found = this.#writer.select(rows, alias, join(named))
     return sql`with ${name(rowsName)} as (${found}) select ${this.#objects.json.whole(this.#object(form))}`
   }
 

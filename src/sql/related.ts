@@ -1,5 +1,6 @@
 /** Writes rows with their related rows: each relation is a column with the JSON of its rows, as lists of a driver's values. */
 import { join, name, raw, sql, within, type Sql } from '../engines/contract/sql-text.js'
+import type { Derived } from './derived.js'
 import { byKey } from './order.js'
 import { answeredOf, columnsOf, type RowsWriter } from './rows.js'
 import type { SqlTable } from './table.js'
@@ -11,21 +12,29 @@ const mostArguments = 45
 
 /** Rows as records have them. */
 export function writeRows(
-  { rows, stored, related, most, holds = false }: RowsQuestion,
+  { rows, stored, derived = [], related = [], most, holds = false }: RowsQuestion,
   writer: RowsWriter,
 ): Sql {
   const { writing } = writer
   const alias = writing.alias()
   const { table } = rows
-  const answered = stored ? columnsOf(stored, alias) : answeredOf(table, alias, writing)
-  if (related === undefined || related.length === 0) {
-    const columns = stored?.length === 0 ? sql`1` : answered
+  const own = stored ? columnsOf(stored, alias) : answeredOf(table, alias, writing)
+  const values = derived.map((one) => answeredValue(one, alias, writer))
+  if (related.length === 0) {
+    const columns = stored?.length === 0 ? sql`1` : join([own, ...values])
     const held = holds ? raw(writing.dialect.lock) : undefined
     return sql`${writer.select(rows, alias, columns)}${held}`
   }
   const found = writer.select(rows, alias, sql`${name(alias)}.*`)
   const more = related.map((one) => writeRelated(one, alias, { writer, found, most }))
-  return sql`select ${join([answered, ...more])} from (${found}) as ${name(alias)}`
+  return sql`select ${join([own, ...values, ...more])} from (${found}) as ${name(alias)}`
+}
+
+/** A value from other tables, as the driver gives those of its column. */
+function answeredValue(derived: Derived, alias: string, writer: RowsWriter): Sql {
+  const { of } = derived
+  const around = of && writer.writing.dialect.answered(of)
+  return within(around, writer.conditions.derived(alias, derived))
 }
 
 interface Around {

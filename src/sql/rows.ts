@@ -5,7 +5,7 @@ import type { Column } from '../engines/contract/table.js'
 import type { Condition } from './condition.js'
 import { ConditionWriter, present } from './conditions.js'
 import { toNullPieces, writePieces } from './null-pieces.js'
-import { byKey, writeOrder } from './order.js'
+import { byKey, writeOrder, type OrderTerm } from './order.js'
 import type { SqlTable, Tie } from './table.js'
 import type { BehindQuestion, CountQuestion, Rows } from './tree.js'
 import { living, ref, type Writing } from './writing.js'
@@ -42,6 +42,15 @@ export class RowsWriter {
     if (rows.distinct !== undefined) return this.#selectDistinct(rows, alias, columns, ranking)
     const source = this.#source(rows, alias, ranking, tied)
     return sql`select ${columns} from ${source}${this.#range(rows, alias, ranking)}`
+  }
+
+  /** ` order by …` of a table's rows. */
+  order(
+    terms: readonly OrderTerm[],
+    alias: string,
+    ranking?: Pick<Ranking, 'by'>,
+  ): Sql | undefined {
+    return writeOrder(terms, alias, ranking, (of, column) => this.conditions.value(of, column))
   }
 
   /** ` where …`; nothing where every row counts. */
@@ -106,7 +115,7 @@ export class RowsWriter {
       const { from, led } = writing.reach(tie, alias)
       const isTest = areAsked(led, 'foreign', alias)
       const where = this.where({ table: target, where: rows.where }, alias, { isTest })
-      return sql`select ${led}, ${columns} from ${from}${where}${writeOrder(order.terms, alias)}`
+      return sql`select ${led}, ${columns} from ${from}${where}${this.order(order.terms, alias)}`
     }
     // The outer one first: what stands for the test is then the inner one's.
     const shown = order.rank && conditions.rank(order.rank, alias)
@@ -115,7 +124,7 @@ export class RowsWriter {
     const parents = writing.table(table.name, outer)
     const chosen = sql`select ${ref(outer, local)} as filigree_led, ${columns} from ${parents} cross join `
     const isAsked = areAsked(ref(outer, local), 'local', outer)
-    const by = writeOrder(order.terms, alias, shown)
+    const by = this.order(order.terms, alias, shown)
     if (writing.dialect.hasLateral) {
       const found = this.select(own, inner, columnsOf(target.columns, inner), tied)
       return sql`${chosen}lateral (${found}) as ${name(alias)} where ${isAsked}${by}`
@@ -141,7 +150,7 @@ export class RowsWriter {
 
   /** Of rows that are equal in some columns, the first one in the order. */
   #selectDistinct(rows: Rows, alias: string, columns: Sql, ranking: Ranking | undefined): Sql {
-    const by = writeOrder(rows.order?.terms ?? [], alias, ranking)
+    const by = this.order(rows.order?.terms ?? [], alias, ranking)
     const alike = columnsOf(rows.distinct ?? [], alias)
     const places = sql`row_number() over (partition by ${alike}${by}) as filigree_place, row_number() over (${by}) as filigree_order`
     const found = sql`select ${name(alias)}.*, ${places} from ${this.#plain(rows, alias, ranking)}`
@@ -162,6 +171,7 @@ export class RowsWriter {
     return writePieces(pieces, {
       alias,
       rows: own,
+      order: (terms) => this.order(terms, alias),
       limit: limit as number,
       offset,
       isLocal: dialect.isLocal,
@@ -180,7 +190,7 @@ export class RowsWriter {
   }
 
   #range({ order, limit, offset }: Rows, alias: string, ranking?: Pick<Ranking, 'by'>): Sql {
-    const by = order && writeOrder(order.terms, alias, ranking)
+    const by = order && this.order(order.terms, alias, ranking)
     const most =
       limit !== undefined
         ? this.#limit(limit)

@@ -44,6 +44,7 @@
 import type { JsonField } from '../engines/contract/json-sql.js'
 import type { Column } from '../engines/contract/table.js'
 import type { Condition } from './condition.js'
+import type { Derived } from './derived.js'
 import type { Figures } from './figures.js'
 import type { Order } from './order.js'
 import type { JoinTable, SqlTable, Tie } from './table.js'
@@ -93,7 +94,9 @@ export interface RowsQuestion {
   readonly rows: Rows
   /** Some columns as they are stored. Default: all, as records have them. */
   readonly stored?: readonly Column[]
-  /** Each row's related rows, as JSON behind its columns. */
+  /** Values of each row from other tables, behind its columns. */
+  readonly derived?: readonly Derived[] | undefined
+  /** Each row's related rows, as JSON behind those. */
   readonly related?: readonly Related[] | undefined
   /** So many related rows may come behind one row's relation; the answer says where there are more. */
   readonly most?: number | undefined
@@ -144,6 +147,8 @@ export type ObjectEntry =
       readonly form: ObjectForm
       readonly where: Condition | undefined
     }
+  /** The number of related rows. */
+  | { readonly kind: 'count'; readonly key: string; readonly derived: Derived }
   | {
       readonly kind: 'list'
       readonly key: string

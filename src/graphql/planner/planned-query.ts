@@ -53,7 +53,7 @@ export class Preparation {
   /** No question waits for variables. */
   get isConstant(): boolean {
     return this.#compiler.questions.every(
-      (entry) => entry.kind === 'owner' || entry.args.constant !== undefined,
+      (entry) => entry.kind !== 'list' || entry.args.constant !== undefined,
     )
   }
 
@@ -87,7 +87,7 @@ export class Preparation {
           ? reader.list(target, entry.args.read(variables), entry.args.constant !== undefined)
           : undefined,
       )
-      rows.push(entry.kind === 'owner' ? reader.rows(target.table) : undefined)
+      rows.push(entry.kind === 'list' ? undefined : reader.rows(target.table))
     }
     return { lists, rows }
   }

@@ -9,7 +9,7 @@ import type { ObjectSelection, SelectedPage } from './selection.js'
 /** What a run asks of the relations, by their places. */
 export interface Answers {
   readonly lists: readonly (ListQuestion | undefined)[]
-  /** What the caller may see of an owner's table. */
+  /** What the caller may see of the table of an owner, or of rows that are counted. */
   readonly rows: readonly (Condition | undefined)[]
 }
 
@@ -17,6 +17,10 @@ export function formOf({ entries }: ObjectSelection, answers: Answers): ObjectFo
   return entries.map((entry) => {
     if (entry.kind === 'name' || entry.kind === 'column') return entry
     const { kind, key, index } = entry
+    if (kind === 'count') {
+      const step = { tie: entry.relation.relation, where: answers.rows[index] }
+      return { kind, key, derived: { path: [step], of: undefined } }
+    }
     const common = { key, tie: entry.relation.relation, form: formOf(entry.object, answers) }
     return kind === 'owner'
       ? { ...common, kind, where: answers.rows[index] }

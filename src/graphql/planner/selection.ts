@@ -23,7 +23,17 @@ export type Entry =
   | { readonly kind: 'name'; readonly key: string; readonly name: string }
   | { readonly kind: 'column'; readonly key: string; readonly field: FieldModel }
   | OwnerEntry
+  | CountEntry
   | ListEntry
+
+/** The number of a relation's rows. */
+export interface CountEntry {
+  readonly kind: 'count'
+  readonly key: string
+  readonly relation: RelationModel
+  /** Its place among the questions of a run. */
+  readonly index: number
+}
 
 export interface OwnerEntry {
   readonly kind: 'owner'
@@ -55,7 +65,7 @@ export type SelectedPage =
 /** Compiles selections; what it meets on the way is in its lists. */
 export class SelectionCompiler {
   /** Relations, in the order in which their questions are read. */
-  readonly questions: (OwnerEntry | ListEntry)[] = []
+  readonly questions: (OwnerEntry | CountEntry | ListEntry)[] = []
   /** What must let the caller in before the statement may run. */
   readonly rules = new Set<AccessRule>()
   /** A number with a fraction is among the values. */
@@ -102,6 +112,7 @@ export class SelectionCompiler {
     const field = type.getFields()[name]
     const generated = field && generatedOf(field)
     if (generated?.kind === 'column') return this.#column(key, generated.field)
+    if (generated?.kind === 'relationCount') return this.#count(key, generated.relation)
     if (field === undefined || generated?.kind !== 'relation') return undefined
     const { relation } = generated
     for (const rule of relation.rules) this.demand(rule)
@@ -112,6 +123,13 @@ export class SelectionCompiler {
     const entry: OwnerEntry | ListEntry = relation.isList
       ? { ...common, kind: 'list', args: compileArguments(field, node) }
       : { ...common, kind: 'owner' }
+    this.questions.push(entry)
+    return entry
+  }
+
+  #count(key: string, relation: RelationModel): Entry {
+    for (const rule of relation.rules) this.demand(rule)
+    const entry: CountEntry = { kind: 'count', key, relation, index: this.questions.length }
     this.questions.push(entry)
     return entry
   }

@@ -88,6 +88,12 @@ export function declareOrder(model: RecordModel): TypeDeclaration {
   const fields: Inputs = {}
   for (const { name, isOrdered } of model.fields.values())
     if (isOrdered) fields[name] = { type: 'SortDirection', description: `By ${name}.` }
+  for (const { name, target, isList } of model.relations.values())
+    if (!isList)
+      fields[name] = {
+        type: `${target.name}Order`,
+        description: `By a field of its ${target.name}.`,
+      }
   return { kind: 'input', fields, description: 'One field; several orders make a list.' }
 }
 

@@ -18,7 +18,7 @@ import {
 import { outputOf } from './output.js'
 import { operationsOn } from './read-input.js'
 import { defaultLimit } from './question.js'
-import { relationResolver, type RecordServices } from './resolve-records.js'
+import { countResolver, relationResolver, type RecordServices } from './resolve-records.js'
 
 /**
  * `Product`. All but the key can be null: a field that cannot be resolved then costs nothing around it.
@@ -30,8 +30,11 @@ import { relationResolver, type RecordServices } from './resolve-records.js'
 export function declareObject(model: RecordModel, services: RecordServices): TypeDeclaration {
   const fields: Record<string, FieldDeclaration> = {}
   for (const field of model.fields.values()) fields[field.name] = declareColumn(field, model)
-  for (const relation of model.relations.values())
+  for (const relation of model.relations.values()) {
     fields[relation.name] = declareRelation(relation, services)
+    const { countName } = relation
+    if (countName !== undefined) fields[countName] = declareCount(relation, services)
+  }
   for (const method of model.methods) fields[method.name] = declareMethod(method, model)
   const interfaces = model.ids.type === undefined ? [] : [nodeName]
   return { kind: 'object', fields, interfaces, description: describeRecord(model) }
@@ -59,6 +62,15 @@ function declareRelation(relation: RelationModel, services: RecordServices): Fie
     description: describeRelation(relation.relation),
     extensions: { [generatedKey]: { kind: 'relation', relation } },
     resolve: relationResolver(relation, services),
+  }
+}
+
+function declareCount(relation: RelationModel, services: RecordServices): FieldDeclaration {
+  return {
+    type: 'Int',
+    description: `The number of rows in ${relation.name} that the caller may see.`,
+    extensions: { [generatedKey]: { kind: 'relationCount', relation } },
+    resolve: countResolver(relation, services),
   }
 }
 

@@ -41,6 +41,8 @@ export interface RelationModel {
   /** The other side. */
   readonly target: RecordModel
   readonly isList: boolean
+  /** The field with the number of its rows, `reviewsCount`; undefined for one row, and where the name is taken. */
+  readonly countName: string | undefined
   /** Of many-to-many: the input field that takes the other side's keys. */
   readonly idsName: string | undefined
   /** Who may follow it: its own rules, and whoever may read the other side. */
@@ -79,7 +81,7 @@ export interface RecordModel {
 /** What generated fields carry as `extensions.filigree`, by which resolvers and planner know them. */
 export type GeneratedField =
   | { readonly kind: 'column'; readonly field: FieldModel }
-  | { readonly kind: 'relation'; readonly relation: RelationModel }
+  | { readonly kind: 'relation' | 'relationCount'; readonly relation: RelationModel }
   | {
       readonly kind:
         'one' | 'list' | 'count' | 'page' | 'aggregate' | 'create' | 'update' | 'delete' | 'many'

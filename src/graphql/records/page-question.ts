@@ -51,11 +51,12 @@ export function readPageQuestion(
     checkRanked(order, place + count + 1)
     return { filter, condition: filter, order, reading: order, count, isBackward, isLater, place }
   }
-  const codec = records.codecOf(model.table)
+  const { table } = model
+  const codecOf: RecordsContext['codecOf'] = (one) => records.codecOf(one)
   const backward = { terms: reversed(order.terms), key: order.key }
-  const behind = isGiven(after) ? behindCursor(after, order, codec, reader) : undefined
+  const behind = isGiven(after) ? behindCursor(after, table, order, codecOf, reader) : undefined
   const ahead = isGiven(before)
-    ? behindCursor(before, backward, codec, reader, 'before')
+    ? behindCursor(before, table, backward, codecOf, reader, 'before')
     : undefined
   reader.key += `${isBackward ? '<' : ''}${ahead === undefined ? '' : 'b'}`
   return {

@@ -82,6 +82,10 @@ function costOfField(
       return generated.part === 'totalCount'
         ? costOf(namingOf(generated.model), { counts: true }, basis)
         : undefined
+    case 'relationCount': {
+      const { relation, target } = generated.relation
+      return costBehind(relation, namingOf(target), { counts: true }, basis)
+    }
     case 'relation': {
       const { relation, target, isList } = generated.relation
       return isList && !isPlain ? costBehind(relation, namingOf(target), args, basis) : undefined

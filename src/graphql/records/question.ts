@@ -96,16 +96,18 @@ export class QuestionReader {
     const isGiven = orderBy !== undefined && orderBy !== null
     const terms = isGiven ? this.orderTerms(model, orderBy) : undefined
     const asked = readOrder(model.table, terms, true)
-    this.#view.order(model.table, asked)
+    const bound = this.#view.order(model.table, asked, this)
     const ranked = searchLimitOf(model.table, this.#settings.database.context)
-    const order = rankedOrder(asked, condition, terms !== undefined, ranked)
+    const order = rankedOrder(bound, condition, terms !== undefined, ranked)
     this.key += `o${order.key};`
     return order
   }
 
   /** An order of a client with the record's own names. */
   orderTerms(model: RecordModel, orderBy: unknown): object[] {
-    return (orderBy as unknown[]).map((term, index) => this.#orderTerm(model, term, index))
+    return (orderBy as unknown[]).map((term, index) =>
+      this.#orderTerm(model, term, `orderBy.${index}`),
+    )
   }
 
   /** What the caller may see of a record; `undefined` for all rows. */
@@ -156,13 +158,15 @@ export class QuestionReader {
     return translated
   }
 
-  #orderTerm(model: RecordModel, term: unknown, index: number): Record<string, unknown> {
+  #orderTerm(model: RecordModel, term: unknown, path: string): Record<string, unknown> {
     const names = isPlainObject(term) ? Object.keys(term) : []
     const [name] = names
-    if (name === undefined || names.length > 1)
-      throw invalid(`orderBy.${index}`, 'type', 'must name one field')
-    const { column } = this.#field(model, name)
-    return { [column.property]: (term as Record<string, unknown>)[name] }
+    if (name === undefined || names.length > 1) throw invalid(path, 'type', 'must name one field')
+    const value = (term as Record<string, unknown>)[name]
+    const relation = model.relations.get(name)
+    return relation === undefined
+      ? { [this.#field(model, name).column.property]: value }
+      : { [relation.relation.name]: this.#orderTerm(relation.target, value, `${path}.${name}`) }
   }
 
   #field(model: RecordModel, name: string): FieldModel {

@@ -31,10 +31,10 @@ export interface Models {
 export function readModels(
   tables: readonly Table[],
   problems: Problem[],
-  { hasGlobalIds, only }: Reading,
+  { hasGlobalIds, only, added }: Reading,
 ): Models {
   const holders = hasGlobalIds ? keyHolders(tables) : undefined
-  const reader = new ModelReader(problems, holders, only)
+  const reader = new ModelReader(problems, holders, only, added)
   const records = tables.map((table) => reader.read(table))
   for (const model of records) reader.relate(model)
   return { records, enums: reader.enums.all() }
@@ -49,6 +49,8 @@ interface Reading {
   readonly hasGlobalIds: boolean
   /** Those that are there, and whether clients may write them; undefined: all, as their policies say. */
   readonly only: ReadonlyMap<Class, boolean> | undefined
+  /** Fields that the application adds to types. */
+  readonly added: ReadonlyMap<string, ReadonlyMap<string, unknown>>
 }
 
 interface OpenModel extends RecordModel {
@@ -61,14 +63,17 @@ class ModelReader {
   readonly #models = new Map<Table, OpenModel>()
   readonly #keyHolders: ReadonlyMap<Column, string> | undefined
   readonly #only: Reading['only']
+  readonly #added: Reading['added']
 
   /** @param keyHolders where ids are global: what their columns hold keys of */
   constructor(
     problems: Problem[],
     keyHolders: ReadonlyMap<Column, string> | undefined,
     only: Reading['only'],
+    added: Reading['added'],
   ) {
     this.#only = only
+    this.#added = added
     this.#problems = problems
     this.#keyHolders = keyHolders
     this.enums = new EnumReader(problems)
@@ -100,6 +105,7 @@ class ModelReader {
 
   relate(model: RecordModel): void {
     const { relations } = this.#models.get(model.table) as OpenModel
+    const isTaken = this.#takenNames(model)
     for (const relation of model.table.relations.values()) {
       if (model.table.shape.byName.get(relation.name)?.hidden === true) continue
       const name = toCamelCase(relation.name)
@@ -107,8 +113,21 @@ class ModelReader {
       this.#checkName(name, where)
       if (model.fields.has(name) || relations.has(name)) this.#twice(where, name)
       const target = this.#models.get(relation.target)
-      if (target !== undefined) relations.set(name, toRelation(relation, target, name))
+      if (target === undefined) continue
+      const isCounted = relation.kind !== 'belongsTo' && !isTaken.has(`${name}Count`)
+      const countName = isCounted ? `${name}Count` : undefined
+      relations.set(name, toRelation(relation, target, { name, countName }))
     }
+  }
+
+  /** The names of the fields that the application declares itself. */
+  #takenNames({ name, fields, methods, table }: RecordModel): ReadonlySet<string> {
+    return new Set([
+      ...fields.keys(),
+      ...methods.map((method) => method.name),
+      ...[...table.relations.keys()].map(toCamelCase),
+      ...(this.#added.get(name)?.keys() ?? []),
+    ])
   }
 
   #readFields(table: Table): ReadonlyMap<string, FieldModel> {
@@ -221,9 +240,14 @@ function globalField(
   }
 }
 
-function toRelation(relation: Relation, target: RecordModel, name: string): RelationModel {
+function toRelation(
+  relation: Relation,
+  target: RecordModel,
+  { name, countName }: Pick<RelationModel, 'name' | 'countName'>,
+): RelationModel {
   return Object.freeze({
     name,
+    countName,
     relation,
     target,
     isList: relation.kind !== 'belongsTo',

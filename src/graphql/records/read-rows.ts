@@ -2,7 +2,9 @@
 import { type Later, after, attempt } from '../../core/later.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Condition } from '../../records/filters/condition.js'
+import { rememberDerived } from '../../records/filters/cursor.js'
 import { among, both, equals } from '../../sql/condition.js'
+import { derivedColumnsOf } from '../../sql/derived.js'
 import { byKey } from '../../sql/order.js'
 import { arrange, type Plan } from '../../sql/write.js'
 import type { Source } from '../../records/statements/source.js'
@@ -18,7 +20,7 @@ import type { ListQuestion, QuestionReader } from './question.js'
 
 export type Instance = Record<string, unknown>
 
-/** The rows of a list. */
+/** The rows of a list, with what their cursors are made of. */
 export function readList(
   table: Table,
   question: ListQuestion,
@@ -26,13 +28,25 @@ export function readList(
   source: Source,
 ): Later<Instance[]> {
   demandShard(table, question.where)
-  const plan = source.context
+  const { context } = source
+  const { order } = question
+  const columns = derivedColumnsOf(order)
+  const plan = context
     .plansOf(table)
     .get(`q${reader.key}${question.offset === undefined ? '' : 'O'}`, () => ({
       ask: 'rows',
       rows: { table, ...question },
+      derived: columns.map(({ derived }) => derived),
     }))
-  return after(run(plan, reader.values, table, source), (rows) => instances(table, rows, source))
+  return after(run(plan, reader.values, table, source), (rows) => {
+    const records = instances(table, rows, source)
+    if (columns.length === 0) return records
+    for (const [index, record] of records.entries()) {
+      const values = (rows[index] ?? []).slice(table.columns.length)
+      rememberDerived(record, order, values, (one) => context.codecOf(one))
+    }
+    return records
+  })
 }
 
 /** The first row that a condition finds. */
@@ -125,6 +139,32 @@ export function readByKey(
       owners.set(String(owner[target.key.property]), owner)
     return owners
   })
+}
+
+/** The number of rows behind a relation of many records, by the text of the record's key. */
+export function readRelationCounts(
+  relation: Relation,
+  keys: readonly unknown[],
+  reader: QuestionReader,
+  source: Source,
+): Later<Map<string, number>> {
+  const { context } = source
+  const { table, target, name } = relation
+  const derived = { path: [{ tie: relation, where: reader.rows(target) }], of: undefined }
+  const packed = context.dialect.encodeList(table.key, keys)
+  const mine = among(table.key, reader.values.push(packed) - 1)
+  const where = boundToShard(table, context, reader, mine)
+  const plan = context.plansOf(table).get(`#${name}|${reader.key}`, () => ({
+    ask: 'rows',
+    // Those who asked have read the rows already.
+    rows: { table, where, withDeleted: true },
+    stored: [table.key],
+    derived: [derived],
+  }))
+  return after(
+    run(plan, reader.values, table, source),
+    (rows) => new Map(rows.map(([key, count]) => [String(key), Number(count)])),
+  )
 }
 
 function grouped(

@@ -25,6 +25,7 @@ import {
   readFirst,
   readList,
   readRelated,
+  readRelationCounts,
 } from './read-rows.js'
 import type { Instance } from './read-rows.js'
 
@@ -102,6 +103,30 @@ export function relationResolver(
       resolve({ relation, services, caller, args, info }, record as Instance),
     )
   }
+}
+
+/** The resolver of the number of a relation's rows. */
+export function countResolver(
+  relation: RelationModel,
+  services: RecordServices,
+): (record: unknown, args: Arguments, context: unknown, info: GraphQLResolveInfo) => unknown {
+  return (record, args, context, info) => {
+    const caller = callerOf(context)
+    return admitted(relation.rules, caller, () =>
+      resolveRelationCount({ relation, services, caller, args, info }, record as Instance),
+    )
+  }
+}
+
+function resolveRelationCount(asking: Asking, record: Instance): Later<number> {
+  const { relation, services, caller } = asking
+  const { table } = relation.relation
+  const batch = batchOf<number>(asking, record, (keys) => {
+    const { source, reader } = openBelow(record, services, caller)
+    const counts = readRelationCounts(relation.relation, keys, reader, source)
+    return after(counts, (found) => (key) => found.get(String(key)) ?? 0)
+  })
+  return batch.get(encode(relation, record[table.key.property]))
 }
 
 interface Asking {

@@ -7,7 +7,6 @@ import { EngineFault } from '../../engines/contract/engine-fault.js'
 import { refuseUndefined } from '../filters/list-options.js'
 import { readOwn } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'
-import { ascending } from '../../sql/order.js'
 import { arrange } from '../../sql/write.js'
 import { boundToShard } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
@@ -58,7 +57,7 @@ function readRows<T extends object>(
   const [asked, aggregate] = isClient ? read() : readOwn(table, read)
   const bound = view === undefined ? asked : view.bind(table, asked, reader)
   const condition = boundToShard(table, context, reader, bound)
-  view?.order(table, { terms: aggregate.columns.map(ascending), key: '' })
+  for (const column of aggregate.columns) view?.demandColumn(table, column)
   const { groups, measures, having, order, limit, unanswered } = aggregate
   if (unanswered !== undefined) throw unanswered
   const plan = context.plansOf(table).get(`g${reader.key}|${aggregate.key}`, () => ({

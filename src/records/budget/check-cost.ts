@@ -1,14 +1,18 @@
 /** Refuses client queries that would cost the database more than is allowed. */
 import { HttpError } from '../../errors/http-error.js'
 import type { Relation, Table } from '../model/table.js'
-import { costOf, ownNaming, type Question } from './query-cost.js'
+import { costBehind, costOf, ownNaming, type CostBasis, type Question } from './query-cost.js'
 import type { TableSizes } from './table-sizes.js'
 
 /** The default for what a client's query may cost, for `crud` and GraphQL alike. */
 export const defaultCost = 5_000
 
 /** A list query of `crud`. */
-export interface ListedQuestion extends Question {
+export interface ListedQuestion extends Omit<Question, 'counts'> {
+  /** All rows of the filter are counted. */
+  readonly countsRows?: boolean
+  /** Relations whose rows are counted for each row. */
+  readonly counts?: readonly { readonly relation: Relation }[]
   readonly where: object
   readonly orderBy: readonly object[]
   readonly limit: number
@@ -28,7 +32,8 @@ export function checkCost(
 ): void {
   const { where, orderBy } = question
   const isPlain = Object.keys(where).length === 0 && orderBy.length === 0
-  if (!isPlain || question.shape !== undefined || question.aggregates === true) sizes.refresh()
+  const { shape, aggregates, counts = [] } = question
+  if (!isPlain || shape !== undefined || aggregates === true || counts.length > 0) sizes.refresh()
   if (pointsOf(table, question, sizes) <= most) return
   // Rows may have been deleted since the sizes were read.
   sizes.refresh(1000)
@@ -36,10 +41,16 @@ export function checkCost(
 }
 
 function pointsOf(table: Table, question: ListedQuestion, sizes: TableSizes): number {
-  const { points } = costOf(ownNaming(table), question, sizes)
-  const relations = question.shape?.relations
-  const rows = relations === undefined ? 0 : rowsBehind(relations, question.limit, sizes)
-  return points + question.limit + rows
+  const { limit, shape, counts = [], countsRows = false } = question
+  const { points } = costOf(ownNaming(table), { ...question, counts: countsRows }, sizes)
+  const rows = shape === undefined ? 0 : rowsBehind(shape.relations, limit, sizes)
+  const counted = counts.reduce((sum, { relation }) => sum + costOfCount(relation, sizes), 0)
+  return points + limit + rows + limit * counted
+}
+
+/** The cost of counting the related rows of one row. */
+export function costOfCount(relation: Relation, sizes: CostBasis): number {
+  return costBehind(relation, ownNaming(relation.target), { counts: true }, sizes).points
 }
 
 /** An estimate, from the average number of related rows. */

@@ -124,9 +124,11 @@ class CostReader {
       : { rows: question.aggregates === true ? rows : 0, each: 0, once: 0 }
     const order = this.#order(naming, question.orderBy)
     let points = work.once + work.rows * (weights.row + work.each)
-    if (order === 'sorted') {
+    if (order !== undefined) {
       const sorted = isFiltered ? work.rows : rows
-      points += weights.unindexedOrder + sorted * (weights.row + weights.sorted)
+      // Each row is sorted by a row that is found through so many relations.
+      points += weights.unindexedOrder + weights.relation * order.relations
+      points += sorted * (weights.row * (1 + order.relations) + weights.sorted)
     }
     if (question.counts === true && !isFiltered) points += rows * weights.row * 0.1
     if (question.after === unknownValue) this.#isOpen = true
@@ -250,22 +252,37 @@ class CostReader {
     return isUnique ? Math.min(rows, 1) : rows / 100
   }
 
-  #order(naming: Naming, orderBy: unknown): 'indexed' | 'sorted' {
-    if (!isGiven(orderBy)) return 'indexed'
+  /** @returns `undefined` where an index has the rows in this order */
+  #order(naming: Naming, orderBy: unknown): { readonly relations: number } | undefined {
+    if (!isGiven(orderBy)) return undefined
     if (orderBy === unknownValue) this.#isOpen = true
     for (const term of toList(orderBy)) {
       if (term === unknownValue) this.#isOpen = true
       const [name] = isPlainObject(term) ? Object.keys(term) : []
-      const column = name === undefined ? undefined : naming.column(name)
+      if (name === undefined) continue
       // The first term decides: few rows share its value.
+      const through = naming.relation(name)
+      const value = (term as Readonly<Record<string, unknown>>)[name]
+      if (through !== undefined) return { relations: 1 + this.#relationsIn(through.naming, value) }
+      const column = naming.column(name)
       if (column === undefined) continue
       const { table } = naming
       const isIndexed =
         column.isKey ||
         table.indexes.some((index) => leadOf(index, table) === column && holdsAll(index))
-      return isIndexed ? 'indexed' : 'sorted'
+      return isIndexed ? undefined : { relations: 0 }
     }
-    return 'indexed'
+    return undefined
+  }
+
+  /** How many relations lead on to the field that rows are sorted by. */
+  #relationsIn(naming: Naming, term: unknown): number {
+    if (term === unknownValue) this.#isOpen = true
+    if (!isPlainObject(term)) return 0
+    return Object.keys(term).reduce((sum, name) => {
+      const through = naming.relation(name)
+      return through === undefined ? sum : sum + 1 + this.#relationsIn(through.naming, term[name])
+    }, 0)
   }
 
   #count(given: unknown): number {

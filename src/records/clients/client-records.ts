@@ -56,12 +56,19 @@ export class ClientRecords<T extends object> {
     return after(found, (record) => this.#shownOrNull(record))
   }
 
-  /** The same with related rows, with one statement. @throws {HttpError} 401 or 403 for relations */
-  async findWith(id: Id, relations: RelationTree, cost = defaultCost): Promise<T | null> {
+  /** The same with related rows and their counts, with one statement. @throws {HttpError} 401 or 403 for relations */
+  async findWith(
+    id: Id,
+    {
+      relations,
+      ...counts
+    }: Pick<ListOptions<T>, 'counts'> & { readonly relations?: RelationTree | undefined },
+    cost = defaultCost,
+  ): Promise<T | null> {
     const { key } = this.#table
     if (toKey(this.#database.context.codecOf(this.#table), id) === undefined) return null
     const where = { [key.property]: keyOf(this.#table, id) } as Where<T>
-    const [found] = await this.list({ where, limit: 1 }, relations, cost)
+    const [found] = await this.list({ where, limit: 1, ...counts }, relations, cost)
     return found ?? null
   }
 

@@ -6,8 +6,10 @@ import type { Condition } from './condition.js'
 import { invalid } from './invalid.js'
 import type { ColumnCodec, TableCodec } from '../model/codec.js'
 import { nothing } from '../../sql/condition.js'
+import { derivedColumnsOf, isDerived, type DerivedColumn } from '../../sql/derived.js'
 import type { Operator } from '../../sql/operators.js'
 import type { Order, OrderTerm } from '../../sql/order.js'
+import type { Table } from '../model/table.js'
 
 /** The first item of a cursor, which says for which order it was made. */
 function cursorSignature(order: Order): string {
@@ -16,12 +18,47 @@ function cursorSignature(order: Order): string {
 
 export function writeCursor(order: Order, record: Readonly<Record<string, unknown>>): string {
   const values = order.terms.map(({ column }) => {
-    const value = record[column.property]
+    const value = isDerived(column) ? derivedOf(record, column) : record[column.property]
     const { write, sqlText } = column.field.entry
     if (value === undefined || value === null) return null
     return write !== undefined && sqlText !== undefined ? write(value) : value
   })
   return Buffer.from(JSON.stringify([cursorSignature(order), ...values])).toString('base64')
+}
+
+/** By row: the values from other tables that a list has read with it. */
+const derivedValues = new WeakMap<object, ReadonlyMap<string, unknown>>()
+
+/** Remembers the values of an order that a row has from other tables, for its cursor. */
+export function rememberDerived(
+  record: object,
+  order: Order,
+  values: readonly unknown[],
+  codecOf: (table: Table) => TableCodec,
+): void {
+  const columns = derivedColumnsOf(order)
+  const found = columns.map((column, index): [string, unknown] => {
+    const value = values[index]
+    const isMissing = value === null || value === undefined
+    return [column.property, isMissing ? null : codecOfDerived(column, codecOf).decode(value)]
+  })
+  derivedValues.set(record, new Map([...(derivedValues.get(record) ?? []), ...found]))
+}
+
+function derivedOf(record: object, { property }: DerivedColumn): unknown {
+  const values = derivedValues.get(record)
+  if (values?.has(property) === true) return values.get(property)
+  throw new TypeError(
+    `cursorOf: ${property} is a field of another record. Pass a row that list returned in this order.`,
+  )
+}
+
+function codecOfDerived(
+  { derived: { path, of } }: DerivedColumn,
+  codecOf: (table: Table) => TableCodec,
+): ColumnCodec {
+  const table = path.at(-1)?.tie.target as Table
+  return codecOf(table).byProperty.get(of?.property ?? '') as ColumnCodec
 }
 
 /** Receives values, and the parts in which statements differ by them. */
@@ -38,13 +75,19 @@ interface Slots {
  */
 export function behindCursor(
   cursor: string,
+  table: Table,
   order: Order,
-  codec: TableCodec,
+  codecOf: (table: Table) => TableCodec,
   slots: Slots,
   name: 'after' | 'before' = 'after',
 ): Condition {
   const given = readCursor(cursor, order)
-  const steps = given && order.terms.map((term, index) => toStep(term, given[index], codec, slots))
+  const codecOfTerm = ({ column }: OrderTerm): ColumnCodec =>
+    isDerived(column)
+      ? codecOfDerived(column, codecOf)
+      : (codecOf(table).byProperty.get(column.property) as ColumnCodec)
+  const steps =
+    given && order.terms.map((term, index) => toStep(term, given[index], slots, codecOfTerm))
   if (steps === undefined || !steps.every((step) => step !== undefined)) {
     throw invalid(name, 'type', 'is not a cursor of this list in this order')
   }
@@ -80,11 +123,11 @@ interface CursorStep {
 function toStep(
   term: OrderTerm,
   value: unknown,
-  tableCodec: TableCodec,
   slots: Slots,
+  codecOf: (term: OrderTerm) => ColumnCodec,
 ): CursorStep | undefined {
   const { column } = term
-  const codec = tableCodec.byProperty.get(column.property) as ColumnCodec
+  const codec = codecOf(term)
   if (value === null) {
     if (!column.nullable) return undefined
     const some: Condition = { kind: 'null', column, isNull: false }

@@ -4,7 +4,6 @@ import { clip } from '../../errors/clip.js'
 import { readOwn } from '../model/hidden-names.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
-import { ascending } from '../../sql/order.js'
 import type { RowsView } from './rows-view.js'
 import { suggestedFields } from './known-names.js'
 import { refuseUnnamed } from '../model/skip.js'
@@ -26,8 +25,7 @@ export function readDistinct(
     return readOwn(table, () => readColumns(given, table.columns, suggestedFields(table, false)))
   const shown = table.columns.filter(({ field }) => !field.hidden)
   const distinct = readColumns(given, shown, suggestedFields(table, true))
-  const terms = distinct.map(ascending)
-  view.order(table, { terms, key: '' })
+  for (const column of distinct) view.demandColumn(table, column)
   return distinct
 }
 

@@ -1,16 +1,20 @@
-/** Reads the order of rows: by fields, nulls last, ties by the key, so that pages never overlap. */
+/** Reads the order of rows: by fields and fields of related rows, nulls last, ties by the key, so that pages never overlap. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../errors/clip.js'
 import { isPlainObject } from '../../core/is-map.js'
 import { invalid } from './invalid.js'
 import { isOrdered } from '../../sql/operators.js'
+import type { Column } from '../../engines/contract/table.js'
 import { ascending, byKey, type Order, type OrderTerm } from '../../sql/order.js'
 import { skip, skipAt, undefinedAt } from '../model/skip.js'
-import { suggestedFields } from './known-names.js'
+import { derivedColumn } from '../../sql/derived.js'
+import { isHidden, suggestedFields, suggestedRelations } from './known-names.js'
 import { readOwn } from '../model/hidden-names.js'
-import type { Table } from '../model/table.js'
+import type { Relation, Table } from '../model/table.js'
 
 const mostTerms = 16
+/** The most relations that lead to a field. */
+const mostSteps = 4
 
 /**
  * @param orderBy `{ price: 'desc' }`, or a list of such; undefined for the key's order
@@ -23,42 +27,96 @@ export function readOrder(table: Table, orderBy: unknown, isClient: boolean): Or
 }
 
 function readTerms(table: Table, orderBy: unknown, isClient: boolean): Order {
-  const terms: OrderTerm[] = []
-  let key = ''
+  const reading: Reading = { table, isClient, terms: [], names: [], key: '' }
   const lists: readonly unknown[] = Array.isArray(orderBy) ? orderBy : [orderBy]
   for (const list of lists) {
     if (list === undefined || list === skip) throw refusedTerm(list, lists.indexOf(list))
     if (!isPlainObject(list)) throw invalid('orderBy', 'type', 'must be an object')
-    for (const name of Object.keys(list)) {
-      const term = readTerm(table, name, list[name], isClient)
-      if (term === undefined) continue
-      if (terms.some(({ column }) => column === term.column)) continue
-      terms.push(term)
-      key += `${term.column.name}${term.descending ? '-' : '+'}${term.nullsFirst ? '!' : ''}`
-    }
+    readObject(reading, list, noRelations)
   }
+  const { terms, key } = reading
   if (terms.length > mostTerms) throw invalid('orderBy', 'maxItems', 'has too many fields')
   if (!terms.some(({ column }) => column === table.key)) terms.push(ascending(table.key))
   return { terms, key }
 }
 
-/** @returns `undefined` for `skip` */
-function readTerm(
-  table: Table,
-  name: string,
-  given: unknown,
-  isClient: boolean,
-): OrderTerm | undefined {
-  const path = `orderBy.${name}`
-  const column = table.byProperty.get(name)
-  if (column === undefined || (isClient && column.field.hidden)) {
-    const names = suggestedFields(table, isClient)
-    throw invalid(path, 'unknown', `is unknown. ${didYouMean(clip(name), names)}`.trim())
+interface Reading {
+  /** The table whose rows are ordered. */
+  readonly table: Table
+  readonly isClient: boolean
+  readonly terms: OrderTerm[]
+  /** Of the terms' fields, `org.name`. */
+  readonly names: string[]
+  /** The same for equal orders. */
+  key: string
+}
+
+const noRelations: readonly Relation[] = []
+
+/** @param relations that lead from the ordered table to the object's names */
+function readObject(
+  reading: Reading,
+  object: Readonly<Record<string, unknown>>,
+  relations: readonly Relation[],
+): void {
+  const { table: root, isClient } = reading
+  const table = relations.at(-1)?.target ?? root
+  for (const name of Object.keys(object)) {
+    const column = table.byProperty.get(name)
+    if (column !== undefined && !(isClient && column.field.hidden)) {
+      readTerm(reading, column, object[name], relations)
+      continue
+    }
+    const relation = table.relations.get(name)
+    if (relation === undefined || (isClient && isHidden(relation))) {
+      const known = [...suggestedFields(table, isClient), ...suggestedRelations(table, isClient)]
+      const path = pathOf(relations, name)
+      throw invalid(path, 'unknown', `is unknown. ${didYouMean(clip(name), known)}`.trim())
+    }
+    readRelation(reading, relation, object[name], relations)
   }
-  if (!isOrdered(column))
-    throw invalid(path, 'type', `cannot be sorted by: it is of kind "${column.field.kind}"`)
+}
+
+function readRelation(
+  reading: Reading,
+  relation: Relation,
+  given: unknown,
+  relations: readonly Relation[],
+): void {
+  const path = pathOf(relations, relation.name)
+  if (given === undefined) throw undefinedAt(path)
+  if (given === skip) return
+  if (relation.kind !== 'belongsTo')
+    throw invalid(path, 'type', 'cannot be sorted by: it leads to many rows')
+  if (!isPlainObject(given)) throw invalid(path, 'type', 'is a relation: name one of its fields')
+  if (relations.length === mostSteps)
+    throw invalid(path, 'depth', `is deeper than ${mostSteps} levels`)
+  readObject(reading, given, [...relations, relation])
+}
+
+function readTerm(
+  reading: Reading,
+  own: Column,
+  given: unknown,
+  relations: readonly Relation[],
+): void {
+  const { terms, names } = reading
+  const path = pathOf(relations, own.property)
+  if (!isOrdered(own))
+    throw invalid(path, 'type', `cannot be sorted by: it is of kind "${own.field.kind}"`)
   const direction = readDirection(given, path)
-  return direction && { column, ...direction }
+  const name = path.slice('orderBy.'.length)
+  if (direction === undefined || names.includes(name)) return
+  const isOwn = relations.length === 0
+  const column = isOwn ? own : derivedColumn(own, relations, name, terms.length)
+  names.push(name)
+  terms.push({ column, ...direction })
+  const { descending, nullsFirst } = direction
+  reading.key += `${isOwn ? own.name : name}${descending ? '-' : '+'}${nullsFirst ? '!' : ''}`
+}
+
+function pathOf(relations: readonly Relation[], name: string): string {
+  return `orderBy.${[...relations.map((relation) => relation.name), name].join('.')}`
 }
 
 /**

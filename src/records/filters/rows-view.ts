@@ -1,5 +1,7 @@
 /** Limits queries of a repository to what a client may see. The policy of records implements it. */
+import type { Column } from '../../engines/contract/table.js'
 import type { Condition } from './condition.js'
+import type { Derived } from '../../sql/derived.js'
 import type { Order } from '../../sql/order.js'
 import type { Related } from '../../sql/tree.js'
 import type { Relation, Table } from '../model/table.js'
@@ -17,8 +19,16 @@ export interface Slots {
 export interface RowsView {
   /** The condition for rows that the client may find, joined with its own; `undefined` for all. */
   bind(table: Table, asked: Condition | undefined, slots: Slots): Condition | undefined
-  /** Refuses an order by fields that the client may not read. */
-  order(table: Table, order: Order): void
+  /**
+   * The order with conditions for the related rows that it reads: a row that the client may not see counts as missing.
+   *
+   * @throws {HttpError} 401 or 403 for fields and relations that the client may not read
+   */
+  order(table: Table, order: Order, slots: Slots): Order
+  /** Refuses a column that the client may not read. */
+  demandColumn(table: Table, column: Column): void
+  /** The same for a value from other tables. */
+  derived(derived: Derived<Relation>, slots: Slots): Derived<Relation>
 }
 
 /** What is wanted of a relation. The values of its conditions are in the statement's slots. */

@@ -18,6 +18,8 @@ export interface ColumnCodec {
   readonly accepts: (value: unknown) => boolean
   /** Converts a value of the kind, never null. */
   readonly encode: (value: unknown) => unknown
+  /** The property's value of a value of the driver, never null. */
+  readonly decode: (value: unknown) => unknown
   /** Whether the column can hold a value that `encode` made: a field for a UUID key may be of a kind that takes any text. */
   readonly holds: (encoded: unknown) => boolean
 }
@@ -91,6 +93,7 @@ function createCodec(column: Column, index: number, dialect: Dialect): ColumnCod
     index,
     holds: dialect.uuidText && column.isUuid && entry.test !== isUuid ? isUuid : holdsAll,
     accepts: column.storage === 'json' ? () => true : accepts,
+    decode: (value: unknown) => decodeValue(column, dialect, value),
     encode:
       encodeValue === undefined
         ? encode
@@ -107,6 +110,15 @@ function chooseEncoder({ storage, field, isUuid }: Column): (value: unknown) => 
   const encode = isUuid ? toLowerCase : (entry.encode ?? asIs)
   // If the forms cannot be told apart, they are the same or `encode` accepts both.
   return entry.holds === undefined ? encode : (value) => encode(toProperty(value, entry))
+}
+
+function decodeValue(column: Column, dialect: Dialect, value: unknown): unknown {
+  const { field, storage } = column
+  if (storage === 'json') return fromStoredJson(field, value)
+  const decoder = dialect.decoder(column)
+  const decoded = decoder === undefined ? value : toFunction(decoder)(value)
+  const { decode } = field.entry
+  return decode === undefined ? decoded : decode(decoded)
 }
 
 const holdsAll = (): boolean => true

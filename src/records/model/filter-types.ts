@@ -71,12 +71,15 @@ export type JsonTest = Operators<string | number | boolean> & {
 export type Direction = 'asc' | 'desc'
 
 /**
- * `{ price: 'desc', name: 'asc' }`, or a list of such. Nulls come last unless `{ nulls: 'first' }`; ties are ordered by
- * the key.
+ * `{ price: 'desc', name: 'asc' }`, or a list of such. A field of a row that it belongs to is named behind the relation:
+ * `{ org: { name: 'asc' } }`. Nulls and missing rows come last unless `{ nulls: 'first' }`; ties are ordered by the key.
  */
 export type OrderBy<T> = OrderTerms<T> | readonly OrderTerms<T>[]
 
-export type OrderTerms<T> = { [K in keyof T]?: OrderTerm }
+export type OrderTerms<T> = { [K in keyof T]?: OrderTerm | OrderBehind<NonNullable<T[K]>> }
+
+/** The order by fields of the one row that a relation leads to. */
+type OrderBehind<V> = V extends Scalar | readonly unknown[] ? never : OrderTerms<V>
 
 export type OrderTerm =
   Direction | Skip | { direction?: Direction | Skip; nulls?: 'first' | 'last' | Skip }

@@ -7,6 +7,7 @@ import type { AccessRule } from '../../auth/access.js'
 import type { Log } from '../../core/log.js'
 import type { Condition } from '../filters/condition.js'
 import { FilterReader, type FilterContext } from '../filters/filter.js'
+import { isDerived, type Derived } from '../../sql/derived.js'
 import type { Order } from '../../sql/order.js'
 import type { Column } from '../../engines/contract/table.js'
 import { both, nothing } from '../../sql/condition.js'
@@ -95,10 +96,33 @@ export class ClientView implements RowsView {
   }
 
   /** @throws {HttpError} as `bind` */
-  order(table: Table, { terms }: Order): void {
+  order(table: Table, order: Order, slots: Slots): Order {
     const { columns } = policyOf(table)
-    if (columns.size === 0) return
-    for (const { column } of terms) this.#demand(columns.get(column))
+    let hasDerived = false
+    for (const { column } of order.terms) {
+      if (isDerived(column)) hasDerived = true
+      else if (columns.size > 0) this.#demand(columns.get(column))
+    }
+    if (!hasDerived) return order
+    slots.key += 'by'
+    const terms = order.terms.map((term) => {
+      const column = term.column
+      if (!isDerived(column)) return term
+      const derived = this.derived(column.derived as Derived<Relation>, slots)
+      return { ...term, column: { ...column, derived } }
+    })
+    return { ...order, terms }
+  }
+
+  /** @throws {HttpError} as `bind` */
+  derived({ path, of }: Derived<Relation>, slots: Slots): Derived<Relation> {
+    const bound = path.map(({ tie }) => {
+      this.demandRelation(tie)
+      return { tie, where: this.rows(tie.target, slots) }
+    })
+    const last = path.at(-1)
+    if (of !== undefined && last !== undefined) this.demandColumn(last.tie.target, of)
+    return { path: bound, of }
   }
 
   /** @throws {HttpError} as `bind` */

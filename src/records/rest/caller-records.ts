@@ -106,7 +106,7 @@ export class CallerRecords<T extends object = object> {
     await this.#demandRead()
     if (lock) await this.#database.records<object>(this.#type).find(id, { lock: true })
     if (paths.length === 0) return this.#records.find(id)
-    return this.#records.findWith(id, readRelationTree(this.#table, paths))
+    return this.#records.findWith(id, { relations: readRelationTree(this.#table, paths) })
   }
 
   /** @throws {HttpError} 401 or 403, also for fields that the caller may not read */

@@ -17,7 +17,15 @@ import { timeUnits } from '../../engines/contract/time-group.js'
 import { operatorOf, readOperator } from '../../sql/operators.js'
 import type { Table } from '../model/table.js'
 import type { ClientRecords } from '../clients/client-records.js'
-import { itemsOf, largestLimit, readCount, readOnce, readOrderBy, readWhere } from './crud-query.js'
+import {
+  itemsOf,
+  largestLimit,
+  readCount,
+  readOnce,
+  readOrderBy,
+  readWhere,
+  type OrderTerms,
+} from './crud-query.js'
 import { readNames } from './query-names.js'
 
 export interface AggregateQuery {
@@ -26,7 +34,7 @@ export interface AggregateQuery {
   readonly count: boolean | undefined
   readonly functions: Readonly<Record<string, readonly string[]>>
   readonly having: Record<string, unknown> | undefined
-  readonly orderBy: Record<string, 'asc' | 'desc'>[]
+  readonly orderBy: OrderTerms[]
   readonly limit: number
 }
 

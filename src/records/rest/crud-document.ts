@@ -7,10 +7,13 @@ import { aggregateFunctions, type AggregateFunction } from '../aggregates/aggreg
 import { nameOf } from '../aggregates/measure.js'
 import { hasFigure, hasTime, havingOperators } from '../aggregates/read-aggregate.js'
 import { isHidden } from '../filters/known-names.js'
-import { operatorOf, operatorsFor, type Operator } from '../../sql/operators.js'
+import { countsOf, type RelationCount } from '../filters/relation-counts.js'
+import { isOrdered, operatorOf, operatorsFor, type Operator } from '../../sql/operators.js'
 import type { Column, TableSearch } from '../../engines/contract/table.js'
 import { timeUnits } from '../../engines/contract/time-group.js'
 import type { Table } from '../model/table.js'
+import { rulesBehind } from '../policy/client-view.js'
+import { policyOf } from '../rights/record-policy.js'
 import { defaultLimit, largestLimit } from './crud-query.js'
 
 /** The operations of `crud` that are documented differently. */
@@ -143,7 +146,7 @@ function listParameters(table: Table): GivenParameter[] {
       description: 'How many rows to skip.',
       schema: { type: 'integer', minimum: 0, default: 0 },
     },
-    orderParameter('Fields to sort by, `-` for descending: `-price,name`.'),
+    orderParameter(orderText(table)),
     { name: 'after', description: 'The cursor of a row: the page starts behind it.', schema: text },
     {
       name: 'count',
@@ -177,7 +180,19 @@ function shapeParameters(table: Table): GivenParameter[] {
       isList: true,
     },
   ]
+  const counts = countsOf(table, true)
+  if (counts.length > 0) own.push(countsParameter(counts))
   return own.filter(({ name }) => !shadows(table, name))
+}
+
+function countsParameter(counts: readonly RelationCount[]): GivenParameter {
+  const names = counts.map(({ name }) => `\`${name}\``).join(', ')
+  return {
+    name: 'counts',
+    description: `Relations whose rows are counted: each row gets their number, as ${names}. Rows that the caller may not see are not counted.`,
+    schema: { type: 'string', enum: counts.map(({ relation }) => relation.name) },
+    isList: true,
+  }
 }
 
 function shadows({ byProperty }: Table, name: string): boolean {
@@ -265,6 +280,23 @@ function searchParameter({ columns }: TableSearch): GivenParameter {
 function limitParameter(standard: number): GivenParameter {
   const schema = { type: 'integer', minimum: 0, maximum: largestLimit, default: standard }
   return { name: 'limit', description: 'Most rows.', schema }
+}
+
+function orderText({ relations }: Table): string {
+  const text = 'Fields to sort by, `-` for descending: `-price,name`.'
+  const owners = [...relations.values()].filter(
+    (one) => one.kind === 'belongsTo' && !isHidden(one) && rulesBehind(one).length === 0,
+  )
+  const named = owners.flatMap(({ name, target }) => {
+    const { columns: secured } = policyOf(target)
+    const field = target.columns.find(
+      (column) =>
+        isOrdered(column) && !column.isKey && !column.field.hidden && !secured.has(column),
+    )
+    return field === undefined ? [] : [`\`${name}.${field.property}\``]
+  })
+  if (named.length === 0) return text
+  return `${text} Fields of a row that it belongs to are sorted by too, by dotted path: ${named.join(', ')}.`
 }
 
 function orderParameter(description: string): GivenParameter {

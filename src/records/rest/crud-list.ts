@@ -3,6 +3,7 @@ import type { HttpRequest } from '../../http/request.js'
 import { ServerRequest } from '../../http/server-request.js'
 import { reply, type Reply } from '../../http/reply.js'
 import { asksSearch, readPlace, writePlace } from '../filters/search.js'
+import type { RelationCount } from '../filters/relation-counts.js'
 import type { ClientRecords } from '../clients/client-records.js'
 import type { CrudQuery } from './crud-query.js'
 import type { ShownRow } from './crud-shape.js'
@@ -27,8 +28,9 @@ export async function listRows(
   const passed = offset === 0 ? {} : { offset }
   const place = after === undefined ? {} : { after }
   const alike = distinct === undefined ? {} : { distinct }
+  const counts = countsOption(asked.counts)
   const listing = records.list(
-    { where, ...order, limit: most, ...passed, ...place, ...alike },
+    { where, ...order, limit: most, ...passed, ...place, ...alike, ...counts },
     asked.shape?.relations,
     cost,
   )
@@ -55,6 +57,11 @@ export async function listRows(
     answer.header('Link', `<${next}>; rel="next"`)
   }
   return answer
+}
+
+/** The option of lists that counts these relations. */
+export function countsOption(counts: readonly RelationCount[]): { counts?: readonly never[] } {
+  return counts.length === 0 ? {} : { counts: counts.map(({ relation }) => relation.name as never) }
 }
 
 /** Leaves out fields that are not wanted, of the rows and of those behind them. */

@@ -9,6 +9,7 @@ import { listItems, type TextValues } from '../../http/query.js'
 import { isHidden, unknownName } from '../filters/known-names.js'
 import { invalid } from '../filters/invalid.js'
 import { allParameters } from '../filters/of-parameters.js'
+import { readCounts, type RelationCount } from '../filters/relation-counts.js'
 import { operatorOf, operators, readOperator, type OperandKind } from '../../sql/operators.js'
 import { searchOf } from '../filters/search.js'
 import { readRowShape, type RowShape } from './crud-shape.js'
@@ -17,9 +18,12 @@ import { readNames } from './query-names.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 
+/** `{ price: 'desc' }`, `{ org: { name: 'asc' } }` */
+export type OrderTerms = Nested<'asc' | 'desc'>
+
 export interface CrudQuery {
   readonly where: Record<string, unknown>
-  readonly orderBy: Record<string, 'asc' | 'desc'>[]
+  readonly orderBy: OrderTerms[]
   readonly limit: number
   readonly offset: number
   /** The cursor behind which the list begins. */
@@ -27,6 +31,8 @@ export interface CrudQuery {
   /** How rows are counted; undefined: exactly up to a limit, an estimate beyond it. */
   readonly count: 'exact' | 'estimate' | 'none' | undefined
   readonly shape: RowShape | undefined
+  /** Relations whose rows are counted for each row. */
+  readonly counts: readonly RelationCount[]
   /** Fields in which rows must differ. */
   readonly distinct: readonly string[] | undefined
 }
@@ -45,8 +51,15 @@ export function readCrudQuery(table: Table, query: TextValues): CrudQuery {
     after: isShadowed(table, 'after') ? undefined : readOnce('after', query.after),
     count: isShadowed(table, 'count') ? undefined : readCounting(query.count),
     shape: readRowShape(table, query),
+    counts: readCrudCounts(table, query),
     distinct: isShadowed(table, 'distinct') ? undefined : readNames('distinct', query.distinct),
   }
+}
+
+/** `counts=reviews,tags` */
+export function readCrudCounts(table: Table, query: TextValues): readonly RelationCount[] {
+  const names = isShadowed(table, 'counts') ? undefined : readNames('counts', query.counts)
+  return names === undefined ? [] : readCounts(table, names, true)
 }
 
 /** @param isOther tells parameters that are not conditions */
@@ -70,12 +83,20 @@ const pageNames: ReadonlySet<string> = new Set([
   'orderBy',
   'after',
   'count',
+  'counts',
   'with',
   'fields',
   'distinct',
 ])
 
-const mayBeFields: ReadonlySet<string> = new Set(['after', 'count', 'with', 'fields', 'distinct'])
+const mayBeFields: ReadonlySet<string> = new Set([
+  'after',
+  'count',
+  'counts',
+  'with',
+  'fields',
+  'distinct',
+])
 
 /** A field with a parameter's name is filtered by. */
 function isShadowed(table: Table, name: string): boolean {
@@ -104,11 +125,11 @@ export function readCount(
   throw invalid(name, 'type', `must be an integer from 0 to ${most}`)
 }
 
-/** `-price,name` */
-export function readOrderBy(text: string | string[] | undefined): Record<string, 'asc' | 'desc'>[] {
+/** `-price,name,org.name` */
+export function readOrderBy(text: string | string[] | undefined): OrderTerms[] {
   const terms = readNames('orderBy', text) ?? []
   return terms.map((term) =>
-    term.startsWith('-') ? nest([term.slice(1)], 'desc') : nest([term], 'asc'),
+    term.startsWith('-') ? nest(term.slice(1).split('.'), 'desc') : nest(term.split('.'), 'asc'),
   )
 }
 
@@ -199,9 +220,13 @@ function readValue(column: Column, name: string, text: string): unknown {
 }
 
 /** `['category', 'name']` and a test → `{ category: { name: test } }` */
-function nest<V>(names: readonly string[], value: V): Record<string, V> {
+function nest<V>(names: readonly string[], value: V): Nested<V> {
   const [first = '', ...rest] = names
   // Names are looked up in the record, so none of them can reach a prototype.
-  const inner = rest.length === 0 ? value : (nest(rest, value) as V)
+  const inner = rest.length === 0 ? value : nest(rest, value)
   return Object.defineProperty({}, first, { value: inner, enumerable: true })
+}
+
+interface Nested<V> {
+  readonly [name: string]: V | Nested<V>
 }

@@ -35,8 +35,8 @@ import {
 import { markShown } from '../rights/shown-answers.js'
 import { crudBodies } from './crud-bodies.js'
 import { shapedTag, tagged, taggedOrKnown, versionOf, whereMatching } from './conditions.js'
-import { readCrudQuery } from './crud-query.js'
-import { listRows, showRows } from './crud-list.js'
+import { readCrudCounts, readCrudQuery } from './crud-query.js'
+import { countsOption, listRows, showRows } from './crud-list.js'
 import { runInShard, shardParameters } from './crud-shard.js'
 import { readRowShape } from './crud-shape.js'
 import { aggregateRows, readAggregateQuery } from './crud-aggregate.js'
@@ -202,8 +202,8 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
       run: (query: TextValues, request: HttpRequest) => {
         const asked = readCrudQuery(table, query)
         const aggregates = asked.distinct !== undefined
-        const counts = asked.count === 'exact'
-        checkCost(table, { counts, aggregates, ...asked }, database().sizes, most)
+        const countsRows = asked.count === 'exact'
+        checkCost(table, { countsRows, aggregates, ...asked }, database().sizes, most)
         return listRows(records(request), asked, request, most)
       },
     },
@@ -225,11 +225,14 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
       options: { args: ['id', 'query', ...reads], returns: type, etag: true },
       run: (id: Id, query: TextValues, request: HttpRequest) => {
         const shape = readRowShape(table, query)
+        const counts = readCrudCounts(table, query)
         const mine = records(request)
-        if (shape === undefined)
+        if (shape === undefined && counts.length === 0)
           return after(mine.find(id), (found) => taggedOrKnown(table, found, request))
-        checkCost(table, { where: {}, orderBy: [], limit: 1, shape }, database().sizes, most)
-        return after(mine.findWith(id, shape.relations, most), (found) => {
+        const asked = { where: {}, orderBy: [], limit: 1, shape, counts }
+        checkCost(table, asked, database().sizes, most)
+        const options = { relations: shape?.relations, ...countsOption(counts) }
+        return after(mine.findWith(id, options, most), (found) => {
           if (found === null) return null
           const version = versionOf(table, found)
           showRows([found], shape)

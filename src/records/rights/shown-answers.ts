@@ -5,6 +5,7 @@
  */
 import type { AccessRule } from '../../auth/access.js'
 import { type Later, after, isThenable } from '../../core/later.js'
+import { countNameOf } from '../../fields/count-name.js'
 import { readShape } from '../../fields/shape.js'
 import { answeredRequest, heedCallers } from '../../http/answered-json.js'
 import type { Class } from '../../metadata/note.js'
@@ -38,10 +39,14 @@ function shapeOf(type: Class, shapes: Map<Class, SecuredShape>): SecuredShape {
   if (known !== undefined) return known
   const shape: SecuredShape = { own: [], nested: [] }
   shapes.set(type, shape)
-  for (const { name, hidden, nested } of readShape(type, []).fields) {
+  const read = readShape(type, [])
+  for (const field of read.fields) {
+    const { name, hidden, nested } = field
     if (hidden) continue
     const rule = memberAccess(type, name)
+    const count = countNameOf(read, field)
     if (rule !== undefined) shape.own.push([name, rule])
+    if (rule !== undefined && count !== undefined) shape.own.push([count, rule])
     if (nested !== undefined) shape.nested.push([name, shapeOf(nested(), shapes)])
   }
   return shape

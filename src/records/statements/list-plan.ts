@@ -6,7 +6,11 @@ import { readOrder } from '../filters/order.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Table } from '../model/table.js'
 import type { Plan } from '../../sql/write.js'
-import type { RelatedRows } from '../filters/rows-view.js'
+import { rememberDerived } from '../filters/cursor.js'
+import { countOf, readCounts, type RelationCount } from '../filters/relation-counts.js'
+import type { RelatedRows, RowsView } from '../filters/rows-view.js'
+import { derivedColumnsOf } from '../../sql/derived.js'
+import type { DerivedParts } from './plans.js'
 import { readRelated, toRelatedParts } from './related-json.js'
 import { selectOrdered } from './select-rows.js'
 import type { RecordsContext } from './source.js'
@@ -14,7 +18,7 @@ import type { RecordsContext } from './source.js'
 export interface PlannedList {
   readonly plan: Plan
   readonly values: readonly unknown[]
-  /** Sets related rows, which were read in the same statement, on the records. */
+  /** Sets counts and related rows, which were read in the same statement, on the records. */
   readonly readBehind: ((records: readonly object[], rows: readonly Row[]) => void) | undefined
 }
 
@@ -29,15 +33,17 @@ export function planList<T extends object>(
   const limit = options.limit === undefined ? undefined : readCount('limit', options.limit)
   const offset = readCount('offset', options.offset ?? 0)
   const given = readOrder(table, options.orderBy, view !== undefined)
-  view?.order(table, given)
   const selected = selectOrdered(table, context, options, given)
   const { values, order, passed } = selected
   checkRanked(order, (limit ?? 0) + passed + offset)
+  const counts = options.counts && readCounts(table, options.counts, view !== undefined)
+  const derived = counts && toDerivedParts(counts, values, view)
   const slots = { values, key: '' }
   const wanted = behind?.read(slots)
   const related = wanted && toRelatedParts(wanted, slots.key, behind?.most)
+  const { count } = selected.selection
   const selection =
-    related === undefined ? selected.selection : { ...selected.selection, count: values.length }
+    count === values.length ? selected.selection : { ...selected.selection, count: values.length }
   if (limit !== undefined) values.push(limit)
   const hasOffset = options.offset !== undefined || passed > 0
   if (hasOffset) values.push(passed + offset)
@@ -45,33 +51,43 @@ export function planList<T extends object>(
     hasLimit: limit !== undefined,
     hasOffset,
     distinct: distinct === undefined ? undefined : readDistinct(table, distinct, view),
+    derived,
     related,
   })
-  const readBehind =
-    behind &&
-    wanted &&
-    ((records: readonly object[], rows: readonly Row[]): void => {
-      readAll({ records, rows, wanted, behind, context })
-    })
+  const places = derivedColumnsOf(order).length
+  if (places === 0 && counts === undefined && wanted === undefined)
+    return { plan, values, readBehind: undefined }
+  const readBehind = (records: readonly object[], rows: readonly Row[]): void => {
+    const first = table.columns.length
+    for (const [index, record] of records.entries()) {
+      const row = rows[index] ?? []
+      if (places > 0)
+        rememberDerived(record, order, row.slice(first, first + places), (of) =>
+          context.codecOf(of),
+        )
+      for (const [place, { name }] of (counts ?? []).entries())
+        Object.assign(record, { [name]: Number(row[first + places + place]) })
+      if (behind === undefined || wanted === undefined) continue
+      const found: RelatedRows['found'] = (of, one) => {
+        behind.found(of, one)
+      }
+      readRelated(record, row, wanted, { context, found, most: behind.most })
+    }
+  }
   return { plan, values, readBehind }
 }
 
-function readAll({
-  records,
-  rows,
-  wanted,
-  behind,
-  context,
-}: {
-  readonly records: readonly object[]
-  readonly rows: readonly Row[]
-  readonly wanted: ReturnType<RelatedRows['read']>
-  readonly behind: RelatedRows
-  readonly context: RecordsContext
-}): void {
-  const found: RelatedRows['found'] = (of, record) => {
-    behind.found(of, record)
-  }
-  for (const [index, record] of records.entries())
-    readRelated(record, rows[index] ?? [], wanted, { context, found, most: behind.most })
+/** Binds counts to what the client may see. Their values go behind those of the rows. */
+function toDerivedParts(
+  counts: readonly RelationCount[],
+  values: unknown[],
+  view: RowsView | undefined,
+): DerivedParts {
+  const slots = { values, key: '' }
+  const derived = counts.map(({ relation }) => {
+    slots.key += `${relation.name};`
+    const counted = countOf(relation)
+    return view === undefined ? counted : view.derived(counted, slots)
+  })
+  return { key: `#${slots.key}`, derived }
 }

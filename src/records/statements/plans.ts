@@ -4,6 +4,7 @@ import type { Later } from '../../core/later.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Column } from '../../engines/contract/table.js'
 import { among, both, equals, keyIs, type Condition } from '../../sql/condition.js'
+import { derivedColumnsOf, type Derived } from '../../sql/derived.js'
 import { byKey, type Order } from '../../sql/order.js'
 import type { Answered, Change, Limit, Question, Related, Rows } from '../../sql/tree.js'
 import { write, type Plan } from '../../sql/write.js'
@@ -24,7 +25,15 @@ export interface ListParts {
   readonly hasLimit?: boolean
   readonly hasOffset?: boolean
   readonly distinct?: readonly Column[] | undefined
+  readonly derived?: DerivedParts | undefined
   readonly related?: RelatedParts | undefined
+}
+
+/** Values from other tables that are read with the rows, behind those of the order. */
+export interface DerivedParts {
+  /** The same for questions that differ in values only. */
+  readonly key: string
+  readonly derived: readonly Derived[]
 }
 
 /** Related rows that are read with others. */
@@ -72,11 +81,11 @@ export class TablePlans {
   list(
     selection: Selection,
     order: Order,
-    { hasLimit = false, hasOffset = false, distinct, related }: ListParts,
+    { hasLimit = false, hasOffset = false, distinct, derived, related }: ListParts,
   ): Plan {
     const { count } = selection
     const only = distinct === undefined ? '' : `d${namesOf(distinct)}`
-    const key = `l${keyOf(selection)}o${order.key}${hasLimit ? 'L' : ''}${hasOffset ? 'O' : ''}${only}${related?.key ?? ''}`
+    const key = `l${keyOf(selection)}o${order.key}${hasLimit ? 'L' : ''}${hasOffset ? 'O' : ''}${only}${derived?.key ?? ''}${related?.key ?? ''}`
     return this.get(key, () => ({
       ask: 'rows',
       rows: {
@@ -85,6 +94,10 @@ export class TablePlans {
         distinct,
         offset: hasOffset ? count + (hasLimit ? 1 : 0) : undefined,
       },
+      derived: [
+        ...derivedColumnsOf(order).map((column) => column.derived),
+        ...(derived?.derived ?? []),
+      ],
       related: related?.related,
       most: related?.most,
     }))

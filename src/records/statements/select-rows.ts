@@ -51,16 +51,18 @@ export function selectOrdered<T extends object>(
   given: Order,
 ): OrderedRows {
   const { where, search, withDeleted = false, view, after, orderBy, distinct } = options
-  if (after === undefined && where === undefined && search === undefined) {
+  const asksAll = after === undefined && where === undefined && search === undefined
+  if (asksAll && view === undefined) {
     const { selection, values } = selectRows(table, context, options)
     return { selection, values, order: given, passed: 0 }
   }
   const reader = new FilterReader(context, view !== undefined)
+  const bound = view === undefined ? given : view.order(table, given, reader)
   const shown = readAsked(table, context, { where, search, view }, reader)
   const order = rankedOrder(
-    given,
+    bound,
     shown,
-    orderBy !== undefined,
+    orderBy !== undefined || asksAll,
     // A program's own searches see all.
     view === undefined || distinct !== undefined ? undefined : searchLimitOf(table, context),
   )
@@ -68,7 +70,7 @@ export function selectOrdered<T extends object>(
   const behind =
     after === undefined || isPlace
       ? undefined
-      : behindCursor(after, order, context.codecOf(table), reader)
+      : behindCursor(after, table, order, (one) => context.codecOf(one), reader)
   const condition = both(shown, behind)
   const passed = isPlace ? readPlace(after) : 0
   const { selection, values } = toSelected(condition, reader, withDeleted)

@@ -228,6 +228,13 @@ function nested({ path, operator, value }: Filter): object {
   return path.split('.').reduceRight((inner, name) => ({ [name]: inner }), test)
 }
 
+/** `-account.iban` → `{ account: { iban: 'desc' } }` */
 function toOrder(term: string): object {
-  return term.startsWith('-') ? { [term.slice(1)]: 'desc' } : { [term]: 'asc' }
+  const isDescending = term.startsWith('-')
+  const names = (isDescending ? term.slice(1) : term).split('.')
+  const direction = isDescending ? 'desc' : 'asc'
+  return names.reduceRight<object | string>(
+    (inner, name) => ({ [name]: inner }),
+    direction,
+  ) as object
 }

@@ -29,6 +29,11 @@ export const reads: readonly Line[] = [
     ...same({ bob: 1, admin: 1, key: 1 }, 1, 0),
   ],
   [
+    'rows: an order through a relation',
+    (door) => door.list('Post', ['id'], { orderBy: '-account.iban' }),
+    { bob: ids(2, 1), admin: ids(2, 1), key: ids(2, 1), others: ids(1, 2) },
+  ],
+  [
     'rows: a filter back through a list',
     list('Account', 'posts.account.iban', 'like', 'DE%'),
     { ann: ids(1), bob: ids(2), admin: ids(1, 2), key: ids(1, 2), others: [] },
@@ -65,6 +70,11 @@ export const reads: readonly Line[] = [
   [
     '@Secured: a filter through a relation',
     list('Post', 'vault.word', 'like', 'g%'),
+    closed({ admin: 1, key: 1 }, ids(1, 2)),
+  ],
+  [
+    '@Secured: an order through a relation',
+    (door) => door.list('Post', ['id'], { orderBy: 'vault.word' }),
     closed({ admin: 1, key: 1 }, ids(1, 2)),
   ],
   ['@Secured by a guard: a list', list('Shift'), closed({ ann: 1, key: 1 }, ids(1))],
@@ -125,6 +135,11 @@ export const reads: readonly Line[] = [
     closed({ ann: 1, key: 1 }, ids(2, 1)),
   ],
   [
+    'a field with a guard that answers later: an order through a relation',
+    (door) => door.list('Post', ['id'], { orderBy: '-staff.bonus' }),
+    closed({ ann: 1, key: 1 }, ids(1, 2)),
+  ],
+  [
     'a field with a guard that answers later: a filter through a relation',
     list('Post', 'staff.bonus', 'gte', 2),
     closed({ ann: 1, key: 1 }, ids(1, 2)),
@@ -165,6 +180,11 @@ export const reads: readonly Line[] = [
     closed({ admin: 1, key: 1 }, ids(2, 1)),
   ],
   [
+    'a secured field: an order through a relation',
+    (door) => door.list('Post', ['id'], { orderBy: '-staff.salary' }),
+    closed({ admin: 1, key: 1 }, ids(1, 2)),
+  ],
+  [
     'a secured field: a filter through a relation',
     list('Post', 'staff.salary', 'gte', 6000),
     closed({ admin: 1, key: 1 }, ids(1, 2)),
@@ -173,6 +193,11 @@ export const reads: readonly Line[] = [
   [
     'hidden: an order',
     (door) => door.list('Staff', ['id'], { orderBy: 'secret' }),
+    { others: 'invalid' },
+  ],
+  [
+    'hidden: an order through a relation',
+    (door) => door.list('Post', ['id'], { orderBy: 'staff.secret' }),
     { others: 'invalid' },
   ],
   [
