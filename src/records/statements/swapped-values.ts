@@ -3,7 +3,6 @@
  * { id: 2, position: 1 }]` fails at its first row. Where that happens, the call is rolled back and runs again: each row gets a
  * placeholder in the place of its unique values, and all get their values at the end.
  */
-import { randomInt, randomUUID } from 'node:crypto'
 import { causesOf } from '../../errors/causes.js'
 import { promise } from '../../core/later.js'
 import { EngineFault } from '../../engines/contract/engine-fault.js'
@@ -12,6 +11,7 @@ import type { Column } from '../../engines/contract/table.js'
 import { arrange } from '../../sql/write.js'
 import type { Table } from '../model/table.js'
 import { GuardedRunner } from './guarded-runner.js'
+import { makePlaceholder } from './placeholder.js'
 import { keyValues } from './shard.js'
 import type { RecordsContext, Source } from './source.js'
 
@@ -122,22 +122,4 @@ export class Placeholders {
 
 function isUnique({ indexes }: Table, column: Column): boolean {
   return indexes.some(({ unique, columns }) => unique && columns.includes(column))
-}
-
-/** @returns a value of the field that no row has; `undefined` if there is none */
-function makePlaceholder({ relations }: Table, column: Column): unknown {
-  for (const { kind, local } of relations.values())
-    if (kind === 'belongsTo' && local === column) return undefined
-  if (column.isBoolean) return undefined
-  if (column.isUuid) return randomUUID()
-  switch (column.storage) {
-    case 'text':
-      return `placeholder ${randomUUID()}`
-    case 'integer':
-      return -randomInt(2 ** 47, 2 ** 48 - 1)
-    case 'wide':
-      return `-9${String(randomInt(10 ** 12)).padStart(12, '0')}00000`
-    default:
-      return undefined
-  }
 }
