@@ -145,6 +145,7 @@ export class Call implements Submittable {
           name: name ?? '',
           text: isThere ? undefined : sql,
           closes: known === 'unsure',
+          dropped: name === undefined || isThere ? [] : connection.dropUnknown(),
           describes: this.#columns === undefined,
           values: this.values,
           toText,

@@ -10,6 +10,8 @@ export interface StatementMessage {
   readonly text: string | undefined
   /** Whether to close an earlier statement of this name. */
   readonly closes: boolean
+  /** Names of other statements to close. */
+  readonly dropped?: readonly string[]
   /** Whether to ask the server for the columns and the types of placeholders. */
   readonly describes: boolean
   readonly values: readonly unknown[]
@@ -29,7 +31,8 @@ const mostKept = 1_048_576
 
 export function writeStatement(message: StatementMessage): Buffer {
   end = 0
-  const { name, text, closes, describes } = message
+  const { name, text, closes, describes, dropped = [] } = message
+  for (const old of dropped) writeAbout(code.close, old)
   if (text !== undefined) {
     if (closes) writeAbout(code.close, name)
     writeParse(name, text)

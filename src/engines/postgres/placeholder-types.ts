@@ -19,8 +19,8 @@ export class PlaceholderTypes {
 
   /** @param numbers the object ids of the types, by place */
   note(sql: string, numbers: readonly number[]): void {
-    if (this.#numbers.size >= mostStatements && !this.#numbers.has(sql)) return
-    this.#numbers.set(sql, numbers)
+    if (this.#numbers.size < mostStatements || this.#numbers.has(sql))
+      this.#numbers.set(sql, numbers)
     this.#told.get(sql)?.(numbers)
     this.#told.delete(sql)
   }

@@ -7,7 +7,7 @@ import type { ColumnReader, Columns } from './columns.js'
 import { cancelStatement } from './cancel-statement.js'
 import type { Client, Driver } from './driver.js'
 import { endsConnection } from './faults.js'
-import type { StatementNames } from './statement-names.js'
+import { mostNames, type StatementNames } from './statement-names.js'
 
 /**
  * What is known of a statement's name on this connection: its columns; that it is being prepared; that preparing
@@ -66,6 +66,22 @@ export class PooledConnection {
       const [current] = this.calls
       current?.handleParameterDescription(message)
     })
+  }
+
+  /**
+   * Forgets the statements whose names were dropped, once there are more than may be. Behind a pooler they may be those of
+   * another process.
+   *
+   * @returns their names, which the caller closes
+   */
+  dropUnknown(): string[] {
+    const { prepared, names } = this
+    if (prepared.size <= mostNames || names.isPooled) return []
+    const dropped: string[] = []
+    for (const [name, state] of prepared)
+      if (state !== 'begun' && !names.knows(name)) dropped.push(name)
+    for (const name of dropped) prepared.delete(name)
+    return dropped
   }
 
   /** Sends it at once or, if others are running, together with all others of this turn of the loop. */

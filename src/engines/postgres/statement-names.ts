@@ -6,8 +6,14 @@
 import { createHash } from 'node:crypto'
 import { PlaceholderTypes } from './placeholder-types.js'
 
-/** Servers keep prepared statements until the connection ends, so their number is limited. */
-const mostNames = 1000
+/**
+ * Servers keep prepared statements until the connection ends or closes them, so their number is limited. Over it the names
+ * that were not used for the longest time are dropped: those of live queries that nobody listens to, or of forms that one client
+ * has tried.
+ */
+export const mostNames = 1000
+/** Dropped at a time, so that they are seldom looked for. */
+const droppedNames = 100
 /** A statement that schema changes outdate this often is no longer prepared. */
 const mostRenewals = 20
 
@@ -16,6 +22,12 @@ export const mostAttempts = 4
 
 /** What an error says about a prepared statement. */
 export type Staleness = 'missing' | 'there already' | 'outdated'
+
+interface Used {
+  /** Undefined for a statement that is no longer prepared. */
+  readonly name: string | undefined
+  lastUse: number
+}
 
 export class StatementNames {
   /**
@@ -26,7 +38,9 @@ export class StatementNames {
   /** Of their placeholders. */
   readonly types = new PlaceholderTypes()
   readonly #isOff: boolean
-  readonly #names = new Map<string, string | undefined>()
+  readonly #names = new Map<string, Used>()
+  readonly #known = new Set<string>()
+  #uses = 0
   readonly #renewals = new Map<string, number>()
 
   /** @param isOff no statements are prepared: texts are sent instead */
@@ -36,17 +50,37 @@ export class StatementNames {
 
   /** @returns `undefined` if the text must be sent */
   of(sql: string): string | undefined {
-    const name = this.#names.get(sql)
-    if (name !== undefined || this.#names.has(sql)) return name
-    if (this.#isOff || this.#names.size >= mostNames) return undefined
+    const known = this.#names.get(sql)
+    if (known !== undefined) {
+      known.lastUse = ++this.#uses
+      return known.name
+    }
+    if (this.#isOff) return undefined
+    if (this.#names.size >= mostNames) this.#dropOldest()
     return this.#remember(sql, nameOf(sql))
+  }
+
+  /** False for a name that was dropped: a connection may close its statement. */
+  knows(name: string): boolean {
+    return this.#known.has(name)
+  }
+
+  #dropOldest(): void {
+    const byUse = [...this.#names].sort(([, one], [, other]) => one.lastUse - other.lastUse)
+    for (const [sql, { name }] of byUse.slice(0, droppedNames)) {
+      this.#names.delete(sql)
+      this.#renewals.delete(sql)
+      if (name !== undefined) this.#known.delete(name)
+    }
   }
 
   /** The statement is outdated: it is prepared again, under a name that no connection has. */
   #renew(sql: string): void {
     const renewals = (this.#renewals.get(sql) ?? 0) + 1
     this.#renewals.set(sql, renewals)
-    if (renewals > mostRenewals) this.#names.set(sql, undefined)
+    const before = this.#names.get(sql)?.name
+    if (before !== undefined) this.#known.delete(before)
+    if (renewals > mostRenewals) this.#remember(sql, undefined)
     else this.#remember(sql, `${nameOf(sql)}_${renewals}`)
   }
 
@@ -65,8 +99,9 @@ export class StatementNames {
     return typeof code === 'string' && misfits.has(code) && this.types.forget(sql)
   }
 
-  #remember(sql: string, name: string): string {
-    this.#names.set(sql, name)
+  #remember<Name extends string | undefined>(sql: string, name: Name): Name {
+    this.#names.set(sql, { name, lastUse: ++this.#uses })
+    if (name !== undefined) this.#known.add(name)
     return name
   }
 }
