@@ -160,8 +160,9 @@ export class KeptAnswers {
         conflict
           .column('id')
           .doUpdateSet(taken)
-          .where(({ and, or, eb, not, exists, selectFrom }) => {
-            const mayLive = selectFrom(processes)
+          .where((row) => {
+            const mayLive = row
+              .selectFrom(processes)
               .select(`${processes}.id`)
               .whereRef(`${processes}.id`, '=', `${table}.process`)
               .where((process) =>
@@ -171,9 +172,9 @@ export class KeptAnswers {
                   process('challenged_at', '>', now - grace),
                 ]),
               )
-            return or([
-              eb(`${table}.expires_at`, '<=', now),
-              and([eb(`${table}.answer`, 'is', null), not(exists(mayLive))]),
+            return row.or([
+              row(`${table}.expires_at`, '<=', now),
+              row.and([row(`${table}.answer`, 'is', null), row.not(row.exists(mayLive))]),
             ])
           }),
       )
@@ -321,10 +322,11 @@ export class KeptAnswers {
     await this.#tables
       .deleteFrom(processes)
       .where('alive_until', '<=', now - forgotten)
-      .where(({ not, exists, selectFrom }) =>
-        not(
-          exists(
-            selectFrom(table)
+      .where((process) =>
+        process.not(
+          process.exists(
+            process
+              .selectFrom(table)
               .select(`${table}.id`)
               .whereRef(`${table}.process`, '=', `${processes}.id`)
               .where(`${table}.answer`, 'is', null),
