@@ -286,10 +286,6 @@ describe.each(await startBothEngines())('both ways: %s', (name, address) => {
     if (third.isMade) expect(await down()).toEqual(second.schema)
   })
 
-  // On PostgreSQL a column or index that a class declares no more stays in the table. Where a later version declares it again,
-  // its migration finds it (`if not exists`), and `down` drops it. So random histories lead back on SQLite alone; the table above
-  // holds on both.
-  if (name === 'PostgreSQL') return
   it('any changes, one after the other, lead back to each schema', async () => {
     const property = fc.asyncProperty(
       fc.array(versions, { minLength: 2, maxLength: 4 }),

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
@@ -140,6 +140,78 @@ describe.each(engines)('renames: %s', (_name, address) => {
     expect(await database.sync()).toEqual([])
   })
 })
+
+describe.each(engines)(
+  'what a record no longer declares, and declares again: %s',
+  (_name, address) => {
+    const size = thing({ name: ['string'], size: ['integer', { default: 1, index: true }] })
+    const bare = thing({ name: ['string'] })
+    /** Two versions that have run: the second one leaves `size` in the table. */
+    const leave = async (): Promise<Database> => {
+      const database = await open(await address(), size, Tag)
+      await makeMigration(database, 'first', at(0))
+      await migrateUp(database, at(0))
+      await database.records(size).create({ name: 'a', size: 5 })
+      become(database, bare)
+      expect(await makeMigration(database, 'second', at(1))).toBeUndefined()
+      become(database, thing({ name: ['string'], weight: ['integer', { optional: true }] }))
+      await makeMigration(database, 'second', at(1))
+      await migrateUp(database, at(1))
+      return database
+    }
+    const again = thing({
+      name: ['string'],
+      weight: ['integer', { optional: true }],
+      size: ['integer', { default: 2, nullable: true }],
+    })
+
+    it('keeps its values through up and down', async () => {
+      const database = await leave()
+      become(database, again)
+      await makeMigration(database, 'third', at(2))
+      await migrateUp(database, at(2))
+      await database.verify()
+      expect(await database.records(again).list()).toMatchObject([{ size: 5 }])
+      await migrateDown(database, at(2))
+      const [row] = (await rows(database, 'select size from thing')) as { size: unknown }[]
+      expect(Number(row?.size)).toBe(5)
+      await migrateUp(database, at(2))
+      expect(await database.records(again).list()).toMatchObject([{ size: 5 }])
+      expect(await checkMigrations(database.tables, { folder, engines: undefined })).toEqual([])
+    })
+
+    it('is made anew where its line in the file was uncommented', async () => {
+      const database = await leave()
+      for (const file of await readdir(folder)) {
+        if (!file.includes('_second.')) continue
+        const text = await readFile(join(folder, file), 'utf8')
+        expect(text).toContain('-- alter table "thing" drop column "size";')
+        const opened = text.replace(/^-- ((?:alter|drop) .*;)$/gm, '$1')
+        await writeFile(join(folder, file), opened)
+      }
+      const other = await open(await address(), again, Tag)
+      await makeMigration(other, 'third', at(2))
+      await migrateUp(other, at(2))
+      await other.verify()
+      expect(await other.differences()).toEqual([])
+      await other.records(again).create({ name: 'a' })
+      await other.records(Tag).create({})
+      await migrateDown(other, at(2))
+      expect(JSON.stringify(await rows(other, 'select * from thing'))).not.toContain('size')
+    })
+
+    it('can be a whole table', async () => {
+      const database = await leave()
+      await database.records(Tag).create({})
+      become(database, again, Tag)
+      await makeMigration(database, 'third', at(2))
+      await migrateUp(database, at(2))
+      expect(await database.records(Tag).count()).toBe(1)
+      await migrateDown(database, at(2))
+      expect(await rows(database, 'select id from tag')).toHaveLength(1)
+    })
+  },
+)
 
 describe('migrations of large tables on PostgreSQL', () => {
   const address = engines[1]?.[1] as () => Promise<string>

@@ -11,6 +11,8 @@ export interface ActualTable {
   readonly primaryKey?: readonly string[] | undefined
   /** The SQL of its checks, by their names. */
   readonly checks?: ReadonlyMap<string, string>
+  /** In the schema after migrations: the migration since which no record declares it. */
+  readonly leftBy?: string | undefined
 }
 
 export interface ActualColumn {
@@ -26,6 +28,8 @@ export interface ActualColumn {
   readonly preset?: string | undefined
   /** The database generates its values. */
   readonly increment?: boolean
+  /** In the schema after migrations: the migration since which no field declares it. */
+  readonly leftBy?: string | undefined
 }
 
 export interface ActualIndex {

@@ -18,6 +18,8 @@ import { defaultFolder, type MigrationOptions } from './migrations.js'
 import { chooseDialects, readBase, withoutSnapshot } from './migration-base.js'
 import { type TableSchema } from '../../engines/contract/table-schema.js'
 import { toSchema } from '../schema/schema.js'
+import type { Catalogue } from '../../engines/contract/catalogue.js'
+import { schemaAfter } from './schema-after.js'
 import { toCatalogue, writeSnapshot } from './schema-snapshot.js'
 
 export interface MadeMigration {
@@ -39,6 +41,8 @@ interface MigrationStep {
   readonly dialect: Dialect
   readonly wanted: readonly TableSchema[]
   readonly differences: readonly Difference[]
+  /** The schema after the earlier migrations, where a file has it. */
+  readonly base: Catalogue | undefined
   /** Tables without a record. */
   readonly forgotten: readonly string[]
   /**
@@ -98,8 +102,11 @@ export async function makeMigration(
     warnings.push(...written.warnings.map((warning) => `${dialect.title}: ${warning}`))
   }
   files.unshift(...(await fillFirst(folder, made, steps)))
-  for (const { dialect, wanted } of steps) {
-    if (dialect.replay === undefined) await writeSnapshot(folder, dialect.name, toCatalogue(wanted))
+  for (const { dialect, wanted, base } of steps) {
+    if (dialect.replay !== undefined) continue
+    const after =
+      base === undefined ? toCatalogue(wanted) : schemaAfter(base, wanted, made, dialect)
+    await writeSnapshot(folder, dialect.name, after)
   }
   if (!isNeeded(making.actual) && !(await isOpen(making, steps)))
     applied.push(...(await takeAsApplied(making)))
@@ -166,7 +173,10 @@ async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep
   const isEmpty = actual.filter(({ kind }) => kind === 'missing table').length >= wanted.length
   if (isConnected && isFirst && isNeeded(actual) && !isEmpty) {
     refuseImpossible(actual)
-    return { dialect, wanted, differences: actual, forgotten: [], isAdopted: true, isFirst }
+    return {
+      ...{ dialect, wanted, differences: actual, base: undefined },
+      ...{ forgotten: [], isAdopted: true, isFirst },
+    }
   }
   const known = await readBase(folder, dialect)
   const base =
@@ -178,7 +188,7 @@ async function findStep(making: Making, dialect: Dialect): Promise<MigrationStep
   refuseImpossible(differences)
   const names = new Set(wanted.flatMap(({ name, was = [] }) => [name, ...was]))
   const forgotten = [...base.keys()].filter((table) => !names.has(table) && !own.test(table))
-  return { dialect, wanted, differences, forgotten, isAdopted: false, isFirst }
+  return { dialect, wanted, differences, base: known, forgotten, isAdopted: false, isFirst }
 }
 
 /** Records can work with a type that a migration changes: then it has not run, though nothing blocks. */

@@ -10,6 +10,7 @@ import type { Catalogue } from '../../engines/contract/catalogue.js'
 import { migrationFault } from './applied-migrations.js'
 import { readMigrations } from './migration-files.js'
 import { replayMigrations } from './replay-migrations.js'
+import { withoutDropped } from './schema-after.js'
 import { readSnapshot } from './schema-snapshot.js'
 
 /** @returns `undefined` if there are migrations but no file with their schema */
@@ -17,7 +18,8 @@ export async function readBase(folder: string, dialect: Dialect): Promise<Catalo
   const { files } = await readMigrations(folder, dialect.name)
   if (dialect.replay !== undefined) return replayMigrations(files, dialect.replay)
   const snapshot = await readSnapshot(folder, dialect.name)
-  return snapshot ?? (files.length === 0 ? new Map() : undefined)
+  if (snapshot === undefined) return files.length === 0 ? new Map() : undefined
+  return withoutDropped(snapshot, files)
 }
 
 export function withoutSnapshot({ name, title }: Dialect): Error {

@@ -26,6 +26,7 @@ interface SnapshotTable {
   readonly foreignKeys: readonly ActualForeignKey[]
   /** Their SQL by their names. */
   readonly checks: Readonly<Record<string, string>>
+  readonly leftBy?: string | undefined
 }
 
 /** The catalogue of a database whose tables fit the records. */
@@ -74,7 +75,7 @@ export async function readSnapshot(
   try {
     const tables = Object.entries(JSON.parse(text) as Snapshot)
     return new Map(
-      tables.map(([name, { columns, indexes, foreignKeys, primaryKey, checks }]) => [
+      tables.map(([name, { columns, indexes, foreignKeys, primaryKey, checks, leftBy }]) => [
         name,
         {
           name,
@@ -83,6 +84,7 @@ export async function readSnapshot(
           foreignKeys,
           primaryKey,
           checks: new Map(Object.entries(checks)),
+          leftBy,
         },
       ]),
     )
@@ -104,7 +106,7 @@ export async function writeSnapshot(
 ): Promise<string> {
   const tables = [...catalogue.values()].sort((a, b) => (a.name < b.name ? -1 : 1))
   const snapshot: Snapshot = Object.fromEntries(
-    tables.map(({ name, columns, indexes, foreignKeys, primaryKey = [], checks }) => [
+    tables.map(({ name, columns, indexes, foreignKeys, primaryKey = [], checks, leftBy }) => [
       name,
       {
         primaryKey,
@@ -112,6 +114,7 @@ export async function writeSnapshot(
         indexes: [...indexes].map(([index, rest]) => ({ name: index, ...rest })),
         foreignKeys,
         checks: Object.fromEntries(checks ?? []),
+        leftBy,
       },
     ]),
   )

@@ -187,30 +187,34 @@ function staleForeignKeys(
   )
 }
 
+/** True for an index that the record has declared and no longer declares. */
+export function isStaleIndex(schema: TableSchema, name: string, index: ActualIndex): boolean {
+  return (
+    !schema.indexes.some((one) => one.name === name) &&
+    isOwnIndexName(name, schema.name, index) &&
+    // What belongs to a column without a field stays with it.
+    index.columns.every((column) => schema.columns.some((one) => one.name === column))
+  )
+}
+
 /** The unique ones refuse values that the record allows; the others cost time at each write. */
 function staleIndexes(schema: TableSchema, actual: ActualTable): Difference[] {
   const { name: table } = schema
-  const wanted = new Set(schema.indexes.map(({ name }) => name))
-  const fields = new Set(schema.columns.map(({ name }) => name))
-  return (
-    [...actual.indexes]
-      .filter(([name, index]) => !wanted.has(name) && isOwnIndexName(name, table, index))
-      // What belongs to a column without a field stays with it.
-      .filter(([, { columns }]) => columns.every((column) => fields.has(column)))
-      .map(([name, { columns, isConstraint, create = [] }]) => ({
-        kind: 'unknown index',
-        table,
-        message: `Index ${name} on ${table} is not declared any more${originOf(schema, columns)}.`,
-        blocks: false,
-        upgrades: true,
-        remedy: 'safe',
-        sql:
-          isConstraint === true
-            ? [`alter table ${quote(table)} drop constraint ${quote(name)}`]
-            : writeDropIndex({ name }),
-        undo: create,
-      }))
-  )
+  return [...actual.indexes]
+    .filter(([name, index]) => isStaleIndex(schema, name, index))
+    .map(([name, { columns, isConstraint, create = [] }]) => ({
+      kind: 'unknown index',
+      table,
+      message: `Index ${name} on ${table} is not declared any more${originOf(schema, columns)}.`,
+      blocks: false,
+      upgrades: true,
+      remedy: 'safe',
+      sql:
+        isConstraint === true
+          ? [`alter table ${quote(table)} drop constraint ${quote(name)}`]
+          : writeDropIndex({ name }),
+      undo: create,
+    }))
 }
 
 function compareColumns({ schema, actual, isExact, isOwn }: Pair, dialect: Dialect): Difference[] {
@@ -463,7 +467,7 @@ function unknownColumns(schema: TableSchema, actual: ActualTable, dialect: Diale
       message: `${where}.`,
       blocks: false,
       remedy: 'by hand',
-      sql: [`${alter} drop column ${quote(name)}`],
+      sql: [...dropIndexesOf(name, actual, dialect), `${alter} drop column ${quote(name)}`],
     }
     if (optional) return [left]
     const { changes } = dialect
@@ -477,6 +481,14 @@ function unknownColumns(schema: TableSchema, actual: ActualTable, dialect: Diale
     const message = `${where} and must be filled.`
     return [{ ...left, kind: 'unfilled column', message, blocks: true, ...change }, left]
   })
+}
+
+/** An engine that rebuilds tables drops no column that has an index. */
+function dropIndexesOf(column: string, { indexes }: ActualTable, dialect: Dialect): string[] {
+  if (dialect.changes.kind !== 'anew') return []
+  return [...indexes]
+    .filter(([name, { columns }]) => columns.includes(column) && !isSearchName(name))
+    .map(([name]) => `drop index ${quote(name)}`)
 }
 
 /** ` (Product.name)` */
