@@ -146,6 +146,11 @@ const changes: readonly (readonly [string, Version, Version])[] = [
     field('integer', { default: 1, min: 1 }),
     field('string', { default: 'a', maxLength: 9 }),
   ],
+  [
+    'a text that becomes a moment, with their rules',
+    field('string', { nullable: true, oneOf: ['a', 'b'] }),
+    field('datetime', { default: 'now' }),
+  ],
   ['kind of numbers', field('integer', {}), field('decimal', { precision: 12, scale: 2 })],
   ['kind of texts', field('uuid', {}), field('string', {})],
   ['precision', field('decimal', { precision: 12 }), field('decimal', { precision: 30 })],
@@ -180,6 +185,11 @@ const changes: readonly (readonly [string, Version, Version])[] = [
       softDelete: true,
       indexes: [{ fields: ['name'], unique: true, where: { ownerId: 1 } }],
     }),
+  ],
+  [
+    'softDelete and a new name',
+    option({ softDelete: true }, { unique: true }),
+    { options: {}, fields: { title: ['string', { was: 'name' }], ownerId: ['integer', {}] } },
   ],
   ['timestamps', base, option({ timestamps: true })],
   ['version', base, option({ version: true })],

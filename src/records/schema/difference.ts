@@ -228,7 +228,7 @@ function compareColumns({ schema, actual, isExact, isOwn }: Pair, dialect: Diale
       if (known.nullable !== column.nullable && !schema.primaryKey.includes(column.name))
         differences.push(compareNull(schema, column, actual, dialect))
       // Another type comes with its rules.
-      if (types.every(({ blocks }) => !blocks))
+      if (types.every(({ blocks, upgrades }) => !blocks && upgrades !== true))
         differences.push(...compareConstraints(schema, column, actual, dialect, isOwn))
       return differences
     }),

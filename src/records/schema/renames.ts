@@ -6,7 +6,7 @@
 import { renameCheck, toConstraintName, toIndexName, toKeyName } from '../model/column-names.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { ActualIndex, ActualTable, Catalogue } from '../../engines/contract/catalogue.js'
-import { quote, writeCreateIndex } from '../../engines/contract/ddl.js'
+import { quote } from '../../engines/contract/ddl.js'
 import type { ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'
 import type { Difference } from './difference-kinds.js'
 
@@ -149,8 +149,7 @@ function renameParts(
     if (to !== name && !isInPlace) {
       sql.push(`drop index ${quote(name)}`)
       undo.unshift(`drop index if exists ${quote(to)}`)
-      const whereNull = schema.indexes.find((one) => one.name === to)?.whereNull
-      again.push(writeCreateIndex(known.name, { ...index, name, whereNull, where: undefined }))
+      again.push(...(index.create ?? []))
       continue
     }
     indexes.set(to, {

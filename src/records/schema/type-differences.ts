@@ -41,7 +41,7 @@ export function compareType(
     ...changeType(schema, column, actual, dialect),
   } as const
   return wasMoment(column, known)
-    ? [{ ...other, ...momentUpgrade(schema.name, column) }]
+    ? [{ ...other, blocks: false, upgrades: true, remedy: 'may fail' }]
     : [{ ...other, remedy: 'by hand' }]
 }
 
@@ -90,10 +90,10 @@ function toMessage(table: string, column: ColumnSchema, { type }: ActualColumn):
   return `${table}.${name} is of type ${type} and should be ${toKnownType(column)} (${origin}).`
 }
 
-function momentUpgrade(table: string, { name }: ColumnSchema) {
+/** Moments become texts in the form that they had. */
+function toTextOfMoment(table: string, { name }: ColumnSchema): string {
   const text = `to_char(${quote(name)} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`
-  const undo = `alter table ${quote(table)} alter column ${quote(name)} type text collate "C" using ${text}`
-  return { blocks: false, upgrades: true, remedy: 'may fail', undo: [undo] } as const
+  return `alter table ${quote(table)} alter column ${quote(name)} type text collate "C" using ${text}`
 }
 
 function changeType(
@@ -109,9 +109,12 @@ function changeType(
   const { was, will } = dependentsOf(schema, column, actual)
   const change = (type: string, bareType: string): string =>
     changes.changeType(name, column.name, type, bareType)
+  const back = wasMoment(column, known)
+    ? toTextOfMoment(name, column)
+    : change(known.sql ?? known.type, bare(known.type))
   return {
     sql: [...was.drop, change(column.type, toBareType(column)), ...will.make],
-    undo: [...will.drop, change(known.sql ?? known.type, bare(known.type)), ...was.make],
+    undo: [...will.drop, back, ...was.make],
   }
 }
 
