@@ -1,5 +1,16 @@
 import { beforeAll, describe, expect, it } from '@jest/globals'
-import { bootstrap, Controller, GraphQL, Module, NoAuth } from 'filigree'
+import {
+  BelongsTo,
+  bootstrap,
+  Controller,
+  Field,
+  GraphQL,
+  HasMany,
+  Module,
+  NoAuth,
+  Record,
+  type Rel,
+} from 'filigree'
 import { CompiledQuery } from 'kysely'
 import { connect } from '../../src/records/database.js'
 import {
@@ -16,7 +27,22 @@ import { Category, Product, Review, shop } from './shop.js'
 
 const engines = await startBothEngines()
 
+@Record({ table: 'author' })
+class Author {
+  @Field('id') id!: number
+  @HasMany(() => Note) notes!: Rel<Note[]>
+}
+@Record({ table: 'note', search: ['text'] })
+class Note {
+  @Field('id') id!: number
+  @Field('string') text!: string
+  @Field('integer') authorId!: number
+  @BelongsTo(() => Author, { by: 'authorId' }) author!: Rel<Author>
+}
+
 describe('the cost of a question', () => {
+  const notes = readTable(Note, []) as Table
+  const authors = readTable(Author, []) as Table
   let products: Table
   let categories: Table
   beforeAll(() => {
@@ -75,6 +101,13 @@ describe('the cost of a question', () => {
     const where = { products: { price: { gt: 999.9 } } }
     const sizes = (table: string): number => (table === 'product' ? 5_000_000 : 1_000_000)
     expect(points({ where }, categories, sizes)).toBeGreaterThan(5_000)
+  })
+
+  it('looks at all matches of a search behind a relation, which is not ranked', () => {
+    const sizes = (table: string): number => (table === 'note' ? 5_000_000 : 10)
+    const ranked = points({ where: { search: 'lamp' } }, notes, sizes)
+    const behind = points({ where: { notes: { search: 'lamp' } } }, authors, sizes)
+    expect(behind).toBeGreaterThan(100 * ranked)
   })
 })
 

@@ -186,7 +186,11 @@ class CostReader {
     rows: number,
   ): Work {
     const behind = this.#basis.rowsOf(relation.join?.name ?? relation.target.name)
+    // A search behind a relation is not ranked: it reads all its matches.
+    const isRanked = this.#isRanked
+    this.#isRanked = false
     const inner = this.#filter(naming, value, behind)
+    this.#isRanked = isRanked
     const once = weights.relation + inner.once + inner.rows * (weights.row + inner.each)
     return { rows, each: weights.compared, once }
   }
