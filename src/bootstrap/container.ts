@@ -67,6 +67,16 @@ export class Container {
       .map((provider) => tokenName(provider.token))
   }
 
+  /** True if a class is given the instance of a token: by its constructor, or by one of the providers that it uses. */
+  reaches(from: Token, token: Token): boolean {
+    const seen = new Set<Token>([from])
+    for (const next of seen) {
+      if (next === token) return true
+      for (const dependency of this.#providers.get(next)?.dependencies ?? []) seen.add(dependency)
+    }
+    return false
+  }
+
   /** Sets an instance that was created elsewhere, before all others are created. */
   provide(token: Token, instance: unknown): void {
     if (this.#providers.get(token)?.make === notYet) this.#instances.set(token, instance)

@@ -16,6 +16,7 @@ import type { ServeContext } from '../serving/serve-route.js'
 import { createSessionKeeper } from '../sessions/keeper.js'
 import type { BootstrapOptions } from './options.js'
 import type { ApplicationPlan } from './plan-application.js'
+import { Database } from '../records/database.js'
 import type { Storage } from './storage.js'
 
 export function createAuth(
@@ -32,7 +33,7 @@ export function createAuth(
 }
 
 export function createContext(
-  { authOptions, log, settings, clock, environment }: ApplicationPlan,
+  { authOptions, log, settings, clock, environment, container }: ApplicationPlan,
   { database, sessions: store }: Storage,
   auth: Auth,
   options: BootstrapOptions,
@@ -62,6 +63,7 @@ export function createContext(
       watch: auth.watch.bind(auth),
     }),
     database,
+    usesDatabase: (controller) => container.reaches(controller, Database),
     promises: environment.production
       ? undefined
       : { log, follows: environment.development ? 'always' : 'first' },

@@ -1,5 +1,16 @@
-/** Filigree: the body arrives as a checked instance of its class. */
-import { bootstrap, Controller, Field, Module, NoAuth, Post } from '../../../dist/server/index.js'
+/**
+ * Filigree: the body arrives as a checked instance of its class. The application also has a record, as nearly all do, so that
+ * the row shows what a database costs routes that do not use it.
+ */
+import {
+  bootstrap,
+  Controller,
+  Field,
+  Module,
+  NoAuth,
+  Post,
+  Record,
+} from '../../../dist/server/index.js'
 import { announce } from '../contract.mjs'
 
 class Line {
@@ -25,8 +36,22 @@ class OrderController {
   }
 }
 
-@Module({ controllers: [OrderController] })
+@Record({ table: 'customer' })
+class Customer {
+  @Field('id') id!: number
+  @Field('string') name!: string
+}
+
+@Controller('/customers', { crud: Customer })
+class CustomerController {}
+
+@Module({ controllers: [OrderController, CustomerController], records: [Customer] })
 class AppModule {}
 
-const app = await bootstrap(AppModule, { port: 0, host: '127.0.0.1', logger: false })
+const app = await bootstrap(AppModule, {
+  port: 0,
+  host: '127.0.0.1',
+  logger: false,
+  database: 'sqlite::memory:',
+})
 announce(app.url)

@@ -76,9 +76,13 @@ export class QuietHandlers implements Runner {
     }
   }
 
-  /** @returns what runs the requests of one more handler */
-  add(): RunFor {
-    const handler: QuietHandler = { last: undefined, first: firstRequests, isFollowed: false }
+  /**
+   * @param usesDatabase false if the handler is not expected to write: not even its first requests are followed
+   * @returns what runs the requests of one more handler
+   */
+  add(usesDatabase: boolean): RunFor {
+    const first = usesDatabase ? firstRequests : 0
+    const handler: QuietHandler = { last: undefined, first, isFollowed: false }
     this.#handlers.push(handler)
     const follow = (): void => {
       handler.isFollowed = true

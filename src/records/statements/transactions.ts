@@ -77,6 +77,9 @@ class TransactionalWrites implements Runner {
 /** Milliseconds in which what a handler has left running writes nothing after its request was answered for its time. */
 const leftOverTime = 60_000
 
+/** Milliseconds without transactions and followed requests after which calls are not followed through promises any more. */
+const idleTime = 1_000
+
 /** What is known of code that belongs to no request that is followed. */
 interface Beginning {
   /** The request whose work begins in this turn. */
@@ -101,6 +104,8 @@ export class Transactions implements ScopeHost {
   /** By request; undefined until the first is registered. */
   #beforeCommit: WeakMap<ClientWriting, () => Promise<void>> | undefined
   #open = 0
+  /** Runs while it is not known yet whether anything needs the context of calls. */
+  #idle: NodeJS.Timeout | undefined
 
   constructor(context: RecordsContext, feed: ChangeFeed, log: Log, beginning: Beginning) {
     this.#context = context
@@ -366,9 +371,17 @@ export class Transactions implements ScopeHost {
     return this.#context.dialect.hasOneWriter ? error : new Overtaken(error, fault)
   }
 
-  /** Following calls through promises costs every promise of the process, so it is only done while needed. */
+  /**
+   * Following calls through promises slows every promise of the process down, and so does switching it on and off for each
+   * request. It is switched off when nothing has needed it for a second.
+   */
   #left(): void {
-    if (--this.#open === 0) this.#ambient.disable()
+    if (--this.#open > 0 || this.#idle !== undefined) return
+    const check = (): void => {
+      this.#idle = undefined
+      if (this.#open === 0) this.#ambient.disable()
+    }
+    this.#idle = setTimeout(check, idleTime).unref()
   }
 }
 
