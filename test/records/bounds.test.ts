@@ -8,7 +8,7 @@ import { connect, type Database } from '../../src/records/database.js'
 import type { Statement } from '../../src/engines/contract/statement.js'
 import { chooseDriver } from '../../src/engines/sqlite/choose-driver.js'
 import { Connection } from '../../src/engines/sqlite/connection.js'
-import { ShortReads } from '../../src/engines/sqlite/client-reads.js'
+import { ReadCostEstimator } from '../../src/engines/sqlite/client-reads.js'
 import { arrange } from '../../src/sql/write.js'
 import { planList } from '../../src/records/statements/list-plan.js'
 import { selectRows } from '../../src/records/statements/select-rows.js'
@@ -43,7 +43,7 @@ let folder: string
 let file: string
 let database: Database
 let connection: Connection
-let short: ShortReads
+let short: ReadCostEstimator
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'filigree-bounds-'))
@@ -62,7 +62,7 @@ beforeAll(async () => {
       insert into gone (code) select 'code ' || i from n`,
   )
   connection = new Connection(await chooseDriver(undefined), { file, readOnly: true })
-  short = new ShortReads(connection)
+  short = new ReadCostEstimator(connection)
 })
 afterAll(async () => {
   connection.close()
@@ -78,7 +78,7 @@ function lengthOf(type: typeof Good | typeof Shelf | typeof Gone, options: objec
     database.context,
     options as Options,
   )
-  return short.lengthOf(plan.statement, arrange(plan, values))
+  return short.estimate(plan.statement, arrange(plan, values))
 }
 
 describe('A list on SQLite is short', () => {
@@ -143,7 +143,7 @@ describe('A list on SQLite goes to the readers', () => {
 
 describe('Counts on SQLite', () => {
   const countOf = (statement: Statement, values: unknown[]): string =>
-    short.lengthOf(statement, values)
+    short.estimate(statement, values)
   const all = { condition: undefined, key: '', count: 0, withDeleted: false }
 
   it('are as long as the table, or as they count', () => {
@@ -175,7 +175,7 @@ describe('An index that the database lacks', () => {
     await runSql(database, `drop index "${index?.name ?? ''}"`)
     // A connection plans by the schema that it has read.
     const other = new Connection(await chooseDriver(undefined), { file, readOnly: true })
-    short = new ShortReads(other)
+    short = new ReadCostEstimator(other)
     expect(lengthOf(Good, asked)).toBe('long')
     other.close()
   })

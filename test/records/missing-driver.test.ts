@@ -53,7 +53,7 @@ describe('a driver that is not installed', () => {
       {
         code: 'DATABASE_DRIVER_MISSING',
         message: expect.stringMatching(
-          `^The driver ${driver}, which the database's address asks for, cannot be loaded: `,
+          `^The driver ${driver}, which the database URL requests, cannot be loaded: `,
         ),
         remedy,
       },

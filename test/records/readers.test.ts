@@ -72,7 +72,7 @@ describe.each(drivers)('long reads of clients by %s', (driver) => {
     const reads = other.clientReads!(ask())
     await expect(reads.run(endless, ['x'], 'first')).rejects.toMatchObject({
       kind: 'unavailable',
-      message: "A client's reads took longer than 100 ms.",
+      message: 'The reads of the request took longer than 100 ms.',
     })
     // The time is the request's: its next read does not begin.
     await expect(reads.run(long, ['x'], 'first')).rejects.toMatchObject({ kind: 'unavailable' })
@@ -85,7 +85,7 @@ describe.each(drivers)('long reads of clients by %s', (driver) => {
     const reading = engine.clientReads!(request).run(endless, ['x'], 'first')
     request.finish()
     await expect(reading).rejects.toMatchObject({
-      message: 'The client no longer waits for the answer of the read.',
+      message: 'The request has ended, so its read was canceled.',
     })
     expect(await engine.clientReads!(ask()).run(long, ['item 3'], 'first')).toEqual([1])
   })

@@ -9,7 +9,7 @@ import { checkMigrations } from '../../src/records/migrations/check-migrations.j
 import { makeMigration } from '../../src/records/migrations/make-migration.js'
 import { migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
 import { readTable } from '../../src/records/model/read-table.js'
-import { ShortReads } from '../../src/engines/sqlite/client-reads.js'
+import { ReadCostEstimator } from '../../src/engines/sqlite/client-reads.js'
 import { Connection } from '../../src/engines/sqlite/connection.js'
 import { chooseDriver } from '../../src/engines/sqlite/choose-driver.js'
 import { startBothEngines } from './both-engines.js'
@@ -199,7 +199,7 @@ describe('a search', () => {
       log: undefined,
     } as never)
     try {
-      const short = new ShortReads(connection)
+      const short = new ReadCostEstimator(connection)
       const { context } = database
       const seen: Statement[] = []
       const run = context.engine.run.bind(context.engine)
@@ -209,7 +209,7 @@ describe('a search', () => {
       }
       await database.records(Searched).list({ search: 'lamp', limit: 5 })
       const [statement] = seen
-      expect(statement && short.lengthOf(statement, ['"lamp"', 5])).toBe('long')
+      expect(statement && short.estimate(statement, ['"lamp"', 5])).toBe('long')
     } finally {
       connection.close()
     }

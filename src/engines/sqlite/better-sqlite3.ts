@@ -17,8 +17,8 @@ interface PackageStatement extends DriverStatement {
   raw(): DriverStatement
 }
 
-/** The version that works on a line of Node: 13 crashes Node 20 at once, and 12 crashes Node 24 within seconds. */
-export function fittingMajor(nodeMajor: number): 12 | 13 {
+/** The major version that works with a major version of Node: 13 crashes Node 20, and 12 crashes Node 24 within seconds. */
+export function supportedMajor(nodeMajor: number): 12 | 13 {
   return nodeMajor < 22 ? 12 : 13
 }
 
@@ -26,11 +26,11 @@ export function fittingMajor(nodeMajor: number): 12 | 13 {
  * @throws {Error} the package is missing, its version would crash this process, or its binary cannot be loaded
  */
 export async function loadBetterSqlite(): Promise<Driver> {
-  // Typed here, so that the package is not needed to compile.
+  // A variable, so that the code compiles without the package.
   const name = 'better-sqlite3'
-  refuseFatalVersion(name)
+  rejectCrashingVersion(name)
   const { default: Database } = (await import(name)) as { default: Package }
-  // The package looks for its binary only when a database is opened.
+  // The package loads its binary only when a database is opened.
   new Database(':memory:', { timeout: 0, readonly: false }).close()
   return {
     name: 'better-sqlite3',
@@ -58,11 +58,11 @@ function toDatabase(database: PackageDatabase): DriverDatabase {
 }
 
 /** Checked before the package is loaded, because loading alone may crash the process. */
-function refuseFatalVersion(name: string): void {
+function rejectCrashingVersion(name: string): void {
   const node = Number(process.versions.node.split('.')[0])
   const major = Number(readVersion(name).split('.')[0])
-  const isFatal = node < 22 ? major > 12 : node > 23 && major < 13
-  if (!isFatal) return
+  const isCrashing = node < 22 ? major > 12 : node > 23 && major < 13
+  if (!isCrashing) return
   throw new Error(`better-sqlite3 ${major} does not run on Node ${node}.`)
 }
 

@@ -69,7 +69,7 @@ class BunStatement implements DriverStatement {
   }
 
   all(values: readonly unknown[]): Row[] {
-    refuseLarge(values)
+    rejectLargeIntegers(values)
     return this.#statement.values(...values)
   }
 
@@ -78,13 +78,13 @@ class BunStatement implements DriverStatement {
   }
 
   run(values: readonly unknown[]): { changes: number } {
-    refuseLarge(values)
+    rejectLargeIntegers(values)
     return this.#statement.run(...values)
   }
 }
 
 /** Bun would bind only the lower 64 bits of larger values. */
-function refuseLarge(values: readonly unknown[]): void {
+function rejectLargeIntegers(values: readonly unknown[]): void {
   for (const value of values) {
     if (typeof value === 'bigint' && BigInt.asIntN(64, value) !== value) {
       throw new RangeError('An integer has more than 64 bits.')

@@ -1,4 +1,4 @@
-/** Reads SQLite's catalogue. Source: SQLite, PRAGMA functions. */
+/** Reads tables, columns, indexes, references and checks from SQLite. Source: SQLite, PRAGMA functions. */
 import type {
   ActualColumn,
   ActualForeignKey,
@@ -16,8 +16,8 @@ export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
     (await read(tablesSql)).map(([name, sql]) => [String(name), String(sql)] as const),
   )
   const columns = group(rows, ([table, name, type, notNull, preset, key]) => {
-    const isCounted = key !== 0 && /\bautoincrement\b/i.test(sqlOf.get(String(table)) ?? '')
-    return toColumn({ name, type, notNull, preset, key }, isCounted)
+    const isAutoincrement = key !== 0 && /\bautoincrement\b/i.test(sqlOf.get(String(table)) ?? '')
+    return toColumn({ name, type, notNull, preset, key }, isAutoincrement)
   })
   const keys = group(
     rows.filter(([, , , , , key]) => key !== 0).sort((a, b) => Number(a[5]) - Number(b[5])),
@@ -56,7 +56,7 @@ export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
   )
 }
 
-/** The rows of one reference have one number; the last column is the reference's own. */
+/** All rows of a reference have the same number. Its last column is the referring field, before that comes the shard. */
 function toForeignKeys(
   rows: readonly Row[],
   names: ReadonlyMap<string, string>,
@@ -79,7 +79,7 @@ function toForeignKeys(
   })
 }
 
-/** @returns the names of references by their last columns; they are only in the table's SQL */
+/** Reads the names of references from the SQL of the table. @returns names by the last column of the reference */
 function readReferenceNames(sql = ''): ReadonlyMap<string, string> {
   const found = sql.matchAll(
     /\bconstraint\s+"((?:[^"]|"")+)"\s+foreign\s+key\s*\((?:[^()]*,)?\s*"([^"]+)"\s*\)/gi,
@@ -89,7 +89,7 @@ function readReferenceNames(sql = ''): ReadonlyMap<string, string> {
 
 type NamedIndex = ActualIndex & { readonly name: string }
 
-/** The search indexes of tables: three triggers, and one or two tables, all named after the search. */
+/** Search indexes consist of three triggers and one or two tables, all named after the search. */
 async function readSearches(
   read: (sql: string) => Promise<readonly Row[]>,
 ): Promise<Map<string, NamedIndex[]>> {
@@ -97,10 +97,10 @@ async function readSearches(
   const objects = rows.length === 0 ? [] : await read(searchObjectsSql)
   return group(rows, ([table, trigger, sql]) => {
     const name = String(trigger).replace(/_insert$/, '')
-    const own = objects.filter(([object]) => isPartOf(String(object), name))
+    const searchObjects = objects.filter(([object]) => isPartOf(String(object), name))
     const [tables, triggers] = [
-      own.filter(([, kind]) => kind === 'table'),
-      own.filter(([, kind]) => kind === 'trigger'),
+      searchObjects.filter(([, kind]) => kind === 'table'),
+      searchObjects.filter(([, kind]) => kind === 'trigger'),
     ].map((list) => list.map(([, , text]) => String(text)))
     const create = [
       ...(tables ?? []),
@@ -116,7 +116,7 @@ function isPartOf(object: string, search: string): boolean {
   return rest !== undefined && ['', '_keys', '_insert', '_update', '_delete'].includes(rest)
 }
 
-/** What the trigger does for a new row, for every row of the table. */
+/** Statements that do for every row of the table what the trigger does for a new row. */
 function fillStatements(trigger: string, table: string): string[] {
   const from = `"${table.replaceAll('"', '""')}"`
   const [, body = ''] = /\bbegin\b(.*)\bend\s*$/is.exec(trigger) ?? []
@@ -131,7 +131,7 @@ function fillStatements(trigger: string, table: string): string[] {
     )
 }
 
-/** One by one: a view of a table that is gone tells nothing, and no record can be of it. */
+/** Reads views one by one, because a view of a deleted table throws. Such views are left out. */
 async function readViews(
   read: (sql: string) => Promise<readonly Row[]>,
 ): Promise<Map<string, ActualColumn[]>> {
@@ -163,7 +163,6 @@ const indexesSql = `select t.name, i.name, i."unique", group_concat(c.name), s.s
   join sqlite_schema s on s.type = 'index' and s.name = i.name
   where t.type = 'table' and i.origin = 'c' group by t.name, i.name`
 
-/** The search indexes of tables. */
 const searchesSql = `select tbl_name, name, sql from sqlite_schema
   where type = 'trigger' and name glob 'filigree_search_*_insert'`
 
@@ -190,21 +189,21 @@ function toColumn(
   }
 }
 
-/** The catalogue returns an expression without its outer parentheses. */
+/** SQLite returns a default expression without its outer parentheses. */
 function readPreset(text: string): string {
   return /^[\w]+ *\(/.test(text) ? `(${text})` : text
 }
 
-/** Checks are only in the table's SQL. */
+/** Reads checks from the SQL of the table. */
 function readChecks(sql: string): [name: string, condition: string][] {
   return [...sql.matchAll(/\bconstraint\s+"((?:[^"]|"")+)"\s+check\s*\(/gi)].map((match) => {
     const start = match.index + match[0].length
-    return [(match[1] ?? '').replaceAll('""', '"'), sql.slice(start, endOfBracket(sql, start))]
+    return [(match[1] ?? '').replaceAll('""', '"'), sql.slice(start, closingBracketOf(sql, start))]
   })
 }
 
-/** @returns the place of the bracket that closes the one before `start` */
-function endOfBracket(sql: string, start: number): number {
+/** @returns the position of the bracket that closes the one before `start` */
+function closingBracketOf(sql: string, start: number): number {
   const tokens = /'(?:[^']|'')*'|"(?:[^"]|"")*"|[()]/g
   tokens.lastIndex = start
   let depth = 1

@@ -1,7 +1,7 @@
-/** Selects the driver of SQLite at the start: the runtime's own one, otherwise the package better-sqlite3. */
+/** Selects the SQLite driver at startup: the one built into the runtime, otherwise the package better-sqlite3. */
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { fittingMajor, loadBetterSqlite } from './better-sqlite3.js'
+import { supportedMajor, loadBetterSqlite } from './better-sqlite3.js'
 import { loadBunSqlite } from './bun-sqlite.js'
 import type { Driver, DriverName } from './driver.js'
 import { loadNodeSqlite } from './node-sqlite.js'
@@ -12,67 +12,66 @@ const drivers: Readonly<Record<DriverName, () => Driver | Promise<Driver>>> = {
   'better-sqlite3': loadBetterSqlite,
 }
 
-/** In the order in which they are tried. */
+/** In the order in which they are tried if the database URL names none. */
 export const driverNames = Object.keys(drivers) as readonly DriverName[]
 
 /**
- * @param wanted the only allowed driver: `?driver=` of the address; else the first one that can be loaded
- * @throws {DeclarationError} there is no such driver, or it cannot be loaded here
+ * @param requested the only allowed driver, from `?driver=` in the database URL. Default: the first one that can be loaded
+ * @throws {DeclarationError} the driver is unknown, or it cannot be loaded
  */
-export async function chooseDriver(wanted?: string): Promise<Driver> {
-  if (wanted !== undefined && !isDriverName(wanted)) throw unknownDriver(wanted)
+export async function chooseDriver(requested?: string): Promise<Driver> {
+  if (requested !== undefined && !isDriverName(requested)) throw unknownDriver(requested)
   const causes: unknown[] = []
-  for (const name of wanted === undefined ? driverNames : [wanted]) {
+  for (const name of requested === undefined ? driverNames : [requested]) {
     try {
       return await drivers[name]()
     } catch (cause) {
       causes.push(cause)
     }
   }
-  throw missingDriver(wanted, causes.at(-1))
+  throw missingDriver(requested, causes.at(-1))
 }
 
 function isDriverName(name: string): name is DriverName {
   return Object.hasOwn(drivers, name)
 }
 
-function unknownDriver(wanted: string): DeclarationError {
-  const remedy = `${didYouMean(wanted, driverNames)} Write one of: ${driverNames.join(', ')}.`
+function unknownDriver(requested: string): DeclarationError {
+  const fix = `${didYouMean(requested, driverNames)} Write one of: ${driverNames.join(', ')}.`
   return new DeclarationError([
     {
       code: 'DATABASE_URL',
-      message: `The database's parameter driver is "${wanted}", which is not a driver of SQLite.`,
-      remedy: remedy.trim(),
+      message: `The database's parameter driver is "${requested}", which is not a driver of SQLite.`,
+      remedy: fix.trim(),
     },
   ])
 }
 
-function missingDriver(wanted: DriverName | undefined, cause: unknown): DeclarationError {
+function missingDriver(requested: DriverName | undefined, cause: unknown): DeclarationError {
   const { message } = (cause ?? {}) as { message?: unknown }
   const reason = typeof message === 'string' ? message : String(cause)
   const subject =
-    wanted === undefined
-      ? 'The embedded database finds no driver of SQLite'
-      : `The driver ${wanted}, which the database's address asks for, cannot be loaded`
+    requested === undefined
+      ? 'The embedded database needs a SQLite driver and found none'
+      : `The driver ${requested}, which the database URL requests, cannot be loaded`
   const error = new DeclarationError([
     {
       code: 'DATABASE_DRIVER_MISSING',
       message: `${subject}: ${reason.split('\n')[0]?.replace(/\.$/, '') ?? ''}.`,
-      remedy: remedyFor(wanted, reason),
+      remedy: fixFor(requested, reason),
     },
   ])
   error.cause = cause
   return error
 }
 
-/** The remedy for this runtime. */
-function remedyFor(wanted: DriverName | undefined, reason: string): string {
+function fixFor(requested: DriverName | undefined, reason: string): string {
   const { bun, deno, node } = process.versions as Partial<Record<string, string>>
   if (bun !== undefined) return 'Leave out driver=, or update Bun: bun upgrade'
   if (deno !== undefined) return 'Leave out driver=, or update Deno: deno upgrade'
-  if (wanted === 'bun:sqlite') return 'Leave out driver=, or run the application with Bun.'
-  if (wanted === 'node:sqlite') return 'Leave out driver=, or use Node 22.16 or newer.'
+  if (requested === 'bun:sqlite') return 'Leave out driver=, or run the application with Bun.'
+  if (requested === 'node:sqlite') return 'Leave out driver=, or use Node 22.16 or newer.'
   // The right version is installed, but it was compiled for another Node.
   if (/bindings file|NODE_MODULE_VERSION/.test(reason)) return 'Run: npm rebuild better-sqlite3'
-  return `Run: npm install better-sqlite3@${fittingMajor(Number(node?.split('.')[0]))}`
+  return `Run: npm install better-sqlite3@${supportedMajor(Number(node?.split('.')[0]))}`
 }

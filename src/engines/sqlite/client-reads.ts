@@ -1,6 +1,6 @@
 /**
- * Runs the reads of one client's request: those that are proved to be short in this thread at once, all others in a reader
- * thread, in turns with other requests.
+ * Runs the reads of one request. A read that provably examines few rows runs in the main thread. Longer ones run in a reader
+ * thread, where requests take turns, so that they do not block the event loop.
  */
 import { Kept } from '../../core/kept.js'
 import { quote } from '../contract/ddl.js'
@@ -9,29 +9,30 @@ import type { Connection } from './connection.js'
 import { type Later, after } from '../../core/later.js'
 import type { Answers, ClientReading, Row, Runner, Values, Wanted } from '../contract/engine.js'
 import { EngineFault } from '../contract/engine-fault.js'
-import type { PendingRead, Readers } from './reader-threads.js'
+import type { PendingRead, ReaderThreads } from './reader-threads.js'
+
+/** Rows that a statement may examine in the main thread. They take a few milliseconds. */
+const maxShortRows = 1000
+/** Rows up to which a statement ends soon, so that it may use the thread for quick reads. */
+const maxQuickRows = 20_000
+/** Milliseconds for which the size of a table is cached. */
+const sizeLifetime = 200
+const maxCachedSizes = 1000
+
+type ReadCost = 'short' | 'quick' | 'long'
 
 /**
- * Which reads of clients run in the main thread: those that are proved to look at few rows. What a statement says of its
- * bound is joined with the sizes of tables, which SQLite tells without reading rows, and with its plan where the bound
- * rests on indexes: a database may lack one. Sources: SQLite, EXPLAIN QUERY PLAN; The ROWID.
+ * Estimates how many rows a statement examines, from the bound in the statement and the sizes of its tables. If the bound
+ * relies on indexes, the query plan is checked too, because the database may lack an index.
+ * Sources: SQLite, EXPLAIN QUERY PLAN; The ROWID.
  */
-
-/** The most rows that a statement may look at in the main thread: some milliseconds. */
-const mostRows = 1000
-/** The most of one that surely ends soon, so that others of its kind may wait for it. */
-const mostQuick = 20_000
-/** Milliseconds for which a table's size counts. */
-const sizeLasts = 200
-const mostSizes = 1000
-
-type Length = 'short' | 'quick' | 'long'
-
-export class ShortReads {
+export class ReadCostEstimator {
   readonly #connection: Connection
   readonly #now: () => number
-  readonly #isServed = new WeakMap<Statement, boolean>()
-  readonly #sizes = new Kept<{ readonly read: Statement; rows: number; until: number }>(mostSizes)
+  readonly #usesIndex = new WeakMap<Statement, boolean>()
+  readonly #sizes = new Kept<{ readonly read: Statement; rows: number; until: number }>(
+    maxCachedSizes,
+  )
 
   /** @param now milliseconds of a monotonic clock */
   constructor(connection: Connection, now = (): number => performance.now()) {
@@ -39,13 +40,13 @@ export class ShortReads {
     this.#now = now
   }
 
-  lengthOf(statement: Statement, values: readonly unknown[]): Length {
+  estimate(statement: Statement, values: readonly unknown[]): ReadCost {
     const rows = boundOf(statement, values, this.#rowsOf)
-    if (!(rows <= mostQuick) || !this.#goesByIndex(statement, values)) return 'long'
-    return rows <= mostRows ? 'short' : 'quick'
+    if (!(rows <= maxQuickRows) || !this.#isIndexed(statement, values)) return 'long'
+    return rows <= maxShortRows ? 'short' : 'quick'
   }
 
-  /** No table has more rows than numbers from its first row's to its last one's. */
+  /** A table has at most as many rows as there are numbers from its first to its last rowid. */
   readonly #rowsOf = (table: string): number => {
     const size = this.#sizes.get(table, () => ({ read: sizeOf(table), rows: 0, until: 0 }))
     const now = this.#now()
@@ -54,28 +55,28 @@ export class ShortReads {
       const row = this.#connection.run(size.read, [], 'first')
       size.rows = Number(row?.[0] ?? 0)
     } catch {
-      // A view, or a table without such numbers.
+      // A view, or a table without rowids.
       size.rows = Infinity
     }
-    size.until = now + sizeLasts
+    size.until = now + sizeLifetime
     return size.rows
   }
 
-  /** One of the indexes is there and used, or keys alone are. The plan of each statement is read once. */
-  #goesByIndex(statement: Statement, values: readonly unknown[]): boolean {
+  /** Whether the plan uses one of the indexes that the bound relies on. The plan of each statement is read once. */
+  #isIndexed(statement: Statement, values: readonly unknown[]): boolean {
     const { by = [] } = statement
     if (by.length === 0) return true
-    let known = this.#isServed.get(statement)
-    if (known === undefined) {
+    let cachedResult = this.#usesIndex.get(statement)
+    if (cachedResult === undefined) {
       const explain = ownQuestion(`explain query plan ${statement.sql}`)
       const { rows: plan } = this.#connection.run(explain, values, 'all')
-      known = goesBy(
+      cachedResult = planUsesIndex(
         plan.map((row) => String(row[3])),
         by,
       )
-      this.#isServed.set(statement, known)
+      this.#usesIndex.set(statement, cachedResult)
     }
-    return known
+    return cachedResult
   }
 }
 
@@ -87,77 +88,78 @@ function sizeOf(table: string): Statement {
 }
 
 /** @param details lines of the plan: `SEARCH t USING INDEX item_name_index (name=?)`, `SCAN t` */
-function goesBy(details: readonly string[], by: readonly string[]): boolean {
+function planUsesIndex(details: readonly string[], by: readonly string[]): boolean {
   const steps = details.map((detail) => detail.split(' '))
-  if (steps.some((words) => words.includes('AUTOMATIC'))) return false
-  if (steps.some((words) => by.some((name) => words.includes(name)))) return true
-  // A list of values is read as a virtual table.
+  if (steps.some((tokens) => tokens.includes('AUTOMATIC'))) return false
+  if (steps.some((tokens) => by.some((name) => tokens.includes(name)))) return true
+  // SQLite reads a list of values as a virtual table.
   const scans = steps.filter(([word]) => word === 'SCAN')
-  return scans.every((words) => words.includes('VIRTUAL') || words[1] === 'CONSTANT')
+  return scans.every((tokens) => tokens.includes('VIRTUAL') || tokens[1] === 'CONSTANT')
 }
 
-/** The parts that all requests of an engine share. */
-export interface ReadParts {
+/** Shared by all requests of an engine. */
+export interface SharedReadParts {
   /** Runs statements in this thread. */
   readonly engine: Runner
-  readonly short: ShortReads
-  readonly readers: Readers
-  /** Milliseconds that all long reads of a request may take together; 0 means no limit. */
-  readonly time: number
+  readonly readCosts: ReadCostEstimator
+  readonly readers: ReaderThreads
+  /** Milliseconds that all long reads of one request may take together. 0 means no limit. */
+  readonly readTime: number
 }
 
 export class SqliteClientReads implements Runner {
   readonly #request: ClientReading
-  readonly #parts: ReadParts
+  readonly #parts: SharedReadParts
   readonly #running = new Set<PendingRead>()
-  /** When the time is up; `undefined` before the first long read. */
-  #end: number | undefined
+  /** When the read time of the request is used up. `undefined` before the first long read. */
+  #deadline: number | undefined
 
-  constructor(request: ClientReading, parts: ReadParts) {
+  constructor(request: ClientReading, parts: SharedReadParts) {
     this.#request = request
     this.#parts = parts
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
-    const length = isOfRows(wanted) ? this.#lengthOf(statement, values) : 'short'
-    if (length === 'short') return this.#parts.engine.run(statement, values, wanted)
-    const rows = this.#read(statement, values, length)
-    return (wanted === 'first' ? after(rows, ([row]) => row) : rows) as Later<Answers[W]>
+  run<W extends Wanted>(statement: Statement, values: Values, resultKind: W): Later<Answers[W]> {
+    const cost = returnsRows(resultKind) ? this.#estimate(statement, values) : 'short'
+    if (cost === 'short') return this.#parts.engine.run(statement, values, resultKind)
+    const rows = this.#read(statement, values, cost)
+    return (resultKind === 'first' ? after(rows, ([row]) => row) : rows) as Later<Answers[W]>
   }
 
-  #lengthOf(statement: Statement, values: readonly unknown[]): Length {
-    const { short, readers } = this.#parts
+  #estimate(statement: Statement, values: readonly unknown[]): ReadCost {
+    const { readCosts, readers } = this.#parts
     if (changes(statement) || !readers.isUsable) return 'short'
-    return short.lengthOf(statement, values)
+    return readCosts.estimate(statement, values)
   }
 
   async #read(
     statement: Statement,
     values: readonly unknown[],
-    length: Length,
+    cost: ReadCost,
   ): Promise<readonly Row[]> {
-    const { engine, readers, time } = this.#parts
-    if (this.#request.isOver === true) throw leftAlone()
+    const { engine, readers, readTime } = this.#parts
+    if (this.#request.isOver === true) throw requestFinished()
     const now = performance.now()
-    if (this.#end === undefined) {
-      this.#end = time > 0 ? now + time : Infinity
+    if (this.#deadline === undefined) {
+      this.#deadline = readTime > 0 ? now + readTime : Infinity
       this.#request.onFinished(() => {
-        for (const reading of this.#running) reading.cancel(leftAlone())
+        for (const reading of this.#running) reading.cancel(requestFinished())
       })
     }
-    // A stream lasts longer than a handler: each of its reads gets the full time.
-    const end = this.#request.answered === true && time > 0 ? now + time : this.#end
-    if (now >= end) throw tookTooLong(time)
+    // A stream lasts longer than a handler, so each of its reads gets the full readTime.
+    const deadline =
+      this.#request.answered === true && readTime > 0 ? now + readTime : this.#deadline
+    if (now >= deadline) throw readTimeExceeded(readTime)
     const { sql } = statement
     const owner = this.#request
-    const reading = readers.read({ sql, values, owner, isQuick: length === 'quick' })
+    const reading = readers.read({ sql, values, owner, isQuick: cost === 'quick' })
     this.#running.add(reading)
     const timer =
-      end === Infinity
+      deadline === Infinity
         ? undefined
         : setTimeout(() => {
-            reading.cancel(tookTooLong(time))
-          }, end - now)
+            reading.cancel(readTimeExceeded(readTime))
+          }, deadline - now)
     try {
       return await reading.rows
     } catch (error) {
@@ -170,15 +172,15 @@ export class SqliteClientReads implements Runner {
   }
 }
 
-/** What the program asks for as a whole, or only counts, is not sent to a reader. */
-export function isOfRows(wanted: Wanted): boolean {
-  return wanted === 'rows' || wanted === 'first'
+/** Whether a result consists of rows. Reader threads return nothing else. */
+export function returnsRows(resultKind: Wanted): boolean {
+  return resultKind === 'rows' || resultKind === 'first'
 }
 
-function tookTooLong(time: number): EngineFault {
-  return new EngineFault('unavailable', `A client's reads took longer than ${time} ms.`)
+function readTimeExceeded(time: number): EngineFault {
+  return new EngineFault('unavailable', `The reads of the request took longer than ${time} ms.`)
 }
 
-function leftAlone(): EngineFault {
-  return new EngineFault('unavailable', 'The client no longer waits for the answer of the read.')
+function requestFinished(): EngineFault {
+  return new EngineFault('unavailable', 'The request has ended, so its read was canceled.')
 }

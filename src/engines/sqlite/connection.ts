@@ -4,11 +4,11 @@ import type { Answers, QueryResult, Runner, Statement, Wanted } from '../contrac
 import { EngineFault } from '../contract/engine-fault.js'
 import { ownQuestion, changes } from '../contract/statement.js'
 import type { Driver, DriverDatabase, DriverStatement } from './driver.js'
-import { toSqliteFault } from './errors.js'
+import { convertSqliteError } from './errors.js'
 import { sqlFunctions } from './functions.js'
 
 export interface SqliteOptions {
-  /** A path, or `:memory:` for a database that is lost when the process ends. */
+  /** A path, or `:memory:` for a database that ends with the process. */
   readonly file: string
   /**
    * Which commits survive a power failure: `full` all, `normal` all but the last ones. Both survive a killed process.
@@ -17,26 +17,26 @@ export interface SqliteOptions {
   readonly synchronous?: 'normal' | 'full'
   /** Milliseconds to wait for a lock of another process or transaction. Default 5,000. */
   readonly busyTimeout?: number | undefined
-  /** Nothing can be written. Default false. */
+  /** Default false. */
   readonly readOnly?: boolean
-  /** Milliseconds that the long reads of a client's request may take together; 0 means no limit. Default 30,000. */
+  /** Milliseconds that all long reads of one request may take together. 0 means no limit. Default 30,000. */
   readonly readTime?: number | undefined
   /** The only allowed driver. Default: the first one that can be loaded. */
   readonly driver?: string | undefined
 }
 
-const dataVersion = ownQuestion('pragma data_version')
-const totalChanges = ownQuestion('select total_changes()')
+const dataVersionQuery = ownQuestion('pragma data_version')
+const totalChangesQuery = ownQuestion('select total_changes()')
 
 export class Connection implements Runner {
   readonly #database: DriverDatabase
   readonly #prepared = new WeakMap<Statement, DriverStatement>()
-  readonly #shortly: number
+  readonly #driverWait: number
 
-  /** @param opening milliseconds that this process may stand still while another one has the file for itself */
-  constructor(driver: Driver, options: SqliteOptions, opening = options.busyTimeout ?? 5000) {
+  /** @param openTimeout milliseconds that opening may block this process while another process has locked the file */
+  constructor(driver: Driver, options: SqliteOptions, openTimeout = options.busyTimeout ?? 5000) {
     const { file, synchronous = 'normal', busyTimeout = 5000, readOnly = false } = options
-    const database = driver.open(file, { timeout: opening, readonly: readOnly })
+    const database = driver.open(file, { timeout: openTimeout, readonly: readOnly })
     try {
       if (!readOnly) database.exec('pragma journal_mode = WAL')
       database.exec(`pragma synchronous = ${synchronous === 'full' ? 'FULL' : 'NORMAL'}`)
@@ -48,27 +48,31 @@ export class Connection implements Runner {
       database.prepare('select count(*) from sqlite_schema', false).get([])
     } catch (error) {
       database.close()
-      throw toSqliteFault(error)
+      throw convertSqliteError(error)
     }
     this.#database = database
-    this.#shortly = Math.min(shortWait, busyTimeout)
-    this.waitShortly(true)
+    this.#driverWait = Math.min(maxDriverWait, busyTimeout)
+    this.setDriverWait(true)
   }
 
-  /** @param waits false: locks of other processes are faults at once */
-  waitShortly(waits: boolean): void {
-    this.#database.exec(`pragma busy_timeout = ${waits ? this.#shortly : 0}`)
+  /** @param isEnabled false: a lock of another process is an error immediately */
+  setDriverWait(isEnabled: boolean): void {
+    this.#database.exec(`pragma busy_timeout = ${isEnabled ? this.#driverWait : 0}`)
   }
 
   get inTransaction(): boolean {
     return this.#database.inTransaction
   }
 
-  run<W extends Wanted>(statement: Statement, values: readonly unknown[], wanted: W): Answers[W] {
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    resultKind: W,
+  ): Answers[W] {
     try {
-      return this.#run(statement, values, wanted) as Answers[W]
+      return this.#run(statement, values, resultKind) as Answers[W]
     } catch (error) {
-      throw toSqliteFault(error)
+      throw convertSqliteError(error)
     }
   }
 
@@ -76,18 +80,18 @@ export class Connection implements Runner {
     try {
       this.#database.exec(sql)
     } catch (error) {
-      throw toSqliteFault(error)
+      throw convertSqliteError(error)
     }
   }
 
-  /** A number that is another one once another connection, perhaps of another process, has written. */
-  version(): number {
-    return Number(this.run(dataVersion, [], 'first')?.[0])
+  /** A number that changes when another connection, also of another process, has written. */
+  dataVersion(): number {
+    return Number(this.run(dataVersionQuery, [], 'first')?.[0])
   }
 
   /** Rows that this connection has changed since it was opened. */
-  #changesOfAll(): number {
-    return Number(this.run(totalChanges, [], 'first')?.[0])
+  #totalChanges(): number {
+    return Number(this.run(totalChangesQuery, [], 'first')?.[0])
   }
 
   /** @throws {EngineFault} `reference` if a row refers to a missing row */
@@ -104,8 +108,8 @@ export class Connection implements Runner {
     this.#database.close()
   }
 
-  #run(statement: Statement, values: readonly unknown[], wanted: Wanted): Answers[Wanted] {
-    switch (wanted) {
+  #run(statement: Statement, values: readonly unknown[], resultKind: Wanted): Answers[Wanted] {
+    switch (resultKind) {
       case 'rows':
         return this.#prepare(statement).all(values)
       case 'first':
@@ -123,9 +127,9 @@ export class Connection implements Runner {
     const prepared = this.#database.prepare(statement.sql, changes(statement))
     if (!prepared.reader) return { names: [], rows: [], changes: prepared.run(values).changes }
     const names = prepared.columns().map(({ name }) => name)
-    const before = statement.kind === 'unknown' ? this.#changesOfAll() : undefined
+    const before = statement.kind === 'unknown' ? this.#totalChanges() : undefined
     const rows = prepared.all(values).map((row) => row.map(toBuffer))
-    const hasOnlyRead = before !== undefined && this.#changesOfAll() === before
+    const hasOnlyRead = before !== undefined && this.#totalChanges() === before
     return { names, rows, changes: rows.length, hasOnlyRead }
   }
 
@@ -139,17 +143,17 @@ export class Connection implements Runner {
   }
 }
 
-/** Bytes become Buffers, as they are on PostgreSQL; drivers differ. */
+/** Converts bytes to Buffers, as PostgreSQL returns them. Some drivers return Uint8Arrays. */
 function toBuffer(value: unknown): unknown {
   if (!(value instanceof Uint8Array) || Buffer.isBuffer(value)) return value
   return Buffer.from(value.buffer, value.byteOffset, value.byteLength)
 }
 
-/** Milliseconds that the driver itself waits for another process's lock; this process is blocked meanwhile. */
-const shortWait = 20
+/** Milliseconds that the driver itself waits for another process's lock. It blocks this process meanwhile. */
+const maxDriverWait = 20
 
-/** The error about a file that cannot be opened, for the report at the start. */
-export function toBootFault(file: string, cause: unknown): DeclarationError {
+/** The startup error for a file that cannot be opened. */
+export function unreadableDatabase(file: string, cause: unknown): DeclarationError {
   const { message } = (cause ?? {}) as { message?: unknown }
   const reason = typeof message === 'string' ? message : String(cause)
   const error = new DeclarationError([

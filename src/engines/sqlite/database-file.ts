@@ -1,13 +1,13 @@
-/** Creates files and folders that only the process's user can read. */
+/** The file of a database: creates it, and detects that it was deleted, replaced or written by another process. */
 import { statSync, closeSync, mkdirSync, openSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Connection } from './connection.js'
 
 /**
- * Creates a database's file with mode 0600, in a folder of mode 0700. SQLite gives the files beside it (`-wal`, `-shm`) the
- * same mode. What exists stays as it is.
+ * Creates a database file that only the user of the process can read: mode 0600, in a folder of mode 0700. SQLite gives its
+ * `-wal` and `-shm` files the same mode. An existing file or folder keeps its mode.
  *
- * @throws {Error} a part of the folder's path is a file, or nothing can be written there
+ * @throws {Error} a part of the folder's path is a file, or the folder is not writable
  */
 export function createPrivateFile(file: string): void {
   createFolder(dirname(file), 0o700)
@@ -26,69 +26,67 @@ function createFolder(folder: string, mode: number): void {
 }
 
 /**
- * Notices that somebody has deleted or replaced the files of an open database. SQLite goes on with what it has opened, and all
- * of that is gone when the process ends. Source: SQLite, How To Corrupt An SQLite Database File, 4.4.
+ * Detects that the files of an open database were deleted or replaced. SQLite keeps writing to the files it has opened, and
+ * those writes are lost when the process ends. Source: SQLite, How To Corrupt An SQLite Database File, 4.4.
  */
+export class FileWatch {
+  readonly #paths: readonly string[]
+  /** Device and inode by path, from the first check that finds the file. */
+  readonly #openedInodes = new Map<string, string>()
 
-export class KeptFile {
-  readonly #names: readonly string[]
-  /** By name, from the first look that finds the file. */
-  readonly #opened = new Map<string, string>()
-
-  /** @param file has just been opened */
+  /** @param file a file that has just been opened */
   constructor(file: string) {
-    this.#names = [file, `${file}-wal`]
+    this.#paths = [file, `${file}-wal`]
     this.isLost()
   }
 
   isLost(): boolean {
-    return this.#names.some((name) => {
-      const stats = statSync(name, { bigint: true, throwIfNoEntry: false })
-      const found = stats && `${stats.dev} ${stats.ino}`
-      const opened = this.#opened.get(name)
-      if (opened === undefined && found !== undefined) this.#opened.set(name, found)
-      return opened !== undefined && found !== opened
+    return this.#paths.some((path) => {
+      const stats = statSync(path, { bigint: true, throwIfNoEntry: false })
+      const inode = stats && `${stats.dev} ${stats.ino}`
+      const openedInode = this.#openedInodes.get(path)
+      if (openedInode === undefined && inode !== undefined) this.#openedInodes.set(path, inode)
+      return openedInode !== undefined && inode !== openedInode
     })
   }
 }
 
 /**
- * Notices what other processes write, by the versions that each connection sees of its file: they change with what others
- * commit, so also with what the other connection of this process does, which is told apart here. Source: SQLite, PRAGMA
- * data_version.
+ * Counts changes that other processes have committed. SQLite's `data_version` of a connection changes with each commit of
+ * another connection, including the transaction connection of this process, whose commits are subtracted here.
+ * Source: SQLite, PRAGMA data_version.
  */
-
-export class ForeignWrites {
+export class ExternalWrites {
   readonly #main: Connection
-  #seen: number
+  #lastVersion: number
   #count = 0
 
-  /** @param main all that it writes itself leaves its version as it is */
+  /** @param main its own writes do not change its version */
   constructor(main: Connection) {
     this.#main = main
-    this.#seen = main.version()
+    this.#lastVersion = main.dataVersion()
   }
 
-  /** @returns another number than before, if somebody else has written meanwhile */
-  look(): number {
-    const version = this.#main.version()
-    if (version !== this.#seen) this.#count++
-    this.#seen = version
+  /** @returns a number that differs from the last one if another process has written since */
+  count(): number {
+    const version = this.#main.dataVersion()
+    if (version !== this.#lastVersion) this.#count++
+    this.#lastVersion = version
     return this.#count
   }
 
   /**
-   * A transaction holds the lock, on another connection: until its end nobody else writes.
+   * Call it when a transaction begins on another connection. No other process can write until the transaction ends.
    *
-   * @returns to be called when it is committed
+   * @returns a function to call after the commit
    */
-  begun(connection: Connection): () => void {
-    this.look()
-    const before = connection.version()
+  trackTransaction(connection: Connection): () => void {
+    this.count()
+    const before = connection.dataVersion()
     return () => {
-      // In this order: whoever writes from now on changes what is looked at last.
-      this.#seen = this.#main.version()
-      if (connection.version() !== before) this.#count++
+      // In this order: a process that writes between the two reads changes the version that is read last.
+      this.#lastVersion = this.#main.dataVersion()
+      if (connection.dataVersion() !== before) this.#count++
     }
   }
 }

@@ -1,11 +1,12 @@
 /**
- * Exact decimals in SQLite, which has no type for them: stored as integers in their smallest unit if 64 bits suffice,
- * else as text that sorts like the numbers.
+ * Exact decimals, their sums and averages. SQLite has no type for them, so they are stored as integers in their smallest unit
+ * if 64 bits suffice, otherwise as text that sorts like the numbers.
  *
  * ```
- * 12.50 of 12 digits, 2 behind the point     1250         (in a column of type integer_scale_2)
- * -1.5 of 20 digits, 1 behind the point      0999…984     (the complement of every digit, behind a 0)
- * 1.5                                        1000…015     (text_decimal_20_1)
+ * value   precision, scale   stored      column type
+ * 12.50   12, 2              1250        integer_scale_2
+ * -1.5    20, 1              0999…984    text_decimal_20_1 (0, then the complement of every digit)
+ * 1.5     20, 1              1000…015    text_decimal_20_1
  * ```
  */
 import type { Dialect } from '../contract/dialect.js'
@@ -13,52 +14,55 @@ import { toWhole, type Total } from '../contract/total.js'
 import { decimals } from './functions.js'
 import type { Digits } from '../../fields/kinds/kind.js'
 
-/** So many digits fit into a 64-bit integer. */
+/** Digits that fit into a 64-bit integer. */
 const integerDigits = 18
+/** Digits that fit into a JavaScript number. */
 const numberDigits = 15
 
 /**
- * The declared type names the unit, for else a change of the scale would pass unseen and move the point of every value
- * that is there. SQLite keeps integers in columns whose type has INT in it, and text in those with TEXT.
+ * The declared type contains the scale. Otherwise a changed scale would go unnoticed and multiply every stored value. SQLite
+ * stores integers in columns whose type contains INT, and text in columns whose type contains TEXT.
  */
 export function decimalType({ precision, scale }: Digits): string {
-  if (isKeptAsText({ precision, scale })) return `text_decimal_${precision}_${scale}`
+  if (isStoredAsText({ precision, scale })) return `text_decimal_${precision}_${scale}`
   return scale === 0 ? 'integer' : `integer_scale_${scale}`
 }
 
 /**
- * What a column holds, for a column of another type: rows are copied by it where a table is made anew.
+ * SQL that converts a stored value to another column type, when a table is rebuilt.
  *
- * @param sql the column as it was
+ * @param sql the column with the old type
  */
 export function convertDecimal(sql: string, from: string, to: string): string {
-  const wanted = unitOf(to)
-  if (from === to || (wanted === undefined && unitOf(from) === undefined)) return sql
-  const kept = unitOf(from)
+  const targetUnit = unitOf(to)
+  if (from === to || (targetUnit === undefined && unitOf(from) === undefined)) return sql
+  const sourceUnit = unitOf(from)
   const text =
-    kept === undefined ? `cast(${sql} as text)` : `filigree_decimal('${kept.scale} ' || ${sql})`
-  if (wanted !== undefined) {
-    return `filigree_units('${wanted.precision} ${wanted.scale} ' || ${text})`
+    sourceUnit === undefined
+      ? `cast(${sql} as text)`
+      : `filigree_decimal('${sourceUnit.scale} ' || ${sql})`
+  if (targetUnit !== undefined) {
+    return `filigree_units('${targetUnit.precision} ${targetUnit.scale} ' || ${text})`
   }
   if (to === 'integer') return `filigree_units('${integerDigits} 0 ' || ${text})`
   return to === 'real' ? `cast(${text} as real)` : text
 }
 
-/** Undefined for types that hold values as they are. */
+/** @returns `undefined` for types that store values unchanged */
 function unitOf(type: string): Digits | undefined {
   const [, scale] = /^integer_scale_(\d+)$/.exec(type) ?? []
   if (scale !== undefined) return { precision: integerDigits, scale: Number(scale) }
-  const [, digits, places] = /^text_decimal_(\d+)_(\d+)$/.exec(type) ?? []
-  return digits === undefined ? undefined : { precision: Number(digits), scale: Number(places) }
+  const [, digits, textScale] = /^text_decimal_(\d+)_(\d+)$/.exec(type) ?? []
+  return digits === undefined ? undefined : { precision: Number(digits), scale: Number(textScale) }
 }
 
-/** Whether the units are more than an integer holds. */
-export function isKeptAsText({ precision }: Digits): boolean {
+/** Whether the digits do not fit into a 64-bit integer. */
+export function isStoredAsText({ precision }: Digits): boolean {
   return precision > integerDigits
 }
 
-/** Whether the driver would return the integer as a number that has lost digits. */
-export function isBeyondNumbers({ precision }: Digits): boolean {
+/** Whether the driver would return the integer as a JavaScript number that has lost digits. */
+export function exceedsNumberPrecision({ precision }: Digits): boolean {
   return precision > numberDigits && precision <= integerDigits
 }
 
@@ -70,46 +74,44 @@ export function decimalEncoder({ precision }: Digits): (value: unknown) => unkno
   return (value) => decimals.toSortable(unitsOf(value), precision)
 }
 
-/**
- * Sums and averages on SQLite, exact for decimals, which are stored as 64-bit integers or as text. If a sum could be
- * too large for an integer, groups of nine digits are added up separately, and combined to text that sorts like the
- * numbers.
- */
-
-/** With so many digits, nine million of the largest decimals fit into an integer. */
+/** With at most 12 digits, the sum of nine million of the largest decimals fits into an integer. */
 const plainDigits = 12
 const chunkDigits = 9
 const chunk = 10n ** BigInt(chunkDigits)
-/** The digits of a sum: 38, and those of more rows than there can be. */
-const widest = 60
+/** Digits of the largest sum: 38 of a value, and 22 for the number of rows. */
+const maxSumDigits = 60
 
-export const sqliteTotal: Dialect['total'] = (called, column, isLarge = false) => {
+/**
+ * SQL for sums and averages. Decimals are added exactly: if the sum may exceed an integer, groups of nine digits are added up
+ * separately and combined to text that sorts like the numbers.
+ */
+export const sqliteTotal: Dialect['total'] = (operation, column, isLarge = false) => {
   const {
     storage,
     field: { entry },
   } = column
   if (storage === 'decimal' && entry.digits !== undefined) {
     const { precision, scale } = entry.digits
-    const isText = isKeptAsText(entry.digits)
+    const isText = isStoredAsText(entry.digits)
     const width = Math.max(precision, 20)
-    return exactTotal(called, {
+    return exactTotal(operation, {
       scale,
       chunks: isText ? textChunks(width) : precision <= plainDigits ? ['sum({c})'] : integerChunks,
     })
   }
-  if (storage === 'wide' && called === 'sum')
-    return exactTotal(called, { scale: 0, chunks: integerChunks })
-  if (storage === 'integer' && called === 'sum') return integerSum(isLarge)
-  const sql = storage === 'real' ? ofDoubles[called] : `${called}({c})`
+  if (storage === 'wide' && operation === 'sum')
+    return exactTotal(operation, { scale: 0, chunks: integerChunks })
+  if (storage === 'integer' && operation === 'sum') return integerSum(isLarge)
+  const sql = storage === 'real' ? doubleSql[operation] : `${operation}({c})`
   return { sql, isText: false, isExact: false, decode: Number, encode: (operand) => operand }
 }
 
 const largestDouble = '1.7976931348623157e308'
-const small = 'sum({c} / 1e20)'
-/** What no double holds is the nearest one: infinite is no JSON. Doubles whose sum is none are added up smaller. */
-const ofDoubles = {
-  sum: `case when abs(sum({c})) <= ${largestDouble} then sum({c}) else max(min(${small} * 1e20, ${largestDouble}), -${largestDouble}) end`,
-  avg: `case when abs(sum({c})) <= ${largestDouble} then avg({c}) else ${small} / count({c}) * 1e20 end`,
+const scaledSum = 'sum({c} / 1e20)'
+/** JSON has no infinity, so a sum that overflows becomes the largest double. The average is computed from scaled values. */
+const doubleSql = {
+  sum: `case when abs(sum({c})) <= ${largestDouble} then sum({c}) else max(min(${scaledSum} * 1e20, ${largestDouble}), -${largestDouble}) end`,
+  avg: `case when abs(sum({c})) <= ${largestDouble} then avg({c}) else ${scaledSum} / count({c}) * 1e20 end`,
 }
 
 function integerSum(isLarge: boolean): Total {
@@ -119,25 +121,31 @@ function integerSum(isLarge: boolean): Total {
   }
   const { sql, isText } = exactTotal('sum', { scale: 0, chunks: integerChunks })
   const decode = (value: unknown): unknown => toWhole(decimals.toText(value, 0))
-  return { sql, isText, isExact: false, decode, encode: (operand) => toPlace(operand as number) }
+  return {
+    sql,
+    isText,
+    isExact: false,
+    decode,
+    encode: (operand) => toSortableOperand(operand as number),
+  }
 }
 
-/** Text that sorts among sums as the number does; a fraction sorts after the integer below it. */
-function toPlace(operand: number): string {
-  const whole = BigInt(Math.floor(Math.max(-1e59, Math.min(1e59, operand))))
+/** Text that sorts among sums like the number. A fraction sorts after the integer below it. */
+function toSortableOperand(operand: number): string {
+  const integerPart = BigInt(Math.floor(Math.max(-1e59, Math.min(1e59, operand))))
   const isBetween = Number.isFinite(operand) && !Number.isInteger(operand)
-  return `${decimals.toSortable(whole.toString(), widest)}${isBetween ? '+' : ''}`
+  return `${decimals.toSortable(integerPart.toString(), maxSumDigits)}${isBetween ? '+' : ''}`
 }
 
-interface Exact {
+interface ExactTotalOptions {
   readonly scale: number
-  /** SQL of the sums of digit groups, the highest first. */
+  /** SQL of the sums of digit groups, the most significant first. */
   readonly chunks: readonly string[]
 }
 
-function exactTotal(called: 'sum' | 'avg', { scale, chunks }: Exact): Total {
+function exactTotal(operation: 'sum' | 'avg', { scale, chunks }: ExactTotalOptions): Total {
   const [first = ''] = chunks
-  if (called === 'sum' && chunks.length === 1) {
+  if (operation === 'sum' && chunks.length === 1) {
     return {
       sql: first,
       isText: true,
@@ -145,20 +153,20 @@ function exactTotal(called: 'sum' | 'avg', { scale, chunks }: Exact): Total {
       decode: (value) => decimals.toText(value, scale),
       encode: (operand) => {
         const units = BigInt(toUnits(operand))
-        return Number.isSafeInteger(Number(units)) ? Number(units) : clamped(units)
+        return Number.isSafeInteger(Number(units)) ? Number(units) : clampTo64Bits(units)
       },
     }
   }
   const joined = chunks.join(" || ' ' || ")
   return {
     sql:
-      called === 'sum'
+      operation === 'sum'
         ? `filigree_sum(${joined})`
         : `filigree_mean(count({c}) || ' ' || ${joined})`,
     isText: false,
     isExact: true,
     decode: (value) => decimals.toText(value, scale),
-    encode: (operand) => decimals.toSortable(toUnits(operand), widest),
+    encode: (operand) => decimals.toSortable(toUnits(operand), maxSumDigits),
   }
 }
 
@@ -180,8 +188,8 @@ function toUnits(operand: unknown): string {
   return (operand as string).replace('.', '')
 }
 
-/** Limits an operand to 64 bits: no sum is larger. */
-function clamped(units: bigint): bigint {
+/** No sum exceeds 64 bits, so a larger operand compares like the largest integer. */
+function clampTo64Bits(units: bigint): bigint {
   const largest = 2n ** 63n - 1n
   if (units > largest) return largest
   return units < -largest ? -largest : units

@@ -1,4 +1,4 @@
-/** SQLite's SQL and values. Sources: SQLite, Datatypes; JSON Functions; The LIKE operator. */
+/** The SQL dialect of SQLite. Sources: SQLite, Datatypes; JSON Functions; The LIKE operator. */
 import type { TimeGroup } from '../contract/time-group.js'
 import type { ScanSql } from '../contract/scan-sql.js'
 import { ownQuestion, ownScript } from '../contract/statement.js'
@@ -8,12 +8,12 @@ import type { Column } from '../contract/table.js'
 import {
   decimalEncoder,
   decimalType,
-  isBeyondNumbers,
-  isKeptAsText,
+  exceedsNumberPrecision,
+  isStoredAsText,
   sqliteTotal,
 } from './decimals.js'
 import { decimals } from './functions.js'
-import { wholeDouble, SqliteJson } from './json.js'
+import { exactDouble, SqliteJson } from './json.js'
 import { quote } from '../contract/ddl.js'
 import { writeRebuild, writeRestore } from './rebuild.js'
 import { sqliteSearch } from './search.js'
@@ -28,22 +28,22 @@ export const sqliteScans: ScanSql = {
   },
   read: (rows) => {
     const details = rows.map((row) => String(row[3]))
-    // What a part of the statement has found is read as a whole, too, and may have the name of its table.
+    // A scan of an intermediate result is listed too. It may have the name of its table.
     const parts = new Set(
       details.flatMap((detail) => /^(?:CO-ROUTINE|MATERIALIZE) (\w+)$/.exec(detail)?.[1] ?? []),
     )
-    // A scan in the order of an index or of the key is not listed: it stops when enough rows are found.
+    // A scan in the order of an index or of the key does not count: it stops when enough rows are found.
     const scanned = details.flatMap((detail) => /^SCAN (\w+)$/.exec(detail)?.[1] ?? [])
-    return withoutParts(scanned, parts)
+    return omitParts(scanned, parts)
   },
 }
 
-/** A part is read once outside of itself; within it, the table of that name may be. */
-function withoutParts(scanned: readonly string[], parts: ReadonlySet<string>): string[] {
-  const left = new Set(parts)
+/** Removes the last scan of each intermediate result. Inside of it, a table of the same name may be scanned. */
+function omitParts(scanned: readonly string[], parts: ReadonlySet<string>): string[] {
+  const remainingParts = new Set(parts)
   return scanned
     .toReversed()
-    .filter((name) => !left.delete(name))
+    .filter((name) => !remainingParts.delete(name))
     .toReversed()
 }
 
@@ -58,17 +58,16 @@ export const sqliteDialect: Dialect = {
   itemsOf: () => 'select value from json_each(?)',
   // Values carry their own types.
   typed: () => '',
-  // SQLite plans by the value of a bare placeholder, and so plans again at every run. It requires a limit before an
-  // offset.
+  // SQLite would plan each run anew for the value of a bare placeholder. It requires a limit before an offset.
   limit: { behind: ' + 0', none: ' limit -1' },
-  // A join finds an owner up to a tenth faster than a subquery; SQLite joins at most 64 tables.
+  // A join is up to 10 % faster than a subquery. SQLite joins at most 64 tables.
   owners: { most: 30, join: 'left' },
   hasLateral: false,
   listsKeys: true,
   json() {
     return new SqliteJson(this)
   },
-  // It is cheaper to search the answer for it than to test every value.
+  // Searching the JSON for this text is cheaper than testing every value.
   infinity: 'e+999',
   changes: { kind: 'anew', rebuild: writeRebuild, restore: writeRestore, empty: emptyTables },
   now: {
@@ -97,11 +96,11 @@ export const sqliteDialect: Dialect = {
     return storage === 'bytes' ? 'Buffer.isBuffer(v) ? v : Buffer.from(v)' : undefined
   },
   answered: ({ storage, field: { entry } }) => {
-    const isLong = entry.digits !== undefined && isBeyondNumbers(entry.digits)
+    const isLong = entry.digits !== undefined && exceedsNumberPrecision(entry.digits)
     return storage === 'wide' || (storage === 'decimal' && isLong) ? asText : undefined
   },
   canAdd: ({ storage, field: { entry } }) =>
-    storage !== 'decimal' || (entry.digits !== undefined && !isKeptAsText(entry.digits)),
+    storage !== 'decimal' || (entry.digits !== undefined && !isStoredAsText(entry.digits)),
   textOf: ({ storage, field: { entry } }) => {
     if (storage === 'wide') return asText
     if (storage !== 'decimal') return undefined
@@ -116,16 +115,16 @@ export const sqliteDialect: Dialect = {
   total: sqliteTotal,
   fold: ['filigree_fold(', ')'],
   foldValue: (text) => text.toLowerCase(),
-  // LIKE goes back to where it began for each place that a pattern may begin at; and nothing can end it meanwhile.
+  // Not LIKE: it backtracks for each position where the pattern may match, and cannot be interrupted.
   textHas: {
     contains: 'instr({c}, {v}) > 0',
     endsWith: "({v} = '' or substr({c}, -length({v})) = {v})",
   },
   search: sqliteSearch,
   indexes: { nulls: false, trigrams: false },
-  // Fractions would have to survive two conversions, and JSON has no bytes.
+  // Fractions would be converted twice, and JSON has no bytes.
   encodeList: ({ storage }: Column, values) =>
-    unlisted.has(storage) ? undefined : JSON.stringify(values),
+    unlistedStorages.has(storage) ? undefined : JSON.stringify(values),
   lock: '',
   lockFree: '',
   moments: {
@@ -140,8 +139,8 @@ export const sqliteDialect: Dialect = {
   jsonPaths: (names) => {
     const write = (one: (name: string) => string): string => `$${names.map(one).join('')}`
     const keys = write((name) => `."${name}"`)
-    const places = write((name) => (/^\d+$/.test(name) ? `[${name}]` : `."${name}"`))
-    return keys === places ? [keys] : [keys, places]
+    const paths = write((name) => (/^\d+$/.test(name) ? `[${name}]` : `."${name}"`))
+    return keys === paths ? [keys] : [keys, paths]
   },
   jsonAt: {
     number: "case when json_type({c}, {p}) in ('integer', 'real') then json_extract({c}, {p}) end",
@@ -159,28 +158,31 @@ export const sqliteDialect: Dialect = {
     value: (column) =>
       column.storage === 'bytes' ? ['filigree_base64(', ')'] : sqliteDialect.answered(column),
   },
-  // From 3.54 on the outer query sees a subquery's JSON as text; `json` makes it JSON again on every version.
+  // From SQLite 3.54 on, the outer query sees the JSON of a subquery as text. `json` converts it on every version.
   jsonOfSubquery: ['json(', ')'],
 }
 
 export interface SqliteTraits {
-  /** It keeps JSON from subqueries as JSON: `json(…)` would only cost time. */
-  readonly leavesJson: boolean
-  /** It writes doubles in JSON with all their digits. */
-  readonly writesDoubles: boolean
+  /** JSON from a subquery is JSON in the outer query, so `json(…)` is not needed. */
+  readonly keepsSubqueryJson: boolean
+  /** Doubles in JSON are written with all their digits. */
+  readonly writesExactDoubles: boolean
 }
 
-/** For a version of SQLite. */
-export function createSqliteDialect({ leavesJson, writesDoubles }: SqliteTraits): Dialect {
+/** The dialect for the version of SQLite that is in use. */
+export function createSqliteDialect({
+  keepsSubqueryJson: keepsSubqueryJson,
+  writesExactDoubles: writesDoubles,
+}: SqliteTraits): Dialect {
   const { rowJson } = sqliteDialect
   return {
     ...sqliteDialect,
-    ...(leavesJson && { jsonOfSubquery: ['', ''] as const }),
+    ...(keepsSubqueryJson && { jsonOfSubquery: ['', ''] as const }),
     ...(!writesDoubles && {
-      jsonOfDouble: wholeDouble,
+      jsonOfDouble: exactDouble,
       rowJson: {
         ...rowJson,
-        value: (column) => (column.storage === 'real' ? wholeDouble : rowJson.value(column)),
+        value: (column) => (column.storage === 'real' ? exactDouble : rowJson.value(column)),
       },
     }),
   }
@@ -188,8 +190,9 @@ export function createSqliteDialect({ leavesJson, writesDoubles }: SqliteTraits)
 
 const asText = ['cast(', ' as text)'] as const
 
-/** Storage classes whose values JSON cannot carry unchanged. */
-const unlisted: ReadonlySet<string> = new Set(['real', 'bytes', 'wide', 'decimal'])
+/** Storage classes whose values JSON would change. */
+const unlistedStorages: ReadonlySet<string> = new Set(['real', 'bytes', 'wide', 'decimal'])
+
 /** Converts values of types that SQLite does not have. */
 function toDriver(value: unknown): unknown {
   if (typeof value === 'boolean') return value ? 1 : 0
@@ -197,7 +200,7 @@ function toDriver(value: unknown): unknown {
   return value === undefined ? null : value
 }
 
-/** The counts of `autoincrement` are a table that is there once something counts. */
+/** Also resets the counters of `autoincrement`. Their table exists once a key was generated. */
 async function emptyTables(runner: Runner, tables: readonly string[]): Promise<void> {
   for (const table of tables)
     await runner.run(ownScript(`delete from ${quote(table)}`), [], 'nothing')
@@ -228,7 +231,7 @@ const columnTypes: Readonly<Record<Column['storage'], string>> = {
   json: 'text',
 }
 
-/** Local time by SQLite's date functions, which know no zones. Source: SQLite, Date And Time Functions. */
+/** Groups by local time. SQLite's date functions have no time zones, only offsets. Source: SQLite, Date And Time Functions. */
 function sqliteTimeGroup({ unit, column, offset }: TimeGroup): string {
   switch (unit) {
     case 'hour':

@@ -1,4 +1,4 @@
-/** The interface of SQLite drivers. Each driver has one file; `choose-driver.ts` selects one. */
+/** The interface of SQLite drivers. Each driver is one file, and `choose-driver.ts` selects one. */
 import type { Row } from '../contract/engine.js'
 
 export interface Driver {
@@ -10,27 +10,24 @@ export interface Driver {
 export type DriverName = 'node:sqlite' | 'better-sqlite3' | 'bun:sqlite'
 
 export interface OpenOptions {
-  /** Milliseconds that a statement waits for another connection's lock; the whole process is blocked meanwhile. */
+  /** Milliseconds that a statement waits for another connection's lock. It blocks the process meanwhile. */
   readonly timeout: number
   readonly readonly: boolean
 }
 
 export interface DriverDatabase {
   readonly inTransaction: boolean
-  /** @param writes whether it may change something, so that it must not run a second time */
+  /** @param writes the statement may write, so it must not be run again after an error */
   prepare(sql: string, writes: boolean): DriverStatement
   exec(sql: string): unknown
-  /** Defines an SQL function with one argument, which always returns the same value for it. */
+  /** Defines a deterministic SQL function with one argument. */
   define(name: string, run: (value: unknown) => unknown): void
   close(): void
 }
 
-/**
- * A prepared statement; rows are lists of values. The interface fits better-sqlite3's own statements, so that they need
- * no wrapper.
- */
+/** A prepared statement. Rows are arrays of values. Statements of better-sqlite3 have this interface already. */
 export interface DriverStatement {
-  /** It returns rows. */
+  /** Whether the statement returns rows. */
   readonly reader: boolean
   columns(): readonly { readonly name: string }[]
   all(values: readonly unknown[]): Row[]

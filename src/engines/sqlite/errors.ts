@@ -1,9 +1,9 @@
-/** Converts SQLite's errors to faults. Source: SQLite, Result and Error Codes. */
+/** Converts the errors of SQLite drivers to `EngineFault`. Source: SQLite, Result and Error Codes. */
 import { EngineFault, type FaultKind } from '../contract/engine-fault.js'
 
-/** @returns an `EngineFault`; errors that are not SQLite's unchanged */
-export function toSqliteFault(error: unknown): unknown {
-  // Not by `instanceof`: the driver keeps the error class of the module instance that loaded it first.
+/** @returns an `EngineFault`, or the same error if it does not come from SQLite */
+export function convertSqliteError(error: unknown): unknown {
+  // `instanceof` would fail: the driver keeps the error class of the module instance that loaded it first.
   const { name, code, message } = (error ?? {}) as Partial<Record<string, unknown>>
   if (typeof message !== 'string') return error
   if (name === 'RangeError' || code === 'ERR_INVALID_ARG_VALUE') {
@@ -12,43 +12,43 @@ export function toSqliteFault(error: unknown): unknown {
   const result = resultOf(error as DriverError)
   if (result === undefined) return error
   const kind = kindsByMessage[message] ?? kindOf(result)
-  const told =
-    // SQLite reports its own references that restrict a deletion as triggers too.
+  const messageDetails =
+    // SQLite also reports a restricted deletion as a trigger error.
     result === triggerResult && kindsByMessage[message] === undefined
       ? { constraint: message }
       : kind === 'unique' || kind === 'value'
         ? readDetails(message)
         : {}
-  const details = primary(result) === primaryResults.READONLY ? { isReadOnly: true } : told
+  const details =
+    primary(result) === primaryResults.READONLY ? { isReadOnly: true } : messageDetails
   return new EngineFault(kind, message, error, details)
 }
 
-/** Another connection has the lock: the statement has changed nothing and may be tried again. */
-export function isBusy(fault: unknown): boolean {
-  if (!(fault instanceof EngineFault) || fault.kind !== 'unavailable') return false
-  return primary(resultOf(fault.cause as DriverError) ?? 0) === 5
+/** Whether another connection has the lock. The statement has changed nothing and may be retried. */
+export function isBusy(error: unknown): boolean {
+  if (!(error instanceof EngineFault) || error.kind !== 'unavailable') return false
+  return primary(resultOf(error.cause as DriverError) ?? 0) === 5
 }
 
-/** The properties of drivers' errors. */
 interface DriverError {
   readonly message: string
-  /** The result's name in better-sqlite3 and Bun; in Node the same text for all errors of SQLite. */
+  /** The name of the result code in better-sqlite3 and Bun. In Node, the same text for all errors of SQLite. */
   readonly code?: unknown
-  /** The result's number, in Node. */
+  /** The result code, in Node only. */
   readonly errcode?: unknown
 }
 
-/** @returns SQLite's extended result code; `undefined` if the error is not SQLite's */
+/** @returns the extended result code, or `undefined` if the error does not come from SQLite */
 function resultOf({ code, errcode, message }: DriverError): number | undefined {
   if (code === 'ERR_SQLITE_ERROR') {
     return typeof errcode === 'number' ? errcode : resultByMessage(message)
   }
   if (typeof code !== 'string' || !code.startsWith('SQLITE_')) return undefined
   const family = code.split('_')[1] ?? ''
-  return extended[code] ?? primaryResults[family] ?? 1
+  return extendedResults[code] ?? primaryResults[family] ?? 1
 }
 
-/** Deno gives no code when it compiles a statement, runs a script or opens a file. */
+/** Deno sets no result code when it compiles a statement, runs a script or opens a file. */
 function resultByMessage(message: string): number {
   const [, family = ''] = messages.find(([start]) => message.startsWith(start)) ?? []
   return primaryResults[family] ?? 1
@@ -79,10 +79,10 @@ const primaryResults: Readonly<Record<string, number>> = {
   MISMATCH: 20,
 }
 
-/** `raise(abort, 'no_overlap')` in a trigger: its text is taken for the name of a constraint. */
+/** `raise(abort, 'no_overlap')` in a trigger. The message is used as the name of a constraint. */
 const triggerResult = 1811
 
-const extended: Readonly<Record<string, number>> = {
+const extendedResults: Readonly<Record<string, number>> = {
   SQLITE_CONSTRAINT_FOREIGNKEY: 787,
   SQLITE_CONSTRAINT_PRIMARYKEY: 1555,
   SQLITE_CONSTRAINT_TRIGGER: triggerResult,
@@ -99,11 +99,11 @@ function kindOf(result: number): FaultKind {
   return kinds[result] ?? kinds[primary(result)] ?? 'other'
 }
 
-/** Errors with a general code: those of triggers, and others whose code says too little. */
+/** Errors whose result code is too general, such as errors of triggers. */
 const kindsByMessage: Readonly<Record<string, FaultKind>> = {
   'FOREIGN KEY constraint failed': 'reference',
   'integer overflow': 'overflow',
-  // JSON that statements write is so where GraphQL has no word for a value.
+  // Statements write invalid JSON on purpose where GraphQL cannot express a value.
   'malformed JSON': 'inexpressible',
 }
 
@@ -112,7 +112,7 @@ const kinds: Readonly<Record<number, FaultKind>> = {
   1555: 'unique',
   2067: 'unique',
   2579: 'unique',
-  // Constraints of other kinds, values that are too big, type mismatches.
+  // Other constraints, values that are too big, type mismatches.
   18: 'value',
   19: 'value',
   20: 'value',
@@ -131,9 +131,9 @@ const kinds: Readonly<Record<number, FaultKind>> = {
  */
 function readDetails(message: string): { columns?: string[]; constraint?: string } {
   if (!/^(?:UNIQUE|CHECK|NOT NULL) constraint failed: /.test(message)) return {}
-  const told = message.slice(message.indexOf(': ') + 2)
-  const index = /^index '(.+)'$/.exec(told)?.[1]
+  const subject = message.slice(message.indexOf(': ') + 2)
+  const index = /^index '(.+)'$/.exec(subject)?.[1]
   if (index !== undefined) return { constraint: index }
-  if (message.startsWith('CHECK')) return { constraint: told }
-  return { columns: told.split(', ').map((name) => name.slice(name.indexOf('.') + 1)) }
+  if (message.startsWith('CHECK')) return { constraint: subject }
+  return { columns: subject.split(', ').map((name) => name.slice(name.indexOf('.') + 1)) }
 }

@@ -1,7 +1,7 @@
 /**
- * The SQL functions of every connection to SQLite, each of one argument and always with the same value for it. A reader
- * thread gets them as text (reader-threads.ts), so `makeFunctions` names nothing outside itself; and all are methods, for
- * compilers that keep names wrap other functions in helpers of their own.
+ * The SQL functions that every SQLite connection defines. They are deterministic and have one argument. Reader threads get
+ * them as source text (`reader-threads.ts`), so `makeFunctions` uses nothing outside itself. All of them are methods, because
+ * compilers that preserve function names wrap other functions in a helper that the thread does not have.
  */
 
 const makeFunctions = () => {
@@ -14,28 +14,29 @@ const makeFunctions = () => {
     },
 
     /** @returns a stored value as a decimal with its full scale */
-    toText(kept: unknown, places: number): string {
-      const text = String(kept)
+    toText(storedText: unknown, scale: number): string {
+      const text = String(storedText)
       // Integers of 64 bits have at most 20 characters; longer texts are the sortable form.
       const units = text.length > 20 ? decimals.fromSortable(text) : text
       const isNegative = units.startsWith('-')
       const digits = units
         .slice(isNegative ? 1 : 0)
         .replace(/^0+/, '')
-        .padStart(places + 1, '0')
+        .padStart(scale + 1, '0')
       const sign = isNegative && /[^0]/.test(digits) ? '-' : ''
-      if (places === 0) return sign + digits
-      return `${sign}${digits.slice(0, -places)}.${digits.slice(-places)}`
+      if (scale === 0) return sign + digits
+      return `${sign}${digits.slice(0, -scale)}.${digits.slice(-scale)}`
     },
 
-    /** Half a unit is rounded away from nought. */
+    /** Rounds half a unit away from zero. @returns `undefined` if the text is not a number */
     toUnits(number: string, scale: number): string | undefined {
       const plain = /e/i.test(number) ? Number(number).toFixed(Math.min(scale + 1, 100)) : number
-      const [, sign, whole = '', fraction = ''] = /^(-?)(?=\.?\d)(\d*)\.?(\d*)$/.exec(plain) ?? []
+      const [, sign, integerPart = '', fraction = ''] =
+        /^(-?)(?=\.?\d)(\d*)\.?(\d*)$/.exec(plain) ?? []
       if (sign === undefined) return undefined
-      const more = Number(fraction[scale] ?? 0) >= 5 ? 1n : 0n
-      const kept = `${whole}${fraction.slice(0, scale).padEnd(scale, '0')}`
-      const units = BigInt(kept === '' ? '0' : kept) + more
+      const carry = Number(fraction[scale] ?? 0) >= 5 ? 1n : 0n
+      const storedText = `${integerPart}${fraction.slice(0, scale).padEnd(scale, '0')}`
+      const units = BigInt(storedText === '' ? '0' : storedText) + carry
       return units === 0n ? '0' : `${sign}${units}`
     },
 
@@ -48,14 +49,14 @@ const makeFunctions = () => {
       return digits.replace(/\d/g, (digit) => String(9 - Number(digit)))
     },
 
-    /** One number of the sums of groups of nine digits, the highest first. */
+    /** Combines the sums of groups of nine digits, the most significant first, to one number. */
     joinChunks(chunks: readonly string[]): bigint {
       return chunks.reduce((sum, one) => sum * 1_000_000_000n + BigInt(one), 0n)
     },
   }
 
   const sql = {
-    /** SQLite's own `lower` only knows ASCII letters. */
+    /** Lower case for all letters. SQLite's `lower` converts only ASCII letters. */
     filigree_fold(text: unknown): unknown {
       return typeof text === 'string' ? text.toLowerCase() : text
     },
@@ -66,41 +67,41 @@ const makeFunctions = () => {
       return value instanceof Uint8Array ? Buffer.from(value).toString('base64') : null
     },
 
-    /** The JSON text of a double, null for null. Of what JSON cannot write the text that SQLite has for it. */
+    /** The JSON text of a double, or null. Infinity becomes the number that SQLite writes for it. */
     filigree_double(value: unknown): unknown {
       if (typeof value !== 'number') return null
       return Number.isFinite(value) ? String(value) : `${value > 0 ? '' : '-'}9.0e+999`
     },
 
-    /** Of the scale and the stored value: `2 1250` is `12.50`. */
+    /** Formats a stored decimal. The argument is the scale and the stored value: `2 1250` becomes `12.50`. */
     filigree_decimal(value: unknown): unknown {
       if (typeof value !== 'string') return null
-      const [scale = '', kept = ''] = value.split(' ')
-      return decimals.toText(kept, Number(scale))
+      const [scale = '', storedText = ''] = value.split(' ')
+      return decimals.toText(storedText, Number(scale))
     },
 
-    /** Of precision, scale and a number: `12 2 9.5` is kept as `950`. */
+    /** The stored form of a number. The argument is precision, scale and number: `12 2 9.5` becomes `950`. */
     filigree_units(value: unknown): unknown {
       if (typeof value !== 'string') return null
-      const [digits = '', places = '', number = ''] = value.split(' ')
+      const [digits = '', scale = '', number = ''] = value.split(' ')
       const precision = Number(digits)
-      const units = decimals.toUnits(number, Number(places))
+      const units = decimals.toUnits(number, Number(scale))
       if (units === undefined || units.replace('-', '').length > precision) {
         throw new RangeError(
-          `${number} is no number of at most ${digits} digits, ${places} behind the point`,
+          `${number} is not a number of at most ${digits} digits, ${scale} of them after the decimal point`,
         )
       }
-      // So many fit into a 64-bit integer.
+      // 18 digits fit into a 64-bit integer.
       return precision <= 18 ? units : decimals.toSortable(units, precision)
     },
 
-    /** Of the sums of digit groups, the highest first: text that sorts like the numbers. */
+    /** Combines the sums of digit groups, the most significant first, to text that sorts like the numbers. */
     filigree_sum(value: unknown): unknown {
       if (typeof value !== 'string') return null
       return decimals.toSortable(decimals.joinChunks(value.split(' ')).toString(), 60)
     },
 
-    /** Of a count and such sums; halves are rounded away from zero. */
+    /** The average, from a count and the sums of digit groups. Halves are rounded away from zero. */
     filigree_mean(value: unknown): unknown {
       if (typeof value !== 'string') return null
       const [count = '1', ...chunks] = value.split(' ')
@@ -116,8 +117,8 @@ const makeFunctions = () => {
   return { decimals, sql }
 }
 
-/** What the functions and the main thread's reading of rows share. */
+/** `decimals` is used by the SQL functions and by the code that reads rows. */
 export const { decimals, sql: sqlFunctions } = makeFunctions()
 
-/** The text of a program whose value is the table of functions. */
+/** JavaScript source of an expression whose value is the object of SQL functions. */
 export const functionsProgram = `(${makeFunctions.toString()})().sql`

@@ -1,4 +1,4 @@
-/** Repeats statements on a thread with a connection of its own. Sources: SQLite, WAL; Node.js, Worker threads. */
+/** Runs the heartbeat in a thread with its own connection. Sources: SQLite, WAL; Node.js, Worker threads. */
 import { createRequire } from 'node:module'
 import type { Heartbeat, HeartbeatOptions } from '../contract/heartbeat.js'
 import { startHeartbeat } from '../contract/heartbeat-thread.js'
@@ -42,7 +42,7 @@ const open = () => {
 }
 `
 
-export function heartbeatOfFile(
+export function startSqliteHeartbeat(
   { driver, file, timeout }: HeartbeatFile,
   options: HeartbeatOptions,
 ): Heartbeat {

@@ -1,4 +1,4 @@
-/** Writes the SQL that makes JSON on SQLite. Source: SQLite, JSON Functions. */
+/** Writes SQL that builds JSON in SQLite. Source: SQLite, JSON Functions. */
 import type { Around } from '../contract/insert-sql.js'
 import type { Connection } from './connection.js'
 import { ownQuestion } from '../contract/statement.js'
@@ -12,15 +12,15 @@ import {
 } from '../contract/json-sql.js'
 import { join, literal, sql, type Sql } from '../contract/sql-text.js'
 
-/** On some builds functions accept little more than a hundred arguments. */
-const mostPairs = 45
+/** Some builds of SQLite limit functions to little more than a hundred arguments. */
+const maxPairs = 45
 
 export class SqliteJson extends AnyJson implements JsonSql {
   object(pairs: readonly (readonly [string, Sql])[]): Sql {
-    const first = pairs.slice(0, mostPairs)
+    const first = pairs.slice(0, maxPairs)
     let object = sql`json_object(${join(first.map(([key, value]) => sql`${literal(key)}, ${value}`))})`
-    for (let from = mostPairs; from < pairs.length; from += mostPairs) {
-      const more = pairs.slice(from, from + mostPairs)
+    for (let from = maxPairs; from < pairs.length; from += maxPairs) {
+      const more = pairs.slice(from, from + maxPairs)
       const paths = join(more.map(([key, value]) => sql`${literal(`$."${key}"`)}, ${value}`))
       object = sql`json_insert(${object}, ${paths})`
     }
@@ -65,17 +65,17 @@ export class SqliteJson extends AnyJson implements JsonSql {
   }
 
   value(field: JsonField, column: Sql): Sql {
-    // Not a constant, which might be evaluated even if no row needs it.
-    const fault = sql`json('!' || ${column})`
+    // Depends on the column, because SQLite may evaluate a constant even if no row needs it.
+    const conversionError = sql`json('!' || ${column})`
     switch (field.form) {
       case 'id':
         return this.#id(field, column)
       case 'int':
-        return this.checked(column, this.isInt(column), fault)
+        return this.checked(column, this.isInt(column), conversionError)
       case 'boolean':
         return sql`json(case ${column} when 1 then 'true' when 0 then 'false' end)`
       case 'enum':
-        return this.#enumeration(field.enumeration as JsonEnum, column, fault)
+        return this.#enumeration(field.enumeration as JsonEnum, column, conversionError)
       case 'bytes':
         return sql`filigree_base64(${column})`
       case 'list':
@@ -92,10 +92,10 @@ export class SqliteJson extends AnyJson implements JsonSql {
     return idPrefix === undefined ? text : sql`filigree_base64(${literal(idPrefix)} || ${text})`
   }
 
-  #enumeration(model: JsonEnum, column: Sql, fault: Sql): Sql {
+  #enumeration(model: JsonEnum, column: Sql, conversionError: Sql): Sql {
     return model.isPlain
-      ? this.checked(column, this.isAmong(column, model), fault)
-      : this.named(column, model, fault)
+      ? this.checked(column, this.isAmong(column, model), conversionError)
+      : this.named(column, model, conversionError)
   }
 
   #items(form: FieldForm | undefined, column: Sql): Sql {
@@ -105,15 +105,11 @@ export class SqliteJson extends AnyJson implements JsonSql {
   }
 }
 
-/**
- * Doubles in JSON. SQLite 3.51 writes 15 digits of them, which may be another number; from 3.53 on it writes all. What was
- * written too short is written by JavaScript instead.
- */
+/** Writes a double with all its digits. SQLite before 3.53 writes only 15 of them, so JavaScript writes the number. */
+export const exactDouble: Around = ['json(filigree_double(', '))']
 
-export const wholeDouble: Around = ['json(filigree_double(', '))']
-
-/** Whether this SQLite writes doubles with all their digits. */
-export function writesDoubles(connection: Connection): boolean {
+/** Whether this version of SQLite writes doubles in JSON with all their digits. */
+export function writesExactDoubles(connection: Connection): boolean {
   const sql = 'select json_array(0.1e0 + 0.2e0)'
   return connection.run(ownQuestion(sql), [], 'first')?.[0] === JSON.stringify([0.1 + 0.2])
 }

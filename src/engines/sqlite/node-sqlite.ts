@@ -2,7 +2,7 @@
 import type { Row } from '../contract/engine.js'
 import type { Driver, DriverDatabase, DriverStatement } from './driver.js'
 
-/** The part of the module that is used; the types for Node 20 do not have it. */
+/** The part of the module that is used. The types for Node 20 lack it. */
 interface Module {
   DatabaseSync: new (
     file: string,
@@ -28,7 +28,7 @@ interface ModuleStatement {
 
 /** @throws {Error} the runtime has no `node:sqlite`, or one that cannot return rows as lists */
 export function loadNodeSqlite(): Driver {
-  const module = loadQuietly()
+  const module = loadWithoutWarning()
   if (module === undefined) throw new Error('This runtime has no node:sqlite.')
   const { DatabaseSync, StatementSync } = module
   if (!('setReturnArrays' in StatementSync.prototype)) {
@@ -43,8 +43,8 @@ export function loadNodeSqlite(): Driver {
 
 type Warn = (...args: readonly unknown[]) => void
 
-/** Loads the module without Node 22's warning that it is experimental; our tests run on every line of Node. */
-function loadQuietly(): Module | undefined {
+/** Suppresses the warning of Node 22 that the module is experimental. It is tested with every supported version of Node. */
+function loadWithoutWarning(): Module | undefined {
   const emitWarning = Reflect.get(process, 'emitWarning') as Warn
   process.emitWarning = (warning: unknown, ...rest: unknown[]): void => {
     if (String(warning).startsWith('SQLite is an experimental feature')) return
@@ -116,12 +116,12 @@ class NodeStatement implements DriverStatement {
     return { changes: Number(this.#statement.run(...values).changes) }
   }
 
-  /** This driver refuses integers beyond 53 bits; they are read as numbers that lose digits, as other drivers do. */
-  #readLarge<T>(error: unknown, again: () => T): T {
+  /** This driver rejects integers beyond 53 bits. They are read as numbers that lose digits, as in other drivers. */
+  #readLarge<T>(error: unknown, retry: () => T): T {
     if ((error as { code?: unknown }).code !== 'ERR_OUT_OF_RANGE' || this.#writes) throw error
     this.#statement.setReadBigInts(true)
     try {
-      return again()
+      return retry()
     } finally {
       this.#statement.setReadBigInts(false)
     }

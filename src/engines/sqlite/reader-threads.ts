@@ -1,7 +1,7 @@
 /**
- * Threads that read a SQLite file on connections of their own, so that a long statement delays only its own request.
- * Requests are served in turns (statement-turns.ts). One thread is kept for statements that surely end soon: they wait for no
- * long one, on one processor too. Threads start when they are first needed.
+ * Worker threads that read a SQLite file, each on its own connection, so that a long statement delays only its own request.
+ * A fair queue orders the statements of several requests. One thread is reserved for quick statements, which therefore never
+ * wait for a long one, even with one processor. Threads start when they are first needed.
  * Sources: SQLite, Write-Ahead Logging; Node.js, Worker threads.
  */
 import { createRequire } from 'node:module'
@@ -12,9 +12,9 @@ import type { Row } from '../contract/engine.js'
 import { EngineFault } from '../contract/engine-fault.js'
 import { StatementTurns } from '../statement-turns.js'
 import type { DriverName } from './driver.js'
-import { toSqliteFault } from './errors.js'
+import { convertSqliteError } from './errors.js'
 
-export interface ReadersOptions {
+export interface ReaderThreadsOptions {
   readonly driver: DriverName
   readonly file: string
   /** Milliseconds to wait for a lock. */
@@ -24,17 +24,16 @@ export interface ReadersOptions {
 /** A statement that runs in a thread. */
 export interface PendingRead {
   readonly rows: Promise<Row[]>
-  /** Rejects it with the fault, because nobody needs the answer; a thread that is running it is ended. */
-  cancel(fault: Error): void
+  /** Rejects `rows` with the error, and terminates the thread if it is running the statement. */
+  cancel(error: Error): void
 }
 
-/** What is to be read, and for whom. */
-export interface Asked {
+export interface ReadRequest {
   readonly sql: string
   readonly values: readonly unknown[]
-  /** The request, the same object for all of its statements. */
+  /** Identifies the request: the same object for all of its statements. */
   readonly owner: object
-  /** It surely ends soon. */
+  /** The statement ends soon. */
   readonly isQuick: boolean
 }
 
@@ -49,9 +48,9 @@ interface Job {
 
 interface Thread {
   readonly worker: Worker
-  /** The job that it is running. */
+  /** The job that is running. */
   job: Job | undefined
-  /** It takes only what surely ends soon. */
+  /** The thread runs only quick statements. */
   readonly isQuick: boolean
   isReady: boolean
   isEnding: boolean
@@ -59,60 +58,60 @@ interface Thread {
 
 type Message = { ready: true } | { rows: Row[] } | { error: { message: string } }
 
-/** For long statements: one less than the machine's processors, because the event loop needs one. */
-const mostThreads = Math.min(4, Math.max(1, availableParallelism() - 1))
+/** Threads for long statements: one fewer than processors, because the event loop needs one. */
+const maxLongThreads = Math.min(4, Math.max(1, availableParallelism() - 1))
 
-export class Readers {
-  readonly #options: ReadersOptions
+export class ReaderThreads {
+  readonly #options: ReaderThreadsOptions
   readonly #threads = new Set<Thread>()
-  readonly #quick = new StatementTurns<Job>()
-  readonly #long = new StatementTurns<Job>()
+  readonly #quickQueue = new StatementTurns<Job>()
+  readonly #longQueue = new StatementTurns<Job>()
   #isUsable = true
   #isClosed = false
 
-  constructor(options: ReadersOptions) {
+  constructor(options: ReaderThreadsOptions) {
     this.#options = options
   }
 
-  /** False if the runtime cannot start such threads. */
+  /** False if the runtime cannot start reader threads. */
   get isUsable(): boolean {
     return this.#isUsable
   }
 
-  read({ sql, values, owner, isQuick }: Asked): PendingRead {
+  read({ sql, values, owner, isQuick }: ReadRequest): PendingRead {
     let job: Job | undefined
     const rows = new Promise<Row[]>((resolve, reject) => {
-      // A thread that began now would outlive the database.
+      // A thread that started now would outlive the database.
       if (this.#isClosed) throw new TypeError('The database is not open.')
       job = { sql, values, isQuick, resolve, reject }
-      const turns = isQuick ? this.#quick : this.#long
-      turns.add(owner, job)
-      this.#next(isQuick)
+      const queue = isQuick ? this.#quickQueue : this.#longQueue
+      queue.add(owner, job)
+      this.#startNext(isQuick)
     })
-    const asked = job
+    const pendingJob = job
     return {
       rows,
-      cancel: (fault) => {
-        if (asked !== undefined) this.#cancel(asked, fault)
+      cancel: (error) => {
+        if (pendingJob !== undefined) this.#cancel(pendingJob, error)
       },
     }
   }
 
   async close(): Promise<void> {
     this.#isClosed = true
-    const fault = new EngineFault('unavailable', 'The database is closed.')
-    for (const job of [...this.#quick.clear(), ...this.#long.clear()]) job.reject(fault)
+    const error = new EngineFault('unavailable', 'The database is closed.')
+    for (const job of [...this.#quickQueue.clear(), ...this.#longQueue.clear()]) job.reject(error)
     const threads = [...this.#threads]
-    for (const { job } of threads) job?.reject(fault)
+    for (const { job } of threads) job?.reject(error)
     await Promise.all(threads.map(({ worker }) => worker.terminate()))
   }
 
-  /** Gives the next job to an idle thread of its kind. */
-  #next(isQuick: boolean): void {
-    const turns = isQuick ? this.#quick : this.#long
-    if (turns.size === 0) return
-    const thread = this.#idle(isQuick)
-    const job = thread && turns.next()
+  /** Starts the next job if a thread of its kind is idle. */
+  #startNext(isQuick: boolean): void {
+    const queue = isQuick ? this.#quickQueue : this.#longQueue
+    if (queue.size === 0) return
+    const thread = this.#findIdleThread(isQuick)
+    const job = thread && queue.next()
     if (thread === undefined || job === undefined) return
     thread.job = job
     job.thread = thread
@@ -120,15 +119,15 @@ export class Readers {
     thread.worker.postMessage({ sql: job.sql, values: job.values })
   }
 
-  /** Threads that are being ended still count: otherwise one slow statement could start many. */
-  #idle(isQuick: boolean): Thread | undefined {
-    const alike = [...this.#threads].filter((one) => one.isQuick === isQuick)
-    const idle = alike.find((one) => one.job === undefined && !one.isEnding)
-    const most = isQuick ? 1 : mostThreads
-    return idle ?? (alike.length < most ? this.#start(isQuick) : undefined)
+  /** Terminating threads still count. Otherwise one slow statement could start many threads. */
+  #findIdleThread(isQuick: boolean): Thread | undefined {
+    const sameKind = [...this.#threads].filter((one) => one.isQuick === isQuick)
+    const idle = sameKind.find((one) => one.job === undefined && !one.isEnding)
+    const maxThreads = isQuick ? 1 : maxLongThreads
+    return idle ?? (sameKind.length < maxThreads ? this.#startThread(isQuick) : undefined)
   }
 
-  #start(isQuick: boolean): Thread {
+  #startThread(isQuick: boolean): Thread {
     const { driver, file, timeout } = this.#options
     const library =
       driver === 'better-sqlite3' ? createRequire(import.meta.url).resolve(driver) : undefined
@@ -139,7 +138,7 @@ export class Readers {
     const thread: Thread = { worker, job: undefined, isQuick, isReady: false, isEnding: false }
     this.#threads.add(thread)
     worker.on('message', (message: Message) => {
-      this.#heed(thread, message)
+      this.#handleMessage(thread, message)
     })
     worker.on('error', (error) => {
       if (!thread.isReady) this.#isUsable = false
@@ -147,12 +146,12 @@ export class Readers {
     })
     worker.on('exit', () => {
       this.#threads.delete(thread)
-      this.#next(isQuick)
+      this.#startNext(isQuick)
     })
     return thread
   }
 
-  #heed(thread: Thread, message: Message): void {
+  #handleMessage(thread: Thread, message: Message): void {
     if ('ready' in message) {
       thread.isReady = true
       return
@@ -161,14 +160,14 @@ export class Readers {
     thread.job = undefined
     thread.worker.unref()
     if ('rows' in message) job?.resolve(message.rows)
-    else job?.reject(toSqliteFault(Object.assign(new Error(), message.error)))
-    this.#next(thread.isQuick)
+    else job?.reject(convertSqliteError(Object.assign(new Error(), message.error)))
+    this.#startNext(thread.isQuick)
   }
 
-  #cancel(job: Job, fault: Error): void {
-    const turns = job.isQuick ? this.#quick : this.#long
-    turns.drop(job)
-    job.reject(fault)
+  #cancel(job: Job, error: Error): void {
+    const queue = job.isQuick ? this.#quickQueue : this.#longQueue
+    queue.drop(job)
+    job.reject(error)
     const { thread } = job
     if (thread?.job !== job) return
     thread.isEnding = true
@@ -177,10 +176,9 @@ export class Readers {
 }
 
 /**
- * The program of a reader thread: opens the file read-only, and runs one statement after the other. It is text, so that
- * no compiler, bundler or test runner has to ship a file where a thread would find it.
+ * The program of a reader thread: opens the file read-only and runs one statement after the other. The program is text, so
+ * that no bundler or test runner has to ship a file for the thread.
  */
-
 const readerProgram = `
 const { parentPort, workerData } = require('node:worker_threads')
 const { driver, library, file, timeout } = workerData

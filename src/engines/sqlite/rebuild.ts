@@ -1,5 +1,6 @@
 /**
- * Changes a SQLite table by a rebuild, because SQLite alters little in place. Source: SQLite, ALTER TABLE, section 7.
+ * Changes a table by rebuilding it, because `alter table` of SQLite supports few changes. Source: SQLite, ALTER TABLE,
+ * section 7.
  */
 import type { ActualTable } from '../contract/catalogue.js'
 import {
@@ -15,7 +16,7 @@ import type { ColumnSchema, TableSchema } from '../contract/table-schema.js'
 import { convertDecimal } from './decimals.js'
 import { writeDropSearch } from './search.js'
 
-/** Statements that keep every row; columns are copied by name. Run them with foreign keys off. */
+/** Statements that rebuild the table with all its rows. Columns are copied by name. Run them with foreign keys off. */
 export function writeRebuild(schema: TableSchema, actual: ActualTable, dialect: Dialect): string[] {
   const types = new Map([...actual.columns.values()].map(({ name, type }) => [name, type]))
   const searches = [...actual.indexes.keys()].filter(isSearchName)
@@ -23,7 +24,7 @@ export function writeRebuild(schema: TableSchema, actual: ActualTable, dialect: 
   return replaceTable({ ...schema, columns }, types, searches, dialect)
 }
 
-/** Statements that make the table again as it was; columns that it did not have are dropped. */
+/** Statements that undo a rebuild. Columns that the former table did not have are dropped. */
 export function writeRestore(actual: ActualTable, schema: TableSchema, dialect: Dialect): string[] {
   const types = new Map(schema.columns.map(({ name, type }) => [name, type]))
   for (const { name, type } of unknownColumns(schema, actual)) types.set(name, type)
@@ -32,8 +33,8 @@ export function writeRestore(actual: ActualTable, schema: TableSchema, dialect: 
 }
 
 /**
- * @param types of the columns that the table has now, by their names
- * @param searches the names of the search indexes that it has now
+ * @param types the current column types by column name
+ * @param searches the names of the current search indexes
  */
 function replaceTable(
   schema: TableSchema,
@@ -41,28 +42,30 @@ function replaceTable(
   searches: readonly string[],
   dialect: Dialect,
 ): string[] {
-  const fresh = `filigree_new_${schema.name}`.slice(0, 63)
-  const kept = schema.columns.filter(({ name, fill }) => types.has(name) || fill !== undefined)
-  const names = kept.map(({ name }) => quote(name)).join(', ')
-  const values = kept
+  const newTable = `filigree_new_${schema.name}`.slice(0, 63)
+  const copiedColumns = schema.columns.filter(
+    ({ name, fill }) => types.has(name) || fill !== undefined,
+  )
+  const names = copiedColumns.map(({ name }) => quote(name)).join(', ')
+  const values = copiedColumns
     .map(({ name, type, fill, nullable }) => {
-      const known = types.get(name)
-      if (known === undefined) return fill
-      const value = convertDecimal(quote(name), known, type)
+      const currentType = types.get(name)
+      if (currentType === undefined) return fill
+      const value = convertDecimal(quote(name), currentType, type)
       return fill === undefined || nullable ? value : `coalesce(${value}, ${fill})`
     })
     .join(', ')
   return [
-    writeCreateTable(schema, dialect, fresh),
-    `insert into ${quote(fresh)} (${names}) select ${values} from ${quote(schema.name)}`,
+    writeCreateTable(schema, dialect, newTable),
+    `insert into ${quote(newTable)} (${names}) select ${values} from ${quote(schema.name)}`,
     `drop table ${quote(schema.name)}`,
-    `alter table ${quote(fresh)} rename to ${quote(schema.name)}`,
+    `alter table ${quote(newTable)} rename to ${quote(schema.name)}`,
     ...searches.flatMap(writeDropSearch),
     ...schema.indexes.flatMap((index) => writeIndex(schema.name, index)),
   ]
 }
 
-/** A table as it is in the database, in the form that SQL is written from. */
+/** Converts a table from the catalogue to a schema. */
 function toFormerSchema(actual: ActualTable): TableSchema {
   const { name, columns, indexes, foreignKeys, primaryKey = [], checks } = actual
   return {
@@ -89,11 +92,11 @@ function toFormerSchema(actual: ActualTable): TableSchema {
   }
 }
 
-/** Columns without a field keep their values. */
+/** Columns that no field declares. They keep their values. */
 function unknownColumns(schema: TableSchema, actual: ActualTable): ColumnSchema[] {
-  const known = new Set(schema.columns.map(({ name }) => name))
+  const knownNames = new Set(schema.columns.map(({ name }) => name))
   return [...actual.columns.values()]
-    .filter(({ name }) => !known.has(name))
+    .filter(({ name }) => !knownNames.has(name))
     .map(({ name, type }) => ({
       name,
       type,

@@ -1,8 +1,7 @@
 /**
- * Searches with SQLite's FTS5: an index table for each record, which three triggers maintain, so that writes of other
- * programs are indexed too. It stores no copy of the text. If keys are not numbers, a third table maps them to numbers,
- * because SQLite may change the row numbers of such tables. Source: SQLite, FTS5, Contentless Tables and External
- * Content Tables.
+ * Full-text search with FTS5. Each record has an index table that three triggers maintain, so that writes of other programs
+ * are indexed too. The index stores no copy of the text. If keys are not numbers, another table maps them to numbers, because
+ * SQLite may change the rowids of such tables. Source: SQLite, FTS5, Contentless Tables and External Content Tables.
  */
 import type { KeyedTable, TableSearch } from '../contract/table.js'
 import { quote } from '../contract/ddl.js'
@@ -26,26 +25,26 @@ export const sqliteSearch: SearchSql = {
   operand: (words) => words.map((word) => `"${word}"`).join(' '),
   test: (parts) => {
     const { table, alias } = parts
-    return sql`${raw(fullKey(table, quote(alias)))} in (select ${keyOf(parts)} from ${found(parts)})`
+    return sql`${raw(fullKey(table, quote(alias)))} in (select ${keyOf(parts)} from ${matches(parts)})`
   },
   some: (parts) => {
     const { table, search, alias, value } = parts
-    const [words, keys] = [nameOf(search.name), toKeys(search.name)]
+    const [index, keys] = [nameOf(search.name), keyTableOf(search.name)]
     const number = nameOf(search.name, 'rowid')
-    const isPlain = isNumbered(table)
-    const from = isPlain
-      ? words
-      : sql`${words} cross join ${nameOf(keys)} on ${nameOf(keys, 'number')} = ${number}`
-    const key = isPlain ? number : keyOf(parts)
-    const test = sql`${words} match ${value} and ${key} = ${raw(fullKey(table, quote(alias)))}`
+    const hasNumericKey = isKeyNumeric(table)
+    const from = hasNumericKey
+      ? index
+      : sql`${index} cross join ${nameOf(keys)} on ${nameOf(keys, 'number')} = ${number}`
+    const key = hasNumericKey ? number : keyOf(parts)
+    const test = sql`${index} match ${value} and ${key} = ${raw(fullKey(table, quote(alias)))}`
     return { from: sql`${from} cross join `, test, rank: rankOf(search) }
   },
   rank: (parts) => {
     const { table, search, alias } = parts
     const ranked = `${alias}_ranked`
     const rank = rankOf(search)
-    // The limit makes SQLite compute the list once, instead of searching again for each row of the table.
-    const list = sql`(select ${keyOf(parts)} as filigree_key, ${rank} as filigree_rank from ${found(parts)} limit -1) as ${nameOf(ranked)}`
+    // The limit makes SQLite compute the list once instead of searching again for each row of the table.
+    const list = sql`(select ${keyOf(parts)} as filigree_key, ${rank} as filigree_rank from ${matches(parts)} limit -1) as ${nameOf(ranked)}`
     return {
       from: sql`${list} cross join `,
       behind: sql` cross join ${list}`,
@@ -56,47 +55,47 @@ export const sqliteSearch: SearchSql = {
 }
 
 function rankOf({ name, columns }: TableSearch): Sql {
-  const factors = columns.map((_, place) => weights[place] ?? 1).join(', ')
+  const factors = columns.map((_, position) => weights[position] ?? 1).join(', ')
   return raw(`bm25(${quote(name)}, ${factors})`)
 }
 
-function isNumbered({ key }: KeyedTable): boolean {
+function isKeyNumeric({ key }: KeyedTable): boolean {
   return !key.isUuid
 }
 
-/** Other keys than numbers may be the same in two shards. */
+/** The key of a row for the key table. UUIDs are unique only within a shard, so the shard is added. */
 function fullKey(table: KeyedTable, row: string): string {
   const { key, shard } = table
-  const own = `${row}.${quote(key.name)}`
-  return shard === undefined || isNumbered(table)
-    ? own
-    : `${row}.${quote(shard.name)} || '/' || ${own}`
+  const rowKey = `${row}.${quote(key.name)}`
+  return shard === undefined || isKeyNumeric(table)
+    ? rowKey
+    : `${row}.${quote(shard.name)} || '/' || ${rowKey}`
 }
 
 function keyOf({ table, search }: SearchParts): Sql {
-  return isNumbered(table) ? raw('rowid') : nameOf(toKeys(search.name), 'key')
+  return isKeyNumeric(table) ? raw('rowid') : nameOf(keyTableOf(search.name), 'key')
 }
 
-/** The rows that contain the words, for `from`. */
-function found({ table, search, value }: SearchParts): Sql {
-  const words = nameOf(search.name)
-  if (isNumbered(table)) return sql`${words} where ${words} match ${value}`
-  const keys = toKeys(search.name)
-  return sql`${words} cross join ${nameOf(keys)} on ${nameOf(keys, 'number')} = ${nameOf(search.name, 'rowid')} where ${words} match ${value}`
+/** The rows that match the search, for `from`. */
+function matches({ table, search, value }: SearchParts): Sql {
+  const index = nameOf(search.name)
+  if (isKeyNumeric(table)) return sql`${index} where ${index} match ${value}`
+  const keys = keyTableOf(search.name)
+  return sql`${index} cross join ${nameOf(keys)} on ${nameOf(keys, 'number')} = ${nameOf(search.name, 'rowid')} where ${index} match ${value}`
 }
 
-function toKeys(name: string): string {
+function keyTableOf(name: string): string {
   return `${name}_keys`
 }
 
 const events = ['insert', 'update', 'delete'] as const
 
-/** Drops everything that was made for a search; all of it is named after the search. */
+/** Drops the triggers and tables of a search. */
 export function writeDropSearch(name: string): string[] {
   return [
     ...events.map((event) => `drop trigger if exists ${quote(`${name}_${event}`)}`),
     `drop table if exists ${quote(name)}`,
-    `drop table if exists ${quote(toKeys(name))}`,
+    `drop table if exists ${quote(keyTableOf(name))}`,
   ]
 }
 
@@ -110,41 +109,45 @@ export function writeDropSearch(name: string): string[] {
  * ```
  */
 function writeCreate(table: KeyedTable, { name, columns }: TableSearch): string[] {
-  const [words, on, keys] = [quote(name), quote(table.name), quote(toKeys(name))]
+  const [index, tableName, keys] = [quote(name), quote(table.name), quote(keyTableOf(name))]
   const key = quote(table.key.name)
-  const isPlain = isNumbered(table)
-  const fields = columns.map((_, place) => `c${place}`).join(', ')
+  const hasNumericKey = isKeyNumeric(table)
+  const fields = columns.map((_, position) => `c${position}`).join(', ')
   const values = (row: string): string =>
     columns.map((column) => `${row}${quote(column.name)}`).join(', ')
   const number = (row: string): string =>
-    isPlain ? `${row}.${key}` : `(select number from ${keys} where key = ${fullKey(table, row)})`
-  const enter = [
-    ...(isPlain ? [] : [`insert into ${keys} (key) values (${fullKey(table, 'new')})`]),
-    `insert into ${words} (rowid, ${fields}) values (${number('new')}, ${values('new.')})`,
+    hasNumericKey
+      ? `${row}.${key}`
+      : `(select number from ${keys} where key = ${fullKey(table, row)})`
+  const addRow = [
+    ...(hasNumericKey ? [] : [`insert into ${keys} (key) values (${fullKey(table, 'new')})`]),
+    `insert into ${index} (rowid, ${fields}) values (${number('new')}, ${values('new.')})`,
   ]
-  const leave = [
-    `insert into ${words} (${words}, rowid, ${fields}) values ('delete', ${number('old')}, ${values('old.')})`,
-    ...(isPlain ? [] : [`delete from ${keys} where key = ${fullKey(table, 'old')}`]),
+  const removeRow = [
+    `insert into ${index} (${index}, rowid, ${fields}) values ('delete', ${number('old')}, ${values('old.')})`,
+    ...(hasNumericKey ? [] : [`delete from ${keys} where key = ${fullKey(table, 'old')}`]),
   ]
   const trigger = (event: string, when: string, steps: readonly string[]): string =>
-    `create trigger ${quote(`${name}_${event}`)} after ${when} on ${on} begin\n${steps.map((step) => `  ${step};\n`).join('')}end`
+    `create trigger ${quote(`${name}_${event}`)} after ${when} on ${tableName} begin\n${steps.map((step) => `  ${step};\n`).join('')}end`
   const shard = table.shard === undefined ? [] : [table.shard]
-  const watched = [...shard, table.key, ...columns].map((column) => quote(column.name)).join(', ')
+  const watchedColumns = [...shard, table.key, ...columns]
+    .map((column) => quote(column.name))
+    .join(', ')
   return [
-    // Remains of a table that was dropped.
+    // A dropped table may have left them behind.
     ...writeDropSearch(name),
-    `create virtual table ${words} using fts5 (${fields}, content='', tokenize="${tokenizer}")`,
-    ...(isPlain
+    `create virtual table ${index} using fts5 (${fields}, content='', tokenize="${tokenizer}")`,
+    ...(hasNumericKey
       ? []
       : [
           `create table ${keys} (number integer primary key, key text not null unique)`,
-          `insert into ${keys} (key) select ${fullKey(table, on)} from ${on}`,
+          `insert into ${keys} (key) select ${fullKey(table, tableName)} from ${tableName}`,
         ]),
-    trigger('insert', 'insert', enter),
-    trigger('update', `update of ${watched}`, [...leave, ...enter]),
-    trigger('delete', 'delete', leave),
-    isPlain
-      ? `insert into ${words} (rowid, ${fields}) select ${key}, ${values('')} from ${on}`
-      : `insert into ${words} (rowid, ${fields}) select k.number, ${values('t.')} from ${on} as t inner join ${keys} as k on k.key = ${fullKey(table, 't')}`,
+    trigger('insert', 'insert', addRow),
+    trigger('update', `update of ${watchedColumns}`, [...removeRow, ...addRow]),
+    trigger('delete', 'delete', removeRow),
+    hasNumericKey
+      ? `insert into ${index} (rowid, ${fields}) select ${key}, ${values('')} from ${tableName}`
+      : `insert into ${index} (rowid, ${fields}) select k.number, ${values('t.')} from ${tableName} as t inner join ${keys} as k on k.key = ${fullKey(table, 't')}`,
   ]
 }

@@ -1,6 +1,6 @@
 /**
- * SQLite in this process. Autocommitted statements run synchronously on one connection. A transaction, which lasts over
- * turns of the event loop, uses a second one, and other writes wait for its end.
+ * The SQLite engine. Autocommitted statements run synchronously on the main connection. A transaction spans several ticks of
+ * the event loop, so it has a second connection, and other writes wait until it ends.
  * Sources: SQLite, Write-Ahead Logging; PRAGMA Statements; Result and Error Codes.
  */
 import type { BeginOptions } from '../contract/begin-options.js'
@@ -26,16 +26,16 @@ import { ClientWrites, lateFault } from '../client-writes.js'
 import { Turn } from '../turn.js'
 import { readSqliteCatalogue } from './catalogue.js'
 import { chooseDriver } from './choose-driver.js'
-import { isOfRows, SqliteClientReads, ShortReads } from './client-reads.js'
-import { Connection, toBootFault, type SqliteOptions } from './connection.js'
+import { returnsRows, SqliteClientReads, ReadCostEstimator } from './client-reads.js'
+import { Connection, unreadableDatabase, type SqliteOptions } from './connection.js'
 import { createSqliteDialect } from './dialect.js'
-import { writesDoubles } from './json.js'
+import { writesExactDoubles } from './json.js'
 import type { Driver } from './driver.js'
 import { isBusy } from './errors.js'
-import { ForeignWrites, KeptFile, createPrivateFile } from './database-file.js'
+import { ExternalWrites, FileWatch, createPrivateFile } from './database-file.js'
 import type { Heartbeat, HeartbeatOptions } from '../contract/heartbeat.js'
-import { heartbeatOfFile } from './heartbeat.js'
-import { Readers } from './reader-threads.js'
+import { startSqliteHeartbeat } from './heartbeat.js'
+import { ReaderThreads } from './reader-threads.js'
 import { readSqliteSizes } from './table-sizes.js'
 
 /** @throws {DeclarationError} a missing driver or folder, or a file that is not a database */
@@ -45,7 +45,7 @@ export async function openSqlite(options: SqliteOptions): Promise<Engine> {
     if (options.file !== ':memory:' && options.readOnly !== true) createPrivateFile(options.file)
     return new SqliteEngine(driver, options)
   } catch (cause) {
-    throw toBootFault(options.file, cause)
+    throw unreadableDatabase(options.file, cause)
   }
 }
 
@@ -61,97 +61,99 @@ class SqliteEngine implements Engine {
   readonly writtenElsewhere?: () => number
   /** Absent for databases in memory. */
   readonly isFileLost?: () => boolean
-  #foreign: ForeignWrites | undefined
-  readonly #open: (opening?: number) => Connection
+  #externalWrites: ExternalWrites | undefined
+  readonly #open: (openTimeout?: number) => Connection
   readonly #openCopy: (file: string) => Connection
   readonly #main: Connection
-  readonly #turn: Turn
-  readonly #patience: number
-  /** The timeout in the address. */
-  readonly #waits: number | undefined
+  readonly #writeQueue: Turn
+  readonly #lockTimeout: number
+  /** The timeout in the database URL. */
+  readonly #urlTimeout: number | undefined
   /**
-   * There is one connection for everything. It shows uncommitted changes of the transaction, so reads have to wait too.
+   * One connection serves everything, because the database is in memory. The connection sees uncommitted changes of the
+   * transaction, so reads have to wait too.
    */
   readonly #shared: boolean
-  readonly #readers: Readers | undefined
+  readonly #readers: ReaderThreads | undefined
   /** Absent for databases in memory. */
-  readonly #short: ShortReads | undefined
-  #second: Connection | undefined
+  readonly #readCosts: ReadCostEstimator | undefined
+  #transactionConnection: Connection | undefined
 
   constructor(driver: Driver, options: SqliteOptions) {
-    this.#open = (opening) => new Connection(driver, options, opening)
+    this.#open = (openTimeout) => new Connection(driver, options, openTimeout)
     this.#openCopy = (file) => new Connection(driver, { file, readOnly: true })
     this.#main = this.#open()
     this.driver = driver.name
     this.dialect = createSqliteDialect({
-      leavesJson: leavesJson(this.#main),
-      writesDoubles: writesDoubles(this.#main),
+      keepsSubqueryJson: keepsSubqueryJson(this.#main),
+      writesExactDoubles: writesExactDoubles(this.#main),
     })
     this.#shared = options.file === ':memory:'
-    this.#waits = options.busyTimeout
-    this.#patience = options.busyTimeout ?? 5000
-    this.#turn = new Turn(this.#patience)
+    this.#urlTimeout = options.busyTimeout
+    this.#lockTimeout = options.busyTimeout ?? 5000
+    this.#writeQueue = new Turn(this.#lockTimeout)
     if (this.#shared) return
-    const { file, readTime: time = 30_000 } = options
-    const readers = new Readers({ driver: driver.name, file, timeout: this.#patience })
-    const short = new ShortReads(this.#main)
-    const parts = { engine: { run: this.#runHere }, short, readers, time }
+    const { file, readTime = 30_000 } = options
+    const readers = new ReaderThreads({ driver: driver.name, file, timeout: this.#lockTimeout })
+    const readCosts = new ReadCostEstimator(this.#main)
+    const parts = { engine: { run: this.#runOnMain }, readCosts, readers, readTime }
     this.#readers = readers
-    this.#short = short
+    this.#readCosts = readCosts
     this.clientReads = (reading) => new SqliteClientReads(reading, parts)
-    const heartbeatFile = { driver: driver.name, file, timeout: this.#patience }
-    this.heartbeat = (given) => heartbeatOfFile(heartbeatFile, given)
-    const kept = new KeptFile(file)
-    this.isFileLost = () => kept.isLost()
-    this.writtenElsewhere = () => (this.#foreign ??= new ForeignWrites(this.#main)).look()
+    const heartbeatFile = { driver: driver.name, file, timeout: this.#lockTimeout }
+    this.heartbeat = (heartbeatOptions) => startSqliteHeartbeat(heartbeatFile, heartbeatOptions)
+    const fileWatch = new FileWatch(file)
+    this.isFileLost = () => fileWatch.isLost()
+    this.writtenElsewhere = () => (this.#externalWrites ??= new ExternalWrites(this.#main)).count()
   }
 
-  /** By `VACUUM INTO`, which holds up nobody who writes. */
+  /** Uses `VACUUM INTO`, which does not block writers. */
   backup(file: string): void {
-    // SQLite writes into an empty file, and keeps its mode.
+    // SQLite writes into the empty file and keeps its mode.
     createPrivateFile(file)
     this.#main.script(`vacuum into '${file.replaceAll("'", "''")}'`)
     const copy = this.#openCopy(file)
     try {
-      const found = copy.run(ownQuestion('pragma integrity_check'), [], 'first')
-      if (found?.[0] !== 'ok') throw new Error(`The copy is not sound: ${String(found?.[0])}`)
+      const check = copy.run(ownQuestion('pragma integrity_check'), [], 'first')
+      if (check?.[0] !== 'ok') throw new Error(`The copy is damaged: ${String(check?.[0])}`)
     } finally {
       copy.close()
     }
   }
 
-  /** Long reads of records run in a reader thread, whoever asks: here they would hold up everybody. */
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
-    const reading = this.#readElsewhere(statement, values, wanted)
-    if (reading === undefined) return this.#runHere(statement, values, wanted)
-    return (wanted === 'first' ? after(reading, ([row]) => row) : reading) as Later<Answers[W]>
+  /** Runs long reads of records in a reader thread, because they would block the event loop here. */
+  run<W extends Wanted>(statement: Statement, values: Values, resultKind: W): Later<Answers[W]> {
+    const reading = this.#readInThread(statement, values, resultKind)
+    if (reading === undefined) return this.#runOnMain(statement, values, resultKind)
+    return (resultKind === 'first' ? after(reading, ([row]) => row) : reading) as Later<Answers[W]>
   }
 
-  /** @returns `undefined` for what runs in this thread */
-  #readElsewhere(
+  /** @returns `undefined` if the statement has to run in this thread */
+  #readInThread(
     statement: Statement,
     values: Values,
-    wanted: Wanted,
+    resultKind: Wanted,
   ): Promise<readonly Row[]> | undefined {
-    if (statement.for !== 'client' || changes(statement) || !isOfRows(wanted)) return undefined
+    if (statement.for !== 'client' || changes(statement) || !returnsRows(resultKind))
+      return undefined
     const readers = this.#readers
     if (readers?.isUsable !== true) return undefined
-    const length = this.#short?.lengthOf(statement, values)
+    const length = this.#readCosts?.estimate(statement, values)
     if (length === undefined || length === 'short') return undefined
     const { sql } = statement
     const { rows } = readers.read({ sql, values, owner: {}, isQuick: length === 'quick' })
     return rows.catch((error: unknown) => {
       if (readers.isUsable) throw error
-      return this.#runHere(statement, values, 'rows')
+      return this.#runOnMain(statement, values, 'rows')
     })
   }
 
-  readonly #runHere = <W extends Wanted>(
+  readonly #runOnMain = <W extends Wanted>(
     statement: Statement,
     values: Values,
-    wanted: W,
+    resultKind: W,
   ): Later<Answers[W]> =>
-    this.#run(changes(statement), () => this.#main.run(statement, values, wanted))
+    this.#run(changes(statement), () => this.#main.run(statement, values, resultKind))
 
   catalogue(runner: Runner): Promise<Catalogue> {
     return readSqliteCatalogue(runner)
@@ -161,12 +163,9 @@ class SqliteEngine implements Engine {
     return readSqliteSizes(this, tables)
   }
 
-  /**
-   * There is one writer at a time: nobody else writes before it ends, so every isolation level is as good as the
-   * highest.
-   */
+  /** SQLite has one writer at a time, so every transaction is serializable. */
   async begin({ patience, writing }: BeginOptions = {}): Promise<TransactionRunner> {
-    const transaction = await this.#begin(false, this.#waits ?? patience)
+    const transaction = await this.#begin(false, this.#urlTimeout ?? patience)
     if (writing?.late !== true) return transaction
     await transaction.rollback()
     throw lateFault()
@@ -191,77 +190,82 @@ class SqliteEngine implements Engine {
     }
   }
 
-  async #begin(schema: boolean, patience?: number): Promise<TransactionRunner> {
-    await this.#turn.take(patience)
+  async #begin(schema: boolean, timeout?: number): Promise<TransactionRunner> {
+    await this.#writeQueue.take(timeout)
     try {
-      const connection = this.#shared ? this.#main : await this.#openSecond()
-      // A table that is rebuilt is dropped first, which would delete the rows that refer to it.
+      const connection = this.#shared ? this.#main : await this.#openTransactionConnection()
+      // Rebuilding a table drops it first, which would delete the rows that refer to it.
       if (schema) connection.script('pragma foreign_keys = off')
-      await this.#untilFree(connection, () => {
+      await this.#retryWhileBusy(connection, () => {
         connection.script('begin immediate')
       })
-      const committed = this.#shared ? undefined : this.#foreign?.begun(connection)
-      return new SqliteTransaction(connection, this.#turn, { schema, committed })
+      const onCommitted = this.#shared
+        ? undefined
+        : this.#externalWrites?.trackTransaction(connection)
+      return new SqliteTransaction(connection, this.#writeQueue, {
+        schema,
+        onCommitted: onCommitted,
+      })
     } catch (error) {
-      this.#turn.release()
+      this.#writeQueue.release()
       throw error
     }
   }
 
   async close(): Promise<void> {
     await this.#readers?.close()
-    this.#second?.close()
+    this.#transactionConnection?.close()
     this.#main.close()
   }
 
-  /** Another process may have the file for itself. */
-  async #openSecond(): Promise<Connection> {
-    this.#second ??= await untilFree(this.#patience, () => this.#open(0))
-    return this.#second
+  /** Retries, because another process may have locked the whole file. */
+  async #openTransactionConnection(): Promise<Connection> {
+    this.#transactionConnection ??= await retryWhileBusy(this.#lockTimeout, () => this.#open(0))
+    return this.#transactionConnection
   }
 
-  /** After a first attempt nothing waits in the driver, where everybody else would wait too. */
-  async #untilFree<T>(connection: Connection, work: () => Later<T>): Promise<T> {
+  /** After the first attempt the driver no longer waits for locks, because that would block the event loop. */
+  async #retryWhileBusy<T>(connection: Connection, work: () => Later<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
       if (!isBusy(error)) throw error
     }
-    connection.waitShortly(false)
+    connection.setDriverWait(false)
     try {
-      return await untilFree(this.#patience, work)
+      return await retryWhileBusy(this.#lockTimeout, work)
     } finally {
-      connection.waitShortly(true)
+      connection.setDriverWait(true)
     }
   }
 
-  /** Runs at once if nothing is in the way. @param isOver asked before each further attempt */
+  /** Runs immediately unless a transaction or a lock is in the way. @param isOver called before each further attempt */
   #run<T>(writes: boolean, work: () => Later<T>, isOver?: () => boolean): Later<T> {
     const attempt = (): Later<T> => {
       if (isOver?.() === true) throw lateFault()
       return work()
     }
-    if (this.#turn.taken && (writes || this.#shared)) {
-      return this.#turn.run(() => this.#untilFree(this.#main, attempt))
+    if (this.#writeQueue.taken && (writes || this.#shared)) {
+      return this.#writeQueue.run(() => this.#retryWhileBusy(this.#main, attempt))
     }
     try {
       return work()
     } catch (error) {
       if (!isBusy(error)) throw error
-      return this.#turn.run(() => this.#untilFree(this.#main, attempt))
+      return this.#writeQueue.run(() => this.#retryWhileBusy(this.#main, attempt))
     }
   }
 }
 
 /** Whether JSON from a subquery is still JSON in the outer query. */
-function leavesJson(connection: Connection): boolean {
+function keepsSubqueryJson(connection: Connection): boolean {
   const sql = 'select json_array((select json_array(1)))'
   return connection.run(ownQuestion(sql), [], 'first')?.[0] === '[[1]]'
 }
 
-/** Tries again while another process has the lock; other work can run meanwhile. */
-async function untilFree<T>(patience: number, work: () => Later<T>): Promise<T> {
-  const end = performance.now() + patience
+/** Retries every 10 ms while another process has the lock, without blocking the event loop. */
+async function retryWhileBusy<T>(timeout: number, work: () => Later<T>): Promise<T> {
+  const end = performance.now() + timeout
   for (;;) {
     try {
       return await work()
@@ -272,33 +276,41 @@ async function untilFree<T>(patience: number, work: () => Later<T>): Promise<T> 
   }
 }
 
-interface TransactionParts {
+interface TransactionOptions {
   readonly schema: boolean
-  /** Called right after the commit. */
-  readonly committed: (() => void) | undefined
+  /** Called immediately after the commit. */
+  readonly onCommitted: (() => void) | undefined
 }
 
 class SqliteTransaction implements TransactionRunner {
   readonly #connection: Connection
-  readonly #turn: Turn
+  readonly #writeQueue: Turn
   readonly #schema: boolean
   readonly #committed: (() => void) | undefined
   #isOver = false
 
-  constructor(connection: Connection, turn: Turn, { schema, committed }: TransactionParts) {
+  constructor(
+    connection: Connection,
+    writeQueue: Turn,
+    { schema, onCommitted: committed }: TransactionOptions,
+  ) {
     this.#connection = connection
-    this.#turn = turn
+    this.#writeQueue = writeQueue
     this.#schema = schema
     this.#committed = committed
   }
 
-  run<W extends Wanted>(statement: Statement, values: readonly unknown[], wanted: W): Answers[W] {
-    return this.#living().run(statement, values, wanted)
+  run<W extends Wanted>(
+    statement: Statement,
+    values: readonly unknown[],
+    resultKind: W,
+  ): Answers[W] {
+    return this.#activeConnection().run(statement, values, resultKind)
   }
 
   commit(): Promise<void> {
     return this.#end(() => {
-      const connection = this.#living()
+      const connection = this.#activeConnection()
       if (this.#schema) connection.checkReferences()
       connection.script('commit')
       this.#committed?.()
@@ -318,14 +330,17 @@ class SqliteTransaction implements TransactionRunner {
       this.#isOver = true
       if (this.#connection.inTransaction) this.#connection.script('rollback')
       if (this.#schema) this.#connection.script('pragma foreign_keys = on')
-      this.#turn.release()
+      this.#writeQueue.release()
     }
   }
 
   /**
-   * After some faults (a full disk) SQLite rolls back by itself: following statements would be committed one by one.
+   * SQLite rolls back by itself after some errors, such as a full disk. Without this check, later statements of the
+   * transaction would be committed one by one.
+   *
+   * @throws {EngineFault} the transaction is over
    */
-  #living(): Connection {
+  #activeConnection(): Connection {
     if (this.#isOver || !this.#connection.inTransaction) {
       throw new EngineFault('other', 'The transaction is over.')
     }
