@@ -1,8 +1,12 @@
 /**
  * "Every object of options of every decorator and function of the face refuses unknown keys at the start or at the call,
  * with did-you-mean." One table lists every export, with a way to hand it options; each of them is sent every name that
- * it says it knows, misspelt. The browser's client is left to TypeScript.
+ * it says it knows, misspelt. Each type of options that the declarations export must be among them. The browser's client is left to
+ * TypeScript.
  */
+import { readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import ts from 'typescript'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import * as face from '../../src/index.js'
 import * as accessLogModule from '../../src/modules/access-log/access-log.js'
@@ -131,6 +135,8 @@ class Work {
   }
 }
 
+const Invitations = oneTime<string>('a', { for: '1h' })
+
 function startResolve(options: face.ResolveOptions): Promise<unknown> {
   class Odd {
     more(): number {
@@ -198,6 +204,7 @@ const index: Places<typeof face> = {
   Database: [
     ['transaction', (odd) => database().transaction(() => Promise.resolve(), odd)],
     ['onChange', (odd) => database().onChange(() => undefined, odd)],
+    ['changes', (odd) => database().changes(Shelf, odd)],
     ['find', (odd) => shelves().find(1, odd)],
     ['list', (odd) => shelves().list(odd)],
     ['count', (odd) => shelves().count({}, odd)],
@@ -291,6 +298,8 @@ const index: Places<typeof face> = {
     ['limits', (odd) => start({}, { limits: odd })],
     ['times', (odd) => start({}, { times: odd })],
     ['versions', (odd) => start({}, { versions: odd })],
+    ['errors', (odd) => start({}, { errors: odd })],
+    ['live', (odd) => start({}, { live: odd })],
     ['inject', (odd) => testApp.app.inject(from({ url: '/' }, odd))],
   ],
   addRecords: [],
@@ -322,7 +331,10 @@ const index: Places<typeof face> = {
   logFieldsOf: [],
   missingPackage: [],
   recordsAs: [],
-  oneTime: [['oneTime', (odd) => oneTime('invitation', odd)]],
+  oneTime: [
+    ['', (odd) => oneTime('invitation', odd)],
+    ['make', (odd) => testApp.get(Invitations).make('a', odd)],
+  ],
   readRate: [],
   readSeconds: [],
   redirect: [],
@@ -514,7 +526,7 @@ describe('misspelt options', () => {
     testApp = await testingModule.testApplication(
       moduleOf({
         records: [Shelf],
-        providers: [Work],
+        providers: [Work, Invitations],
         imports: [jobsModule.jobs(), mailModule.mail()],
       }),
     )
@@ -526,11 +538,19 @@ describe('misspelt options', () => {
     expect(Object.keys(places).sort()).toEqual(Object.keys(exports).sort())
   })
 
+  it('are tried of every type of options that the declarations export', async () => {
+    const tried = new Set<string>()
+    for (const [, send] of cases) tried.add(textOf(knownNames(await messageOf(send, ['zzzzzzzz']))))
+    const untried = readOptionTypes().filter(
+      ({ name, properties }) => !(name in otherwise) && !tried.has(textOf(properties)),
+    )
+    expect(untried).toEqual([])
+  })
+
   it.each(cases)('of %s are refused, each with its right name', async (_place, send) => {
     const refusal = await messageOf(send, ['zzzzzzzz'])
     expect(refusal).toContain('"zzzzzzzz"')
-    const [, list = ''] = /(?:Options|Rules): ([^.]*)\./.exec(refusal) ?? []
-    const known = list.split(', ').filter((name) => name !== '')
+    const known = knownNames(refusal)
     if (known.length === 0) expect(refusal).toContain('It has none.')
     for (const misspell of misspellings) {
       const odd = known.map(misspell)
@@ -555,6 +575,71 @@ describe('misspelt options', () => {
     }).toThrow('@Use has no call')
   })
 })
+
+/** The names that a refusal says are known. */
+function knownNames(refusal: string): string[] {
+  const [, list = ''] = /(?:Options|Rules): ([^.]*)\./.exec(refusal) ?? []
+  return list.split(', ').filter((name) => name !== '')
+}
+
+function textOf(names: readonly string[]): string {
+  return names.toSorted().join()
+}
+
+interface OptionType {
+  readonly name: string
+  readonly properties: readonly string[]
+}
+
+/** The exported types of options, with the types of options that their properties have. */
+function readOptionTypes(): OptionType[] {
+  const source = fileURLToPath(new URL('../../src/', import.meta.url))
+  const entries = [
+    `${source}index.ts`,
+    ...readdirSync(`${source}modules`).map((name) => `${source}modules/${name}/${name}.ts`),
+  ]
+  const program = ts.createProgram(entries, {
+    target: ts.ScriptTarget.ES2022,
+    module: ts.ModuleKind.NodeNext,
+    moduleResolution: ts.ModuleResolutionKind.NodeNext,
+    strict: true,
+  })
+  const checker = program.getTypeChecker()
+  const found = new Map<string, OptionType>()
+  const add = (symbol: ts.Symbol, type: ts.Type): void => {
+    const names = type.getProperties().map(({ name }) => name)
+    if (names.length === 0 || found.has(symbol.name)) return
+    found.set(symbol.name, { name: symbol.name, properties: names })
+    for (const property of type.getProperties()) {
+      const declared = checker.getNonNullableType(checker.getTypeOfSymbol(property))
+      for (const part of declared.isUnion() ? declared.types : [declared]) {
+        const symbolOfPart = part.getSymbol()
+        if (symbolOfPart?.name.endsWith('Options') === true) add(symbolOfPart, part)
+      }
+    }
+  }
+  for (const entry of entries) {
+    const file = program.getSourceFile(entry)
+    const module = file && checker.getSymbolAtLocation(file)
+    for (const exported of module ? checker.getExportsOfModule(module) : []) {
+      const isAlias = (exported.flags & ts.SymbolFlags.Alias) !== 0
+      const symbol = isAlias ? checker.getAliasedSymbol(exported) : exported
+      if (symbol.name.endsWith('Options')) add(symbol, checker.getDeclaredTypeOfSymbol(symbol))
+    }
+  }
+  return [...found.values()]
+}
+
+/** Types whose names a refusal lists otherwise, or that no call checks: the reason. */
+const otherwise: Readonly<globalThis.Record<string, string>> = {
+  AggregateOptions: '`view` is the framework’s own, and refused with the others',
+  ApplicationGraphQLOptions: '`database` and `log` are known as those of `new GraphQL()`',
+  CountOptions: '`view` is the framework’s own, and refused with the others',
+  FindOptions: 'the part of FindOneOptions that lists have too',
+  ListOptions: '`view` and `related` are the framework’s own, and refused with the others',
+  SampleOptions: 'takes every option of the protocol',
+  TestOptions: '`listen`, `host`, `port` and `workers` are known as those of `bootstrap`',
+}
 
 /** Two letters swapped, one too many. */
 const misspellings: readonly ((name: string) => string)[] = [
