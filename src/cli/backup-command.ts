@@ -4,14 +4,11 @@ import { mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 import { backupProgram, defaultUrl, readOnlyAddress } from '../engines/engine-for-url.js'
 import { createDatabase } from '../records/database.js'
-import type { Command } from './command.js'
-import { loadApplication } from './load-application.js'
+import { type Command, exitCodes, UsageError, type Terminal, readArguments } from './command.js'
+import { loadApplication, planForDatabase } from './load-application.js'
 import { fileOf } from './open-database.js'
-import { pathInPackage } from './package-settings.js'
-import { planForDatabase } from './plan-for-database.js'
-import { readArguments } from './read-arguments.js'
-import { exitCodes, UsageError, type Terminal } from './terminal.js'
-import { withoutPasswords } from './without-passwords.js'
+import { pathInPackage } from './own-package.js'
+import { withoutPasswords } from './dev/secret-names.js'
 
 const usage = `filigree backup <file> [--module module.js]
   Writes a copy of the application's database (its option \`database\`, else DATABASE_URL) as it is at one moment, while it

@@ -1,10 +1,43 @@
 /** `filigree docs`: prints the pages of the documentation, which the package brings along. */
+
+import { readdir, readFile } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+import { packageFolder } from './own-package.js'
 import { didYouMean } from '../errors/did-you-mean.js'
-import type { Command } from './command.js'
-import { findPages, pageCalled, readPage, titleOf } from './documentation.js'
-import { readArguments } from './read-arguments.js'
-import { toTable } from './table-text.js'
-import { exitCodes, UsageError, type Terminal } from './terminal.js'
+import {
+  type Command,
+  exitCodes,
+  UsageError,
+  type Terminal,
+  readArguments,
+  toTable,
+} from './command.js'
+
+/** The pages of this version's documentation, which the package brings along. */
+
+/** What is for those who maintain the framework is not for those who use it, and is not in the package. */
+export async function findPages(): Promise<string[]> {
+  const names = await readdir(join(packageFolder, 'docs'), { recursive: true })
+  return names
+    .map((name) => name.split(sep).join('/'))
+    .filter((name) => name.endsWith('.md') && !/^(?:maintainers|deploy)\//.test(name))
+    .map((name) => name.replace(/\.md$/, ''))
+    .sort()
+}
+
+/** @param page one of those that `findPages` names */
+export function readPage(page: string): Promise<string> {
+  return readFile(join(packageFolder, 'docs', `${page}.md`), 'utf8')
+}
+
+/** `docs/records.md` is `records`. */
+export function pageCalled(name: string): string {
+  return name.replace(/^docs\//, '').replace(/\.md$/, '')
+}
+
+function titleOf(text: string): string {
+  return /^# (.+)$/m.exec(text)?.[1] ?? ''
+}
 
 const usage = `filigree docs [page] [--json]
   Prints a page of this version's documentation: filigree docs records. Without a page it lists them.

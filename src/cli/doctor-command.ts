@@ -3,26 +3,22 @@ import { openDoors } from '../bootstrap/open-doors.js'
 import type { BootstrapOptions } from '../bootstrap/options.js'
 import { planApplication, type ApplicationPlan } from '../bootstrap/plan-application.js'
 import { findScans } from '../records/scans/find-scans.js'
-import type { Command } from './command.js'
+import { type Command, exitCodes, type Terminal, readArguments } from './command.js'
 import {
   examineDatabase,
   examineDeclarations,
   examineMigrations,
   toFaults,
-} from './examine-application.js'
-import { examineList } from './examine-production.js'
-import { examineSetup } from './examine-setup.js'
-import {
+  examineSetup,
   findingsToJson,
   findingsToText,
   hasFaults,
   openToEverybody,
   type Finding,
-} from './findings.js'
+} from './examine-application.js'
+import { examineList } from './examine-production.js'
 import { loadApplication, type LoadedApplication } from './load-application.js'
 import { openForReading } from './open-database.js'
-import { readArguments } from './read-arguments.js'
-import { exitCodes, type Terminal } from './terminal.js'
 
 const usage = `filigree doctor [--production | --database] [--module module.js] [--json]
   Looks at Node.js, the compiler's options, the declarations, keys, migrations, the database and its slow queries, and at

@@ -10,7 +10,7 @@ import { readShape } from '../fields/shape.js'
 import { reachable } from '../routing/route.js'
 import { decoratorsOf } from '../seam/stands.js'
 import { isSecretName } from './dev/secret-names.js'
-import type { Finding } from './findings.js'
+import type { Finding } from './examine-application.js'
 
 interface Line {
   /** The setting's name. */

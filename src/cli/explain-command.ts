@@ -1,15 +1,20 @@
 /** `filigree explain`: what becomes of a request, without starting anything. */
 import { planApplication } from '../bootstrap/plan-application.js'
 import { methods } from '../routing/route-table.js'
-import type { Command } from './command.js'
+import {
+  type Command,
+  exitCodes,
+  UsageError,
+  type Terminal,
+  readArguments,
+  readJsonObject,
+  toTable,
+} from './command.js'
 import { explainOperation, isDocument, type ExplainedOperation } from './explain-graphql.js'
 import { explainRoute, type ExplainedRoute } from './explain-route.js'
 import { loadApplication } from './load-application.js'
 import { openForReading, type ReadDatabase } from './open-database.js'
-import { readArguments, readJsonObject } from './read-arguments.js'
-import { toTable } from './table-text.js'
-import { exitCodes, UsageError, type Terminal } from './terminal.js'
-import { withoutPasswords } from './without-passwords.js'
+import { withoutPasswords } from './dev/secret-names.js'
 
 const usage = `filigree explain GET /items/7 | '{ items { id } }' [--as '{"sub":"7","roles":["admin"]}'] [--module module.js] [--json]
   Says which route answers, why others do not, and what stands between the request and its handler: gate, checks,

@@ -8,10 +8,10 @@ import { Refusal } from '../graphql/operations.js'
 import type { Claims } from '../http/request.js'
 import type { Database } from '../records/database.js'
 import type { StatementEvent } from '../records/statement-events.js'
-import { describeAccess, judge } from './describe-access.js'
+import { describeAccess, judge } from './describe-records.js'
 import type { ReadDatabase } from './open-database.js'
 import { isQuestion, planStatement } from './plan-statement.js'
-import { UsageError } from './terminal.js'
+import { UsageError } from './command.js'
 
 export interface ExplainedOperation {
   /** `query Items at /graphql`. */

@@ -13,7 +13,7 @@ import { RouteTable } from '../routing/route-table.js'
 import { reachable } from '../routing/route.js'
 import { anySuccess, asksWho } from '../openapi/documented-route.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
-import { describeAccess, judge } from './describe-access.js'
+import { describeAccess, judge } from './describe-records.js'
 
 export interface ExplainedRoute {
   readonly method: string

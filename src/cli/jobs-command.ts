@@ -2,14 +2,16 @@
 import { HttpError } from '../errors/http-error.js'
 import type { Database } from '../records/database.js'
 import type { Repository } from '../records/repository.js'
-import type { Command } from './command.js'
-import { findJobs } from './find-jobs.js'
-import { loadApplication } from './load-application.js'
-import { openDatabase } from './open-database.js'
-import { planForDatabase } from './plan-for-database.js'
-import { readArguments } from './read-arguments.js'
-import { toTable } from './table-text.js'
-import { exitCodes, UsageError, type Terminal } from './terminal.js'
+import {
+  type Command,
+  exitCodes,
+  UsageError,
+  type Terminal,
+  readArguments,
+  toTable,
+} from './command.js'
+import { findJobs, openDatabase } from './open-database.js'
+import { loadApplication, planForDatabase } from './load-application.js'
 
 const usage = `filigree jobs [module.js] [--state failed] [--name Mail.welcome] [--limit 50] [--retry id] [--cancel id] [--json]
   Lists jobs, the newest first, and how many there are of each state. Nothing is started.

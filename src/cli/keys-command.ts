@@ -3,9 +3,7 @@ import { generateKeyPair, randomBytes } from 'node:crypto'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { join, relative, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import type { Command } from './command.js'
-import { readArguments } from './read-arguments.js'
-import { exitCodes, UsageError, type Terminal } from './terminal.js'
+import { type Command, exitCodes, UsageError, type Terminal, readArguments } from './command.js'
 
 const usage = `filigree keys [--out folder] [--json]
   Makes an RSA key pair for tokens (APP_PRIVATE_KEY, APP_PUBLIC_KEY) and a static key (APP_API_KEY).

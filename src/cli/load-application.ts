@@ -1,15 +1,76 @@
 /** Loads an application's built module without starting it: the file exports it, or calls `bootstrap` with it. */
+
+import { createRequire } from 'node:module'
+import { pathToFileURL } from 'node:url'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import type { BootstrapOptions } from '../bootstrap/options.js'
+import { planApplication, type ApplicationPlan } from '../bootstrap/plan-application.js'
+import { installCommand } from '../core/install-command.js'
+import { UsageError, type Terminal } from './command.js'
 import { captureBootstrap } from '../bootstrap/captured-call.js'
 import { isModule } from '../bootstrap/module.js'
-import type { BootstrapOptions } from '../bootstrap/options.js'
 import { isClass } from '../metadata/dialect.js'
 import type { Class } from '../metadata/note.js'
-import { isSource } from './load-sources.js'
-import { pathInPackage } from './package-settings.js'
-import { UsageError, type Terminal } from './terminal.js'
+import { pathInPackage } from './own-package.js'
+
+/** Reads an application for commands that only need its records and its database. */
+
+/**
+ * Reads the declarations. Of the environment only the variables of the database count: keys, addresses and other
+ * settings of production may be missing on the machine that migrates.
+ *
+ * @throws {DeclarationError} with every fault of the declarations
+ */
+export function planForDatabase({
+  module,
+  options,
+}: Pick<LoadedApplication, 'module' | 'options'>): Promise<ApplicationPlan> {
+  const env = Object.fromEntries(
+    Object.entries(options.env ?? process.env).filter(([name]) => name.startsWith('DATABASE_')),
+  )
+  const needed: BootstrapOptions = { ...options, env, logger: false }
+  delete needed.auth
+  return planApplication(module, needed)
+}
+
+/** Lets this process import an application's TypeScript, by the `tsx` that the application has installed. */
+
+export function isSource(path: string): boolean {
+  return /\.[cm]?tsx?$/.test(path)
+}
+
+let loads =
+  process.versions.bun !== undefined ||
+  process.versions.deno !== undefined ||
+  process.execArgv.some((argument) => /\btsx\b/.test(argument))
+
+/**
+ * @param file the source that will be imported, as it was named; its folder is where tsx is looked for
+ * @throws {UsageError} tsx is not installed there
+ */
+export async function loadSources(file: string): Promise<void> {
+  if (loads) return
+  const loader = findLoader(file)
+  if (loader === undefined) {
+    const install = installCommand('--save-dev tsx')
+    throw new UsageError(
+      `${file} is TypeScript, and tsx is not installed. Run ${install}, or name the built file.`,
+    )
+  }
+  // As `node --import tsx` does.
+  await import(pathToFileURL(loader).href)
+  loads = true
+}
+
+/** @returns the path of the tsx that is installed beside a file */
+export function findLoader(file: string): string | undefined {
+  try {
+    return createRequire(file).resolve('tsx')
+  } catch {
+    return undefined
+  }
+}
 
 export interface LoadedApplication {
   readonly module: Class

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The `filigree` command. */
 import { createInterface } from 'node:readline/promises'
-import { loadSources } from './load-sources.js'
+import { loadSources } from './load-application.js'
 import { runCommand } from './run-command.js'
 
 const code = await runCommand(process.argv.slice(2), {

@@ -14,13 +14,10 @@ import {
   migrationStatus,
 } from '../records/migrations/migrations.js'
 import { readTables } from '../records/model/read-table.js'
-import { loadApplication } from './load-application.js'
-import type { Command } from './command.js'
+import { loadApplication, planForDatabase } from './load-application.js'
+import { type Command, exitCodes, UsageError, type Terminal, readArguments } from './command.js'
 import { engineInUse, openDatabase } from './open-database.js'
-import { planForDatabase } from './plan-for-database.js'
-import { readArguments } from './read-arguments.js'
-import { readEngines } from './package-settings.js'
-import { exitCodes, UsageError, type Terminal } from './terminal.js'
+import { readEngines } from './own-package.js'
 
 const usage = `filigree migrate make <name> | up | down | status | check  [--module module.js] [--folder migrations] [--json]
   Changes the schema of the application's database (its option \`database\`, else DATABASE_URL;

@@ -1,12 +1,11 @@
 /** `filigree new`: makes a project that runs. Source: decisions, "Third storey: the first hour". */
+
+import { spawn } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
 import { builtinModules } from 'node:module'
 import { basename, isAbsolute, relative, resolve } from 'node:path'
 import { didYouMean } from '../errors/did-you-mean.js'
-import type { Command } from './command.js'
-import { findManager, installPackages, type PackageManager } from './install-packages.js'
-import { readArguments } from './read-arguments.js'
-import { exitCodes, UsageError, type Terminal } from './terminal.js'
+import { type Command, exitCodes, UsageError, type Terminal, readArguments } from './command.js'
 import {
   readChoices,
   toPackageName,
@@ -14,6 +13,39 @@ import {
   type Choice,
   type ProjectParts,
 } from './write-project.js'
+
+/** Installs the packages of a project by the program that the command was started by. */
+
+const managers = ['npm', 'pnpm', 'yarn', 'bun'] as const
+type PackageManager = (typeof managers)[number]
+
+/** The program that runs the command, by what it says of itself; npm if nothing does. */
+function findManager(agent = process.env.npm_config_user_agent): PackageManager {
+  const name = agent?.split('/')[0]
+  return managers.find((one) => one === name) ?? 'npm'
+}
+
+/** Without a network npm tries again for minutes: once is enough here. */
+const impatient = ['--fetch-retries=1', '--fetch-retry-mintimeout=500', '--fetch-timeout=60000']
+
+/** Its output goes to standard error. @returns whether it was done */
+function installPackages(manager: PackageManager, cwd: string): Promise<boolean> {
+  const options =
+    manager === 'npm' ? ['--no-audit', '--no-fund', '--prefer-offline', ...impatient] : []
+  return new Promise((resolve) => {
+    const child = spawn(manager, ['install', ...options], {
+      cwd,
+      stdio: ['ignore', process.stderr, process.stderr],
+      shell: process.platform === 'win32',
+    })
+    child.on('error', () => {
+      resolve(false)
+    })
+    child.on('exit', (code) => {
+      resolve(code === 0)
+    })
+  })
+}
 
 const usage = `filigree new <folder> [--records <choice>] [--tests <choice>] [--page] [--yes] [--no-install] [--json]
   Makes a project: two records, routes, a login, tests, a migration, a Dockerfile, and a README with the next steps.

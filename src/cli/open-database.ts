@@ -1,6 +1,10 @@
 /** Opens the database of an application without starting the application. */
+
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { Class } from '../metadata/note.js'
+import { readRecord } from '../records/model/record.js'
+import { UsageError, type Terminal } from './command.js'
 import { toDatabaseOptions, type ClosedChoice } from '../bootstrap/storage.js'
 import type { planApplication } from '../bootstrap/plan-application.js'
 import { silentLog, type Log } from '../core/log.js'
@@ -12,7 +16,21 @@ import {
   isLocalAddress,
   readOnlyAddress,
 } from '../engines/engine-for-url.js'
-import type { Terminal } from './terminal.js'
+
+/** The record of jobs, if an application has them. */
+
+/** @throws {UsageError} it is not among the records of the application */
+export function findJobs(records: readonly Class[]): Class {
+  const found = records.find(isJobs)
+  if (found !== undefined) return found
+  throw new UsageError(
+    "the application has no jobs. Import them: imports: [jobs()], from 'filigree/jobs'.",
+  )
+}
+
+export function isJobs(type: Class): boolean {
+  return type.name === 'JobEntry' && readRecord(type)?.table === 'jobs'
+}
 
 type Plan = Pick<Awaited<ReturnType<typeof planApplication>>, 'records' | 'environment'>
 

@@ -6,9 +6,7 @@ import { findBreakingChanges } from '../openapi/breaking-changes.js'
 import type { OpenApiDocument } from '../openapi/document.js'
 import { toYaml } from '../openapi/yaml.js'
 import { loadApplication } from './load-application.js'
-import type { Command } from './command.js'
-import { readArguments } from './read-arguments.js'
-import { exitCodes, UsageError, type Terminal } from './terminal.js'
+import { type Command, exitCodes, UsageError, type Terminal, readArguments } from './command.js'
 
 const usage = `filigree openapi [module.js] [--out file] [--against old.json]
   Writes the OpenAPI document of an application, which is not started.

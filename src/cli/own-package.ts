@@ -1,8 +1,45 @@
 /** Where the running package came from, so that a project installs the very same. */
-import { existsSync, statSync } from 'node:fs'
+
 import { readFile } from 'node:fs/promises'
-import { basename, dirname, join, resolve } from 'node:path'
+import { join, basename, dirname, resolve } from 'node:path'
+import { existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { UsageError } from './command.js'
+
+/**
+ * Reads the settings of the commands in package.json: `"filigree": { "module": "dist/app-module.js", "engines":
+ * ["postgres"] }`.
+ */
+
+/** The path of the built file with the application's module. */
+export async function pathInPackage(cwd: string): Promise<string | undefined> {
+  const { module } = await readSettings(cwd)
+  return typeof module === 'string' ? module : undefined
+}
+
+/**
+ * The engines that migrations are written for; `undefined`: all.
+ *
+ * @throws {UsageError} if it is not a list of names
+ */
+export async function readEngines(cwd: string): Promise<readonly string[] | undefined> {
+  const { engines } = await readSettings(cwd)
+  if (engines === undefined) return undefined
+  const isList = Array.isArray(engines) && engines.length > 0
+  if (isList && engines.every((name): name is string => typeof name === 'string')) return engines
+  throw new UsageError("package.json: filigree.engines is a list of the engines' names.")
+}
+
+async function readSettings(cwd: string): Promise<{ module?: unknown; engines?: unknown }> {
+  try {
+    const text = await readFile(join(cwd, 'package.json'), 'utf8')
+    const { filigree } = JSON.parse(text) as { filigree?: object }
+    return filigree ?? {}
+  } catch {
+    // Without a readable package.json the defaults apply.
+    return {}
+  }
+}
 
 /** The folder of the package: the bundle and the sources lie two folders below it. */
 export const packageFolder = fileURLToPath(new URL('../../', import.meta.url)).replace(/[\\/]$/, '')

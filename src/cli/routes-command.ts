@@ -5,12 +5,9 @@ import { isOfPackage } from '../bootstrap/module.js'
 import { describeOpenRecords, documentedRecords, openRecords } from '../bootstrap/open-records.js'
 import type { DocumentedRecords } from '../openapi/document.js'
 import { reachable } from '../routing/route.js'
-import type { Command } from './command.js'
-import { describeAccess, type DescribedAccess } from './describe-access.js'
+import { type Command, exitCodes, type Terminal, readArguments, toTable } from './command.js'
+import { describeAccess, type DescribedAccess } from './describe-records.js'
 import { loadApplication } from './load-application.js'
-import { readArguments } from './read-arguments.js'
-import { toTable } from './table-text.js'
-import { exitCodes, type Terminal } from './terminal.js'
 
 const usage = `filigree routes [module.js] [--json]
   Lists what an application answers, and who may ask: its own routes first, then those of packages and of the

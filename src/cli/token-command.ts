@@ -3,10 +3,15 @@ import { Auth } from '../auth/auth.js'
 import { createKeys } from '../auth/keys.js'
 import { planApplication } from '../bootstrap/plan-application.js'
 import { readSeconds } from '../core/duration.js'
-import type { Command } from './command.js'
+import {
+  type Command,
+  exitCodes,
+  UsageError,
+  type Terminal,
+  readArguments,
+  readJsonObject,
+} from './command.js'
 import { loadApplication } from './load-application.js'
-import { readArguments, readJsonObject } from './read-arguments.js'
-import { exitCodes, UsageError, type Terminal } from './terminal.js'
 
 const usage = `filigree token --claims '{"sub":"7","roles":["admin"]}' [--for 1h] [--module module.js] [--json]
   Makes a token with the application's own keys and issuer, to try its routes with:

@@ -7,11 +7,9 @@ import { bootstrap } from '../bootstrap/bootstrap.js'
 import { collectParts } from '../bootstrap/module.js'
 import { closeWithProcess } from '../bootstrap/signals.js'
 import { ApplicationState } from '../serving/application-state.js'
-import type { Command } from './command.js'
-import { findJobs } from './find-jobs.js'
+import { type Command, exitCodes, UsageError, type Terminal, readArguments } from './command.js'
+import { findJobs } from './open-database.js'
 import { loadApplication } from './load-application.js'
-import { readArguments } from './read-arguments.js'
-import { exitCodes, UsageError, type Terminal } from './terminal.js'
 
 const usage = `filigree work [module.js] [--only Mail,Reports] [--concurrency 10] [--port 9400] [--host 127.0.0.1]
   Runs the jobs of the application until it is told to stop (SIGTERM, Ctrl+C); running ones may finish.

@@ -22,7 +22,7 @@ import { mail, Mailer } from 'filigree/mail'
 import { invite } from '../../src/bootstrap/guest.js'
 import { DevelopmentGuest } from '../../src/cli/dev/guest.js'
 import { Redactor } from '../../src/cli/dev/redact.js'
-import { createReport } from '../../src/cli/dev/report.js'
+import { createReport } from '../../src/cli/dev-command.js'
 
 @Record
 class Account {

@@ -20,7 +20,7 @@ import {
 import { invite } from '../../src/bootstrap/guest.js'
 import { DevelopmentGuest } from '../../src/cli/dev/guest.js'
 import { answerQuestion } from '../../src/cli/mcp/answer-question.js'
-import { offerTools } from '../../src/cli/mcp/offer.js'
+import { offerTools } from '../../src/cli/mcp-command.js'
 import { serveLines } from '../../src/cli/mcp/serve-lines.js'
 import type { AskProject } from '../../src/cli/mcp/tool.js'
 import { root } from '../openapi/command.js'

@@ -9,7 +9,7 @@ import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
-import type { DevEvent } from '../../src/cli/dev/messages.js'
+import type { DevEvent } from '../../src/cli/dev/child-process.js'
 import { root, type Outcome } from '../openapi/command.js'
 import { installPacked, packPackage } from '../toolchains/packed.js'
 

@@ -4,9 +4,7 @@ import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { constants, setPriority } from 'node:os'
 import { dirname, join } from 'node:path'
-import type { TypeFault } from './messages.js'
-import { endGroup, readLines } from './child-process.js'
-import { leashCode } from './leash.js'
+import { type TypeFault, endGroup, readLines, leashCode } from './child-process.js'
 
 const fault = /^(.+?)\((\d+),(\d+)\): error (TS\d+): (.*)$/
 const verdict = /Found (\d+) errors?\. Watching/

@@ -10,7 +10,7 @@ import { graphqlLibrary } from '../../graphql/library.js'
 import { reachable } from '../../routing/route.js'
 import { describeFailure } from '../describe-failure.js'
 import { ChildPort, type ListeningSocket } from './child-port.js'
-import type { BeginMessage, ChildMessage, ExplainMessage } from './messages.js'
+import type { BeginMessage, ChildMessage, ExplainMessage } from './child-process.js'
 import { DevelopmentGuest } from './guest.js'
 
 const port = new ChildPort()

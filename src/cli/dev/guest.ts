@@ -2,7 +2,7 @@
 import type { Guest, TakeRequest, VisitedApplication } from '../../bootstrap/guest.js'
 import { fieldsOf, type Log, type LogLevel } from '../../core/log.js'
 import type { PortKeeper } from '../../http/port-keeper.js'
-import { isJobs } from '../find-jobs.js'
+import { isJobs } from '../open-database.js'
 import { createPage } from './page.js'
 import { Recorder } from './recorder.js'
 import { Redactor } from './redact.js'

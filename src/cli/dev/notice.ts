@@ -4,7 +4,7 @@
  */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DevEvent, TypeFault } from './messages.js'
+import type { DevEvent, TypeFault } from './child-process.js'
 import type { Redactor } from './redact.js'
 
 export interface DevNotice {

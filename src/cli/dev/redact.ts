@@ -3,23 +3,85 @@
  * (`passwordConfirmation`, hidden and secured fields), by its shape (tokens, keys), and wherever else it occurs in the same
  * request once it is known to be a secret. Headers are shown by a list.
  */
+
+import { hiddenText, isSecretName, hideShapes } from './secret-names.js'
 import { memberAccess } from '../../records/rights/record-policy.js'
 import { readShape } from '../../fields/shape.js'
 import type { Class } from '../../metadata/note.js'
-import {
-  decoded,
-  deepest,
-  entriesOf,
-  hide,
-  hideAll,
-  hideCredentials,
-  shortest,
-  type Seen,
-} from './hide-secret.js'
-import { looksLikeDocument, redactDocument } from './redact-document.js'
-import { redactNamed } from './redact-named.js'
-import { isSecretName } from './secret-names.js'
-import { hiddenText, hideShapes } from './secret-shapes.js'
+import { looksLikeDocument, redactDocument, redactNamed } from './redact-named.js'
+
+/**
+ * Notes a secret in all the forms in which it may occur again in a request (as it is, encoded for an address, within JSON),
+ * and gives the text that is shown in its place. Called by the redactor.
+ */
+
+/** How deep values are looked into. */
+const deepest = 6
+/** Shorter secrets are hidden where they stand, but not looked for elsewhere. */
+const shortest = 4
+
+/** Secrets that a request has brought: they are looked for in all that is noted of it. */
+export type Seen = Set<string>
+
+/** Notes a secret, and what it looks like elsewhere. */
+function hide(value: string, seen: Seen, least = shortest): string {
+  const text = value.trim()
+  if (text.length >= least && text !== hiddenText) {
+    seen.add(text)
+    const written = JSON.stringify(text).slice(1, -1)
+    for (const other of [decoded(text), encodeURIComponentSafely(text), written])
+      if (other.length >= least) seen.add(other)
+  }
+  return hiddenText
+}
+
+/** Notes all values of an object or list as secrets. */
+function hideAll(value: unknown, seen: Seen, depth = 0): string {
+  if (typeof value === 'string' || typeof value === 'bigint') hide(String(value), seen)
+  else if (typeof value === 'number') hide(String(value), seen)
+  else if (typeof value === 'object' && value !== null && depth < deepest)
+    for (const [, item] of entriesOf(value)) hideAll(item, seen, depth + 1)
+  return hiddenText
+}
+
+/** `Bearer x`; of `Basic x` the password, too. */
+function hideCredentials(header: string, seen: Seen): void {
+  const [, scheme = '', rest = ''] = /^(\S+)\s+(.*)$/s.exec(header) ?? ['', '', header]
+  hide(rest, seen)
+  if (scheme.toLowerCase() !== 'basic') return
+  const [, password = ''] = /:(.*)$/s.exec(Buffer.from(rest, 'base64').toString()) ?? []
+  hide(password, seen)
+}
+
+/** The entries of an object; none where it refuses to be read. */
+function entriesOf(value: object): [string, unknown][] {
+  try {
+    return Object.entries(value)
+  } catch {
+    return []
+  }
+}
+
+/** Percent-decodes a text twice, since what is passed on is encoded again. */
+function decoded(text: string, hasSpaces = true): string {
+  let shown = text
+  for (let turn = 0; turn < 2 && /[%+]/.test(shown); turn++) {
+    try {
+      shown = decodeURIComponent(turn === 0 && hasSpaces ? shown.replaceAll('+', ' ') : shown)
+    } catch {
+      return shown
+    }
+  }
+  return shown
+}
+
+function encodeURIComponentSafely(text: string): string {
+  try {
+    return encodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
 
 /** Headers whose values are shown, unless these look like secrets. */
 const shownHeaders =

@@ -9,13 +9,16 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseEnv } from 'node:util'
 import { checkTypes, type TypeCheck } from './check-types.js'
-import type { ListeningSocket } from './child-port.js'
-import { endGroup, readLines } from './child-process.js'
-import { HeldPort } from './held-port.js'
-import { leashCode } from './leash.js'
-import { readChildMessage, type DevEvent, type LogText } from './messages.js'
+import { type ListeningSocket, HeldPort, findPortUser } from './child-port.js'
+import {
+  endGroup,
+  readLines,
+  readChildMessage,
+  type DevEvent,
+  type LogText,
+  leashCode,
+} from './child-process.js'
 import { pageAddress } from './page-access.js'
-import { findPortUser } from './port-user.js'
 import type { Redactor } from './redact.js'
 import { FileWatch } from './watch-files.js'
 

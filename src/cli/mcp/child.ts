@@ -4,9 +4,9 @@
  */
 import { describeFailure } from '../describe-failure.js'
 import { Redactor } from '../dev/redact.js'
-import { loadSources } from '../load-sources.js'
-import { UsageError } from '../terminal.js'
-import { withoutPasswords } from '../without-passwords.js'
+import { loadSources } from '../load-application.js'
+import { UsageError } from '../command.js'
+import { withoutPasswords } from '../dev/secret-names.js'
 import { answerQuestion } from './answer-question.js'
 import type { Question } from './tool.js'
 
