@@ -1,3 +1,4 @@
+/** The parts that all commands share: the command's interface, the terminal, exit codes, arguments and tables. */
 import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { isMap } from '../core/is-map.js'
 import { didYouMean } from '../errors/did-you-mean.js'

@@ -12,7 +12,7 @@ import { captureBootstrap } from '../bootstrap/captured-call.js'
 import { isModule } from '../bootstrap/module.js'
 import { isClass } from '../metadata/dialect.js'
 import type { Class } from '../metadata/note.js'
-import { pathInPackage } from './own-package.js'
+import { pathInPackage } from './package-files.js'
 
 /** Reads an application for commands that only need its records and its database. */
 

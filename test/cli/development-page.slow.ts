@@ -28,7 +28,7 @@ import {
 import { Job, Jobs, jobs } from 'filigree/jobs'
 import { mail, Mailer } from 'filigree/mail'
 import { invite } from '../../src/bootstrap/guest.js'
-import { DevelopmentGuest } from '../../src/cli/dev/guest.js'
+import { DevelopmentGuest } from '../../src/cli/dev/development-host.js'
 import { withPage } from '../browser/open-page.js'
 import { root } from '../openapi/command.js'
 

@@ -20,9 +20,9 @@ import {
 import { Job, Jobs, jobs } from 'filigree/jobs'
 import { mail, Mailer } from 'filigree/mail'
 import { invite } from '../../src/bootstrap/guest.js'
-import { DevelopmentGuest } from '../../src/cli/dev/guest.js'
-import { Redactor } from '../../src/cli/dev/redact.js'
-import { createReport } from '../../src/cli/dev-command.js'
+import { DevelopmentGuest } from '../../src/cli/dev/development-host.js'
+import { Redactor } from '../../src/cli/dev/redactor.js'
+import { createReport } from '../../src/cli/commands/dev.js'
 
 @Record
 class Account {

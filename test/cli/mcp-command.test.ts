@@ -18,10 +18,10 @@ import {
   type Application,
 } from 'filigree'
 import { invite } from '../../src/bootstrap/guest.js'
-import { DevelopmentGuest } from '../../src/cli/dev/guest.js'
-import { answerQuestion } from '../../src/cli/mcp/answer-question.js'
-import { offerTools } from '../../src/cli/mcp-command.js'
-import { serveLines } from '../../src/cli/mcp/serve-lines.js'
+import { DevelopmentGuest } from '../../src/cli/dev/development-host.js'
+import { answerQuestion } from '../../src/cli/mcp/application-queries.js'
+import { offerTools } from '../../src/cli/commands/mcp.js'
+import { serveLines } from '../../src/cli/mcp/stdio-server.js'
 import type { AskProject } from '../../src/cli/mcp/tool.js'
 import { root } from '../openapi/command.js'
 

@@ -4,8 +4,8 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
-import { findOrigin, readOwnPackage } from '../../src/cli/own-package.js'
-import { readChoices } from '../../src/cli/write-project.js'
+import { findOrigin, readOwnPackage } from '../../src/cli/package-files.js'
+import { readChoices } from '../../src/cli/commands/project-template.js'
 import { root } from '../openapi/command.js'
 import { runIn } from './run-in.js'
 

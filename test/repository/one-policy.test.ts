@@ -31,7 +31,7 @@ describe('the rights of a record', () => {
     const routes = [
       'src/bootstrap/plan-routes.ts',
       // Whether a module's own route is open on purpose, which is said and not decided.
-      'src/cli/examine-production.ts',
+      'src/cli/commands/doctor-production.ts',
       // What the documentation says of secured fields, and decides nothing.
       'src/openapi/schemas.ts',
     ]

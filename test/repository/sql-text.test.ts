@@ -17,7 +17,7 @@ const readers: Readonly<Record<string, string>> = {
     'puts the values of calls in the place of placeholders, until the writer does',
   'src/engines/postgres/scans.ts': 'the command asks for the plans of texts that the server kept',
   'src/engines/sqlite/dialect.ts': 'the command asks for the plans of texts',
-  'src/cli/dev/redact.ts': 'literals are taken out of the SQL that is shown',
+  'src/cli/dev/redactor.ts': 'literals are taken out of the SQL that is shown',
   'src/records/scans/scan-log.ts': 'the command asks for the plans of texts',
   'src/records/scans/advise-index.ts': 'the command asks for the plans of texts',
 }

@@ -8,10 +8,10 @@ import { invite } from '../../bootstrap/guest.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { graphqlLibrary } from '../../graphql/library.js'
 import { reachable } from '../../routing/route.js'
-import { describeFailure } from '../describe-failure.js'
-import { ChildPort, type ListeningSocket } from './child-port.js'
+import { describeFailure } from '../describe-error.js'
+import { ChildPort, type ListeningSocket } from './shared-port.js'
 import type { BeginMessage, ChildMessage, ExplainMessage } from './child-process.js'
-import { DevelopmentGuest } from './guest.js'
+import { DevelopmentGuest } from './development-host.js'
 
 const port = new ChildPort()
 const heed = (message: unknown, socket: unknown): void => {

@@ -11,8 +11,8 @@ import type { HttpRequest } from '../../http/request.js'
 import type { HandlerEvent, RequestEvent } from '../../http/request-events.js'
 import type { StatementEvent } from '../../records/statement-events.js'
 import { isQuestion } from '../plan-statement.js'
-import { findFault, type Fault } from '../describe-failure.js'
-import { type Seen, Redactor } from './redact.js'
+import { findFault, type Fault } from '../describe-error.js'
+import { type Seen, Redactor } from './redactor.js'
 
 /** A step of a request. */
 export interface RecordedStep {

@@ -2,12 +2,12 @@
  * The process of `filigree mcp` that loads the application for one question: what it writes, starts or leaves open is gone
  * with the answer, and the next one reads its sources anew.
  */
-import { describeFailure } from '../describe-failure.js'
-import { Redactor } from '../dev/redact.js'
+import { describeFailure } from '../describe-error.js'
+import { Redactor } from '../dev/redactor.js'
 import { loadSources } from '../load-application.js'
 import { UsageError } from '../command.js'
-import { withoutPasswords } from '../dev/secret-names.js'
-import { answerQuestion } from './answer-question.js'
+import { withoutPasswords } from '../dev/secret-patterns.js'
+import { answerQuestion } from './application-queries.js'
 import type { Question } from './tool.js'
 
 export interface QuestionMessage {

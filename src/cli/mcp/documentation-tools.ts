@@ -2,7 +2,7 @@
 
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { Field } from '../../fields/field.js'
-import { findPages, pageCalled, readPage } from '../docs-command.js'
+import { findPages, pageCalled, readPage } from '../commands/docs.js'
 import { tool, ToolFault, type Tool } from './tool.js'
 
 /** Searches the pages of the documentation by words: each section is judged by itself, the one with rare words first. */

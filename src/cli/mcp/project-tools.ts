@@ -1,8 +1,8 @@
 /** The application as tools: its routes, records, answers and set-up, read anew at each call. */
 import { isMap } from '../../core/is-map.js'
 import { Field } from '../../fields/field.js'
-import type { DescribedRecord } from '../describe-records.js'
-import type { ListedRoute } from '../routes-command.js'
+import type { DescribedRecord } from '../describe-application.js'
+import type { ListedRoute } from '../describe-application.js'
 import { tool, ToolFault, type Tool } from './tool.js'
 
 class RoutesInput {

@@ -1,0 +1,103 @@
+/** `filigree backup`: writes a copy of the application's embedded database into a file, while it is in use. */
+import { existsSync } from 'node:fs'
+import { mkdir, open, realpath, rename, rm, stat } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+import { backupProgram, defaultUrl, readOnlyAddress } from '../../engines/engine-for-url.js'
+import { createDatabase } from '../../records/database.js'
+import { type Command, exitCodes, UsageError, type Terminal, readArguments } from '../command.js'
+import { loadApplication, planForDatabase } from '../load-application.js'
+import { fileOf } from '../open-database.js'
+import { pathInPackage } from '../package-files.js'
+import { withoutPasswords } from '../dev/secret-patterns.js'
+
+const usage = `filigree backup <file> [--module module.js]
+  Writes a copy of the application's database (its option \`database\`, else DATABASE_URL) as it is at one moment, while it
+  is in use, and opens the copy to see that it is sound. An earlier file of this name is replaced when the copy is whole.
+  Other servers have a program of their own for that: the command exits with 1 and names it`
+
+export const backupCommand: Command = {
+  usage,
+  summary: 'a copy of its embedded database, while it is in use',
+  run,
+}
+
+async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  const { values, words } = readArguments(args, { module: 'text' })
+  const [name] = words
+  if (name === undefined) throw new UsageError('say where to: filigree backup to.db.')
+  const target = resolve(terminal.cwd, name)
+  if (existsSync(target) && (await stat(target)).isDirectory())
+    throw new UsageError(`${name} is a folder. Name a file in it.`)
+  const address = await findAddress(values.module, terminal)
+  const program = backupProgram(address)
+  if (program !== undefined) {
+    const { title, command } = program
+    const where = withoutPasswords(address)
+    await terminal.err(
+      `filigree backup: ${where} is ${title}, which has a program of its own for that:\n  ${command}\n`,
+    )
+    return exitCodes.failed
+  }
+  const source = fileOf(address, terminal.cwd)
+  if (source !== undefined && existsSync(target) && (await isSame(source, target))) {
+    await terminal.err(`filigree backup: ${name} is the database itself. Name another file.\n`)
+    return exitCodes.failed
+  }
+  const database = await createDatabase({ url: readOnlyAddress(address) })
+  try {
+    const { engine } = database.context
+    await writeWhole(target, (file) => {
+      engine.backup?.(file)
+    })
+  } finally {
+    await database.close()
+  }
+  const { size } = await stat(target)
+  await terminal.out(`${name}: ${size} bytes, opened and found sound.\n`)
+  return exitCodes.done
+}
+
+/** Under another name until it is whole, so that nobody ever finds half of it. */
+async function writeWhole(target: string, write: (file: string) => void): Promise<void> {
+  const part = `${target}.${process.pid}.part`
+  await mkdir(dirname(target), { recursive: true, mode: 0o700 })
+  await rm(part, { force: true })
+  try {
+    write(part)
+    const handle = await open(part, 'r+')
+    try {
+      await handle.sync()
+    } finally {
+      await handle.close()
+    }
+    await rename(part, target)
+  } finally {
+    // What opening the copy has left beside it.
+    for (const end of ['', '-wal', '-shm', '-journal']) await rm(part + end, { force: true })
+  }
+}
+
+/** The address in the application's options, else `DATABASE_URL`. An application need not be there. */
+async function findAddress(module: string | undefined, terminal: Terminal): Promise<string> {
+  const named = module ?? (await pathInPackage(terminal.cwd))
+  const fallback = process.env.DATABASE_URL?.trim()
+  if (named === undefined) {
+    if (fallback !== undefined && fallback !== '') return fallback
+    throw new UsageError('nothing names a database. Set DATABASE_URL, or give --module.')
+  }
+  const application = await loadApplication(module, terminal)
+  const { database } = application.options
+  if (typeof database === 'string') return database
+  if (database !== undefined) {
+    throw new UsageError(
+      'the application opens its database itself. Set DATABASE_URL and leave --module out.',
+    )
+  }
+  const { environment } = await planForDatabase(application)
+  return environment.databaseUrl ?? defaultUrl
+}
+
+async function isSame(one: string, other: string): Promise<boolean> {
+  if (!existsSync(one)) return false
+  return (await realpath(one)) === (await realpath(other))
+}

@@ -1,0 +1,191 @@
+/** `filigree dev`: runs an application while it is written. Source: decisions, "Third storey: the first hour". */
+
+import { existsSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { type Terminal, type Command, exitCodes, UsageError, readArguments } from '../command.js'
+import type { DevEvent, LogText, TypeFault } from '../dev/child-process.js'
+import { Redactor } from '../dev/redactor.js'
+import { NoticeBoard } from '../dev/status-file.js'
+import { createSecret } from '../dev/page-access.js'
+import { Supervisor } from '../dev/supervisor.js'
+import { installCommand } from '../../core/install-command.js'
+import { findLoader, isSource } from '../load-application.js'
+import { pathInPackage } from '../package-files.js'
+
+/** Shows what happens in `filigree dev`: for people on one screen, for programs as JSON lines. */
+
+/** Lines of a report that are shown. */
+const mostLines = 20
+const mostFaults = 6
+
+type Show = (event: DevEvent) => void
+
+export function createReport(
+  { out, hasColours = false }: Pick<Terminal, 'out' | 'hasColours'>,
+  /** Set: lines of JSON, without secrets. */
+  redactor?: Redactor,
+): Show {
+  if (redactor !== undefined)
+    return (event) => void out(`${JSON.stringify(withoutSecrets(event, redactor))}\n`)
+  const paint = (code: number, text: string): string =>
+    hasColours ? `\u001b[${code}m${text}\u001b[0m` : text
+  return (event) => {
+    const text = toText(event, paint)
+    if (text !== '') void out(`${text}\n`)
+  }
+}
+
+/** What the application's process has told of requests and jobs has none. */
+function withoutSecrets(event: DevEvent, redactor: Redactor): DevEvent {
+  switch (event.event) {
+    case 'failed':
+      return { ...event, report: redactor.text(event.report) }
+    case 'output':
+      return { ...event, text: redactor.text(event.text) }
+    case 'log':
+      return { ...event, line: redactor.value(event.line) as LogText }
+    default:
+      return event
+  }
+}
+
+type Paint = (code: number, text: string) => string
+const [red, green, yellow, cyan, dim] = [31, 32, 33, 36, 2]
+
+function toText(event: DevEvent, paint: Paint): string {
+  switch (event.event) {
+    case 'starting':
+      return ''
+    case 'ready': {
+      const { url, page, routes, took } = event
+      const what = `${paint(green, 'ready')} ${paint(dim, `in ${took} ms, ${routes} routes`)}`
+      if (url === undefined) return what
+      return `${what}\n  ${paint(cyan, url)}\n  ${paint(cyan, page ?? '')} ${paint(dim, 'what happens')}`
+    }
+    case 'failed':
+      return `${paint(red, shorten(event.report))}\n${paint(dim, 'Waiting for a change.')}`
+    case 'ended':
+      return paint(dim, `The program ended (${event.code ?? 'killed'}). Waiting for a change.`)
+    case 'changed':
+      return paint(dim, `${event.files.join(', ')} changed`)
+    case 'types':
+      return toTypes(event.errors, paint)
+    case 'port':
+      return paint(
+        yellow,
+        `Port ${event.port} is used by ${event.by}. Starting once it is free, or with PORT=${event.port + 1}.`,
+      )
+    case 'output':
+      return event.text
+    case 'log':
+      return toLogLine(event.line, paint)
+    case 'request':
+    case 'job':
+      return ''
+  }
+}
+
+function toTypes(errors: readonly TypeFault[], paint: Paint): string {
+  if (errors.length === 0) return paint(dim, 'types: no faults')
+  const count = errors.length === 1 ? '1 fault' : `${errors.length} faults`
+  const lines = errors
+    .slice(0, mostFaults)
+    .map(({ file, line, column, message }) => `  ${file}:${line}:${column} ${message}`)
+  const more = errors.length > mostFaults ? [`  and ${errors.length - mostFaults} more`] : []
+  return [paint(yellow, `types: ${count}`), ...lines, ...more].join('\n')
+}
+
+const levels: Readonly<Record<number, readonly [string, number]>> = {
+  10: ['trace', dim],
+  20: ['debug', dim],
+  30: ['info', green],
+  40: ['warn', yellow],
+  50: ['error', red],
+  60: ['fatal', red],
+}
+
+function toLogLine(line: LogText, paint: Paint): string {
+  const { level, time, msg = '', err, ...rest } = line
+  // What `ready` says already.
+  if (/^listening at /.test(msg)) return ''
+  const [name, colour] = levels[level] ?? ['log', dim]
+  const clock = time === undefined ? '' : `${new Date(time).toTimeString().slice(0, 8)} `
+  const fields = Object.entries(rest)
+    .filter(([, value]) => ['string', 'number', 'boolean'].includes(typeof value))
+    .map(([key, value]) => `${key}=${String(value)}`)
+    .join(' ')
+  const cause = err?.stack ?? err?.message
+  const head = `${paint(dim, clock)}${paint(colour, name)} ${msg} ${paint(dim, fields)}`.trimEnd()
+  return cause === undefined ? head : `${head}\n${indent(ownLines(cause))}`
+}
+
+/** A stack without what lies in Node and in packages. */
+function ownLines(stack: string): string {
+  const lines = stack.split('\n').filter((line) => !/^\s+at .*(?:node:|node_modules)/.test(line))
+  return lines.slice(0, 6).join('\n')
+}
+
+function indent(text: string): string {
+  return text.replace(/^/gm, '  ')
+}
+
+function shorten(report: string): string {
+  const lines = report.split('\n')
+  if (lines.length <= mostLines) return report
+  return [...lines.slice(0, mostLines), `… and ${lines.length - mostLines} more lines`].join('\n')
+}
+
+const usage = `filigree dev [main.ts] [--json]
+  Starts an application, and starts it again at each change of its sources. Types are checked beside it; what they
+  say holds nothing up. A start that failed waits for the next change. Reads .env.
+  It prints the address of the development page, /__filigree?secret=…, which shows requests with their SQL, routes, records and the log
+  main.ts           the program; default: "filigree": { "module": "src/main.ts" } in package.json
+  --json            what happens as JSON lines: { event: "ready" | "failed" | "types" | "request" | "log" … }`
+
+export const devCommand: Command = {
+  usage,
+  summary: 'runs it while it is written, and shows what happens',
+  run,
+}
+
+async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  const { values, words } = readArguments(args, { json: 'switch' })
+  const { cwd } = terminal
+  const named = words[0] ?? (await pathInPackage(cwd))
+  if (named === undefined) {
+    throw new UsageError(
+      'no program is given. Name it, or write it into package.json: "filigree": { "module": "src/main.ts" }.',
+    )
+  }
+  const file = resolve(cwd, named)
+  if (!existsSync(file)) throw new UsageError(`the file ${named} does not exist.`)
+  const redactor = new Redactor(process.env)
+  const secret = createSecret()
+  const board = new NoticeBoard(cwd, redactor, secret)
+  const report = createReport(terminal, values.json ? redactor : undefined)
+  const supervisor = new Supervisor({
+    ...{ cwd, file, named, tells: values.json, redactor, secret },
+    loader: isSource(file) ? loaderOf(file, named) : undefined,
+    show: (event) => {
+      report(event)
+      board.note(event)
+    },
+  })
+  await new Promise<void>((end) => {
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+      process.once(signal, () => {
+        end()
+      })
+  })
+  await supervisor.close()
+  board.takeDown()
+  return exitCodes.done
+}
+
+function loaderOf(file: string, named: string): string {
+  const loader = findLoader(file)
+  if (loader !== undefined) return pathToFileURL(loader).href
+  const install = installCommand('--save-dev tsx')
+  throw new UsageError(`${named} is TypeScript, and tsx is not installed. Run ${install}.`)
+}

@@ -1,0 +1,70 @@
+/** `filigree docs`: prints the pages of the documentation, which the package brings along. */
+
+import { readdir, readFile } from 'node:fs/promises'
+import { join, sep } from 'node:path'
+import { packageFolder } from '../package-files.js'
+import { didYouMean } from '../../errors/did-you-mean.js'
+import {
+  type Command,
+  exitCodes,
+  UsageError,
+  type Terminal,
+  readArguments,
+  toTable,
+} from '../command.js'
+
+/** The pages of this version's documentation, which the package brings along. */
+
+/** What is for those who maintain the framework is not for those who use it, and is not in the package. */
+export async function findPages(): Promise<string[]> {
+  const names = await readdir(join(packageFolder, 'docs'), { recursive: true })
+  return names
+    .map((name) => name.split(sep).join('/'))
+    .filter((name) => name.endsWith('.md') && !/^(?:maintainers|deploy)\//.test(name))
+    .map((name) => name.replace(/\.md$/, ''))
+    .sort()
+}
+
+/** @param page one of those that `findPages` names */
+export function readPage(page: string): Promise<string> {
+  return readFile(join(packageFolder, 'docs', `${page}.md`), 'utf8')
+}
+
+/** `docs/records.md` is `records`. */
+export function pageCalled(name: string): string {
+  return name.replace(/^docs\//, '').replace(/\.md$/, '')
+}
+
+function titleOf(text: string): string {
+  return /^# (.+)$/m.exec(text)?.[1] ?? ''
+}
+
+const usage = `filigree docs [page] [--json]
+  Prints a page of this version's documentation: filigree docs records. Without a page it lists them.
+  --json            the list as [{ page, title }], a page as { page, title, text }`
+
+export const docsCommand: Command = { usage, summary: 'a page of the documentation', run }
+
+async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  const { values, words } = readArguments(args, { json: 'switch' }, 1)
+  const [asked] = words
+  const pages = await findPages()
+  if (asked === undefined) {
+    const list = await Promise.all(
+      pages.map(async (page) => ({ page, title: titleOf(await readPage(page)) })),
+    )
+    const rows = list.map(({ page, title }) => [page, title])
+    await terminal.out(values.json ? `${JSON.stringify(list, null, 2)}\n` : toTable(rows))
+    return exitCodes.done
+  }
+  const page = pageCalled(asked)
+  if (!pages.includes(page)) {
+    const near = didYouMean(page, pages)
+    const hint = near === '' ? 'filigree docs lists all.' : near
+    throw new UsageError(`there is no page "${asked}". ${hint}`)
+  }
+  const text = await readPage(page)
+  const value = { page, title: titleOf(text), text }
+  await terminal.out(values.json ? `${JSON.stringify(value, null, 2)}\n` : text)
+  return exitCodes.done
+}

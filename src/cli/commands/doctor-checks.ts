@@ -1,0 +1,293 @@
+/** Looks at an application that is not started: its declarations, keys, database, migrations, slow queries. */
+
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { toTable, type Terminal } from '../command.js'
+import { withoutPasswords } from '../dev/secret-patterns.js'
+import { readOwnPackage, readEngines } from '../package-files.js'
+import type { BootstrapOptions } from '../../bootstrap/options.js'
+import { planApplication, type ApplicationPlan } from '../../bootstrap/plan-application.js'
+import { logStartWarnings } from '../../bootstrap/start-warnings.js'
+import { silentLog } from '../../core/log.js'
+import { DeclarationError } from '../../errors/declaration-error.js'
+import type { Class } from '../../metadata/note.js'
+import type { Database } from '../../records/database.js'
+import { checkMigrations } from '../../records/migrations/check-migrations.js'
+import { findUncovered } from '../../records/migrations/migration-base.js'
+import { readTables } from '../../records/model/read-table.js'
+import { findScans } from '../../records/scans/find-scans.js'
+import { reachable } from '../../routing/route.js'
+import { engineInUse, openForReading, type ReadDatabase } from '../open-database.js'
+
+/** What a look at an application has found: each finding says whether it is in order, and what to do if not. */
+
+export interface Finding {
+  /** What was looked at: `Node.js`, `keys`. */
+  readonly about: string
+  /** `fault`: it does not work so. `note`: it may be meant. */
+  readonly state: 'ok' | 'note' | 'fault'
+  readonly what: string
+  /** What to do about it. */
+  readonly remedy?: string | undefined
+}
+
+export function hasFaults(findings: readonly Finding[]): boolean {
+  return findings.some(({ state }) => state === 'fault')
+}
+
+/** What `openDoors` lists. */
+export const openToEverybody = 'open to everybody'
+
+/** A line each; what is to be done stands below. What is open to everybody is a list of its own. */
+export function findingsToText(findings: readonly Finding[]): string {
+  const isOpen = ({ about, state }: Finding): boolean => about === openToEverybody && state !== 'ok'
+  const open = findings.filter(isOpen).map(({ what }) => `- ${what}\n`)
+  const others = findings.filter((one) => !isOpen(one))
+  const rows = others.flatMap(({ about, state, what, remedy }) => [
+    [state, about, what],
+    ...(remedy === undefined ? [] : [['', '', remedy]]),
+  ])
+  const listed = open.length === 0 ? '' : `\nEverybody may, without a token:\n${open.join('')}`
+  return withoutPasswords(toTable(rows) + listed)
+}
+
+export function findingsToJson(findings: readonly Finding[]): string {
+  return `${withoutPasswords(JSON.stringify(findings, null, 2))}\n`
+}
+
+/** Looks at what an application stands on: Node.js, the compiler and its options, tsx. */
+
+/** @param cwd the folder of the project */
+export async function examineSetup(cwd: string): Promise<Finding[]> {
+  const require = createRequire(join(cwd, 'package.json'))
+  return [examineNode((await readOwnPackage()).engines.node), ...examineCompiler(cwd, require)]
+}
+
+function examineNode(wanted: string): Finding {
+  const version = process.versions.node
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  const [leastMajor = 0, leastMinor = 0] = wanted.replace(/^\D+/, '').split('.').map(Number)
+  const fits = major > leastMajor || (major === leastMajor && minor >= leastMinor)
+  if (fits) return { about: 'Node.js', state: 'ok', what: version }
+  const what = `${version} is older than ${wanted.replace(/^\D+/, '')}`
+  return { about: 'Node.js', state: 'fault', what, remedy: 'Install a newer Node.js.' }
+}
+
+/** The part of the compiler's interface that is used; TypeScript 7 has none. */
+interface Compiler {
+  readonly version: string
+  readonly sys?: object
+  readFile?: unknown
+  readConfigFile?(path: string, read: unknown): { config?: unknown; error?: unknown }
+  parseJsonConfigFileContent?(
+    config: unknown,
+    host: unknown,
+    folder: string,
+  ): { readonly options: Readonly<Record<string, unknown>> }
+}
+
+function examineCompiler(cwd: string, require: NodeJS.Require): Finding[] {
+  const file = join(cwd, 'tsconfig.json')
+  if (!existsSync(file)) return []
+  let compiler: Compiler
+  try {
+    compiler = require('typescript') as Compiler
+  } catch {
+    const remedy = 'Install it: npm install --save-dev typescript@6.'
+    return [{ about: 'TypeScript', state: 'note', what: 'is not installed', remedy }]
+  }
+  const { version, sys } = compiler
+  const found: Finding[] = [{ about: 'TypeScript', state: 'ok', what: version }]
+  const read = compiler.readConfigFile?.(
+    file,
+    (sys as { readFile?: unknown } | undefined)?.readFile,
+  )
+  const parsed =
+    read?.config === undefined
+      ? undefined
+      : compiler.parseJsonConfigFileContent?.(read.config, sys, cwd)
+  const options = parsed?.options ?? askCompiler(cwd, require)
+  if (options === undefined) {
+    const what = 'tsconfig.json cannot be read by this compiler'
+    return [...found, { about: 'compiler options', state: 'note', what }]
+  }
+  return [...found, ...examineOptions(options)]
+}
+
+/** Of a compiler without an interface, which TypeScript 7 is. */
+function askCompiler(
+  cwd: string,
+  require: NodeJS.Require,
+): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const file = join(dirname(require.resolve('typescript/package.json')), 'bin/tsc')
+    const { stdout } = spawnSync(process.execPath, [file, '--showConfig'], {
+      ...{ cwd, encoding: 'utf8', timeout: 20_000 },
+    })
+    const { compilerOptions } = JSON.parse(stdout) as { compilerOptions?: object }
+    return compilerOptions as Readonly<Record<string, unknown>> | undefined
+  } catch {
+    return undefined
+  }
+}
+
+function examineOptions(options: Readonly<Record<string, unknown>>): Finding[] {
+  const { experimentalDecorators, emitDecoratorMetadata, strict } = options
+  const found: Finding[] = []
+  const note = (what: string, remedy: string): void => {
+    found.push({ about: 'compiler options', state: 'note', what, remedy })
+  }
+  if (experimentalDecorators !== true)
+    note(
+      'experimentalDecorators is off: decorators are the standard ones, which emit no types',
+      'Write kinds, body and static inject everywhere, or switch it on.',
+    )
+  if (emitDecoratorMetadata === true)
+    note(
+      'emitDecoratorMetadata is on, which tsx and esbuild leave out',
+      'Where they compile, write { body: Class } and static inject.',
+    )
+  if (strict !== true) note('strict is off', 'Switch it on: the types of records rely on it.')
+  if (found.length > 0) return found
+  return [{ about: 'compiler options', state: 'ok', what: 'decorators and strict are on' }]
+}
+
+export interface ExaminedApplication {
+  readonly findings: readonly Finding[]
+  /** Undefined where its declarations are faulty. */
+  readonly plan: ApplicationPlan | undefined
+}
+
+/** Its declarations, with the settings that a start would read. */
+export async function examineDeclarations(
+  module: Class,
+  options: BootstrapOptions,
+): Promise<ExaminedApplication> {
+  try {
+    const plan = await planApplication(module, { ...options, logger: false })
+    const { records } = plan
+    const routes = reachable(plan.routes)
+    const what = `${routes.length} routes, ${records.length} records`
+    const warnings: Finding[] = []
+    const warn = (_details: object, text: string): void => {
+      warnings.push({ about: 'routes', state: 'note', what: text })
+    }
+    logStartWarnings(routes, plan.settings, { ...silentLog, warn })
+    return {
+      plan,
+      findings: [{ about: 'declarations', state: 'ok', what }, ...warnings, examineKeys(plan)],
+    }
+  } catch (error) {
+    return { plan: undefined, findings: toFaults('declarations', error) }
+  }
+}
+
+/** A report has a fault for each of its problems. */
+export function toFaults(about: string, error: unknown): Finding[] {
+  if (error instanceof DeclarationError)
+    return error.problems.map(({ message, remedy }) => ({
+      ...{ about, state: 'fault' as const, what: message },
+      remedy,
+    }))
+  const what = error instanceof Error ? error.message : String(error)
+  return [{ about, state: 'fault', what }]
+}
+
+function examineKeys({ authOptions }: ApplicationPlan): Finding {
+  const { keys } = authOptions
+  const about = 'keys'
+  switch (keys.from) {
+    case 'given':
+      return {
+        ...{ about, state: 'ok' },
+        what:
+          keys.private === undefined ? 'tokens are checked only' : 'tokens are made and checked',
+      }
+    case 'jwks':
+      return { about, state: 'ok', what: `tokens are checked by the keys of ${keys.url}` }
+    case 'folder': {
+      const what = `a pair for development, in ${keys.folder}`
+      return { about, state: 'note', what, remedy: 'Production needs its own: filigree keys.' }
+    }
+    case 'none':
+      return { about, state: 'note', what: 'there are no tokens: auth.keys is false' }
+  }
+}
+
+/** Its migrations, as files. */
+export async function examineMigrations(
+  plan: ApplicationPlan,
+  options: BootstrapOptions,
+  { cwd }: Pick<Terminal, 'cwd'>,
+): Promise<Finding[]> {
+  const folder = join(cwd, 'migrations')
+  const about = 'migrations'
+  if (plan.records.length === 0) return []
+  if (!existsSync(folder)) {
+    const remedy = 'Production runs nothing else: filigree migrate make first.'
+    return [{ about, state: 'note', what: 'there are none', remedy }]
+  }
+  try {
+    const engines = await readEngines(cwd)
+    const found = await checkMigrations(readTables(plan.records, []), { folder, engines })
+    const engine = engineInUse(plan, options.database)
+    const uncovered =
+      engine === undefined ? undefined : await findUncovered(folder, engine, engines)
+    const remedy = 'Write one: filigree migrate make <name>.'
+    const notes = [
+      ...found.map((what) => ({ what, remedy })),
+      ...(uncovered === undefined ? [] : [uncovered]),
+    ]
+    if (notes.length === 0) return [{ about, state: 'ok', what: 'they fit the records' }]
+    return notes.map((note) => ({ about, state: 'note', ...note }))
+  } catch (error) {
+    return toFaults(about, error)
+  }
+}
+
+/** The database itself: whether it answers, and queries of the last hour that read whole tables. */
+export async function examineDatabase(
+  plan: ApplicationPlan,
+  options: BootstrapOptions,
+  terminal: Terminal,
+): Promise<Finding[]> {
+  const about = 'database'
+  if (!plan.needsDatabase && plan.records.length === 0 && options.database === undefined)
+    return [{ about, state: 'ok', what: 'none is needed' }]
+  let opened: ReadDatabase
+  try {
+    opened = await openForReading(plan, options.database, terminal)
+  } catch (error) {
+    return toFaults(about, error)
+  }
+  const { database, isMissing } = opened
+  try {
+    if (isMissing) {
+      const what = 'its file is not there yet'
+      return [{ about, state: 'note', what, remedy: 'The first start makes it.' }]
+    }
+    return [
+      { about, state: 'ok', what: database.driverName },
+      ...(await examineScans(database)),
+      ...(await plan.examine(database)).map((what): Finding => ({
+        about: 'packages',
+        state: 'note',
+        what,
+      })),
+    ]
+  } catch (error) {
+    return toFaults(about, error)
+  } finally {
+    await database.close()
+  }
+}
+
+async function examineScans(database: Database): Promise<Finding[]> {
+  const scans = await findScans(database)
+  if (scans.length > 0)
+    return scans.map((what) => ({ about: 'indexes', state: 'note' as const, what }))
+  const what = 'no query of the last hour is known to have read a whole table'
+  return [{ about: 'indexes', state: 'ok', what }]
+}

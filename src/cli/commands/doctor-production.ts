@@ -1,0 +1,216 @@
+/** Holds an application's settings against the list of docs/production.md. It opens no port and asks no database. */
+import { statSync } from 'node:fs'
+import { accessNotes } from '../../auth/decorators.js'
+import { fewestKeyCharacters } from '../../auth/gate.js'
+import type { BootstrapOptions } from '../../bootstrap/options.js'
+import { PublicUrl } from '../../bootstrap/public-url.js'
+import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
+import { fileOfAddress, isLocalAddress } from '../../engines/engine-for-url.js'
+import { readShape } from '../../fields/shape.js'
+import { reachable } from '../../routing/route.js'
+import { decoratorsOf } from '../../seam/stands.js'
+import { isSecretName } from '../dev/secret-patterns.js'
+import type { Finding } from './doctor-checks.js'
+
+interface Line {
+  /** The setting's name. */
+  readonly about: string
+  /** What is said where it is met. */
+  readonly met: string
+  /** What is said where it is not; undefined where it is. */
+  readonly missing: string | undefined
+  readonly remedy: string
+}
+
+/** One finding for each line of the page that can be looked at from here. */
+export function examineList(plan: ApplicationPlan, options: BootstrapOptions): Finding[] {
+  const variables = options.env ?? process.env
+  return linesOf(plan, options, variables).map(({ about, met, missing, remedy }) =>
+    missing === undefined
+      ? { about, state: 'ok', what: met }
+      : { about, state: 'fault', what: missing, remedy },
+  )
+}
+
+function linesOf(
+  plan: ApplicationPlan,
+  options: BootstrapOptions,
+  variables: Readonly<Record<string, string | undefined>>,
+): Line[] {
+  const has = (name: string): boolean =>
+    plan.modules.some((module) => withoutNumber(module.name) === name)
+  const unless = (isMet: boolean, missing: string): string | undefined =>
+    isMet ? undefined : missing
+  const { workers, docs } = plan.settings
+  const { databaseUrl } = plan.environment
+  const open = reachable(plan.routes).filter(({ access }) => access.open)
+  const metrics = open.find(
+    ({ route }) => withoutNumber(route.controller.name) === 'MetricsController',
+  )
+  const isMeant = metrics === undefined || isOpenOnPurpose(metrics)
+  const limits = plan.providers.some(
+    (provider) =>
+      typeof provider === 'function' && withoutNumber(provider.name) === 'DatabaseCounters',
+  )
+  const ownDatabase = options.database !== undefined
+  const apiKey = variables.APP_API_KEY?.trim() ?? ''
+  return [
+    {
+      about: 'NODE_ENV',
+      met: 'production',
+      missing: unless(
+        variables.NODE_ENV === 'production',
+        `is ${variables.NODE_ENV ?? 'not set'}: errors are not masked, and the schema is changed at the start`,
+      ),
+      remedy: 'Set NODE_ENV=production.',
+    },
+    ...(plan.needsDatabase || plan.records.length > 0
+      ? [
+          {
+            about: 'DATABASE_URL',
+            met: 'set',
+            missing:
+              databaseUrl === undefined && !ownDatabase
+                ? 'is not set: the database would be a file in the working directory'
+                : unless(
+                    workers === 1 || ownDatabase || !isLocalAddress(databaseUrl ?? ''),
+                    `is a file, and ${workers} workers share it`,
+                  ),
+            remedy:
+              'Set DATABASE_URL to a server that all processes reach, or for one process to a file on a disk that stays.',
+          },
+        ]
+      : []),
+    ...(plan.container.needs(PublicUrl)
+      ? [
+          {
+            about: 'PUBLIC_URL',
+            met: plan.settings.publicUrl ?? '',
+            missing: unless(
+              plan.settings.publicUrl !== undefined,
+              'is not set: links would lead to loopback, and production does not start',
+            ),
+            remedy: 'Set PUBLIC_URL, or publicUrl of bootstrap, to the address that people type.',
+          },
+        ]
+      : []),
+    {
+      about: 'trustProxy',
+      met: String(options.trustProxy),
+      missing:
+        options.trustProxy === true
+          ? 'is true: every client may write an address of its own, and escapes limits by address'
+          : unless(
+              options.trustProxy !== undefined,
+              'is not set: behind a proxy all clients have its address',
+            ),
+      remedy: 'Give the number of proxies in front, or 0 where clients connect directly.',
+    },
+    ...(apiKey === ''
+      ? []
+      : [
+          {
+            about: 'APP_API_KEY',
+            met: 'long enough',
+            missing: unless(
+              apiKey.length >= fewestKeyCharacters,
+              `has ${apiKey.length} characters, which can be guessed, and opens everything`,
+            ),
+            remedy: `Give it ${fewestKeyCharacters} characters or more: openssl rand -hex 32.`,
+          },
+        ]),
+    {
+      about: 'health',
+      met: 'imported',
+      missing: unless(has('health'), 'nobody can probe it'),
+      remedy: "Import health() from 'filigree/health'.",
+    },
+    {
+      about: 'metrics',
+      met: has('metrics') ? 'secured, or open on purpose' : 'not imported',
+      missing: unless(isMeant, '/metrics is open to everybody'),
+      remedy:
+        "Write metrics({ secured: 'operator' }), or secured: false where only insiders reach it.",
+    },
+    {
+      about: 'accessLog',
+      met: 'imported',
+      missing: unless(has('accessLog'), 'requests leave no line'),
+      remedy: "Import accessLog() from 'filigree/access-log'.",
+    },
+    {
+      about: 'throttle',
+      met: 'counts in the database',
+      missing: unless(
+        limits,
+        has('throttle') ? 'counts in the memory of each process' : 'nothing limits requests',
+      ),
+      remedy: "Import throttle({ limit: '100/m', store: 'database' }) from 'filigree/throttle'.",
+    },
+    {
+      about: 'securityHeaders',
+      met: 'imported',
+      missing: unless(has('securityHeaders'), 'responses have no content security policy'),
+      remedy: "Import securityHeaders() from 'filigree/security-headers'.",
+    },
+    {
+      about: 'documentation',
+      met: docs === undefined ? 'off' : 'secured, or open on purpose',
+      missing: unless(
+        docs?.access.open !== true || isDocsChoice(options.docs),
+        'everybody can read the document of all routes',
+      ),
+      remedy:
+        'Write docs: { secured: true }, docs: false, or docs: { secured: false } where everybody may read it.',
+    },
+    ...signInsOf(open).map(({ name, isLimited }) => ({
+      about: 'sign-in',
+      met: `${name} is limited`,
+      missing: unless(isLimited, `${name} takes a secret and has no limit of its own`),
+      remedy:
+        "Write @Throttle('5/m', { by: 'body.name' }) and @Throttle('20/m') before it, from 'filigree/throttle'.",
+    })),
+    ...readableFiles(databaseUrl).map((file) => ({
+      about: 'database file',
+      met: '',
+      missing: `${file} can be read by other users of this machine`,
+      remedy: `Run chmod 600 ${file}.`,
+    })),
+  ]
+}
+
+/** The bundler numbers classes and functions whose names occur twice in its files: `health2`. */
+function withoutNumber(name: string): string {
+  return name.replace(/\d+$/, '')
+}
+
+function isDocsChoice(docs: BootstrapOptions['docs']): boolean {
+  return typeof docs === 'object' && docs.secured !== undefined
+}
+
+/** Routes that everybody may write to and whose body has a password, a code or the like. */
+function signInsOf(
+  open: readonly ApplicationPlan['routes'][number][],
+): { name: string; isLimited: boolean }[] {
+  return open.flatMap(({ route, info, classes: { body } }) => {
+    if (route.method === 'GET' || body === undefined) return []
+    if (!readShape(body.type, []).fields.some(({ name }) => isSecretName(name))) return []
+    const isLimited = decoratorsOf(route.controller, route.member).includes('Throttle')
+    return [{ name: `${route.method} ${info.path}`, isLimited }]
+  })
+}
+
+/** The files of an embedded database that other users can read. Filigree creates them with mode 0600. */
+function readableFiles(databaseUrl: string | undefined): string[] {
+  const file = databaseUrl === undefined ? undefined : fileOfAddress(databaseUrl)
+  if (file === undefined) return []
+  return ['', '-wal', '-shm']
+    .map((end) => file + end)
+    .filter((path) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o044) !== 0)
+}
+
+/** `metrics({ secured: false })` is `@NoAuth`; without it the route is open as every GET. */
+function isOpenOnPurpose({ route }: ApplicationPlan['routes'][number]): boolean {
+  const { onMethod, onClass } = accessNotes(route.controller, route.member)
+  return (onMethod ?? onClass)?.open === true
+}

@@ -1,0 +1,118 @@
+/** `filigree doctor`: says what is in order with an application, and what is not. */
+import { openDoors } from '../../bootstrap/open-doors.js'
+import type { BootstrapOptions } from '../../bootstrap/options.js'
+import { planApplication, type ApplicationPlan } from '../../bootstrap/plan-application.js'
+import { findScans } from '../../records/scans/find-scans.js'
+import { type Command, exitCodes, type Terminal, readArguments } from '../command.js'
+import {
+  examineDatabase,
+  examineDeclarations,
+  examineMigrations,
+  toFaults,
+  examineSetup,
+  findingsToJson,
+  findingsToText,
+  hasFaults,
+  openToEverybody,
+  type Finding,
+} from './doctor-checks.js'
+import { examineList } from './doctor-production.js'
+import { loadApplication, type LoadedApplication } from '../load-application.js'
+import { openForReading } from '../open-database.js'
+
+const usage = `filigree doctor [--production | --database] [--module module.js] [--json]
+  Looks at Node.js, the compiler's options, the declarations, keys, migrations, the database and its slow queries, and at
+  what is open to everybody. Changes nothing, starts nothing; exits with 1 where there is a fault.
+  --production      holds it against the list of docs/production.md, without its database, and lists what is open
+  --database        names only the queries of the last hour that read whole tables, and the index that would serve each
+  --json            a list of { about, state: "ok" | "note" | "fault", what, remedy } on standard output`
+
+export const doctorCommand: Command = {
+  usage,
+  summary: 'what is in order with an application, and what is not',
+  run,
+}
+
+async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  const { values: given } = readArguments(
+    args,
+    { database: 'switch', production: 'switch', module: 'text', json: 'switch' },
+    0,
+  )
+  const application = await loadApplication(given.module, terminal)
+  if (given.database && !given.production) return await tellScans(application, terminal)
+  const findings = await diagnose(application, given.production, terminal)
+  await terminal.out(given.json ? findingsToJson(findings) : findingsToText(findings))
+  return hasFaults(findings) ? exitCodes.failed : exitCodes.done
+}
+
+export function diagnose(
+  application: LoadedApplication,
+  production: boolean,
+  terminal: Terminal,
+): Promise<Finding[]> {
+  return production ? examineProduction(application) : examineAll(application, terminal)
+}
+
+async function examineAll(
+  { module, options }: LoadedApplication,
+  terminal: Terminal,
+): Promise<Finding[]> {
+  const setup = await examineSetup(terminal.cwd)
+  const { plan, findings } = await examineDeclarations(module, options)
+  if (plan === undefined) return [...setup, ...findings]
+  return [
+    ...setup,
+    ...findings,
+    ...(await examineMigrations(plan, options, terminal)),
+    ...(await examineDatabase(plan, options, terminal)),
+    ...findOpenDoors(plan, options),
+  ]
+}
+
+/** What production would refuse, and what is open in it either way. */
+async function examineProduction({ module, options }: LoadedApplication): Promise<Finding[]> {
+  const env = { ...(options.env ?? process.env), NODE_ENV: 'production' }
+  const own = { ...options, env, logger: false as const }
+  try {
+    const plan = await planApplication(module, own)
+    return [
+      { about: 'settings', state: 'ok', what: 'complete' },
+      ...examineList(plan, options),
+      ...findOpenDoors(plan, own),
+    ]
+  } catch (error) {
+    const faults = toFaults('settings', error)
+    const forgiving = { ...own, env: { ...env, NODE_ENV: 'development' } }
+    const plan = await planApplication(module, forgiving).catch(() => undefined)
+    return plan === undefined
+      ? faults
+      : [...faults, ...examineList(plan, options), ...findOpenDoors(plan, options)]
+  }
+}
+
+function findOpenDoors(plan: ApplicationPlan, options: BootstrapOptions): Finding[] {
+  const open = openDoors(plan, options)
+  const about = openToEverybody
+  if (open.length === 0) return [{ about, state: 'ok', what: 'nothing' }]
+  return open.map((what) => ({ about, state: 'note', what }))
+}
+
+async function tellScans(
+  { module, options }: LoadedApplication,
+  terminal: Terminal,
+): Promise<number> {
+  const plan = await planApplication(module, { ...options, logger: false })
+  const { database } = await openForReading(plan, options.database, terminal)
+  try {
+    const found = await findScans(database)
+    const lines =
+      found.length === 0
+        ? ['No query of the last hour is known to have read a whole table.']
+        : found
+    await terminal.out(`${lines.join('\n')}\n`)
+    return exitCodes.done
+  } finally {
+    await database.close()
+  }
+}

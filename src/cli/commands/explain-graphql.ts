@@ -1,0 +1,149 @@
+/** What an operation of GraphQL costs, who may run it, and the SQL that it becomes. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
+import { silentLog } from '../../core/log.js'
+import { DeclarationError } from '../../errors/declaration-error.js'
+import { ownScript } from '../../engines/contract/statement.js'
+import { Refusal } from '../../graphql/operations.js'
+import type { Claims } from '../../http/request.js'
+import type { Database } from '../../records/database.js'
+import type { StatementEvent } from '../../records/statement-events.js'
+import { describeAccess, judge } from '../describe-application.js'
+import type { ReadDatabase } from '../open-database.js'
+import { isQuestion, planStatement } from '../plan-statement.js'
+import { UsageError } from '../command.js'
+
+export interface ExplainedOperation {
+  /** `query Items at /graphql`. */
+  readonly operation: string
+  readonly cost: number
+  readonly limit: number
+  /** The rule of each root field that not everybody may ask, and what the caller would get. */
+  readonly gate: readonly string[]
+  /** The statements that it sends, with the database's plan; empty where it was not run. */
+  readonly statements: readonly ExplainedStatement[]
+  /** Messages of what is wrong with it, or of what the caller may not. */
+  readonly errors: readonly string[]
+  /** How the statements were found, or why there are none. */
+  readonly note?: string
+}
+
+export interface ExplainedStatement {
+  readonly sql: string
+  /** Tables that are read from one end to the other. */
+  readonly scans: readonly string[]
+  readonly plan: readonly string[]
+  /** The indexes that would serve it. */
+  readonly advice: readonly string[]
+}
+
+/** Begins as a document does. */
+export function isDocument(text: string): boolean {
+  return /^\s*(?:\{|(?:query|mutation|subscription|fragment)\b)/.test(text)
+}
+
+/**
+ * @param open opens the application's database; it is asked for queries alone, which cannot change anything there
+ * @param claims of the caller; undefined: nobody
+ */
+export async function explainOperation(
+  plan: ApplicationPlan,
+  text: string,
+  claims: Claims | undefined,
+  open: () => Promise<ReadDatabase>,
+): Promise<ExplainedOperation> {
+  const graphql = plan.graphql.main
+  const [route] = graphql?.routes ?? []
+  if (graphql === undefined || route === undefined)
+    throw new UsageError('this application has no GraphQL.')
+  const executor = graphql.executor()
+  const found = executor.find(text, undefined)
+  if (found instanceof Refusal) {
+    const errors = found.errors.map(({ message }) => message)
+    return {
+      ...{ operation: 'none', cost: 0, limit: graphql.limits.cost, gate: [], statements: [] },
+      errors,
+    }
+  }
+  const type: string = found.node.operation
+  const name = found.node.name?.value ?? ''
+  const explained = {
+    operation: `${type} ${name} at ${plan.settings.basePath}${route.path}`.replace('  ', ' '),
+    cost: found.cost({}),
+    limit: graphql.limits.cost,
+    gate: executor
+      .guardedRoots(found, graphql.accessFor(route.access))
+      .map(({ key, rule }) => `${key}: ${describeAccess(rule).words}; ${judge(rule, claims)}`),
+  }
+  const empty = { ...explained, statements: [], errors: [] }
+  if (type !== 'query') return { ...empty, note: `A ${type} is not run, so its SQL is not known.` }
+  let opened: ReadDatabase
+  try {
+    opened = await open()
+  } catch (error) {
+    const reason = reasonOf(error)
+    return { ...empty, note: `Without its database the SQL is not known. ${reason}` }
+  }
+  const { database } = opened
+  try {
+    const host = { database, log: silentLog, production: false, clock: plan.clock }
+    graphql.bind({ ...host, closed: plan.authOptions.closed })
+    const { sent, errors } = await withoutTrace(opened, () => run(graphql, text, claims, database))
+    const statements = []
+    for (const sql of sent) statements.push({ sql, ...(await planStatement(database, sql)) })
+    return { ...explained, cost: found.cost({}), statements, errors, note: wasRun }
+  } finally {
+    await database.close()
+  }
+}
+
+const readOnly = ownScript('set transaction read only')
+const wasRun = 'It was run as this caller in a read-only transaction, which was rolled back.'
+
+/** What it reads may come from functions of the database, and from code of the application. */
+async function withoutTrace<T>(
+  { database, isReadOnly }: ReadDatabase,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (isReadOnly) return work()
+  const done: T[] = []
+  const enough = new Error('rolled back')
+  const { engine } = database.context
+  try {
+    await database.transaction(async () => {
+      // What copies itself is a file, and was opened to be read; a server knows such transactions.
+      if (engine.backup === undefined) await database.runner().run(readOnly, [], 'nothing')
+      done.push(await work())
+      throw enough
+    })
+  } catch (error) {
+    if (error !== enough) throw error
+  }
+  return done[0] as T
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof DeclarationError)
+    return error.problems.map(({ message, remedy }) => `${message} ${remedy}`).join(' ')
+  return error instanceof Error ? error.message : String(error)
+}
+
+async function run(
+  graphql: NonNullable<ApplicationPlan['graphql']['main']>,
+  query: string,
+  claims: Claims | undefined,
+  database: Database,
+): Promise<{ sent: readonly string[]; errors: readonly string[] }> {
+  const sent: string[] = []
+  const heard = (message: unknown): void => {
+    const event = message as StatementEvent
+    if (event.database === database && isQuestion(event)) sent.push(event.sql)
+  }
+  subscribe('filigree:statement', heard)
+  try {
+    const { errors = [] } = await graphql.handleRequest({ query }, { user: claims ?? null })
+    return { sent, errors: errors.map(({ message }) => message) }
+  } finally {
+    unsubscribe('filigree:statement', heard)
+  }
+}

@@ -1,0 +1,218 @@
+/** Why a request reaches a route and others not, and what stands between it and the handler. */
+import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
+import { tokenAccess } from '../../auth/access.js'
+import { resolveClass } from '../../metadata/class-reference.js'
+import type { Class } from '../../metadata/note.js'
+import type { Claims } from '../../http/request.js'
+import { readShape } from '../../fields/shape.js'
+import { readTables } from '../../records/model/read-table.js'
+import { describeRows } from '../../records/policy/visible-rows.js'
+import { policyOf, type WriteOperation } from '../../records/rights/record-policy.js'
+import { readController } from '../../routing/controller.js'
+import { RouteTable } from '../../routing/route-table.js'
+import { reachable } from '../../routing/route.js'
+import { anySuccess, asksWho } from '../../openapi/documented-route.js'
+import type { PlannedRoute } from '../../serving/planned-route.js'
+import { describeAccess, judge } from '../describe-application.js'
+
+export interface ExplainedRoute {
+  readonly method: string
+  readonly path: string
+  /** The route that answers: `ItemController.show`; null for 404 and 405. */
+  readonly handler: string | null
+  readonly pattern: string | null
+  /** Converted, by name. */
+  readonly parameters: Readonly<Record<string, string | number>>
+  /** 404 or 405, and why; undefined where a route answers. */
+  readonly answer?: string
+  /** Why others do not answer: those that are near. */
+  readonly others: readonly { readonly route: string; readonly reason: string }[]
+  /** What stands between the request and the handler, in order. */
+  readonly steps: readonly { readonly step: string; readonly what: string }[]
+}
+
+/**
+ * @param path without a query
+ * @param claims of the caller; undefined: nobody
+ */
+export function explainRoute(
+  plan: ApplicationPlan,
+  method: string,
+  path: string,
+  claims: Claims | undefined,
+): ExplainedRoute {
+  const asked = method === 'HEAD' ? 'GET' : method
+  const values: (string | number)[] = []
+  const table = new RouteTable<PlannedRoute>()
+  const routes = reachable(plan.routes)
+  for (const one of routes) table.add(one.route.method, one.route.pattern, one)
+  const winner = table.match(asked, path, values)
+  const others = routes
+    .filter((one) => one !== winner)
+    .flatMap((one) => {
+      const reason = reasonAgainst(one, asked, path, winner)
+      const route = `${one.route.method} ${one.route.pattern.text} (${one.route.name})`
+      return reason === undefined ? [] : [{ route, reason }]
+    })
+  if (winner === undefined) {
+    const allowed = table.allowedMethods(path)
+    const answer =
+      allowed.length === 0
+        ? '404: no route has this path'
+        : `405: this path answers ${allowed.join(', ')}`
+    return { method, path, handler: null, pattern: null, parameters: {}, answer, others, steps: [] }
+  }
+  const { route } = winner
+  const names = route.pattern.names
+  return {
+    method,
+    path,
+    handler: route.name,
+    pattern: `${route.method} ${route.pattern.text}`,
+    parameters: Object.fromEntries(names.map((name, place) => [name, values[place] ?? ''])),
+    others,
+    steps: stepsOf(winner, claims),
+  }
+}
+
+/** @returns `undefined` for routes that are not near: of another first segment */
+function reasonAgainst(
+  { route }: PlannedRoute,
+  method: string,
+  path: string,
+  winner: PlannedRoute | undefined,
+): string | undefined {
+  const alone = new RouteTable<object>()
+  alone.add(route.method, route.pattern, route)
+  const matches = alone.match(route.method, path, []) !== undefined
+  if (matches && route.method !== method) return `answers ${route.method}, not ${method}`
+  if (matches && winner !== undefined) return whyMoreGeneral(route.pattern, winner.route.pattern)
+  if (route.method !== method) return undefined
+  return whereItDiffers(route.pattern, path)
+}
+
+type Pattern = PlannedRoute['route']['pattern']
+
+function whyMoreGeneral(pattern: Pattern, winner: Pattern): string {
+  const place = winner.segments.findIndex((segment, index) => {
+    const other = pattern.segments[index]
+    return other === undefined || describeSegment(segment) !== describeSegment(other)
+  })
+  const [own, better] = [pattern.segments[place], winner.segments[place]]
+  if (own === undefined || better === undefined) return `${winner.text} is more specific`
+  return `${describeSegment(better)} is more specific than ${describeSegment(own)}`
+}
+
+type Segment = Pattern['segments'][number]
+
+function describeSegment(segment: Segment): string {
+  if (segment.kind === 'static') return `"${segment.text}"`
+  const type = segment.type.name
+  return type === 'string' ? `<${segment.name}>` : `<${segment.name}:${type}>`
+}
+
+function whereItDiffers({ segments }: Pattern, path: string): string | undefined {
+  const given = path.split('/').filter((part) => part !== '')
+  const [first] = segments
+  if (first?.kind === 'static' && first.text !== given[0]) return undefined
+  for (const [place, segment] of segments.entries()) {
+    const text = given[place]
+    if (text === undefined) return `wants ${describeSegment(segment)} behind it`
+    if (segment.kind === 'static') {
+      if (segment.text !== text) return `wants "${segment.text}" where "${text}" stands`
+    } else if (segment.type.name === 'path') {
+      return undefined
+    } else if (segment.type.convert(text) === undefined) {
+      return `"${text}" is no ${segment.type.name}`
+    }
+  }
+  const rest = given.slice(segments.length).join('/')
+  return rest === '' ? undefined : `ends before "${rest}"`
+}
+
+type ExplainedStep = ExplainedRoute['steps'][number]
+
+function stepsOf(planned: PlannedRoute, claims: Claims | undefined): ExplainedStep[] {
+  const { route, access, classes, limits, unknownKeys } = planned
+  const { transaction, timeout } = route.options
+  const around = (place: string): ExplainedStep[] =>
+    planned.stands
+      .filter((stand) => stand.place === place)
+      .map((stand) => ({
+        step: `around the ${place === 'gate' ? 'gate' : place}`,
+        what: 'interceptor' in stand ? stand.interceptor.name : stand.where,
+      }))
+  const steps: ExplainedStep[] = [
+    ...around('gate'),
+    {
+      step: 'gate',
+      what: `${describeAccess(access).words}; ${judge(access, claims, asksWho(planned))}`,
+    },
+    ...around('body'),
+  ]
+  if (classes.query !== undefined)
+    steps.push({ step: 'query', what: fieldsOf(classes.query.type, unknownKeys) })
+  if (classes.body !== undefined) {
+    const what = `${fieldsOf(classes.body.type, unknownKeys)}; at most ${limits.body} bytes`
+    steps.push({ step: 'body', what })
+  }
+  steps.push(...around('handler'), ...recordSteps(route, claims))
+  if (transaction !== undefined && transaction !== false)
+    steps.push({ step: 'transaction', what: transaction === true ? 'default' : transaction })
+  const time = timeout === undefined ? '' : `, ${timeout} ms at most`
+  const named = route.argumentNames.join(', ')
+  steps.push({ step: 'handler', what: `${route.name}(${named})${time}` })
+  if (classes.returns.size > 0) {
+    const answers = [...classes.returns].map(([status, { type, list }]) => {
+      const name = list ? `[${type.name}]` : type.name
+      return status === anySuccess ? name : `${String(status)} ${name}`
+    })
+    steps.push({ step: 'answer', what: answers.join(', ') })
+  }
+  return steps
+}
+
+function fieldsOf(type: Class, unknownKeys: string): string {
+  const taken = readShape(type).fields.filter(({ hidden, readOnly }) => !hidden && !readOnly)
+  const fields = taken.map(({ name, optional }) => (optional ? `${name}?` : name))
+  return `${type.name} { ${fields.join(', ')} }; unknown keys: ${unknownKeys}`
+}
+
+/** What the record of a `crud` controller says itself: it holds by every door. */
+function recordSteps(
+  { controller, method }: PlannedRoute['route'],
+  claims: Claims | undefined,
+): ExplainedStep[] {
+  const { crud } = readController(controller) ?? {}
+  const record = crud === undefined ? undefined : resolveClass(crud)
+  const [table] = record === undefined ? [] : readTables([record], [])
+  if (table === undefined) return []
+  const policy = policyOf(table)
+  const operation = operationOf(method)
+  const isRead = operation === undefined
+  const access = isRead ? policy.read : (policy.writes[operation] ?? tokenAccess)
+  // A method of the controller's own answers where no client may write by `crud`.
+  const rule = access === false ? undefined : access
+  const asked =
+    rule === undefined ? 'everybody' : `${describeAccess(rule).words}; ${judge(rule, claims)}`
+  const steps = [
+    { step: 'rights', what: `${table.type.name} is ${isRead ? 'read' : 'written'} by ${asked}` },
+  ]
+  if (policy.hasRows) steps.push({ step: 'rows', what: describeRows(table, claims) })
+  const secured = [...policy.columns].map(
+    ([column, access]) => `${column.property}: ${describeAccess(access).words}`,
+  )
+  if (secured.length > 0) steps.push({ step: 'fields', what: secured.join(', ') })
+  const written = [...policy.columnWrites].map(
+    ([column, one]) => `${column.property}: ${describeAccess(one).words}; ${judge(one, claims)}`,
+  )
+  if (!isRead && operation !== 'delete' && written.length > 0)
+    steps.push({ step: 'writes', what: written.join(', ') })
+  return steps
+}
+
+function operationOf(method: string): WriteOperation | undefined {
+  if (method === 'POST') return 'create'
+  if (method === 'DELETE') return 'delete'
+  return method === 'PATCH' || method === 'PUT' ? 'update' : undefined
+}

@@ -1,0 +1,112 @@
+/** `filigree explain`: what becomes of a request, without starting anything. */
+import { planApplication } from '../../bootstrap/plan-application.js'
+import { methods } from '../../routing/route-table.js'
+import {
+  type Command,
+  exitCodes,
+  UsageError,
+  type Terminal,
+  readArguments,
+  readJsonObject,
+  toTable,
+} from '../command.js'
+import { explainOperation, isDocument, type ExplainedOperation } from './explain-graphql.js'
+import { explainRoute, type ExplainedRoute } from './explain-route.js'
+import { loadApplication } from '../load-application.js'
+import { openForReading, type ReadDatabase } from '../open-database.js'
+import { withoutPasswords } from '../dev/secret-patterns.js'
+
+const usage = `filigree explain GET /items/7 | '{ items { id } }' [--as '{"sub":"7","roles":["admin"]}'] [--module module.js] [--json]
+  Says which route answers, why others do not, and what stands between the request and its handler: gate, checks,
+  interceptors, rights. Of a GraphQL operation: its cost, its gate, and for queries the SQL with the database's plan;
+  for that it is run in a read-only transaction, which is rolled back. No provider is made.
+  --as claims       what somebody with these claims gets; default: somebody without a token
+  --json            the same as one object on standard output`
+
+export const explainCommand: Command = {
+  usage,
+  summary: 'which route answers a request, what stands before it, and the SQL of GraphQL',
+  run,
+}
+
+async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  const kinds = { as: 'text', module: 'text', json: 'switch' } as const
+  const { values, words } = readArguments(args, kinds, 2)
+  const [text = ''] = words
+  const request = isDocument(text) ? undefined : readRequest(words)
+  const claims = values.as === undefined ? undefined : readJsonObject('--as', values.as)
+  const { module, options } = await loadApplication(values.module, terminal)
+  const plan = await planApplication(module, { ...options, logger: false })
+  if (request === undefined) {
+    const open = (): Promise<ReadDatabase> => openForReading(plan, options.database, terminal)
+    const operation = await explainOperation(plan, text, claims, open)
+    const shown = values.json
+      ? `${JSON.stringify(operation, null, 2)}\n`
+      : toOperationText(operation)
+    // A text that is no operation is a mistake of whoever called: no plan is printed.
+    if (operation.operation === 'none')
+      await terminal.err(operation.errors.map((message) => `${message}\n`).join(''))
+    if (operation.operation !== 'none' || values.json) await terminal.out(withoutPasswords(shown))
+    return operation.operation === 'none' ? exitCodes.failed : exitCodes.done
+  }
+  const explained = explainRoute(plan, request.method, request.path, claims)
+  await terminal.out(values.json ? `${JSON.stringify(explained, null, 2)}\n` : toText(explained))
+  return explained.handler === null ? exitCodes.failed : exitCodes.done
+}
+
+function readRequest(words: readonly string[]): { method: string; path: string } {
+  const [first = '', second] = words
+  // `filigree explain /items/7` asks for a GET.
+  const [method, path] = second === undefined ? ['GET', first] : [first.toUpperCase(), second]
+  if (!['HEAD', ...methods].includes(method))
+    throw new UsageError(`${first} is no method. Methods: ${methods.join(', ')}.`)
+  if (!path.startsWith('/')) throw new UsageError('name a path: filigree explain GET /items/7.')
+  return { method, path: path.replace(/[?#].*$/s, '') }
+}
+
+function toText({
+  method,
+  path,
+  pattern,
+  handler,
+  parameters,
+  answer,
+  others,
+  steps,
+}: ExplainedRoute): string {
+  const given = Object.entries(parameters).map(
+    ([name, value]) => `${name} = ${JSON.stringify(value)}`,
+  )
+  const lines =
+    handler === null
+      ? [`${method} ${path} → ${answer ?? ''}`]
+      : [
+          `${method} ${path} → ${handler}`,
+          `  by ${pattern ?? ''}`,
+          ...given.map((one) => `  ${one}`),
+        ]
+  const sections = [lines.join('\n') + '\n']
+  if (steps.length > 0) sections.push(toTable(steps.map(({ step, what }) => [`  ${step}`, what])))
+  if (others.length > 0) {
+    sections.push(
+      `Not these:\n${toTable(others.map(({ route, reason }) => [`  ${route}`, reason]))}`,
+    )
+  }
+  return sections.join('\n')
+}
+
+function toOperationText(explained: ExplainedOperation): string {
+  const { operation, cost, limit, gate, statements, errors, note } = explained
+  const sections = [
+    `${operation}: costs ${cost} of ${limit}\n`,
+    gate.length === 0 ? '' : `Gate:\n${gate.map((line) => `  ${line}\n`).join('')}`,
+    ...statements.map(({ sql, scans, plan, advice }) => {
+      const remedy = advice.map((index) => `  ${index}\n`).join('')
+      const scanned = scans.length === 0 ? '' : `  reads all of ${scans.join(', ')}\n${remedy}`
+      return `${sql}\n${plan.map((line) => `  ${line}\n`).join('')}${scanned}`
+    }),
+    errors.map((message) => `${message}\n`).join(''),
+    note === undefined ? '' : `${note}\n`,
+  ]
+  return sections.filter((section) => section !== '').join('\n')
+}

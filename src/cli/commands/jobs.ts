@@ -1,0 +1,161 @@
+/** `filigree jobs`: what waits, runs and failed, without starting the application. */
+import { HttpError } from '../../errors/http-error.js'
+import type { Database } from '../../records/database.js'
+import type { Repository } from '../../records/repository.js'
+import {
+  type Command,
+  exitCodes,
+  UsageError,
+  type Terminal,
+  readArguments,
+  toTable,
+} from '../command.js'
+import { findJobs, openDatabase } from '../open-database.js'
+import { loadApplication, planForDatabase } from '../load-application.js'
+
+const usage = `filigree jobs [module.js] [--state failed] [--name Mail.welcome] [--limit 50] [--retry id] [--cancel id] [--json]
+  Lists jobs, the newest first, and how many there are of each state. Nothing is started.
+  --retry           lets a failed or cancelled job run again; "all" with --state failed: every one that is listed
+  --cancel          a waiting one never runs, a running one is told to stop
+  --json            { counts, jobs } on standard output`
+
+export const jobsCommand: Command = {
+  usage,
+  summary: 'the jobs that wait, run and failed; runs failed ones again',
+  run,
+}
+
+const states = ['waiting', 'running', 'done', 'failed', 'cancelled']
+
+/** A row of the table, as far as it is shown. */
+interface Entry {
+  readonly id: number
+  readonly name: string
+  readonly state: string
+  readonly attempt: number
+  readonly runAt: string
+  readonly error: string | null
+}
+
+async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  const kinds = {
+    ...({ state: 'text', name: 'text', limit: 'text' } as const),
+    ...({ retry: 'text', cancel: 'text', json: 'switch' } as const),
+  }
+  const { values, words } = readArguments(args, kinds)
+  const { state, name } = values
+  if (state !== undefined && !states.includes(state))
+    throw new UsageError(`there is no state "${state}". States: ${states.join(', ')}.`)
+  const limit = readId('--limit', values.limit ?? '50')
+  const application = await loadApplication(words[0], terminal)
+  const plan = await planForDatabase(application)
+  const type = findJobs(plan.records)
+  const database = await openDatabase(plan, application.options.database, terminal)
+  try {
+    const records = database.records(type) as Repository<Entry & object>
+    const where = {
+      ...(state === undefined ? {} : { state }),
+      ...(name === undefined ? {} : { name }),
+    }
+    const list = (): Promise<Entry[]> =>
+      records.list({ where, orderBy: { id: 'desc' }, limit } as never)
+    if (values.retry !== undefined)
+      return await retry(await idsOf(values.retry, list), { records, database, terminal })
+    if (values.cancel !== undefined)
+      return await cancel(readId('--cancel', values.cancel), { records, database, terminal })
+    const counts = await countStates(records)
+    const jobs = await list()
+    await terminal.out(
+      values.json
+        ? `${JSON.stringify({ counts, jobs: jobs.map(shown) }, null, 2)}\n`
+        : toLines(counts, jobs),
+    )
+    return exitCodes.done
+  } finally {
+    await database.close()
+  }
+}
+
+interface Changing {
+  readonly records: Repository<Entry & object>
+  readonly database: Database
+  readonly terminal: Terminal
+}
+
+/** Bodies of secret jobs are shown nowhere. */
+function shown(entry: Entry): object {
+  return Object.fromEntries(Object.entries(entry).filter(([name]) => name !== 'secretBody'))
+}
+
+async function idsOf(text: string, list: () => Promise<Entry[]>): Promise<number[]> {
+  if (text !== 'all') return [readId('--retry', text)]
+  return (await list()).map(({ id }) => id)
+}
+
+async function retry(
+  ids: readonly number[],
+  { records, database, terminal }: Changing,
+): Promise<number> {
+  let done = 0
+  for (const id of ids) {
+    const where = { id, state: { in: ['failed', 'cancelled'] }, emptiedAt: { isNull: true } }
+    const now = new Date(database.now()).toISOString()
+    const none = { laterAt: null, cancelAt: null, startedAt: null, endedAt: null, keepUntil: null }
+    const change = { state: 'waiting', attempt: 0, runAt: now, progress: null, ...none }
+    done += await records.updateWhere(where as never, change).catch(async (error: unknown) => {
+      if (!(error instanceof HttpError) || error.status !== 409) throw error
+      await terminal.out(`Job ${id} stays: another one with its unique key waits or runs.\n`)
+      return 0
+    })
+  }
+  if (done > 0) await database.signal('jobs')
+  await terminal.out(`${done === 1 ? '1 job waits' : `${done} jobs wait`} to run again.\n`)
+  return done === ids.length ? exitCodes.done : exitCodes.failed
+}
+
+async function cancel(id: number, { records, database, terminal }: Changing): Promise<number> {
+  const now = new Date(database.now()).toISOString()
+  const waiting = { id, state: 'waiting' }
+  const over = { state: 'cancelled', cancelAt: now, laterAt: null, endedAt: now }
+  const wasWaiting = await records.updateWhere(waiting as never, over)
+  const secret = { id, state: 'cancelled', secretBody: { isNull: false } }
+  const gone = { secretBody: null, emptiedAt: now }
+  await records.updateWhere(secret as never, gone as never)
+  const running = { id, state: 'running' }
+  const wasRunning =
+    wasWaiting > 0 ? 0 : await records.updateWhere(running as never, { cancelAt: now } as never)
+  const said = wasWaiting > 0 ? 'is cancelled' : wasRunning > 0 ? 'is told to stop' : undefined
+  await terminal.out(`Job ${id} ${said ?? 'neither waits nor runs'}.\n`)
+  return said === undefined ? exitCodes.failed : exitCodes.done
+}
+
+async function countStates(records: Repository<Entry & object>): Promise<Record<string, number>> {
+  const rows = (await records.aggregate({ groupBy: ['state'], count: true } as never)) as {
+    readonly state: string
+    readonly count: number
+  }[]
+  return Object.fromEntries(
+    states.map((state) => [state, rows.find((row) => row.state === state)?.count ?? 0]),
+  )
+}
+
+function toLines(counts: Readonly<Record<string, number>>, jobs: readonly Entry[]): string {
+  const head = Object.entries(counts)
+    .map(([state, count]) => `${count} ${state}`)
+    .join(', ')
+  if (jobs.length === 0) return `${head}\n`
+  const rows = jobs.map(({ id, name, state, attempt, runAt, error }) => [
+    String(id),
+    name,
+    state,
+    String(attempt),
+    runAt,
+    error?.split('\n')[0]?.slice(0, 100) ?? '',
+  ])
+  return `${head}\n${toTable([['ID', 'JOB', 'STATE', 'ATTEMPT', 'RUNS AT', 'FAULT'], ...rows])}`
+}
+
+function readId(option: string, text: string): number {
+  if (/^[1-9]\d{0,15}$/.test(text)) return Number(text)
+  throw new UsageError(`${option} ${text} is no number from 1.`)
+}

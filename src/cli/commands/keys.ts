@@ -1,0 +1,77 @@
+/** `filigree keys`: makes the keys that an application needs in production. */
+import { generateKeyPair, randomBytes } from 'node:crypto'
+import { mkdir, writeFile } from 'node:fs/promises'
+import { join, relative, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { type Command, exitCodes, UsageError, type Terminal, readArguments } from '../command.js'
+
+const usage = `filigree keys [--out folder] [--json]
+  Makes an RSA key pair for tokens (APP_PRIVATE_KEY, APP_PUBLIC_KEY) and a static key (APP_API_KEY).
+  --out folder      writes private-key.pem (mode 0600) and public-key.pem there; never over files that are there.
+                    Default: prints lines for an environment file, keys in one line each
+  --json            { APP_PRIVATE_KEY, APP_PUBLIC_KEY, APP_API_KEY } on standard output`
+
+export const keysCommand: Command = { usage, summary: 'keys for production', run }
+
+const generate = promisify(generateKeyPair)
+
+interface Keys {
+  readonly APP_PRIVATE_KEY: string
+  readonly APP_PUBLIC_KEY: string
+  readonly APP_API_KEY: string
+}
+
+async function run(args: readonly string[], terminal: Terminal): Promise<number> {
+  const { values } = readArguments(args, { out: 'text', json: 'switch' }, 0)
+  if (values.out !== undefined && values.json)
+    throw new UsageError('--out writes files and --json prints: choose one.')
+  const keys = await makeKeys()
+  if (values.out !== undefined) return await writeKeys(keys, values.out, terminal)
+  const text = values.json ? JSON.stringify(keys, null, 2) : toLines(keys)
+  await terminal.out(`${text}\n`)
+  return exitCodes.done
+}
+
+async function makeKeys(): Promise<Keys> {
+  const { privateKey, publicKey } = await generate('rsa', { modulusLength: 2048 })
+  return {
+    APP_PRIVATE_KEY: privateKey.export({ type: 'pkcs8', format: 'pem' }) as string,
+    APP_PUBLIC_KEY: publicKey.export({ type: 'spki', format: 'pem' }) as string,
+    APP_API_KEY: randomBytes(32).toString('hex'),
+  }
+}
+
+/** Environment files have one line a variable; the line feeds of a PEM text are written `\n`. */
+function toLines(keys: Keys): string {
+  return Object.entries(keys)
+    .map(([name, value]) => `${name}="${String(value).trim().replaceAll('\n', '\\n')}"`)
+    .join('\n')
+}
+
+async function writeKeys(keys: Keys, folder: string, terminal: Terminal): Promise<number> {
+  const target = resolve(terminal.cwd, folder)
+  await mkdir(target, { recursive: true, mode: 0o700 })
+  const files = [
+    ['private-key.pem', keys.APP_PRIVATE_KEY, 0o600],
+    ['public-key.pem', keys.APP_PUBLIC_KEY, 0o644],
+  ] as const
+  for (const [name, text, mode] of files) {
+    const path = join(target, name)
+    try {
+      await writeFile(path, text, { mode, flag: 'wx' })
+    } catch (error) {
+      if (!isThere(error)) throw error
+      const shown = relative(terminal.cwd, path)
+      throw new UsageError(`${shown} is there already. Move it away first, or name another folder.`)
+    }
+  }
+  const shown = relative(terminal.cwd, target)
+  await terminal.out(
+    `APP_PRIVATE_KEY=${join(shown, 'private-key.pem')}\nAPP_PUBLIC_KEY=${join(shown, 'public-key.pem')}\nAPP_API_KEY=${keys.APP_API_KEY}\n`,
+  )
+  return exitCodes.done
+}
+
+function isThere(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === 'EEXIST'
+}

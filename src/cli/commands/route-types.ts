@@ -1,0 +1,225 @@
+/**
+ * Writes the input and output of a route as types that refer to the application's own. The form is described at the
+ * head of client/routes.ts.
+ */
+import type { PlannedRoute } from '../../serving/planned-route.js'
+import { anySuccess } from '../../openapi/documented-route.js'
+import { readShape } from '../../fields/shape.js'
+import type { DeclaredType } from '../../fields/type-of.js'
+import { resolveClass } from '../../metadata/class-reference.js'
+import type { Class } from '../../metadata/note.js'
+import { readController } from '../../routing/controller.js'
+import { parsePattern, joinPaths } from '../../routing/pattern.js'
+import type { Route } from '../../routing/route.js'
+import { readRouteNotes } from '../../routing/verbs.js'
+
+/** The classes that the types refer to. */
+export interface ReferredClasses {
+  /**
+   * Classes that must be exported: controllers, and records with generated routes. With the name of a route for each.
+   */
+  readonly required: ReadonlyMap<Class, string>
+  /** Classes of bodies and queries; if they are not exported, the type of the handler's argument is used. */
+  readonly optional: ReadonlySet<Class>
+}
+
+/** One member of the interface. */
+export interface RouteLine {
+  /** `GET /items/<id:int>` */
+  readonly key: string
+  /** `params`, `body` and `result`, in this order, if they are known. */
+  readonly members: ReadonlyMap<string, string>
+}
+
+/** @returns the name of an exported class, `undefined` if it is not exported */
+export type NameOf = (type: Class) => string | undefined
+
+export function referredClasses(routes: readonly PlannedRoute[]): ReferredClasses {
+  const required = new Map<Class, string>()
+  const optional = new Set<Class>()
+  for (const { route, classes } of routes) {
+    const type = generatedFor(route) ?? declaringClass(route)
+    if (!required.has(type)) required.set(type, routeKey(route))
+    if (generatedFor(route) !== undefined) continue
+    for (const declared of [classes.query, classes.body, ...sentClasses(classes)]) {
+      if (declared !== undefined) optional.add(declared.type)
+    }
+  }
+  return { required, optional }
+}
+
+export function toRouteLine(planned: PlannedRoute, nameOf: NameOf): RouteLine {
+  const { route, classes } = planned
+  const record = generatedFor(route)
+  const members = new Map<string, string>()
+  const put = (name: string, type: string | undefined): void => {
+    if (type !== undefined) members.set(name, type)
+  }
+  if (record !== undefined) {
+    put('body', generatedBody(planned, record, nameOf))
+    put('result', generatedResult(route, record, nameOf))
+  } else {
+    const controller = nameOf(declaringClass(route)) ?? 'never'
+    const member = `${controller}[${quote(route.member)}]`
+    put('params', argumentType('query', { route, declared: classes.query, member }, nameOf))
+    put('body', bodyType({ route, declared: classes.body, member }, nameOf))
+    put('result', sentType(planned, member, nameOf))
+  }
+  return { key: routeKey(route), members }
+}
+
+/** The classes of successful answers. */
+function sentClasses({ returns }: PlannedRoute['classes']): readonly DeclaredType[] {
+  return [...returns].flatMap(([status, declared]) =>
+    status === anySuccess || (status >= 200 && status < 300) ? [declared] : [],
+  )
+}
+
+/**
+ * The type of the answer: the declared classes without hidden fields; the handler's own return type if they are not
+ * exported.
+ */
+function sentType({ classes }: PlannedRoute, member: string, nameOf: NameOf): string {
+  const result = `ReturnType<${member}>`
+  if (classes.returns.size === 0) return result
+  const types = sentClasses(classes).map(({ type, list }) => {
+    const name = nameOf(type)
+    if (name === undefined) return undefined
+    return list ? listOf(outputType(name, type)) : outputType(name, type)
+  })
+  if (types.length > 0 && !types.includes(undefined)) return [...new Set(types)].join(' | ')
+  // A missing value is answered with 404.
+  return `NonNullable<Awaited<${result}>>`
+}
+
+/** As the controller spells it, in angle brackets or braces, without a slash at the end. */
+function routeKey({ controller, member, method, pattern }: Route): string {
+  const base = readController(controller)?.path ?? ''
+  const notes = readRouteNotes(controller).get(member) ?? []
+  const spelled = notes
+    .filter((note) => note.method === method)
+    .map((note) => joinPaths(base, note.path))
+    .find((text) => parsePattern(text, '', [])?.text === pattern.text)
+  return `${method} ${(spelled ?? pattern.text).replace(/(?<=.)\/$/, '')}`
+}
+
+/** The record of a route that `crud` made; `undefined` for handwritten handlers. */
+function generatedFor({ controller, member }: Route): Class | undefined {
+  const crud = readController(controller)?.crud
+  if (crud === undefined || !Object.hasOwn(controller.prototype as object, member)) return undefined
+  return resolveClass(crud)
+}
+
+/** The class as written: `crud` adds its routes to a class that extends it. */
+function declaringClass({ controller }: Route): Class {
+  if (readController(controller)?.crud === undefined) return controller
+  return Object.getPrototypeOf(controller) as Class
+}
+
+interface Argument {
+  readonly route: Route
+  readonly declared: DeclaredType | undefined
+  /** The type of the handler. */
+  readonly member: string
+}
+
+function bodyType(argument: Argument, nameOf: NameOf): string | undefined {
+  const { argumentNames, method } = argument.route
+  if (method === 'GET') return undefined
+  if (argumentNames.includes('files')) return 'FormData'
+  const type = argumentType('body', argument, nameOf)
+  // A handler that sees the request may read a body; `null` means that there is none.
+  return type ?? (argumentNames.includes('request') ? 'unknown' : undefined)
+}
+
+/** The declared class, otherwise the type of the handler's argument. */
+function argumentType(
+  name: 'query' | 'body',
+  { route, declared, member }: Argument,
+  nameOf: NameOf,
+): string | undefined {
+  const index = route.argumentNames.indexOf(name)
+  const type = declared && nameOf(declared.type)
+  if (declared === undefined || type === undefined) {
+    if (index === -1) return declared && 'unknown'
+    const own = `Parameters<${member}>[${index}]`
+    return declared === undefined || declared.list ? own : inputType(own, declared.type)
+  }
+  const one = inputType(type, declared.type)
+  return declared.list ? listOf(one) : one
+}
+
+/**
+ * Without fields that clients may not send; fields with a default may be left out, although the handler always gets
+ * them.
+ */
+function inputType(name: string, type: Class): string {
+  const { fields } = readShape(type, [])
+  const refused = fields.filter(({ hidden, readOnly }) => hidden || readOnly)
+  const defaulted = fields.filter(
+    (field) => !refused.includes(field) && field.optional && field.rules.optional !== true,
+  )
+  return wrap('Defaulted', wrap('Without', name, refused), defaulted)
+}
+
+function outputType(name: string, type: Class): string {
+  const { fields } = readShape(type, [])
+  return wrap(
+    'Without',
+    name,
+    fields.filter(({ hidden, rules }) => hidden || rules.relation === true),
+  )
+}
+
+function wrap(by: string, type: string, fields: readonly { readonly name: string }[]): string {
+  if (fields.length === 0) return type
+  return `${by}<${type}, ${fields.map(({ name }) => quote(name)).join(' | ')}>`
+}
+
+function generatedBody(
+  { route, classes }: PlannedRoute,
+  record: Class,
+  nameOf: NameOf,
+): string | undefined {
+  if (!route.argumentNames.includes('body')) return undefined
+  const whole = inputType(nameOf(record) ?? 'never', record)
+  const own = route.method === 'PATCH' ? `Partial<${whole}>` : whole
+  const more = classes.body === undefined ? [] : addedFields(classes.body.type, record)
+  return more.length === 0 ? own : `${own} & { ${more.join('; ')} }`
+}
+
+/** What `crud` takes beside the record's own fields: the keys of its ties, and what is done with its related rows. */
+function addedFields(body: Class, record: Class): string[] {
+  const own = new Set(
+    readShape(record, [])
+      .fields.filter(({ rules }) => rules.relation !== true)
+      .map(({ name }) => name),
+  )
+  return readShape(body, [])
+    .fields.filter(({ name }) => !own.has(name))
+    .map(({ name, nested, kind }) => {
+      const key = kind === 'uuid' ? 'string' : 'number'
+      return `${name}?: ${nested === undefined ? listOf(key) : 'object'}`
+    })
+}
+
+function generatedResult(route: Route, record: Class, nameOf: NameOf): string {
+  const { returns } = route.options
+  if (returns === undefined) {
+    // Rows of figures, whose names are those of the question. Otherwise no successful answer has a body.
+    return route.method === 'GET' ? 'Record<string, string | number | boolean | null>[]' : 'null'
+  }
+  const one = outputType(nameOf(record) ?? 'never', record)
+  return Array.isArray(returns) ? listOf(one) : one
+}
+
+function listOf(type: string): string {
+  return `${type}[]`
+}
+
+/** A string literal of a key or a member, with the quotes that prettier uses. */
+export function quote(text: string): string {
+  const double = JSON.stringify(text)
+  if (text.includes("'") && !text.includes('"')) return double
+  return `'${double.slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'")}'`
+}

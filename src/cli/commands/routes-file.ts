@@ -1,0 +1,207 @@
+/**
+ * Writes the file of `filigree types`: imports, the interface of all routes, and helper types for fields that JSON
+ * leaves out.
+ */
+
+import { operationIds } from '../../openapi/operation-ids.js'
+import type { PlannedRoute } from '../../serving/planned-route.js'
+import { quote, toRouteLine, type NameOf, type RouteLine } from './route-types.js'
+import type { Class } from '../../metadata/note.js'
+
+/**
+ * Writes the code that `filigree types --tanstack` adds: options for TanStack Query, plain objects that all its
+ * adapters accept. `useQuery(queries.itemShow({ path: { id: 7 } }))`, `useMutation(queries.itemCreate())`.
+ */
+
+/**
+ * ```ts
+ * export const createQueries = (client: Client<Routes>) => ({
+ *   itemShow: (options: Parameters<typeof client.get<'/items/<id:int>'>>[1]) => ({
+ *     queryKey: ['GET /items/<id:int>', options] as const,
+ *     queryFn: ({ signal }: { signal: AbortSignal }) => client.get('/items/<id:int>', { ...options, signal }),
+ *   }),
+ * })
+ * ```
+ */
+function writeQueries(routes: readonly PlannedRoute[]): string {
+  const ids = operationIds(routes)
+  const members = routes.map((planned) => {
+    const id = ids.get(planned) ?? planned.route.member
+    const { key } = toRouteLine(planned, () => undefined)
+    const [verb = 'GET', path = ''] = key.split(/ (.*)/s)
+    return verb === 'GET' ? queryOptions(id, key, path) : mutationOptions(id, { key, verb, path })
+  })
+  return `/** Options for TanStack Query, by operation: \`useQuery(queries.name(options))\`, \`useMutation(queries.name())\`. */
+export const createQueries = (client: Client<Routes>) => ({
+${members.join('')}})
+`
+}
+
+/** The options may be left out if the call requires none. */
+function queryOptions(id: string, key: string, path: string): string {
+  const call = `client.get<${quote(path)}>`
+  return `  ${id}: (...[options]: Rest1<Parameters<typeof ${call}>>) => ({
+    queryKey: [${quote(key)}, options] as const,
+    queryFn: ({ signal }: { signal: AbortSignal }) =>
+      ${call}(${quote(path)}, { ...options!, signal }),
+  }),
+`
+}
+
+interface Mutation {
+  readonly key: string
+  readonly verb: string
+  readonly path: string
+}
+
+function mutationOptions(id: string, { key, verb, path }: Mutation): string {
+  const call = `client.${verb.toLowerCase()}<${quote(path)}>`
+  const send =
+    verb === 'DELETE'
+      ? `(options: Rest1<Parameters<typeof ${call}>>[0]) => ${call}(${quote(path)}, options!)`
+      : `({ body, ...options }: Variables<Parameters<typeof ${call}>>) =>
+      ${call}(${quote(path)}, body!, options as never)`
+  return `  ${id}: () => ({
+    mutationKey: [${quote(key)}] as const,
+    mutationFn: ${send},
+  }),
+`
+}
+
+/** The types that the file needs besides the options. */
+const queryHelpers = `/** The arguments of a call after its path. */
+type Rest1<Arguments extends readonly unknown[]> = Arguments extends readonly [
+  unknown,
+  ...infer Rest,
+]
+  ? Rest
+  : never
+
+/** The body of a write, with its other options. */
+type Variables<Arguments extends readonly unknown[]> = (undefined extends Arguments[1]
+  ? { body?: Arguments[1] }
+  : { body: Arguments[1] }) &
+  (Arguments extends readonly [unknown, unknown?, ...infer Rest] ? NonNullable<Rest[0]> : unknown)
+`
+
+/** An import in the generated file. */
+export interface NamedImport {
+  /** `./dist/items.js` */
+  readonly from: string
+  readonly name: string
+}
+
+export interface RoutesFile {
+  /** The command line, for the first line of the file. */
+  readonly command: string
+  readonly routes: readonly PlannedRoute[]
+  readonly imports: ReadonlyMap<Class, NamedImport>
+  /** Adds options for TanStack Query, which are code, so the file is a module. */
+  readonly tanstack: boolean
+}
+
+/** The routes in the order of declaration, the imports in the order of first use; ends with a newline. */
+export function writeRoutesFile({ command, routes, imports, tanstack }: RoutesFile): string {
+  const names = new Names(imports)
+  const lines = routes.map((planned) => writeLine(toRouteLine(planned, names.nameOf)))
+  const body = `export interface Routes {\n${lines.join('')}}\n`
+  const used = helpers.filter(({ name }) => body.includes(`${name}<`)).map(({ text }) => text)
+  const head = `// Written by \`${command}\`. Changes are lost: run it again.\n`
+  const client = tanstack
+    ? "/* eslint-disable */\nimport type { Client } from 'filigree/client'\n"
+    : ''
+  const queries = tanstack ? [writeQueries(routes), queryHelpers] : []
+  return [head + client + names.writeImports(), body, ...queries, ...used]
+    .filter((part) => part !== '')
+    .join('\n')
+}
+
+/** `unknown` is kept: a handler that accepts anything can be sent anything. */
+const helpers = [
+  {
+    name: 'Without',
+    text: `/** Clients neither send nor see these fields. */
+type Without<T, Names extends PropertyKey> = unknown extends T ? T : Omit<T, Names>
+`,
+  },
+  {
+    name: 'Defaulted',
+    text: `/** These fields may be left out: the server has defaults. */
+type Defaulted<T, Names extends PropertyKey> = unknown extends T
+  ? T
+  : Omit<T, Names> & Partial<Pick<T, Names & keyof T>>
+`,
+  },
+]
+
+/**
+ * Names that the file itself uses, and the name for classes without one. Imported classes with these names are renamed.
+ */
+const taken = [
+  'default',
+  ...[
+    'Routes',
+    'Client',
+    'Rest1',
+    'Rest2',
+    'Without',
+    'Defaulted',
+    'Parameters',
+    'ReturnType',
+    'NonNullable',
+    'Awaited',
+  ],
+  ...['Partial', 'Pick', 'Omit', 'PropertyKey', 'FormData', 'Record'],
+]
+
+/** Gives each imported class a unique name at its first use. */
+class Names {
+  readonly #imports: ReadonlyMap<Class, NamedImport>
+  readonly #names = new Map<Class, string>()
+  readonly #taken = new Set(taken)
+  readonly #files = new Map<string, string[]>()
+
+  constructor(imports: ReadonlyMap<Class, NamedImport>) {
+    this.#imports = imports
+  }
+
+  readonly nameOf: NameOf = (type) => {
+    const place = this.#imports.get(type)
+    const known = this.#names.get(type)
+    if (place === undefined || known !== undefined) return known
+    const name = this.#free(place.name === 'default' ? type.name : place.name)
+    this.#names.set(type, name)
+    const list = this.#files.get(place.from) ?? []
+    list.push(place.name === name ? name : `${place.name} as ${name}`)
+    this.#files.set(place.from, list)
+    return name
+  }
+
+  writeImports(): string {
+    return [...this.#files]
+      .map(([from, list]) => {
+        const line = `import type { ${list.join(', ')} } from ${quote(from)}\n`
+        if (line.length <= width + 1) return line
+        return `import type {\n${list.map((name) => `  ${name},\n`).join('')}} from ${quote(from)}\n`
+      })
+      .join('')
+  }
+
+  #free(wanted: string): string {
+    let name = wanted
+    for (let count = 2; this.#taken.has(name); count++) name = `${wanted}${count}`
+    this.#taken.add(name)
+    return name
+  }
+}
+
+const width = 100
+
+/** One line if it fits, else a line for each member. */
+function writeLine({ key, members }: RouteLine): string {
+  const entries = [...members].map(([name, type]) => `${name}: ${type}`)
+  const start = `  ${quote(key)}: `
+  const line = `${start}{ ${entries.join('; ')} }`
+  if (line.length <= width) return `${line}\n`
+  return `${start}{\n${entries.map((entry) => `    ${entry}\n`).join('')}  }\n`
+}

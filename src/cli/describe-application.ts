@@ -1,0 +1,211 @@
+/** Records as people ask about them: fields, doors, and who may do what. */
+
+import {
+  hasRoles,
+  lacks,
+  sayDemands,
+  suffices,
+  type AccessRule,
+  openAccess,
+  tokenAccess,
+} from '../auth/access.js'
+import type { Claims } from '../http/request.js'
+import type { ApplicationPlan } from '../bootstrap/plan-application.js'
+import { resolveClass } from '../metadata/class-reference.js'
+import { readTables } from '../records/model/read-table.js'
+import type { Table } from '../records/model/table.js'
+import { memberAccess, policyOf, type RecordPolicy } from '../records/rights/record-policy.js'
+import { isOfPackage } from '../bootstrap/module.js'
+import { documentedRecords } from '../bootstrap/open-records.js'
+import type { DocumentedRecords } from '../openapi/document.js'
+import { readController } from '../routing/controller.js'
+import { reachable } from '../routing/route.js'
+
+/** Who may ask, in words, and what somebody would get. */
+
+export interface DescribedAccess {
+  readonly access: 'everybody' | 'token' | 'roles' | 'guard'
+  readonly roles: readonly string[]
+  /** `everybody`, `any token`, `role admin`, `role admin or editor, and a guard decides`. */
+  readonly words: string
+}
+
+/** The rules that must all consent, the route's first. */
+function rulesOf(rule: AccessRule): AccessRule[] {
+  return rule.also === undefined
+    ? [rule]
+    : [...rulesOf({ ...rule, also: undefined }), ...rulesOf(rule.also)]
+}
+
+export function describeAccess(rule: AccessRule): DescribedAccess {
+  if (rule.open) return { access: 'everybody', roles: [], words: 'everybody' }
+  const rules = rulesOf(rule)
+  const roles = [...new Set(rules.flatMap((one) => one.roles))]
+  const isGuarded = rules.some(({ guard }) => guard !== undefined)
+  const words = rules
+    .filter((one) => one.roles.length > 0)
+    .map((one) => `role ${one.roles.join(one.all ? ' and ' : ' or ')}`)
+  if (words.length === 0) words.push('any token')
+  const demands = sayDemands(rule)
+  if (demands !== undefined)
+    words.push(demands.replace(/^Needs |\.$/g, '').replaceAll('. Needs ', ', and '))
+  if (isGuarded) words.push('a guard decides')
+  const access = isGuarded ? 'guard' : roles.length > 0 ? 'roles' : 'token'
+  return { access, roles, words: [...new Set(words)].join(', and ') }
+}
+
+/**
+ * What a caller with these claims would get of the gate; a guard is not asked, since it may look at the request.
+ *
+ * @param readsToken the route is open and reads a token where there is one
+ */
+export function judge(rule: AccessRule, claims: Claims | undefined, readsToken = false): string {
+  if (rule.open && readsToken) return 'let in: a token is optional, and a bad or expired one is 401'
+  if (rule.open) return 'let in: nobody is asked for a token'
+  if (claims === undefined) return '401: there is no token'
+  const refused = rulesOf(rule).find((one) => !suffices(one, claims, undefined))
+  if (refused !== undefined) {
+    if (hasRoles(refused, claims)) return `403: ${lacks(refused, claims)}`
+    const held = Array.isArray(claims.roles) ? claims.roles.join(', ') : String(claims.roles ?? '')
+    return `403: needs role ${refused.roles.join(refused.all ? ' and ' : ' or ')}, has ${held === '' ? 'none' : held}`
+  }
+  const isGuarded = rulesOf(rule).some(({ guard }) => guard !== undefined)
+  return isGuarded ? 'let in, if the guard consents' : 'let in'
+}
+
+export interface DescribedRecord {
+  readonly name: string
+  readonly table: string
+  /** `everybody`, `any token`, `role admin`. */
+  readonly read: string
+  /** As `read`, or `no client`; `create: role desk; update: role desk; delete: no client` where operations differ. */
+  readonly write: string
+  /** True if `rows` chooses what a caller sees and writes. */
+  readonly rows: boolean
+  /** Names of methods that run when a row is written or deleted. */
+  readonly fields: readonly DescribedField[]
+  readonly relations: readonly { readonly name: string; readonly to: string }[]
+  readonly doors: readonly string[]
+}
+
+export interface DescribedField {
+  readonly name: string
+  readonly kind: string
+  /** `optional`, `unique`, `hidden`, `read-only`, `role admin`. */
+  readonly marks: readonly string[]
+}
+
+export function describeRecords(plan: ApplicationPlan): DescribedRecord[] {
+  const graphql = plan.graphql.instances.flatMap(({ schema, routes }) =>
+    schema.records.map((type) => ({ type, paths: routes.map(({ path }) => path) })),
+  )
+  const prefix = plan.settings.basePath
+  return readTables(plan.records, []).map((table): DescribedRecord => {
+    const policy = policyOf(table)
+    const silentRead = plan.authOptions.closed ? tokenAccess : openAccess
+    const rest = plan.routes
+      .filter(({ route }) => recordOf(route.controller) === table.type)
+      .map(({ route }) => `${route.method} ${route.pattern.text}`)
+    const asked = graphql
+      .filter(({ type }) => type === table.type)
+      .flatMap(({ paths }) => paths.map((path) => `GraphQL at ${prefix}${path}`))
+    return {
+      name: table.type.name,
+      table: table.name,
+      read: describeAccess(policy.read ?? silentRead).words,
+      write: describeWrites(policy.writes),
+      rows: policy.hasRows,
+      fields: describeFields(table),
+      relations: [...table.relations].map(([name, { target }]) => ({ name, to: target.type.name })),
+      doors: [...rest, ...asked],
+    }
+  })
+}
+
+/** Who may write rows: one phrase, or one for each operation. */
+export function describeWrites(writes: RecordPolicy['writes']): string {
+  const words = writeOperations.map((operation) => {
+    const access = writes[operation]
+    return access === false ? 'no client' : describeAccess(access ?? tokenAccess).words
+  })
+  const [first = ''] = words
+  if (words.every((one) => one === first)) return first
+  return writeOperations.map((operation, index) => `${operation}: ${words[index] ?? ''}`).join('; ')
+}
+
+const writeOperations = ['create', 'update', 'delete'] as const
+
+function describeFields({ shape, type }: Table): DescribedField[] {
+  return shape.fields.map(({ name, kind, list, optional, nullable, hidden, readOnly, rules }) => {
+    const access = memberAccess(type, name)
+    const marks = [
+      ...(optional ? ['optional'] : []),
+      ...(nullable ? ['nullable'] : []),
+      ...(rules.unique !== undefined && rules.unique !== false ? ['unique'] : []),
+      ...(hidden ? ['hidden'] : []),
+      ...(readOnly ? ['read-only'] : []),
+      ...(access === undefined ? [] : [describeAccess(access).words]),
+      ...(rules.writes === undefined || rules.writes === false
+        ? []
+        : [`written by role ${[rules.writes].flat().join(' or ')}`]),
+    ]
+    return { name, kind: list ? `[${kind}]` : kind, marks }
+  })
+}
+
+function recordOf(controller: Parameters<typeof readController>[0]): unknown {
+  const { crud } = readController(controller) ?? {}
+  return crud === undefined ? undefined : resolveClass(crud)
+}
+
+/** A row of the list. */
+export interface ListedRoute extends DescribedAccess {
+  readonly method: string
+  readonly path: string
+  /** `ItemController.show`, or what the framework calls it. */
+  readonly name: string
+  /** Whose it is. */
+  readonly of: 'application' | 'package' | 'framework'
+  /** Of GraphQL's queries: the records that callers without a sign-in can read. */
+  readonly records?: DocumentedRecords
+}
+
+/** The application's own routes first, in the order of their declaration. */
+export function listRoutes(plan: ApplicationPlan): ListedRoute[] {
+  const declared = reachable(plan.routes).map(({ route, access }): ListedRoute => {
+    const of = isOfPackage(route.controller) ? 'package' : 'application'
+    return {
+      method: route.method,
+      path: route.pattern.text,
+      name: route.name,
+      ...describeAccess(access),
+      of,
+    }
+  })
+  const prefix = plan.settings.basePath
+  const graphql = plan.graphql.instances.flatMap(({ routes, ide }) =>
+    routes.flatMap(({ path, access }) => [
+      ...listedGraphql('POST', `${prefix}${path}`, 'GraphQL: mutations', access.write),
+      ...listedGraphql('POST', `${prefix}${path}`, 'GraphQL: queries', access.read).map((one) => ({
+        ...one,
+        records: documentedRecords(plan),
+      })),
+      ...(ide ? listedGraphql('GET', `${prefix}${path}`, 'GraphQL: the IDE', undefined) : []),
+    ]),
+  )
+  return [
+    ...declared.filter(({ of }) => of === 'application'),
+    ...declared.filter(({ of }) => of === 'package'),
+    ...graphql,
+  ]
+}
+
+function listedGraphql(
+  method: string,
+  path: string,
+  name: string,
+  access: AccessRule | undefined,
+): ListedRoute[] {
+  const who = describeAccess(access ?? openAccess)
+  return [{ method, path, name, ...who, of: 'framework' }]
+}

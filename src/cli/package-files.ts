@@ -1,0 +1,92 @@
+/** Where the running package came from, so that a project installs the very same. */
+
+import { readFile } from 'node:fs/promises'
+import { join, basename, dirname, resolve } from 'node:path'
+import { existsSync, statSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { UsageError } from './command.js'
+
+/**
+ * Reads the settings of the commands in package.json: `"filigree": { "module": "dist/app-module.js", "engines":
+ * ["postgres"] }`.
+ */
+
+/** The path of the built file with the application's module. */
+export async function pathInPackage(cwd: string): Promise<string | undefined> {
+  const { module } = await readSettings(cwd)
+  return typeof module === 'string' ? module : undefined
+}
+
+/**
+ * The engines that migrations are written for; `undefined`: all.
+ *
+ * @throws {UsageError} if it is not a list of names
+ */
+export async function readEngines(cwd: string): Promise<readonly string[] | undefined> {
+  const { engines } = await readSettings(cwd)
+  if (engines === undefined) return undefined
+  const isList = Array.isArray(engines) && engines.length > 0
+  if (isList && engines.every((name): name is string => typeof name === 'string')) return engines
+  throw new UsageError("package.json: filigree.engines is a list of the engines' names.")
+}
+
+async function readSettings(cwd: string): Promise<{ module?: unknown; engines?: unknown }> {
+  try {
+    const text = await readFile(join(cwd, 'package.json'), 'utf8')
+    const { filigree } = JSON.parse(text) as { filigree?: object }
+    return filigree ?? {}
+  } catch {
+    // Without a readable package.json the defaults apply.
+    return {}
+  }
+}
+
+/** The folder of the package: the bundle and the sources lie two folders below it. */
+export const packageFolder = fileURLToPath(new URL('../..', import.meta.url)).replace(/[\\/]$/, '')
+
+export interface PackageFile {
+  readonly name: string
+  readonly version: string
+  readonly engines: { readonly node: string }
+  readonly devDependencies: Readonly<Record<string, string>>
+  readonly peerDependencies: Readonly<Record<string, string>>
+}
+
+export async function readOwnPackage(): Promise<PackageFile> {
+  return JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8')) as PackageFile
+}
+
+/** What the package was installed from. */
+export type PackageOrigin =
+  | { readonly from: 'tarball' | 'folder'; readonly path: string }
+  | { readonly from: 'registry'; readonly version: string }
+
+/** @param folder of the package */
+export async function findOrigin(
+  { name, version }: PackageFile,
+  folder = packageFolder,
+): Promise<PackageOrigin> {
+  const modules = dirname(folder)
+  // A checkout, or a folder that was linked.
+  if (basename(modules) !== 'node_modules') return { from: 'folder', path: folder }
+  const resolved = await readResolved(modules, name)
+  if (resolved?.startsWith('file:') === true) {
+    const path = resolve(dirname(modules), resolved.slice('file:'.length))
+    if (existsSync(path)) return { from: statSync(path).isFile() ? 'tarball' : 'folder', path }
+  }
+  return { from: 'registry', version }
+}
+
+/** npm writes beside the packages what it has installed them from. */
+async function readResolved(modules: string, name: string): Promise<string | undefined> {
+  try {
+    const text = await readFile(join(modules, '.package-lock.json'), 'utf8')
+    const { packages } = JSON.parse(text) as {
+      packages?: Record<string, { resolved?: string } | undefined>
+    }
+    return packages?.[`node_modules/${name}`]?.resolved
+  } catch {
+    // Another program has installed it.
+    return undefined
+  }
+}
