@@ -67,7 +67,9 @@ describe('generateRecords', () => {
   labels: [String!]
   category: Category
   reviews(limit: Int = 10, offset: Int = 0, where: ReviewWhere, orderBy: [ReviewOrder!]): [Review!]
+  reviewsCount: Int
   tags(limit: Int = 10, offset: Int = 0, where: TagWhere, orderBy: [TagOrder!]): [Tag!]
+  tagsCount: Int
   withTax(rate: Float!): Float
 }`)
   })
