@@ -89,8 +89,8 @@ export class PostgresJson extends AnyJson implements JsonSql {
   }
 
   value(field: JsonField, column: Sql): Sql {
-    const { form, idPrefix } = field
-    if (form === 'id' && idPrefix === undefined && field.column.storage !== 'text')
+    const { form, idPrefix, column: of } = field
+    if (form === 'id' && idPrefix === undefined && of.isKey && of.storage !== 'text')
       return this.#key(column)
     return this.optional(this.#value(field, column))
   }

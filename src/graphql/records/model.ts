@@ -19,7 +19,7 @@ export interface FieldModel extends JsonField {
   /** The type in the type notation, without `!`: `String`, `[Int!]`, `Color`. */
   readonly type: string
   readonly enumeration: EnumModel | undefined
-  /** Of the record's key, and of keys of others where ids are global. */
+  /** Of the record's key, and of keys of other records. */
   readonly ids: IdForm | undefined
   /** The input type of its filter. */
   readonly filter: string

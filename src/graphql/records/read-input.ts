@@ -137,8 +137,8 @@ function toTied({ ids, table }: RecordModel, id: Id, path: string): Id {
 
 /** JSON values and nested classes come as their text, keys of other records as their ids. */
 function toProperty({ form, ids, column }: FieldModel, value: unknown, path: string): unknown {
-  if (ids?.type !== undefined && typeof value === 'string')
-    return toKeyValue(column, ids, value, path)
+  const isId = ids !== undefined && (ids.type !== undefined || !column.isUuid)
+  if (isId && typeof value === 'string') return toKeyValue(column, ids, value, path)
   if (form !== 'json' || typeof value !== 'string') return value
   try {
     return parseJson(value)

@@ -33,8 +33,7 @@ export function readModels(
   problems: Problem[],
   { hasGlobalIds, only, added }: Reading,
 ): Models {
-  const holders = hasGlobalIds ? keyHolders(tables) : undefined
-  const reader = new ModelReader(problems, holders, only, added)
+  const reader = new ModelReader(problems, keyHolders(tables), { hasGlobalIds, only, added })
   const records = tables.map((table) => reader.read(table))
   for (const model of records) reader.relate(model)
   return { records, enums: reader.enums.all() }
@@ -61,17 +60,18 @@ class ModelReader {
   readonly enums: EnumReader
   readonly #problems: Problem[]
   readonly #models = new Map<Table, OpenModel>()
-  readonly #keyHolders: ReadonlyMap<Column, string> | undefined
+  readonly #keyHolders: ReadonlyMap<Column, string>
+  readonly #hasGlobalIds: boolean
   readonly #only: Reading['only']
   readonly #added: Reading['added']
 
-  /** @param keyHolders where ids are global: what their columns hold keys of */
+  /** @param keyHolders what columns hold keys of */
   constructor(
     problems: Problem[],
-    keyHolders: ReadonlyMap<Column, string> | undefined,
-    only: Reading['only'],
-    added: Reading['added'],
+    keyHolders: ReadonlyMap<Column, string>,
+    { hasGlobalIds, only, added }: Reading,
   ) {
+    this.#hasGlobalIds = hasGlobalIds
     this.#only = only
     this.#added = added
     this.#problems = problems
@@ -92,7 +92,7 @@ class ModelReader {
       type,
       name: type.name,
       ...names,
-      ids: this.#keyHolders === undefined ? plainIds : globalIds(type.name),
+      ids: this.#hasGlobalIds ? globalIds(type.name) : plainIds,
       fields: this.#readFields(table),
       relations: new Map(),
       methods: this.#readMethods(table),
@@ -134,9 +134,9 @@ class ModelReader {
     const fields = new Map<string, FieldModel>()
     for (const column of table.columns) {
       if (column.field.hidden) continue
-      const holds = this.#keyHolders?.get(column)
+      const holds = this.#keyHolders.get(column)
       // What has a global id has it as `id`, by which every type is read.
-      const isNode = holds !== undefined && column.isKey
+      const isNode = this.#hasGlobalIds && holds !== undefined && column.isKey
       const name = isNode ? 'id' : toCamelCase(column.property)
       const where = `${table.type.name}.${column.property}`
       this.#checkName(name, where)
@@ -146,7 +146,7 @@ class ModelReader {
     return fields
   }
 
-  /** @param holds the type of the keys that it holds, where ids are global */
+  /** @param holds the type of the keys that it holds */
   #readField(table: Table, column: Column, name: string, holds: string | undefined): FieldModel {
     const { field } = column
     const rest = {
@@ -157,7 +157,9 @@ class ModelReader {
       isInput: !field.readOnly && !column.isKey,
       access: policyOf(table).columns.get(column),
     }
-    if (holds !== undefined) return Object.freeze({ ...rest, ...globalField(holds) })
+    if (holds !== undefined && this.#hasGlobalIds)
+      return Object.freeze({ ...rest, ...globalField(holds) })
+    if (holds !== undefined && !column.isKey) return Object.freeze({ ...rest, ...foreignKeyField })
     const isList = field.list && field.nested === undefined && field.kind !== 'json'
     const enumeration = this.enums.read(`${table.type.name}.${column.property}`, field)
     const single = formOf(column, enumeration, isList)
@@ -225,6 +227,17 @@ class ModelReader {
     })
   }
 }
+
+/** A foreign key: an `ID`, as the key that it refers to. */
+const foreignKeyField = Object.freeze({
+  type: 'ID',
+  form: 'id',
+  itemForm: undefined,
+  enumeration: undefined,
+  ids: plainIds,
+  idPrefix: undefined,
+  filter: 'IDFilter',
+} as const)
 
 function globalField(
   holds: string,

@@ -59,7 +59,7 @@ describe('generateRecords', () => {
   price: Float
   stock: Int
   active: Boolean
-  categoryId: Int
+  categoryId: ID
   createdAt: String
   photo: String
   meta: String
@@ -80,7 +80,7 @@ describe('generateRecords', () => {
   price: Float
   stock: Int
   active: Boolean
-  categoryId: Int
+  categoryId: ID
   photo: String
   meta: String
   color: Color

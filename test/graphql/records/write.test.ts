@@ -63,7 +63,7 @@ describe.each(await startBothEngines())('mutations of records on %s', (_name, op
     const text =
       'mutation { createProduct(input: { name: "Lamp", price: 1, category: { name: "New" } }) { categoryId category { name } } }'
     expect(await run(text)).toEqual({
-      data: { createProduct: { categoryId: 1, category: { name: 'New' } } },
+      data: { createProduct: { categoryId: '1', category: { name: 'New' } } },
     })
   })
 
