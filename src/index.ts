@@ -162,7 +162,7 @@ export type {
   AggregateRow,
   TimeGrouping,
 } from './records/aggregates/aggregate-types.js'
-export type { TimeUnit } from './engines/contract/time-group.js'
+export type { TimeUnit } from './engines/contract/dialect.js'
 export type { Change } from './records/changes/changes.js'
 export type { MissedChanges } from './records/changes/follow-all.js'
 export type { ChangesOptions } from './records/changes/read-changes.js'
@@ -208,7 +208,7 @@ export type { ToolEvent } from './core/tool-event.js'
 export type { GateEvent, HandlerEvent, RequestEvent } from './http/request-events.js'
 export type { StatementEvent } from './records/statement-events.js'
 export type { PoolState } from './engines/contract/engine.js'
-export type { ReplicaState } from './engines/contract/replica-state.js'
+export type { ReplicaState } from './engines/contract/engine.js'
 export type { GraphqlEvent } from './graphql/operation-events.js'
 export { currentRequest } from './serving/current-request.js'
 export {

@@ -1,7 +1,7 @@
 /** What a start ends with where the database cannot do what a provider asks of it in `onStart`. */
 import { DeclarationError } from '../errors/declaration-error.js'
 import { HttpError } from '../errors/http-error.js'
-import { EngineFault } from '../engines/contract/engine-fault.js'
+import { EngineFault } from '../engines/contract/engine-error.js'
 
 /** @returns the error itself, unless the database is what failed: then a report with the remedy */
 export function toStartFault(error: unknown): unknown {

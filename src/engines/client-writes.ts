@@ -3,9 +3,9 @@
  * more once the request's time is over; what has begun is waited for.
  */
 import { isThenable, type Later } from '../core/later.js'
-import type { ClientWriting, UnderWay } from './contract/client-writing.js'
+import type { ClientWriting, UnderWay } from './contract/request-context.js'
 import type { Answers, Engine, Runner, Statement, Values, Wanted } from './contract/engine.js'
-import { EngineFault } from './contract/engine-fault.js'
+import { EngineFault } from './contract/engine-error.js'
 import { changes } from './contract/statement.js'
 
 /** Runs work in its turn. @param isOver asked before work begins that had to wait: then it throws `lateFault` instead */

@@ -5,7 +5,7 @@ import type { MissingPackage } from '../errors/missing-package.js'
 import type { Dialect } from './contract/dialect.js'
 import type { Engine, OpenOptions } from './contract/engine.js'
 import { createPostgresDialect } from './postgres/dialect.js'
-import { pg } from './postgres/needed-package.js'
+import { pg } from './postgres/driver.js'
 import type { PostgresOptions } from './postgres/options.js'
 import { sqliteDialect } from './sqlite/dialect.js'
 

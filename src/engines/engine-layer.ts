@@ -1,9 +1,7 @@
 /** An engine above another one, the ground of all that stand between records and a driver: what it leaves as it is. */
 import type { Later } from '../core/later.js'
-import type { BeginOptions } from './contract/begin-options.js'
-import type { Catalogue } from './contract/catalogue.js'
-import type { Dialect } from './contract/dialect.js'
 import type {
+  BeginOptions,
   Answers,
   Engine,
   EngineChannel,
@@ -15,6 +13,8 @@ import type {
   Values,
   Wanted,
 } from './contract/engine.js'
+import type { Catalogue } from './contract/table-schema.js'
+import type { Dialect } from './contract/dialect.js'
 
 /** What not every engine can do: a layer can do it if the one below it can. */
 const abilities = [

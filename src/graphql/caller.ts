@@ -2,7 +2,7 @@
  * Who runs an operation, read from the context that it was given. Source: decisions, Small print: GraphQL, the gate and
  * `rows` look at `context.user` when a context with `user` or `request` is given, else the caller is trusted.
  */
-import type { ClientWriting } from '../engines/contract/client-writing.js'
+import type { ClientWriting } from '../engines/contract/request-context.js'
 import type { Claims, HttpRequest } from '../http/request.js'
 import { ServerRequest } from '../http/server-request.js'
 import type { Caller } from '../records/rights/caller.js'

@@ -16,7 +16,7 @@ import type { Change, RowChanges } from './changes/changes.js'
 import { readChanges, type ChangesOptions } from './changes/read-changes.js'
 import { followAll, type MissedChanges } from './changes/follow-all.js'
 import { type Later, attempt, promise } from '../core/later.js'
-import { EngineFault } from '../engines/contract/engine-fault.js'
+import { EngineFault } from '../engines/contract/engine-error.js'
 import type {
   ClientReading,
   ClientWriting,

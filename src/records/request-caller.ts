@@ -8,7 +8,7 @@ import { secureTokenCookie, tokenCookie } from '../http/token-cookie.js'
 import { sessionCookie } from '../sessions/keeper.js'
 import type { Engine } from '../engines/contract/engine.js'
 import { isNoted } from './table-reads.js'
-import type { EngineCaller, OtherProcesses } from '../engines/contract/engine-caller.js'
+import type { EngineCaller, OtherProcesses } from '../engines/contract/request-context.js'
 
 /** Methods that promise to change nothing. Source: RFC 9110, Safe Methods. */
 const safe: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE'])

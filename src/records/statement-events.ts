@@ -1,12 +1,8 @@
 /**
  * The messages of `filigree:statement`, and an engine that publishes them. They never contain the values of statements.
  */
-import type { BeginOptions } from '../engines/contract/begin-options.js'
-import { Watched, type WatchedWork } from '../core/watched.js'
-import type { Later } from '../core/later.js'
-import type { OrderedRunner } from '../engines/contract/ordered-runner.js'
-import type { Dialect } from '../engines/contract/dialect.js'
 import type {
+  BeginOptions,
   Answers,
   ClientWriting,
   Engine,
@@ -15,7 +11,11 @@ import type {
   TransactionRunner,
   Values,
   Wanted,
+  OrderedRunner,
 } from '../engines/contract/engine.js'
+import { Watched, type WatchedWork } from '../core/watched.js'
+import type { Later } from '../core/later.js'
+import type { Dialect } from '../engines/contract/dialect.js'
 import { EngineLayer } from '../engines/engine-layer.js'
 import { writesOn } from '../engines/client-writes.js'
 import { anyTable, ownQuestion } from '../engines/contract/statement.js'

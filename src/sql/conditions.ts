@@ -1,5 +1,5 @@
 /** Writes conditions on the rows of an alias. */
-import type { RankedRows, Ranking, SearchParts } from '../engines/contract/search-sql.js'
+import type { RankedRows, Ranking, SearchParts } from '../engines/contract/dialect.js'
 import { filled, join, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
 import type { Column } from '../engines/contract/table.js'
 import type { Condition, SearchCondition } from './condition.js'

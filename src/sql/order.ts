@@ -1,5 +1,5 @@
 /** The order of rows, and how it is written. Ties are broken by the key, so that pages never overlap. */
-import type { Ranking } from '../engines/contract/search-sql.js'
+import type { Ranking } from '../engines/contract/dialect.js'
 import { join, raw, sql, type Sql } from '../engines/contract/sql-text.js'
 import type { Column, KeyedTable } from '../engines/contract/table.js'
 import type { SearchCondition } from './condition.js'

@@ -1,5 +1,5 @@
 /** Writes which rows are meant: with their conditions, in their order, so many of them. */
-import type { Ranking } from '../engines/contract/search-sql.js'
+import type { Ranking } from '../engines/contract/dialect.js'
 import { join, name, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
 import type { Column } from '../engines/contract/table.js'
 import type { Condition } from './condition.js'

@@ -1,8 +1,12 @@
 /** Makes statements of trees. Written once for each shape of question; plans are kept by those who ask. */
 import type { Dialect } from '../engines/contract/dialect.js'
-import type { OneNewRow, OneRowChange, RowsChange } from '../engines/contract/one-row-change.js'
+import type {
+  OneNewRow,
+  OneRowChange,
+  RowsChange,
+  Statement,
+} from '../engines/contract/statement.js'
 import { join, name, raw, slot, sql, toText, type Sql } from '../engines/contract/sql-text.js'
-import type { Statement } from '../engines/contract/statement.js'
 import { quote } from '../engines/contract/ddl.js'
 import {
   insertHead,

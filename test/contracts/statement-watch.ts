@@ -9,7 +9,7 @@ import type {
 } from '../../src/engines/contract/engine.js'
 export { openEngine } from '../../src/engines/engine-for-url.js'
 import { changes } from '../../src/engines/contract/statement.js'
-import { JoinedEngine } from '../../src/engines/postgres/joined/joined-engine.js'
+import { JoinedEngine } from '../../src/engines/postgres/batching/batching-engine.js'
 
 interface Gate {
   readonly isHeld: (sql: string) => boolean

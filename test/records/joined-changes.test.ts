@@ -1,4 +1,4 @@
-/** Changes of one row by its key that go together, on PostgreSQL and in the process. Source: header of postgres/joined/change-queue.ts. */
+/** Changes of one row by its key that go together, on PostgreSQL and in the process. Source: header of postgres/batching/write-queues.ts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Auth,

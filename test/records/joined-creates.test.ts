@@ -1,4 +1,4 @@
-/** New rows that go together, on PostgreSQL and in the process. Source: header of postgres/joined/create-queue.ts. */
+/** New rows that go together, on PostgreSQL and in the process. Source: header of postgres/batching/write-queues.ts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { Field, Record } from 'filigree'
 import { sql } from 'kysely'

@@ -1,4 +1,4 @@
-/** Brief reads that go together, on PostgreSQL and in the process. Source: header of postgres/joined/joined-engine.ts. */
+/** Brief reads that go together, on PostgreSQL and in the process. Source: header of postgres/batching/batching-engine.ts. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Auth,

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect, Field, Record, type Database } from 'filigree'
 import type { Engine, Runner } from '../../src/engines/contract/engine.js'
-import { EngineFault } from '../../src/engines/contract/engine-fault.js'
+import { EngineFault } from '../../src/engines/contract/engine-error.js'
 import type { Database as OpenDatabase } from '../../src/records/database.js'
 import { startOwnPostgres, type OwnPostgres } from './postgres-server.js'
 import { ownChange, ownQuestion } from '../../src/engines/contract/statement.js'

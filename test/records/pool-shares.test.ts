@@ -140,7 +140,7 @@ describe('connections to PostgreSQL', () => {
     await app.close()
   })
 
-  // That they are not taken for long ones then: test/engines/long-reads.test.ts.
+  // That they are not taken for long ones then: test/engines/slow-reads.test.ts.
   it('what was quick is answered where the whole server is slow for a while', async () => {
     const proxy = await startStallingProxy(url)
     const app = await open(10, proxy.through(url))

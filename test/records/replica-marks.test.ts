@@ -1,7 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
-import { toBytes } from '../../src/engines/postgres/replicas/position-probe.js'
-import { WalHistory } from '../../src/engines/postgres/replicas/wal-history.js'
-import { WriteMarks } from '../../src/engines/postgres/replicas/write-marks.js'
+import { toBytes } from '../../src/engines/postgres/replicas/replica.js'
+import { WalHistory, WriteMarks } from '../../src/engines/postgres/replicas/replica-set.js'
 
 describe('toBytes', () => {
   it('reads a position, whose halves are of 32 bits', () => {

@@ -2,7 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { silentLog } from '../silent-log.js'
 import { connect } from '../../src/index.js'
-import type { EngineCaller, OtherProcesses } from '../../src/engines/contract/engine-caller.js'
+import type { EngineCaller, OtherProcesses } from '../../src/engines/contract/request-context.js'
 import { Note, open, replicaGround, Shelf, until, writeElsewhere } from './replica-ground.js'
 
 const ground = replicaGround()

@@ -13,9 +13,9 @@ const readers: Readonly<Record<string, string>> = {
     'the catalogue keeps conditions of indexes as texts, which the database writes in its own way',
   'src/engines/contract/json-sql.ts': 'fills in a form, which is no statement',
   'src/modules/tracing/attributes.ts': 'literals are taken out of the SQL of spans',
-  'src/engines/postgres/joined/joined-statement.ts':
+  'src/engines/postgres/batching/batched-statement.ts':
     'puts the values of calls in the place of placeholders, until the writer does',
-  'src/engines/postgres/scans.ts': 'the command asks for the plans of texts that the server kept',
+  'src/engines/postgres/planner.ts': 'the command asks for the plans of texts that the server kept',
   'src/engines/sqlite/dialect.ts': 'the command asks for the plans of texts',
   'src/cli/dev/redactor.ts': 'literals are taken out of the SQL that is shown',
   'src/records/scans/scan-log.ts': 'the command asks for the plans of texts',

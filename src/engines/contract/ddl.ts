@@ -1,13 +1,13 @@
 /** Writes the SQL that creates tables. It is readable, because migrations contain it and people review them. */
-import type { ActualForeignKey } from './catalogue.js'
-import type { Dialect } from './dialect.js'
 import type {
+  ActualForeignKey,
   CheckSchema,
   ColumnSchema,
   ForeignKeySchema,
   IndexSchema,
   TableSchema,
 } from './table-schema.js'
+import type { Dialect } from './dialect.js'
 
 /**
  * ```sql

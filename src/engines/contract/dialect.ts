@@ -2,15 +2,167 @@
  * What differs between databases in SQL and in the values that come and go: the words that `sql/` writes statements with, and
  * how values become those of a driver. Each engine has one beside its `Engine` (engine.ts).
  */
+
+import type { ActualTable, TableSchema, IndexSchema } from './table-schema.js'
+import type { Runner, Engine, Row } from './engine.js'
+import type { KeyedTable, TableSearch, Column } from './table.js'
+import type { Sql } from './sql-text.js'
 import type { Code } from '../../fields/kinds/kind.js'
-import type { Column } from './table.js'
-import type { TimeGroup } from './time-group.js'
-import type { Total } from './total.js'
 import type { JsonSql, RowJson } from './json-sql.js'
-import type { ScanSql } from './scan-sql.js'
-import type { SearchSql } from './search-sql.js'
-import type { Replay, TableChanges } from './table-changes.js'
-import type { Around, InsertCopy, InsertLists } from './insert-sql.js'
+
+/** How an engine changes tables, and how the schema after its migrations is found. */
+
+/** How an existing table is changed: in place, or by a rebuild with all its rows. */
+export type TableChanges = EmptiedTables &
+  (
+    | {
+        readonly kind: 'in place'
+        changeType(table: string, column: string, type: string, bareType: string): string
+        changeNull(table: string, column: string, nullable: boolean): string
+      }
+    | {
+        readonly kind: 'anew'
+        /** Statements that keep every row; columns are copied by name. */
+        rebuild(schema: TableSchema, actual: ActualTable, dialect: Dialect): string[]
+        /** Statements that make the table again as it was, from the one that `schema` describes, and keep every row. */
+        restore(actual: ActualTable, schema: TableSchema, dialect: Dialect): string[]
+      }
+  )
+
+interface EmptiedTables {
+  /** Deletes every row of these tables, whatever refers to what; keys count from 1 again. */
+  empty(runner: Runner, tables: readonly string[]): Promise<void>
+}
+
+export interface Replay {
+  /** The address of an empty database that disappears when it is closed. */
+  readonly url: string
+  /** SQL that creates the tables that a database has. */
+  dump(runner: Runner): Promise<string>
+}
+
+/** Sums and averages, in each engine's form. */
+
+/** How a database computes one number from a column's numbers. */
+export interface Total {
+  /** SQL with the column `{c}`. It compares and sorts as the numbers do. */
+  readonly sql: string
+  /** A statement must return it as text, otherwise it loses digits. */
+  readonly isText: boolean
+  /** The property's values are text. */
+  readonly isExact: boolean
+  /** Converts the statement's value, which is never null, to that of the storage class. */
+  decode(value: unknown): unknown
+  /** Converts a number to the operand of a comparison; exact numbers are text with the column's scale. */
+  encode(operand: unknown): unknown
+}
+
+/** An integer; as text if a number would lose digits. */
+export function toWhole(value: unknown): number | string {
+  const number = Number(value)
+  return Number.isSafeInteger(number) ? number : String(value)
+}
+
+/** Groups of moments by their local time, in each engine's form. */
+
+export type TimeUnit = 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year'
+
+export const timeUnits: readonly TimeUnit[] = ['hour', 'day', 'week', 'month', 'quarter', 'year']
+
+export interface TimeGroup {
+  readonly unit: TimeUnit
+  /** SQL of the column. */
+  readonly column: string
+  /** The column holds days, not moments. */
+  readonly isDate: boolean
+  /** SQL of the distance of local time from UTC at the moment of a row, as text: `'+05:45'`, `'-00:30:20'`. */
+  readonly offset: string
+}
+
+/** How a database searches texts by words and ranks the rows. */
+
+export interface SearchSql {
+  /** The index or tables that it needs, in the form of a table's index. */
+  schema(table: KeyedTable, search: TableSearch): IndexSchema
+  /** Statements that drop a search index with this name. */
+  drop(name: string): string[]
+  /** The value of the placeholder. There is at least one word; words contain only letters, digits and marks. */
+  operand(words: readonly string[]): unknown
+  /** The condition that a row contains all words. */
+  test(parts: SearchParts): Sql
+  /** How rows are ordered by rank. */
+  rank(parts: SearchParts): Ranking
+  /** How some of the rows that are found are ranked, the best with the lowest number. */
+  some(parts: SearchParts): RankedRows
+}
+
+/** Rows that contain the words, and their ranks, to be limited before anything is sorted. */
+export interface RankedRows {
+  /** SQL before the table in `from`. */
+  readonly from?: Sql
+  /** The SQL that replaces the condition. */
+  readonly test: Sql
+  readonly rank: Sql
+}
+
+export interface SearchParts {
+  readonly table: KeyedTable
+  readonly search: TableSearch
+  /** The table's alias in the statement. */
+  readonly alias: string
+  /** The placeholder of the words. */
+  readonly value: Sql
+}
+
+export interface Ranking {
+  /** SQL before the table in `from`, or after the last table if only few rows are left. */
+  readonly from?: Sql
+  readonly behind?: Sql
+  /** The SQL that replaces the condition. */
+  readonly test: Sql
+  /** The first expression of `order by`. */
+  readonly by: Sql
+}
+
+/** How an engine tells which tables a statement would read as a whole. */
+
+export interface ScanSql {
+  /** The plan of a statement, for unknown values. */
+  explain(engine: Engine, sql: string): Promise<readonly Row[]>
+  /** The tables, or their aliases, that a plan reads as a whole to filter or sort them. */
+  read(rows: readonly Row[]): readonly string[]
+  /** A query for the statements that the server knows, if it keeps them. */
+  readonly statistics?: string
+}
+
+/** How an engine writes many rows at once. */
+
+/** SQL before and after a column. */
+export type Around = readonly [before: string, behind: string]
+
+/** How one statement inserts many rows: a list of values for each column. */
+export interface InsertLists {
+  /** A query for the names and types of a table's columns; its parameter is the table's quoted name. */
+  readonly types: string
+  /** SQL around the lists that turns them into rows. */
+  readonly rows: Around
+  /** SQL behind a select whose rows are changed, their keys not: it holds them. */
+  readonly held: string
+  /** SQL around the placeholder of a list. */
+  list(type: string): Around
+  /** The list of the values at one place of all rows. */
+  write(rows: readonly (readonly unknown[])[], place: number): unknown
+}
+
+/** The database's own command for many rows, which returns none of them. */
+export interface InsertCopy {
+  /** A query that returns whether a table accepts it: one boolean. Its parameter is the table's quoted name. */
+  readonly isAllowed: string
+  /** @param columns quoted, as the table is */
+  into(table: string, columns: readonly string[]): string
+  /** The rows' values in the order of the columns. */
+  write(rows: readonly (readonly unknown[])[]): unknown
+}
 
 export interface Dialect {
   /** What its migrations are named by: `add-price.postgres.sql`. Engines of the same SQL share it. */

@@ -16,24 +16,83 @@
  * - The schema is changed by `changeSchema`, by one process at a time; nothing else takes that lock.
  * - The suites of test/contracts hold for it. docs/maintainers/engines.md says how to add one.
  */
-import type { BeginOptions } from './begin-options.js'
-import type { ClientReading } from './client-reading.js'
-import type { ClientWriting } from './client-writing.js'
-import type { CurrentCaller, OtherProcesses } from './engine-caller.js'
-import type { ChannelHandlers, ChannelListener } from './channel-listener.js'
+
+import type {
+  ClientWriting,
+  ClientReading,
+  CurrentCaller,
+  OtherProcesses,
+} from './request-context.js'
+import type { Isolation } from '../../core/isolation.js'
 import type { Later } from '../../core/later.js'
 import type { Log } from '../../core/log.js'
-import type { Catalogue } from './catalogue.js'
+import type { Catalogue } from './table-schema.js'
 import type { Statement } from './statement.js'
-import type { ReplicaState } from './replica-state.js'
-import type { OrderedRunner } from './ordered-runner.js'
 import type { Heartbeat, HeartbeatOptions } from './heartbeat.js'
 import type { Dialect } from './dialect.js'
 
-export type { ClientReading } from './client-reading.js'
-export type { ClientWriting } from './client-writing.js'
+/** How the connections of one replica are used: it has a pool of its own. */
+export interface ReplicaState {
+  /** Its host and port. */
+  readonly name: string
+  /** It answers; reads go to it where it is near enough. */
+  readonly isUp: boolean
+  /** That there may be. */
+  readonly most: number
+  readonly open: number
+  readonly idle: number
+  readonly waiting: number
+}
+
+/**
+ * Runs statements in order without waiting for each answer: each begins when the one before it has ended on the server.
+ */
+
+/** Each statement is committed, or fails, by itself. */
+export interface OrderedRunner extends Runner {
+  /** No more statements will follow; those that were given still run. Called once. */
+  end(): void
+}
+
+/** Listens to messages from other processes, by the database's own means. */
+
+export interface ChannelHandlers {
+  message(text: string): void
+  /** Messages may have been missed, because the connection was lost for a while. Called when it is back. */
+  lost(): void
+}
+
+/** Listens on a connection of its own, which exists while there are topics and is restored after a loss. */
+export interface ChannelListener {
+  /** The database's id of the connection, while it exists. */
+  readonly processId: number | undefined
+  /**
+   * Sets the topics. Resolves once every process that writes knows them.
+   *
+   * @throws {EngineFault} `unavailable` if no connection can be opened
+   */
+  listenTo(topics: ReadonlySet<number>): Promise<void>
+  close(): Promise<void>
+}
+
+/** For how many milliseconds a process may rely on the topics that it has read. */
+export const lookupsLast = 500
+
+/** The options of a transaction. */
+
+export interface BeginOptions {
+  /** The isolation level, if the engine has several. Default: the database's own. */
+  isolation?: Isolation | undefined
+  /** Milliseconds to wait for other transactions, if the engine allows one writer at a time. Default the engine's. */
+  patience?: number | undefined
+  /** Once its time is over, the running statement is cancelled, if the engine can do that, and all is rolled back. */
+  writing?: ClientWriting | undefined
+}
+
+export type { ClientReading } from './request-context.js'
+export type { ClientWriting } from './request-context.js'
 export type { Statement } from './statement.js'
-export type { Around, InsertCopy, InsertLists } from './insert-sql.js'
+export type { Around, InsertCopy, InsertLists } from './dialect.js'
 
 export type Row = readonly unknown[]
 

@@ -1,5 +1,13 @@
-/** Statements that are repeated on a thread, also while this process's event loop is blocked. */
+/**
+ * Starts the thread of a heartbeat. Its program is text, so that no compiler, bundler or test runner has to ship a file where a
+ * thread would find it. It defines `open`, which gives `{ run(sql, values), close() }` and may be asynchronous; this file
+ * adds the beats.
+ */
+
+import { Worker } from 'node:worker_threads'
 import type { Row } from './engine.js'
+
+/** Statements that are repeated on a thread, also while this process's event loop is blocked. */
 
 export interface HeartbeatOptions {
   /** Run one after the other at each beat, each by itself. */
@@ -17,5 +25,55 @@ export interface Heartbeat {
 }
 
 /** What a thread of a heartbeat says. */
-export type HeartbeatMessage =
+type HeartbeatMessage =
   { readonly rows: readonly (readonly Row[])[] } | { readonly error: { readonly message: string } }
+
+const beats = `
+const { parentPort, workerData: { statements, every } } = require('node:worker_threads')
+let connection
+const beat = async () => {
+  const began = Date.now()
+  try {
+    connection ??= await open()
+    const rows = []
+    for (const { sql, values } of statements) rows.push(await connection.run(sql, values))
+    parentPort.postMessage({ rows })
+  } catch ({ message }) {
+    parentPort.postMessage({ error: { message } })
+    const broken = connection
+    connection = undefined
+    try { await broken?.close() } catch {}
+    // Tries again soon: what it keeps up may end meanwhile.
+    setTimeout(beat, Math.min(every, 1000))
+    return
+  }
+  setTimeout(beat, Math.max(0, every - (Date.now() - began)))
+}
+setTimeout(beat, every)
+`
+
+/** @param program JavaScript that defines `open`; what it needs is in `workerData` */
+export function startHeartbeat(
+  program: string,
+  data: object,
+  { statements, every, onRows, onError }: HeartbeatOptions,
+): Heartbeat {
+  const worker = new Worker(program + beats, {
+    eval: true,
+    workerData: { ...data, statements, every },
+  })
+  let isStopped = false
+  worker.unref()
+  worker.on('message', (message: HeartbeatMessage) => {
+    if (isStopped) return
+    if ('rows' in message) onRows(message.rows)
+    else onError(new Error(message.error.message))
+  })
+  worker.on('error', onError)
+  return {
+    stop: async () => {
+      isStopped = true
+      await worker.terminate()
+    },
+  }
+}

@@ -8,7 +8,7 @@
  * ```
  */
 import { quote } from './ddl.js'
-import type { Around } from './insert-sql.js'
+import type { Around } from './dialect.js'
 
 declare const mark: unique symbol
 

@@ -2,8 +2,18 @@
  * What SQL needs to know of a table: its columns, indexes and search. Frozen data that `records/model` makes of a record
  * class; engines know no more of a record.
  */
+
 import type { Comparison, StorageClass } from '../../fields/kinds/kind.js'
 import type { ShapeField } from '../../fields/shape.js'
+
+/** How the indexes of searches are named in a database. */
+
+/** Their prefix; tables of the application must not begin with it. */
+export const searchStart = 'filigree_search_'
+
+export function isSearchName(name: string): boolean {
+  return name.startsWith(searchStart)
+}
 
 /** What the names of tables and columns begin with that belong to databases, or to the framework. */
 export const reservedPrefixes = ['sqlite_', 'pg_', 'filigree_'] as const

@@ -3,19 +3,11 @@
  * makes all other statements wait in line. SQL, JSON, catalogue and faults are PostgreSQL's.
  * Source: PGlite, API.
  */
-import { mkdirSync } from 'node:fs'
-import { dirname } from 'node:path'
-import type { BeginOptions } from '../contract/begin-options.js'
-import { installCommand } from '../../core/install-command.js'
-import { DeclarationError } from '../../errors/declaration-error.js'
-import { missingPackage } from '../../errors/missing-package.js'
-import { refuseUnknownOptions } from '../../errors/refuse-options.js'
-import type { Catalogue } from '../contract/catalogue.js'
-import { ClientWrites, lateFault } from '../client-writes.js'
-import type { ClientWriting } from '../contract/client-writing.js'
-import { Turn } from '../turn.js'
-import { lockFolder } from './folder-lock.js'
+
+import { readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs'
+import { resolve, dirname } from 'node:path'
 import type {
+  BeginOptions,
   Answers,
   Engine,
   EngineSource,
@@ -27,15 +19,67 @@ import type {
   Values,
   Wanted,
 } from '../contract/engine.js'
-import { EngineFault } from '../contract/engine-fault.js'
+import { installCommand } from '../../core/install-command.js'
+import { DeclarationError } from '../../errors/declaration-error.js'
+import { missingPackage } from '../../errors/missing-package.js'
+import { refuseUnknownOptions } from '../../errors/refuse-options.js'
+import type { Catalogue } from '../contract/table-schema.js'
+import { ClientWrites, lateFault } from '../client-writes.js'
+import type { ClientWriting } from '../contract/request-context.js'
+import { Turn } from '../writer-lock.js'
+import { EngineFault } from '../contract/engine-error.js'
 import { ownScript } from '../contract/statement.js'
 import { readPostgresCatalogue } from '../postgres/catalogue.js'
 import { createPostgresDialect } from '../postgres/dialect.js'
-import { toPostgresFault } from '../postgres/faults.js'
-import { JoinedEngine } from '../postgres/joined/joined-engine.js'
-import { PlaceholderTypes } from '../postgres/placeholder-types.js'
-import { readPostgresSizes } from '../postgres/table-sizes.js'
+import { toPostgresFault } from '../postgres/errors.js'
+import { JoinedEngine } from '../postgres/batching/batching-engine.js'
+import { PlaceholderTypes } from '../postgres/prepared-statements.js'
+import { readPostgresSizes } from '../postgres/planner.js'
 import { beginStatement } from '../postgres/transaction.js'
+
+/** Keeps the folder of a database to one process: two that write it at once would destroy it. */
+
+/** Folders that this process has open. */
+const held = new Set<string>()
+
+/** @returns what gives the folder free, or the number of the process that has it */
+function lockFolder(folder: string): (() => void) | number {
+  const place = resolve(folder)
+  const file = `${place}.lock`
+  const owner = held.has(place) ? process.pid : ownerOf(file)
+  if (owner !== undefined) return owner
+  writeFileSync(file, `${process.pid} ${birthOf(process.pid)}\n`)
+  held.add(place)
+  return () => {
+    held.delete(place)
+    rmSync(file, { force: true })
+  }
+}
+
+/** A process that was killed leaves its file behind; another one may have its number since. */
+function ownerOf(file: string): number | undefined {
+  try {
+    const [text = '', birth = ''] = readFileSync(file, 'utf8').trim().split(' ')
+    const pid = Number(text)
+    if (pid === process.pid || !Number.isSafeInteger(pid) || pid < 1) return undefined
+    process.kill(pid, 0)
+    return birthOf(pid) === birth ? pid : undefined
+  } catch {
+    // There is no file, or no such process.
+    return undefined
+  }
+}
+
+/** When a process began, where the system tells. */
+function birthOf(pid: number): string {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    // Behind the name, which may have spaces and parentheses itself.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
+  } catch {
+    return ''
+  }
+}
 
 export interface PgliteOptions {
   /** The folder of the database, made with those above it. Default: in memory, lost when the process ends. */

@@ -2,15 +2,49 @@
  * One statement that is sent through pg's clients: it writes its own messages and reads its own answer, so that it
  * costs one buffer, one promise and no copy. Source: node-postgres, Client.query with an object that has `submit`.
  */
-import type { Row, Statement, Wanted } from '../contract/engine.js'
-import { sendRows } from './copy.js'
-import { noColumns, type Columns } from './columns.js'
+
+import { EngineFault } from '../contract/engine-error.js'
 import { changes } from '../contract/statement.js'
-import { endsConnection } from './faults.js'
+import { isLostConnection, endsConnection } from './errors.js'
+import { mostAttempts, type StatementNames, stalenessOf } from './prepared-statements.js'
+import type { Row, Statement, Wanted } from '../contract/engine.js'
+import { sendRows } from './bulk-insert.js'
+import { noColumns, type Columns, writeStatement } from './wire-protocol.js'
 import type { Driver, Field, ParameterDescription, Submittable, Wire } from './driver.js'
-import { writeStatement } from './messages.js'
 import type { Preparation, PooledConnection } from './pooled-connection.js'
-import { mostAttempts, stalenessOf } from './statement-names.js'
+
+/**
+ * Decides which statements run again: reads whose connection was lost, and statements that were refused because of their
+ * preparation. What a server that goes on has refused (its time, a full disk, too little memory) is reported as it is. A pooler may use another server connection for each attempt: the last one needs nothing prepared.
+ */
+
+/** @param fault the fault of the last attempt; what it says about prepared statements is remembered */
+export function mayRunAgain(call: Call, fault: unknown, names: StatementNames): boolean {
+  if (!(fault instanceof EngineFault)) return false
+  const { statement, attempts } = call
+  const isStale = names.heed(statement.sql, fault.cause)
+  if (attempts >= mostAttempts) return false
+  const isLost = isLostConnection(fault) && !changes(statement)
+  return isStale || (isLost && attempts === 1)
+}
+
+/** With the waits below, this is a second and a half of conflicts. */
+const mostConflicts = 16
+/** The longest first wait in milliseconds; each next one may be twice as long, up to the longest. */
+const [firstWait, longestWait] = [4, 120]
+
+/**
+ * Runs a statement again after a conflict (40001) and a delay: it was a transaction by itself, which was rolled back.
+ *
+ * @returns whether it will run
+ */
+export function runsAfterConflict(call: Call, fault: unknown, run: (call: Call) => void): boolean {
+  if (!(fault instanceof EngineFault) || fault.kind !== 'conflict') return false
+  if (call.attempts >= mostConflicts) return false
+  const most = Math.min(longestWait, firstWait * 2 ** (call.attempts - 1))
+  setTimeout(run, Math.random() * most, call)
+  return true
+}
 
 /** Decides whether a failed call runs again or is refused. */
 export interface CallOwner {

@@ -14,16 +14,13 @@ import type {
   Wanted,
 } from '../contract/engine.js'
 import { boundOf, changes } from '../contract/statement.js'
-import { Call, type CallOwner } from './call.js'
-import { overFault, toPostgresFault } from './faults.js'
-import type { ConnectionPool } from './pool.js'
+import { Call, type CallOwner, mayRunAgain } from './call.js'
+import { overFault, toPostgresFault } from './errors.js'
+import { type ConnectionPool, currentTurn } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
-import type { QuickReads } from './quick-reads.js'
-import type { ReadTurns, TurnTaker } from './read-turns.js'
-import { mayRunAgain } from './run-again.js'
-import type { SharedReads } from './shared-reads.js'
-import type { StatementNames } from './statement-names.js'
-import { currentTurn } from './waiting.js'
+import type { QuickReads, SharedReads } from './shared-reads.js'
+import type { ReadTurns, TurnTaker } from './read-slots.js'
+import type { StatementNames } from './prepared-statements.js'
 
 /** The parts of the engine that a request's reads use. */
 export interface ReadParts {

@@ -1,20 +1,118 @@
 /** PostgreSQL's SQL and values. Sources: PostgreSQL, Data Types; Collation Support; Array Functions. */
-import { postgresScans } from './scans.js'
-import type { Code } from '../../fields/kinds/kind.js'
+
+import { type TimeGroup, type Dialect, toWhole, type TableChanges } from '../contract/dialect.js'
 import { toDecimal } from '../../fields/kinds/decimal.js'
+import { postgresScans } from './planner.js'
+import type { Code } from '../../fields/kinds/kind.js'
 import { isUuid } from '../../fields/kinds/id.js'
-import type { Dialect } from '../contract/dialect.js'
 import type { Around, InsertCopy } from '../contract/engine.js'
-import type { TableChanges } from '../contract/table-changes.js'
-import { postgresLists } from './lists.js'
-import { readMoment } from './moments.js'
+import { postgresLists } from './bulk-insert.js'
 import { createPostgresSearch } from './search.js'
-import { postgresTimeGroup } from './time-groups.js'
-import { postgresTotal } from './totals.js'
 import type { Column } from '../contract/table.js'
 import { quote } from '../contract/ddl.js'
 import { PostgresJson } from './json.js'
 import { ownScript } from '../contract/statement.js'
+
+/**
+ * Reads moments as PostgreSQL sends them: in the session's time zone, in ISO form, where a year may have five digits or be
+ * before Christ though UTC's is neither, and local mean time has seconds. Source: PostgreSQL, Date/Time Types, 8.5.2.
+ */
+
+/**
+ * @param value `2026-11-20 11:00:00.5+01`, `0001-12-31 20:29:08-03:30:52 BC`, a Date from some drivers, or the value of
+ *   a text column
+ * @returns `2026-11-20T10:00:00.500Z`
+ */
+export function readMoment(value: unknown): unknown {
+  if (value instanceof Date) return value.toISOString()
+  if (typeof value !== 'string') return value
+  if (value.charCodeAt(10) !== blank || !value.endsWith('+00')) return toUtc(value)
+  const fraction = value.slice(20, -3)
+  return `${value.slice(0, 10)}T${value.slice(11, 19)}.${fraction.slice(0, 3).padEnd(3, '0')}Z`
+}
+
+const blank = 32
+
+const parts =
+  /^(\d{4,5})-(\d\d)-(\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:([+-])(\d\d)(?::?(\d\d))?(?::(\d\d))?)?( BC)?$/
+
+function toUtc(value: string): string {
+  const found = parts.exec(value)
+  if (found === null) return value
+  const [, year, month, day, hour, minute, second, fraction = '', sign] = found
+  const [, , , , , , , , , zoneHour = 0, zoneMinute = 0, zoneSecond = 0, isBefore] = found
+  const offset = Number(zoneHour) * 3600 + Number(zoneMinute) * 60 + Number(zoneSecond)
+  const date = new Date(0)
+  // The year before 1 is 1 BC.
+  date.setUTCFullYear(isBefore ? 1 - Number(year) : Number(year), Number(month) - 1, Number(day))
+  const seconds = Number(second) - (sign === '-' ? -offset : offset)
+  const milliseconds = Number(fraction.slice(0, 3).padEnd(3, '0'))
+  date.setUTCHours(Number(hour), Number(minute), seconds, milliseconds)
+  return date.toISOString()
+}
+
+/** Local time by PostgreSQL's `date_trunc`. The zone is the statement's, not the session's. */
+
+function postgresTimeGroup({ unit, column, isDate, offset }: TimeGroup): string {
+  const utc = `cast(${column} as timestamptz) at time zone 'UTC'`
+  if (unit === 'hour')
+    return `(select to_char(${utc} + cast(o as interval), 'YYYY-MM-DD"T"HH24":00:00"') || o from (select ${offset} as o) as zone)`
+  const local = isDate ? `cast(${column} as timestamp)` : `${utc} + cast(${offset} as interval)`
+  return `to_char(date_trunc('${unit}', ${local}), 'YYYY-MM-DD')`
+}
+
+/** Sums and averages on PostgreSQL. Source: PostgreSQL, Aggregate Functions. */
+
+/** Sums of integers are `numeric` there and cannot overflow. */
+const postgresTotal: Dialect['total'] = (called, { storage, field: { entry } }) => {
+  const scale = entry.digits?.scale ?? 0
+  const encode = (operand: unknown): unknown => operand
+  if (storage === 'decimal') {
+    return {
+      // A table of another program may have doubles.
+      sql:
+        called === 'sum'
+          ? 'sum(cast({c} as numeric))'
+          : `round(avg(cast({c} as numeric)), ${scale})`,
+      isText: false,
+      isExact: true,
+      decode: (value) => toDecimal(String(value), scale),
+      encode,
+    }
+  }
+  if (storage === 'real')
+    return { sql: ofDoubles[called], isText: false, isExact: false, decode: Number, encode }
+  const isExact = storage === 'wide' && called === 'sum'
+  return {
+    sql: called === 'sum' ? 'sum({c})' : 'cast(avg({c}) as double precision)',
+    isText: false,
+    isExact,
+    decode: isExact ? String : storage === 'integer' && called === 'sum' ? toWhole : Number,
+    encode,
+  }
+}
+
+/**
+ * Of doubles: the server answers no sum that is no double, and no mean where a square on its way is none, so that one odd
+ * row would spoil the figure for all. Such rows are added up as exact numbers. What no double holds is the nearest one.
+ */
+function totalOfDoubles(called: 'sum' | 'avg', bound: string): string {
+  const isOdd = `abs({c}) >= ${bound}`
+  const usual = `${called}({c}) filter (where not ${isOdd})`
+  const odd = `sum(cast({c} as numeric)) filter (where ${isOdd})`
+  const sum = `(${odd} + coalesce(cast(sum({c}) filter (where not ${isOdd}) as numeric), 0))`
+  const exact = called === 'sum' ? sum : `${sum} / count({c})`
+  // Below the smallest double is none either.
+  const double = `cast(round(greatest(least(${exact}, ${largestDouble}), -${largestDouble}), 300) as double precision)`
+  return `case when bool_or(${isOdd}) then ${double} else cast(${usual} as double precision) end`
+}
+
+const largestDouble = '1.7976931348623157e308'
+/** Below it the sum of a table's doubles is one, and the square of one beside others. */
+const ofDoubles = {
+  sum: totalOfDoubles('sum', '1e290'),
+  avg: totalOfDoubles('avg', '1e140'),
+}
 
 /**
  * @param hasIcu whether the server knows the letters of all languages; without it only ASCII letters become lower case

@@ -8,11 +8,13 @@ import {
   lookupsLast,
   type ChannelHandlers,
   type ChannelListener,
-} from '../contract/channel-listener.js'
-import type { EngineChannel, Row, Runner } from '../contract/engine.js'
+  type EngineChannel,
+  type Row,
+  type Runner,
+} from '../contract/engine.js'
 import { ownQuestion, ownChange, ownScript } from '../contract/statement.js'
 import type { Driver } from './driver.js'
-import { toPostgresFault } from './faults.js'
+import { toPostgresFault } from './errors.js'
 import type { PostgresOptions } from './options.js'
 import type { ConnectionPool } from './pool.js'
 import { changePostgresSchema } from './schema-change.js'

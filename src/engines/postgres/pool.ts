@@ -2,15 +2,66 @@
  * Connections to PostgreSQL: opened when needed, kept, and lent to one caller at a time. Waiting callers get the first
  * free one. Not pg's own pool, which costs a timer and promises for each statement. Source: node-postgres, Pool.
  */
+
+import { Call, type CallOwner, becomeQueries } from './call.js'
+import { PooledConnection } from './pooled-connection.js'
 import type { PoolState, Row } from '../contract/engine.js'
 import { ownChange } from '../contract/statement.js'
-import { Call, type CallOwner, becomeQueries } from './call.js'
-import { createColumnReader, type ColumnReader } from './columns.js'
+import { createColumnReader, type ColumnReader } from './wire-protocol.js'
 import type { Driver } from './driver.js'
 import type { PostgresOptions } from './options.js'
-import { PooledConnection } from './pooled-connection.js'
-import type { StatementNames } from './statement-names.js'
-import { WaitingCall, type Wait, type Waiter } from './waiting.js'
+import type { StatementNames } from './prepared-statements.js'
+
+/** Callers that wait for a connection of the pool. */
+
+/** A waiting caller. */
+export interface Waiter {
+  take(connection: PooledConnection): void
+  fail(error: unknown): void
+}
+
+/** A call that waits: calls of the same turn of the loop are sent together. */
+class WaitingCall implements Waiter {
+  readonly call: Call
+  readonly turn: number
+  readonly #back: (connection: PooledConnection) => void
+
+  constructor(call: Call, back: (connection: PooledConnection) => void) {
+    this.call = call
+    this.turn = currentTurn()
+    this.#back = back
+  }
+
+  take(connection: PooledConnection): void {
+    connection.onIdle = this.#back
+    connection.send(this.call)
+  }
+
+  fail(error: unknown): void {
+    this.call.unsent(error)
+  }
+}
+
+/** Times of `performance.now`. */
+interface Wait {
+  readonly since: number
+  readonly end: number
+}
+
+let turn = 0
+let isCounted = false
+
+/** The number of the current turn of the loop; calls of one turn mostly belong to one request. */
+export function currentTurn(): number {
+  if (!isCounted) {
+    isCounted = true
+    process.nextTick(() => {
+      isCounted = false
+      turn++
+    })
+  }
+  return turn
+}
 
 /** The most waiting statements that are sent together, because there are other connections, too. */
 const mostTogether = 8

@@ -3,11 +3,10 @@
  * and each fails alone. Source: PostgreSQL, Extended Query, Pipelining.
  */
 import type { Call } from './call.js'
-import type { ColumnReader, Columns } from './columns.js'
-import { cancelStatement } from './cancel-statement.js'
-import type { Client, Driver } from './driver.js'
-import { endsConnection } from './faults.js'
-import { mostNames, type StatementNames } from './statement-names.js'
+import type { ColumnReader, Columns } from './wire-protocol.js'
+import { cancelStatement, type Client, type Driver } from './driver.js'
+import { endsConnection } from './errors.js'
+import { mostNames, type StatementNames } from './prepared-statements.js'
 
 /**
  * What is known of a statement's name on this connection: its columns; that it is being prepared; that preparing

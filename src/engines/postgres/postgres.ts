@@ -4,14 +4,12 @@
  * lost, its running statements fail; others are opened when needed.
  * Sources: node-postgres, Client; PostgreSQL, Extended Query.
  */
+
 import { setTimeout as pause } from 'node:timers/promises'
-import { lateFault } from '../client-writes.js'
-import type { BeginOptions } from '../contract/begin-options.js'
-import type { Catalogue } from '../contract/catalogue.js'
-import type { Dialect } from '../contract/dialect.js'
 import type {
-  Answers,
   ClientReading,
+  BeginOptions,
+  Answers,
   ClientWriting,
   Engine,
   EngineChannel,
@@ -22,39 +20,55 @@ import type {
   TransactionRunner,
   Values,
   Wanted,
+  OrderedRunner,
 } from '../contract/engine.js'
+import { lateFault } from '../client-writes.js'
+import type { Catalogue } from '../contract/table-schema.js'
+import type { Dialect } from '../contract/dialect.js'
 import { ownQuestion, isBrief } from '../contract/statement.js'
-import type { OrderedRunner } from '../contract/ordered-runner.js'
-import { Call, type CallOwner } from './call.js'
-import { readPostgresCatalogue } from './catalogue.js'
-import { createPostgresChannel } from './channel.js'
+import { Call, type CallOwner, mayRunAgain, runsAfterConflict } from './call.js'
+import { readPostgresCatalogue, toLocked } from './catalogue.js'
+import { createPostgresChannel } from './notify-channel.js'
 import { ClientReads, type ReadParts } from './client-reads.js'
-import { ClientWrites, type WriteParts } from './client-writes.js'
-import { postgresCopy } from './copy.js'
+import { ClientWrites, type WriteParts, OrderedStatements } from './writes.js'
+import { postgresCopy } from './bulk-insert.js'
 import { createPostgresDialect } from './dialect.js'
-import { Deadline } from './deadline.js'
 import { loadDriver, type Driver } from './driver.js'
-import { isLockTimeout, toPostgresFault } from './faults.js'
-import { toLocked } from './locked-tables.js'
-import { JoinedEngine } from './joined/joined-engine.js'
-import { toBootFault, type PostgresOptions } from './options.js'
+import { isLockTimeout, toPostgresFault } from './errors.js'
+import { JoinedEngine } from './batching/batching-engine.js'
+import { toBootFault, type PostgresOptions, limitedWithin, refusesLimits } from './options.js'
 import { createPolledChannel } from './polled-channel.js'
 import { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
-import { OrderedStatements } from './ordered-statements.js'
 import type { Heartbeat, HeartbeatOptions } from '../contract/heartbeat.js'
-import { heartbeatOfServer } from './heartbeat.js'
-import { limitedWithin, refusesLimits } from './pooled-limits.js'
-import { ReadTurns } from './read-turns.js'
-import { mayRunAgain, runsAfterConflict } from './run-again.js'
-import { QuickReads } from './quick-reads.js'
+import { heartbeatOfServer } from './session.js'
+import { ReadTurns } from './read-slots.js'
+import { QuickReads, SharedReads } from './shared-reads.js'
 import { changePostgresSchema } from './schema-change.js'
 import { readServerTraits, type ServerTraits } from './server-traits.js'
-import { SharedReads } from './shared-reads.js'
-import { StatementNames } from './statement-names.js'
-import { LongReads } from './long-reads.js'
-import { readPostgresSizes } from './table-sizes.js'
+import { StatementNames } from './prepared-statements.js'
+import { LongReads } from './slow-read-detector.js'
+import { readPostgresSizes } from './planner.js'
 import { beginStatement, PostgresTransaction } from './transaction.js'
+
+/** Ends a question of our own that takes too long, as a request's reads end with the request. */
+
+class Deadline implements ClientReading {
+  isOver = false
+  readonly #time: number
+
+  /** @param time in milliseconds, from when the first question is asked */
+  constructor(time: number) {
+    this.#time = time
+  }
+
+  onFinished(end: () => void): void {
+    setTimeout(() => {
+      this.isOver = true
+      end()
+    }, this.#time).unref()
+  }
+}
 
 /** @throws {DeclarationError} a missing driver, no server, a refused connection */
 export async function openPostgres(options: PostgresOptions): Promise<Engine> {

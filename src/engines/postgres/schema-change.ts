@@ -8,9 +8,9 @@
 import { setTimeout } from 'node:timers/promises'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import type { Answers, Runner, Statement, Values, Wanted } from '../contract/engine.js'
-import { EngineFault } from '../contract/engine-fault.js'
+import { EngineFault } from '../contract/engine-error.js'
 import type { Client, Driver } from './driver.js'
-import { isLockTimeout } from './faults.js'
+import { isLockTimeout } from './errors.js'
 import type { PostgresOptions } from './options.js'
 import { endSession, openSession, runOn, scriptOn, type Session } from './session.js'
 

@@ -5,7 +5,7 @@
  * Sources: PostgreSQL, Full Text Search; Regular Expressions.
  */
 import { quote } from '../contract/ddl.js'
-import type { SearchParts, SearchSql } from '../contract/search-sql.js'
+import type { SearchParts, SearchSql } from '../contract/dialect.js'
 import type { Column } from '../contract/table.js'
 import { raw, sql, within, type Sql } from '../contract/sql-text.js'
 

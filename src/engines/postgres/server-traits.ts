@@ -2,7 +2,7 @@
  * What a server with PostgreSQL's protocol lacks, determined once. Settings in the address, `?listen=poll&locks=row`,
  * take precedence. Sources: docs/scaling.md, Distributed engines.
  */
-import { copiedTable } from './copy.js'
+import { copiedTable } from './bulk-insert.js'
 import type { ConnectionPool } from './pool.js'
 
 export interface ServerTraits {

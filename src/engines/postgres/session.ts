@@ -3,12 +3,43 @@
  * between the process and the server assigns each transaction to any free server connection, so the state of a session
  * is lost; the direct address avoids the pooler.
  */
+
+import { createRequire } from 'node:module'
 import { randomBytes } from 'node:crypto'
-import { EngineFault } from '../contract/engine-fault.js'
-import type { Client, Driver, Result } from './driver.js'
-import { toPostgresFault } from './faults.js'
+import { type Heartbeat, type HeartbeatOptions, startHeartbeat } from '../contract/heartbeat.js'
 import type { PostgresOptions } from './options.js'
+import { EngineFault } from '../contract/engine-error.js'
+import type { Client, Driver, Result } from './driver.js'
+import { toPostgresFault } from './errors.js'
 import type { ConnectionPool } from './pool.js'
+
+/** Repeats statements on a thread with a connection of its own. Sources: node-postgres, Client; Node.js, Worker threads. */
+
+const program = `
+const { library, url, wait } = require('node:worker_threads').workerData
+const { Client } = require(library)
+const open = async () => {
+  const client = new Client({
+    connectionString: url,
+    connectionTimeoutMillis: wait,
+    query_timeout: wait,
+    keepAlive: true,
+    application_name: 'filigree heartbeat',
+  })
+  client.on('error', () => undefined)
+  await client.connect()
+  return {
+    run: async (text, values) => (await client.query({ text, values, rowMode: 'array' })).rows,
+    close: () => client.end(),
+  }
+}
+`
+
+export function heartbeatOfServer(options: PostgresOptions, given: HeartbeatOptions): Heartbeat {
+  const library = createRequire(import.meta.url).resolve('pg')
+  const { connectTimeout: wait = 5000 } = options
+  return startHeartbeat(program, { library, url: addressOfSession(options), wait }, given)
+}
 
 export interface Session {
   readonly client: Client

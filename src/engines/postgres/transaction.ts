@@ -1,13 +1,19 @@
 /** A transaction on a connection of its own. */
 import { lateFault } from '../client-writes.js'
-import type { BeginOptions } from '../contract/begin-options.js'
-import type { ClientWriting, UnderWay } from '../contract/client-writing.js'
+import type {
+  BeginOptions,
+  Answers,
+  Statement,
+  TransactionRunner,
+  Values,
+  Wanted,
+} from '../contract/engine.js'
+import type { ClientWriting, UnderWay } from '../contract/request-context.js'
 import { isolations } from '../../core/isolation.js'
-import type { Answers, Statement, TransactionRunner, Values, Wanted } from '../contract/engine.js'
-import { EngineFault } from '../contract/engine-fault.js'
+import { EngineFault } from '../contract/engine-error.js'
 import { ownScript } from '../contract/statement.js'
 import { Call, type CallOwner } from './call.js'
-import { toPostgresFault } from './faults.js'
+import { toPostgresFault } from './errors.js'
 import type { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
 

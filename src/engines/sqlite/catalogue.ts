@@ -4,7 +4,7 @@ import type {
   ActualForeignKey,
   ActualIndex,
   Catalogue,
-} from '../contract/catalogue.js'
+} from '../contract/table-schema.js'
 import type { Row, Runner } from '../contract/engine.js'
 import { ownQuestion } from '../contract/statement.js'
 

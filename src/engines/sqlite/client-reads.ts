@@ -8,7 +8,7 @@ import { boundOf, ownQuestion, type Statement, changes } from '../contract/state
 import type { Connection } from './connection.js'
 import { type Later, after } from '../../core/later.js'
 import type { Answers, ClientReading, Row, Runner, Values, Wanted } from '../contract/engine.js'
-import { EngineFault } from '../contract/engine-fault.js'
+import { EngineFault } from '../contract/engine-error.js'
 import type { PendingRead, ReaderThreads } from './reader-threads.js'
 
 /** Rows that a statement may examine in the main thread. They take a few milliseconds. */

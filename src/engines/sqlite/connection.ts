@@ -1,7 +1,7 @@
 /** One connection to a SQLite file. Sources: SQLite, PRAGMA Statements; Result and Error Codes. */
 import { DeclarationError } from '../../errors/declaration-error.js'
 import type { Answers, QueryResult, Runner, Statement, Wanted } from '../contract/engine.js'
-import { EngineFault } from '../contract/engine-fault.js'
+import { EngineFault } from '../contract/engine-error.js'
 import { ownQuestion, changes } from '../contract/statement.js'
 import type { Driver, DriverDatabase, DriverStatement } from './driver.js'
 import { convertSqliteError } from './errors.js'

@@ -9,8 +9,7 @@
  * 1.5     20, 1              1000…015    text_decimal_20_1
  * ```
  */
-import type { Dialect } from '../contract/dialect.js'
-import { toWhole, type Total } from '../contract/total.js'
+import { type Dialect, toWhole, type Total } from '../contract/dialect.js'
 import { decimals } from './functions.js'
 import type { Digits } from '../../fields/kinds/kind.js'
 

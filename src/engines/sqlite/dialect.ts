@@ -1,8 +1,6 @@
 /** The SQL dialect of SQLite. Sources: SQLite, Datatypes; JSON Functions; The LIKE operator. */
-import type { TimeGroup } from '../contract/time-group.js'
-import type { ScanSql } from '../contract/scan-sql.js'
+import type { Dialect, ScanSql, TimeGroup } from '../contract/dialect.js'
 import { ownQuestion, ownScript } from '../contract/statement.js'
-import type { Dialect } from '../contract/dialect.js'
 import type { Runner } from '../contract/engine.js'
 import type { Column } from '../contract/table.js'
 import {

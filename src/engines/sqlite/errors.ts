@@ -1,5 +1,5 @@
 /** Converts the errors of SQLite drivers to `EngineFault`. Source: SQLite, Result and Error Codes. */
-import { EngineFault, type FaultKind } from '../contract/engine-fault.js'
+import { EngineFault, type FaultKind } from '../contract/engine-error.js'
 
 /** @returns an `EngineFault`, or the same error if it does not come from SQLite */
 export function convertSqliteError(error: unknown): unknown {

@@ -1,7 +1,6 @@
 /** Runs the heartbeat in a thread with its own connection. Sources: SQLite, WAL; Node.js, Worker threads. */
 import { createRequire } from 'node:module'
-import type { Heartbeat, HeartbeatOptions } from '../contract/heartbeat.js'
-import { startHeartbeat } from '../contract/heartbeat-thread.js'
+import { type Heartbeat, type HeartbeatOptions, startHeartbeat } from '../contract/heartbeat.js'
 import type { DriverName } from './driver.js'
 
 export interface HeartbeatFile {

@@ -1,5 +1,5 @@
 /** Writes SQL that builds JSON in SQLite. Source: SQLite, JSON Functions. */
-import type { Around } from '../contract/insert-sql.js'
+import type { Around } from '../contract/dialect.js'
 import type { Connection } from './connection.js'
 import { ownQuestion } from '../contract/statement.js'
 import {

@@ -2,7 +2,7 @@
  * Changes a table by rebuilding it, because `alter table` of SQLite supports few changes. Source: SQLite, ALTER TABLE,
  * section 7.
  */
-import type { ActualTable } from '../contract/catalogue.js'
+import type { ActualTable, ColumnSchema, TableSchema } from '../contract/table-schema.js'
 import {
   quote,
   toForeignKey,
@@ -11,8 +11,7 @@ import {
   writeIndex,
 } from '../contract/ddl.js'
 import type { Dialect } from '../contract/dialect.js'
-import { isSearchName } from '../search-names.js'
-import type { ColumnSchema, TableSchema } from '../contract/table-schema.js'
+import { isSearchName } from '../contract/table.js'
 import { convertDecimal } from './decimals.js'
 import { writeDropSearch } from './search.js'
 

@@ -5,7 +5,7 @@
  */
 import type { KeyedTable, TableSearch } from '../contract/table.js'
 import { quote } from '../contract/ddl.js'
-import type { SearchParts, SearchSql } from '../contract/search-sql.js'
+import type { SearchParts, SearchSql } from '../contract/dialect.js'
 import { name as nameOf, raw, sql, type Sql } from '../contract/sql-text.js'
 
 /** Words consist of letters and digits, and accents are significant, as in the other engines. */

@@ -3,11 +3,8 @@
  * the event loop, so it has a second connection, and other writes wait until it ends.
  * Sources: SQLite, Write-Ahead Logging; PRAGMA Statements; Result and Error Codes.
  */
-import type { BeginOptions } from '../contract/begin-options.js'
-import { setTimeout } from 'node:timers/promises'
-import type { Catalogue } from '../contract/catalogue.js'
-import type { Dialect } from '../contract/dialect.js'
 import type {
+  BeginOptions,
   Answers,
   ClientReading,
   ClientWriting,
@@ -19,11 +16,14 @@ import type {
   Values,
   Wanted,
 } from '../contract/engine.js'
-import { EngineFault } from '../contract/engine-fault.js'
+import { setTimeout } from 'node:timers/promises'
+import type { Catalogue } from '../contract/table-schema.js'
+import type { Dialect } from '../contract/dialect.js'
+import { EngineFault } from '../contract/engine-error.js'
 import { ownQuestion, changes } from '../contract/statement.js'
 import { type Later, after } from '../../core/later.js'
 import { ClientWrites, lateFault } from '../client-writes.js'
-import { Turn } from '../turn.js'
+import { Turn } from '../writer-lock.js'
 import { readSqliteCatalogue } from './catalogue.js'
 import { chooseDriver } from './choose-driver.js'
 import { returnsRows, SqliteClientReads, ReadCostEstimator } from './client-reads.js'

@@ -1,5 +1,5 @@
 /** What GraphQL calls a record's groups and figures. */
-import type { TimeUnit } from '../../engines/contract/time-group.js'
+import type { TimeUnit } from '../../engines/contract/dialect.js'
 import {
   aggregateFunctions,
   type AggregateFunction,

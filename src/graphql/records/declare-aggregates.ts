@@ -6,7 +6,7 @@ import {
   aggregateFunctions,
   type AggregateFunction,
 } from '../../records/aggregates/aggregate-types.js'
-import { timeUnits } from '../../engines/contract/time-group.js'
+import { timeUnits } from '../../engines/contract/dialect.js'
 import { havingOperators } from '../../records/aggregates/read-aggregate.js'
 import { operatorOf, operatorsFor, type OperandKind } from '../../sql/operators.js'
 import type { Column } from '../../engines/contract/table.js'

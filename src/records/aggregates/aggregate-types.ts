@@ -1,5 +1,5 @@
 /** The options and rows of a repository's `aggregate`, typed by the record. */
-import type { TimeUnit } from '../../engines/contract/time-group.js'
+import type { TimeUnit } from '../../engines/contract/dialect.js'
 import type { OrderTerm, Where } from '../model/filter-types.js'
 import type { Skip } from '../model/skip.js'
 import type { RowsView } from '../filters/rows-view.js'

@@ -1,8 +1,7 @@
 /** One figure of a group: a count, or a function of a field's values, with its SQL, its decoding and its operands. */
 import { toDecimal } from '../../fields/kinds/decimal.js'
 import { toFunction } from '../../fields/kinds/table.js'
-import type { TimeUnit } from '../../engines/contract/time-group.js'
-import type { Total } from '../../engines/contract/total.js'
+import type { TimeUnit, Total } from '../../engines/contract/dialect.js'
 import type { FilterContext } from '../filters/filter.js'
 import { invalid } from '../filters/invalid.js'
 import type { Column } from '../../engines/contract/table.js'

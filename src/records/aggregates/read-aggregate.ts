@@ -11,7 +11,7 @@ import { readDirection, refusedTerm } from '../filters/order.js'
 import { refuseUnnamed, skip, skipAt, undefinedAt } from '../model/skip.js'
 import { refuseUnknownOptions } from '../../errors/refuse-options.js'
 import type { Column } from '../../engines/contract/table.js'
-import { timeUnits } from '../../engines/contract/time-group.js'
+import { timeUnits } from '../../engines/contract/dialect.js'
 import type { Table } from '../model/table.js'
 import { aggregateFunctions, type AggregateFunction } from './aggregate-types.js'
 import {

@@ -17,8 +17,12 @@ import {
   type RowChanges,
 } from './changes.js'
 import { type Later, after } from '../../core/later.js'
-import { lookupsLast, type ChannelListener } from '../../engines/contract/channel-listener.js'
-import type { EngineChannel, Runner } from '../../engines/contract/engine.js'
+import {
+  lookupsLast,
+  type ChannelListener,
+  type EngineChannel,
+  type Runner,
+} from '../../engines/contract/engine.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { policyOf } from '../rights/record-policy.js'

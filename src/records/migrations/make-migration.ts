@@ -18,7 +18,7 @@ import { defaultFolder, type MigrationOptions } from './migrations.js'
 import { chooseDialects, readBase, withoutSnapshot } from './migration-base.js'
 import { type TableSchema } from '../../engines/contract/table-schema.js'
 import { toSchema } from '../schema/schema.js'
-import type { Catalogue } from '../../engines/contract/catalogue.js'
+import type { Catalogue } from '../../engines/contract/table-schema.js'
 import { schemaAfter } from './schema-after.js'
 import { toCatalogue, writeSnapshot } from './schema-snapshot.js'
 

@@ -11,7 +11,7 @@ import {
 } from './applied-migrations.js'
 import type { Database } from '../database.js'
 import type { Runner } from '../../engines/contract/engine.js'
-import { EngineFault } from '../../engines/contract/engine-fault.js'
+import { EngineFault } from '../../engines/contract/engine-error.js'
 import { readMigrations, toFileName, type MigrationFile } from './migration-files.js'
 import { readIrreversible } from './migration-text.js'
 import { splitStatements } from './split-statements.js'

@@ -2,9 +2,9 @@
 import { silentLog } from '../../core/log.js'
 import { openEngine } from '../../engines/engine-for-url.js'
 import { migrationFault } from './applied-migrations.js'
-import type { Catalogue } from '../../engines/contract/catalogue.js'
-import { EngineFault } from '../../engines/contract/engine-fault.js'
-import type { Replay } from '../../engines/contract/table-changes.js'
+import type { Catalogue } from '../../engines/contract/table-schema.js'
+import { EngineFault } from '../../engines/contract/engine-error.js'
+import type { Replay } from '../../engines/contract/dialect.js'
 import type { MigrationFile } from './migration-files.js'
 import { ownScript } from '../../engines/contract/statement.js'
 

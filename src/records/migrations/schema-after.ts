@@ -3,10 +3,10 @@
  * table by itself, so a later version may declare them again: then its migration changes what is there, and `down` leaves it
  * there.
  */
-import type { ActualColumn, ActualTable, Catalogue } from '../../engines/contract/catalogue.js'
+import type { ActualColumn, ActualTable, Catalogue } from '../../engines/contract/table-schema.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { TableSchema } from '../../engines/contract/table-schema.js'
-import { isSearchName } from '../../engines/search-names.js'
+import { isSearchName } from '../../engines/contract/table.js'
 import { isCheckOf } from '../model/column-names.js'
 import { isStaleIndex } from '../schema/difference.js'
 import { findRenames } from '../schema/renames.js'

@@ -10,11 +10,12 @@ import type {
   ActualForeignKey,
   ActualIndex,
   Catalogue,
-} from '../../engines/contract/catalogue.js'
+  IndexSchema,
+  TableSchema,
+} from '../../engines/contract/table-schema.js'
 import { indexCondition, writeIndex } from '../../engines/contract/ddl.js'
 import { toKnownType } from '../schema/column-types.js'
 import type { EngineName } from './migration-files.js'
-import type { IndexSchema, TableSchema } from '../../engines/contract/table-schema.js'
 
 /** By table. */
 type Snapshot = Readonly<Record<string, SnapshotTable>>

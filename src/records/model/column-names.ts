@@ -1,7 +1,6 @@
 /** The names of tables, columns and indexes. Source: decisions, Small print: records; SQL identifiers fit PostgreSQL's 63 bytes. */
 import { createHash } from 'node:crypto'
-import { searchStart } from '../../engines/search-names.js'
-import type { IndexForm } from '../../engines/contract/table.js'
+import { searchStart, type IndexForm } from '../../engines/contract/table.js'
 
 /** `categoryId` → `category_id`, `HTTPServer` → `http_server`, `address2` → `address2`. */
 export function toSnakeCase(name: string): string {

@@ -1,6 +1,5 @@
 /** Names of column types in catalogues, and which types hold the same values. */
-import type { ActualColumn } from '../../engines/contract/catalogue.js'
-import type { ColumnSchema } from '../../engines/contract/table-schema.js'
+import type { ActualColumn, ColumnSchema } from '../../engines/contract/table-schema.js'
 
 /** Types that hold the same values, so that tables made by other programs can be used. */
 const alike: Readonly<Record<string, readonly string[]>> = {

@@ -1,10 +1,15 @@
 /** Finds checks and defaults of a table that differ from its record, and the SQL that changes them. */
-import type { ActualColumn, ActualTable } from '../../engines/contract/catalogue.js'
+import type {
+  ActualColumn,
+  ActualTable,
+  CheckSchema,
+  ColumnSchema,
+  TableSchema,
+} from '../../engines/contract/table-schema.js'
 import { isCheckOf } from '../model/column-names.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { toBareType, wasUuid } from './column-types.js'
 import { quote, writeAddCheck } from '../../engines/contract/ddl.js'
-import type { CheckSchema, ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'
 import type { Difference } from './difference-kinds.js'
 
 /**

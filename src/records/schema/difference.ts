@@ -4,7 +4,11 @@ import type {
   ActualIndex,
   ActualTable,
   Catalogue,
-} from '../../engines/contract/catalogue.js'
+  ColumnSchema,
+  ForeignKeySchema,
+  IndexSchema,
+  TableSchema,
+} from '../../engines/contract/table-schema.js'
 import {
   indexCondition,
   quote,
@@ -15,19 +19,13 @@ import {
   writeDropIndex,
   writeIndex,
 } from '../../engines/contract/ddl.js'
-import { isSearchName } from '../../engines/search-names.js'
+import { isSearchName } from '../../engines/contract/table.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { isOwnIndexName, toConstraintName } from '../model/column-names.js'
 import { compareConstraints, isOwnTable, rebuildTable } from './constraint-differences.js'
 import type { Difference } from './difference-kinds.js'
 import { findKeyChanges, type KeyChanges } from './key-differences.js'
 import { findRenames } from './renames.js'
-import type {
-  ColumnSchema,
-  ForeignKeySchema,
-  IndexSchema,
-  TableSchema,
-} from '../../engines/contract/table-schema.js'
 import { compareType } from './type-differences.js'
 import { findUuidUpgrades } from './uuid-upgrades.js'
 

@@ -3,10 +3,15 @@
  * the change together with the references to the key. Nobody waits for long: the new key is built as a concurrent index,
  * and every reference is checked after it is added. Source: PostgreSQL, ALTER TABLE (USING INDEX, NOT VALID).
  */
-import type { ActualForeignKey, ActualTable, Catalogue } from '../../engines/contract/catalogue.js'
+import type {
+  ActualForeignKey,
+  ActualTable,
+  Catalogue,
+  ForeignKeySchema,
+  TableSchema,
+} from '../../engines/contract/table-schema.js'
 import { quote, toForeignKey, writeForeignKey } from '../../engines/contract/ddl.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import type { ForeignKeySchema, TableSchema } from '../../engines/contract/table-schema.js'
 import { toKeyName, toIndexName } from '../model/column-names.js'
 import { rebuildTable } from './constraint-differences.js'
 import type { Difference } from './difference-kinds.js'

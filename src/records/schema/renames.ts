@@ -5,9 +5,14 @@
  */
 import { renameCheck, toConstraintName, toIndexName, toKeyName } from '../model/column-names.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import type { ActualIndex, ActualTable, Catalogue } from '../../engines/contract/catalogue.js'
+import type {
+  ActualIndex,
+  ActualTable,
+  Catalogue,
+  ColumnSchema,
+  TableSchema,
+} from '../../engines/contract/table-schema.js'
 import { quote } from '../../engines/contract/ddl.js'
-import type { ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'
 import type { Difference } from './difference-kinds.js'
 
 /** @returns the differences that rename, and the catalogue as it will be afterwards */

@@ -3,7 +3,7 @@ import { DeclarationError, type Problem } from '../../errors/declaration-error.j
 import type { Difference } from './difference-kinds.js'
 import { findDifferences } from './difference.js'
 import type { Runner } from '../../engines/contract/engine.js'
-import { EngineFault } from '../../engines/contract/engine-fault.js'
+import { EngineFault } from '../../engines/contract/engine-error.js'
 import { toSchema } from './schema.js'
 import type { RecordsContext } from '../statements/source.js'
 import type { Table } from '../model/table.js'

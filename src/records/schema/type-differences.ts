@@ -1,8 +1,12 @@
 /** Where a column is of another type than its field wants, and the SQL that changes it. */
 import type { Dialect } from '../../engines/contract/dialect.js'
-import type { ActualColumn, ActualTable } from '../../engines/contract/catalogue.js'
+import type {
+  ActualColumn,
+  ActualTable,
+  ColumnSchema,
+  TableSchema,
+} from '../../engines/contract/table-schema.js'
 import { quote, writeAddCheck, writeDropIndex, writeIndex } from '../../engines/contract/ddl.js'
-import type { ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'
 import { isCheckOf } from '../model/column-names.js'
 import { rebuildTable } from './constraint-differences.js'
 import {

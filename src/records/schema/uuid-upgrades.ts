@@ -2,7 +2,12 @@
  * UUIDs were text before they were a type to the database: their columns are changed together with the references
  * between them, which are dropped before and made again after. Source: PostgreSQL, ALTER TABLE; UUID Type.
  */
-import type { ActualTable, Catalogue } from '../../engines/contract/catalogue.js'
+import type {
+  ActualTable,
+  Catalogue,
+  ColumnSchema,
+  TableSchema,
+} from '../../engines/contract/table-schema.js'
 import {
   quote,
   writeAddCheck,
@@ -11,7 +16,6 @@ import {
   writeIndex,
 } from '../../engines/contract/ddl.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import type { ColumnSchema, TableSchema } from '../../engines/contract/table-schema.js'
 import { isCheckOf } from '../model/column-names.js'
 import { wasUuid } from './column-types.js'
 import type { Difference } from './difference-kinds.js'

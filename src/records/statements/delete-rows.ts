@@ -5,7 +5,7 @@
 import { type Later, attempt } from '../../core/later.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Isolation } from '../../core/isolation.js'
-import { EngineFault } from '../../engines/contract/engine-fault.js'
+import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Column } from '../../engines/contract/table.js'
 import { arrange } from '../../sql/write.js'
 import { refuseUndefined } from '../filters/list-options.js'

@@ -1,6 +1,6 @@
 /** Finds which record's rows prevent a deletion, by the constraint's name or, if there is none, by queries. */
 import { type Later, after, attempt } from '../../core/later.js'
-import { EngineFault } from '../../engines/contract/engine-fault.js'
+import { EngineFault } from '../../engines/contract/engine-error.js'
 import { referencesTo } from '../model/references.js'
 import { probing } from './guarded-runner.js'
 import { keyValues } from './shard.js'

@@ -4,7 +4,7 @@
  * transaction no part helps: the whole transaction must run again.
  */
 import { attempt, type Later } from '../../core/later.js'
-import { EngineFault } from '../../engines/contract/engine-fault.js'
+import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Answers, Runner, Statement, Values, Wanted } from '../../engines/contract/engine.js'
 import { changes } from '../../engines/contract/statement.js'
 

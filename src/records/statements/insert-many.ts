@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { HttpError } from '../../errors/http-error.js'
-import { EngineFault } from '../../engines/contract/engine-fault.js'
+import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Table } from '../model/table.js'
 import { isolationOf } from '../model/isolation.js'
 import { hasWriteHooks } from '../model/write-hooks.js'

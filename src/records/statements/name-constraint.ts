@@ -1,5 +1,5 @@
 /** Finds the name of a unique index whose columns a database names instead: SQLite. */
-import { EngineFault } from '../../engines/contract/engine-fault.js'
+import { EngineFault } from '../../engines/contract/engine-error.js'
 import { ownQuestion } from '../../engines/contract/statement.js'
 import { after, attempt, type Later } from '../../core/later.js'
 import type { Table } from '../model/table.js'

@@ -4,7 +4,7 @@
  */
 import type { OpenTransaction } from '../../core/open-transaction.js'
 import type { Isolation } from '../../core/isolation.js'
-import { EngineFault } from '../../engines/contract/engine-fault.js'
+import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import { ownScript, type Statement } from '../../engines/contract/statement.js'
 import type { ChangeFeed } from '../changes/change-feed.js'

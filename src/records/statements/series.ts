@@ -2,8 +2,7 @@
  * Sends several writes in a row without waiting for each answer; the database runs them in this order. Only for work
  * whose single statement is sent at once.
  */
-import type { ClientWriting, Engine, Runner } from '../../engines/contract/engine.js'
-import type { OrderedRunner } from '../../engines/contract/ordered-runner.js'
+import type { ClientWriting, Engine, Runner, OrderedRunner } from '../../engines/contract/engine.js'
 import type { Transactions } from './transactions.js'
 
 /** Where statements go that are sent at this moment, instead of to the engine. */

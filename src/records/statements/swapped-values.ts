@@ -5,7 +5,7 @@
  */
 import { causesOf } from '../../errors/causes.js'
 import { promise } from '../../core/later.js'
-import { EngineFault } from '../../engines/contract/engine-fault.js'
+import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import type { Column } from '../../engines/contract/table.js'
 import { arrange } from '../../sql/write.js'

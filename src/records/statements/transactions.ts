@@ -4,13 +4,19 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { causesOf } from '../../errors/causes.js'
-import type { BeginOptions } from '../../engines/contract/begin-options.js'
+import type {
+  BeginOptions,
+  Answers,
+  Runner,
+  Statement,
+  Values,
+  Wanted,
+} from '../../engines/contract/engine.js'
 import type { Isolation } from '../../core/isolation.js'
 import { isThenable, promise, type Later } from '../../core/later.js'
 import { writesOn, lateFault } from '../../engines/client-writes.js'
-import type { ClientWriting, UnderWay } from '../../engines/contract/client-writing.js'
-import type { Answers, Runner, Statement, Values, Wanted } from '../../engines/contract/engine.js'
-import { EngineFault } from '../../engines/contract/engine-fault.js'
+import type { ClientWriting, UnderWay } from '../../engines/contract/request-context.js'
+import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { Log } from '../../core/log.js'
 import { defaultIsolation } from '../model/isolation.js'

@@ -5,7 +5,7 @@
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
 import { clip } from '../../errors/clip.js'
-import { EngineFault } from '../../engines/contract/engine-fault.js'
+import { EngineFault } from '../../engines/contract/engine-error.js'
 import { invalid } from '../filters/invalid.js'
 import type { Id, ListOptions } from '../filters/list-options.js'
 import type { Column } from '../../engines/contract/table.js'

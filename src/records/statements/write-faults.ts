@@ -5,7 +5,7 @@
 import { HttpError } from '../../errors/http-error.js'
 import { unmarked } from '../../errors/program-faults.js'
 import { isCheckOf, toConstraintName } from '../model/column-names.js'
-import { EngineFault } from '../../engines/contract/engine-fault.js'
+import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Constraint } from '../model/read-constraints.js'
 import type { Relation, Table } from '../model/table.js'

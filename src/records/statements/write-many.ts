@@ -4,7 +4,7 @@
  */
 import { type Later, after, isThenable, promise, settle } from '../../core/later.js'
 import type { Row } from '../../engines/contract/engine.js'
-import { EngineFault } from '../../engines/contract/engine-fault.js'
+import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/key.js'
 import type { Column } from '../../engines/contract/table.js'

@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { BelongsTo, Field, GraphQL, HasMany, Record, type Rel } from '../../../src/index.js'
 import { connect, type Database } from '../../../src/records/database.js'
 import type { Engine } from '../../../src/engines/contract/engine.js'
-import { EngineFault } from '../../../src/engines/contract/engine-fault.js'
+import { EngineFault } from '../../../src/engines/contract/engine-error.js'
 import { startBothEngines } from '../../records/both-engines.js'
 import { logStatements } from './driver-log.js'
 

@@ -10,7 +10,7 @@ import {
   type Rel,
 } from '../../../src/index.js'
 import { connect, type Database } from '../../../src/records/database.js'
-import { EngineFault, type FaultKind } from '../../../src/engines/contract/engine-fault.js'
+import { EngineFault, type FaultKind } from '../../../src/engines/contract/engine-error.js'
 import { bothEngines } from '../../records/both-engines.js'
 import { startPostgres } from '../../records/postgres-server.js'
 import { countStatements } from './count-statements.js'

@@ -3,8 +3,8 @@
  * everything else to the primary. If a replica cannot answer a read, the primary does.
  */
 import type { Later } from '../../../core/later.js'
-import type { BeginOptions } from '../../contract/begin-options.js'
 import type {
+  BeginOptions,
   Answers,
   ClientReading,
   ClientWriting,
@@ -14,13 +14,13 @@ import type {
   TransactionRunner,
   Values,
   Wanted,
+  OrderedRunner,
 } from '../../contract/engine.js'
-import { EngineFault } from '../../contract/engine-fault.js'
+import { EngineFault } from '../../contract/engine-error.js'
 import { changes, concernsOwnTable } from '../../contract/statement.js'
-import type { OrderedRunner } from '../../contract/ordered-runner.js'
 import { writesOn } from '../../client-writes.js'
 import { EngineLayer, noPool } from '../../engine-layer.js'
-import { tookTooLong } from '../faults.js'
+import { tookTooLong } from '../errors.js'
 import type { Replica } from './replica.js'
 import type { ReplicaSet } from './replica-set.js'
 

@@ -1,0 +1,116 @@
+/** Converts PostgreSQL's errors to faults. Source: PostgreSQL, Appendix A, Error Codes. */
+import { causesOf } from '../../errors/causes.js'
+import { EngineFault, type FaultKind } from '../contract/engine-error.js'
+
+/** @returns an `EngineFault`; errors that come neither from the server nor from its connection unchanged */
+export function toPostgresFault(error: unknown): unknown {
+  if (error instanceof EngineFault) return error
+  // Not by `instanceof`: errors of sockets may come from another realm.
+  const { code, message, constraint, column, detail } = (error ?? {}) as Partial<
+    Record<string, unknown>
+  >
+  if (typeof message !== 'string') return error
+  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E')) {
+    const details = {
+      ...(typeof constraint === 'string' && { constraint }),
+      ...(isCollision(code) && typeof detail === 'string' && { collision: detail }),
+      ...(code === '25006' && { isReadOnly: true }),
+      ...(code === '23502' && typeof column === 'string' && { columns: [column] }),
+    }
+    const kind = isInexpressible(code, message) ? 'inexpressible' : kindOf(code)
+    return new EngineFault(kind, message, error, details)
+  }
+  return isLost(code, message) ? new EngineFault('unavailable', message, error) : error
+}
+
+/** The cast of `!` and a value to a number, which JSON that statements write has where GraphQL has no word for the value. */
+function isInexpressible(code: string, message: string): boolean {
+  return code === '22P02' && message.includes('"!')
+}
+
+function isCollision(code: string): boolean {
+  return code === '23505' || code === '23P01'
+}
+
+function kindOf(code: string): FaultKind {
+  return exact[code] ?? classes[code.slice(0, 2)] ?? 'other'
+}
+
+const exact: Readonly<Record<string, FaultKind>> = {
+  '23505': 'unique',
+  '23P01': 'exclusion',
+  '23503': 'reference',
+  '23001': 'reference',
+  // `read_only_sql_transaction`: a replica took over, or the disk is protected.
+  '25006': 'unavailable',
+  '40001': 'conflict',
+  '40P01': 'conflict',
+  '55P03': 'unavailable',
+}
+
+/** By the first two characters: connection, data, constraints, resources, operators, system. */
+const classes: Readonly<Record<string, FaultKind>> = {
+  '08': 'unavailable',
+  '22': 'value',
+  '23': 'value',
+  '53': 'unavailable',
+  '57': 'unavailable',
+  '58': 'unavailable',
+}
+
+/** The statement exceeded `statement_timeout` or `lock_timeout`: the same statement would do so again. */
+export function tookTooLong({ cause }: EngineFault): boolean {
+  const { code } = (cause ?? {}) as { readonly code?: unknown }
+  return code === '57014' || code === '55P03'
+}
+
+/** The server cannot be reached or does not answer: the same statement may succeed later. */
+export function isOutage(error: unknown): error is EngineFault {
+  return error instanceof EngineFault && error.kind === 'unavailable' && !tookTooLong(error)
+}
+
+/** The connection was lost, or the server has ended it: the statement may never have begun. */
+export function isLostConnection({ kind, cause }: EngineFault): boolean {
+  const { code } = (cause ?? {}) as { readonly code?: unknown }
+  const isOfServer = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E')
+  return kind === 'unavailable' && (!isOfServer || /^(?:08|57P)/.test(code))
+}
+
+/**
+ * A statement that was of several calls would fail so for each of them: it took too long or was cancelled, the server is
+ * gone, a table or a column is not there. Nobody's is tried again by itself.
+ */
+export function isOfAll(error: unknown): boolean {
+  if (!(error instanceof EngineFault)) return false
+  const { code } = (error.cause ?? {}) as { readonly code?: unknown }
+  return error.kind === 'unavailable' || code === '42P01' || code === '42703'
+}
+
+/** Of statements for a request that needs them no longer. */
+export function overFault(): EngineFault {
+  return new EngineFault('other', 'The request was answered, or its client has left.')
+}
+
+/** The connection cannot be used afterwards: it is lost, or the server closes it. */
+export function endsConnection(error: unknown): boolean {
+  const { code, message } = (error ?? {}) as Partial<Record<string, unknown>>
+  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E'))
+    return /^(08|57P|58|XX)/.test(code)
+  return isLost(code, String(message))
+}
+
+/** A wait for a lock reached `lock_timeout`, even if the error was wrapped since. */
+export function isLockTimeout(error: unknown): boolean {
+  for (const cause of causesOf(error)) {
+    if ((cause as { readonly code?: unknown }).code === '55P03') return true
+  }
+  return false
+}
+
+/** True for errors of the socket and of the driver about it, not for programming errors. */
+function isLost(code: unknown, message: string): boolean {
+  if (typeof code === 'string' && /^(E[A-Z]+|CERT_|ERR_TLS)/.test(code)) return code !== 'EINVAL'
+  return /connection|timeout (?:exceeded|expired)|terminat|not queryable|after calling end/i.test(
+    message,
+  )
+}

@@ -1,0 +1,257 @@
+/**
+ * Texts between processes by PostgreSQL's NOTIFY. A listener holds a shared advisory lock for each of its topics, which the
+ * server lets go with the connection, so that who writes can see whether anybody listens: notifying is no small thing,
+ * transactions that do it are committed one after the other.
+ * Sources: PostgreSQL, NOTIFY; Advisory Locks; pg_locks.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import {
+  lookupsLast,
+  type ChannelHandlers,
+  type ChannelListener,
+  type EngineChannel,
+} from '../contract/engine.js'
+import { EngineFault } from '../contract/engine-error.js'
+import { ownQuestion, ownChange } from '../contract/statement.js'
+import type { Client, Driver } from './driver.js'
+import { toPostgresFault } from './errors.js'
+import type { PostgresOptions } from './options.js'
+import type { ConnectionPool } from './pool.js'
+import { endSession, openSession, proveListening, type Session } from './session.js'
+
+const name = 'filigree_changes'
+/** Any number that is ours alone: the first half of a topic's lock, its topic being the other. */
+const lockClass = 1_179_208_276
+
+/** Who wrote by what was known before a topic has committed when this is over. Milliseconds. */
+const settling = lookupsLast + 200
+/** The first wait before connecting again, doubled up to the last. Milliseconds. */
+const [firstWait, longestWait] = [100, 10_000]
+/** A connection that nothing comes from may be dead: it is asked this often. Milliseconds. */
+const heartbeat = 30_000
+
+const sendAll = ownChange(
+  'unknown',
+  `select pg_notify('${name}', message) from unnest($1::text[]) as message`,
+  { mayWait: false },
+)
+// A lock's two numbers are shown as unsigned; the third says that they are two.
+const readTopics = ownQuestion(
+  `select distinct objid::bigint from pg_locks where locktype = 'advisory' and classid = ${lockClass} and objsubid = 2 and granted and pid is distinct from $1::int and database = (select oid from pg_database where datname = current_database())`,
+  { isFresh: true },
+)
+
+/** @returns `undefined` on a server that speaks the protocol and shows no locks */
+export async function createPostgresChannel(
+  driver: Driver,
+  pool: ConnectionPool,
+  options: PostgresOptions,
+): Promise<EngineChannel | undefined> {
+  try {
+    await pool.query(readTopics.sql, [null])
+  } catch {
+    return undefined
+  }
+  return {
+    send: async (runner, messages) => {
+      await runner.run(sendAll, [messages], 'rows')
+    },
+    topics: async (runner, but) => {
+      const rows = await runner.run(readTopics, [but ?? null], 'rows')
+      return new Set(rows.map(([topic]) => Number(topic) | 0))
+    },
+    listen: (handlers) => new PostgresListener({ driver, pool, options, handlers }),
+  }
+}
+
+/** A connection and the topics whose locks it holds, each with the moment from which nobody overlooks it. */
+interface Held {
+  readonly client: Client
+  readonly processId: number
+  readonly topics: Map<number, Promise<void>>
+  /** Its last statement: the driver takes one at a time. */
+  last: Promise<unknown>
+}
+
+interface ListenerParts {
+  readonly driver: Driver
+  readonly pool: ConnectionPool
+  readonly options: PostgresOptions
+  readonly handlers: ChannelHandlers
+}
+
+class PostgresListener implements ChannelListener {
+  readonly #driver: Driver
+  readonly #pool: ConnectionPool
+  readonly #options: PostgresOptions
+  readonly #handlers: ChannelHandlers
+  #topics: ReadonlySet<number> = new Set()
+  #held: Held | undefined
+  #opening: Promise<Held> | undefined
+  #reviving: AbortController | undefined
+  #heartbeat: NodeJS.Timeout | undefined
+  #isClosed = false
+  /** Notifications cannot come, and a restart alone changes that. */
+  #refusal: EngineFault | undefined
+
+  constructor({ driver, pool, options, handlers }: ListenerParts) {
+    this.#driver = driver
+    this.#pool = pool
+    this.#options = options
+    this.#handlers = handlers
+  }
+
+  get processId(): number | undefined {
+    return this.#held?.processId
+  }
+
+  async listenTo(topics: ReadonlySet<number>): Promise<void> {
+    this.#topics = topics
+    if (topics.size === 0) return this.#letGo()
+    if (this.#refusal !== undefined) throw this.#refusal
+    const held = this.#held ?? (await this.#open())
+    await this.#hold(held)
+  }
+
+  close(): Promise<void> {
+    this.#isClosed = true
+    this.#topics = new Set()
+    return this.#letGo()
+  }
+
+  #open(): Promise<Held> {
+    this.#opening ??= this.#connect().finally(() => {
+      this.#opening = undefined
+    })
+    return this.#opening
+  }
+
+  async #connect(): Promise<Held> {
+    const session = await openSession(this.#driver, this.#options, {
+      applicationName: 'filigree listener',
+      queryTimeout: 10_000,
+    })
+    const { client, processId } = session
+    const held: Held = { client, processId, topics: new Map(), last: Promise.resolve() }
+    client.on('end', () => {
+      this.#lose(held)
+    })
+    client.on('notification', ({ channel, payload }) => {
+      if (channel === name && payload !== undefined) this.#handlers.message(payload)
+    })
+    try {
+      if (session.isPooled) await this.#prove(session)
+      await client.query(`listen ${name}`)
+    } catch (error) {
+      endSession(client)
+      throw toPostgresFault(error)
+    }
+    // Nobody may want it any more.
+    if (this.#isClosed || this.#topics.size === 0) {
+      endSession(client)
+      return held
+    }
+    this.#held = held
+    this.#heartbeat = setInterval(() => {
+      runBehind(held, 'select 1').catch(() => {
+        endSession(client)
+      })
+    }, heartbeat).unref()
+    return held
+  }
+
+  /** @throws {EngineFault} `unavailable` behind a pooler that keeps no sessions: better no events than silence */
+  async #prove(session: Session): Promise<void> {
+    try {
+      await proveListening(session, this.#pool)
+    } catch (error) {
+      if (error instanceof EngineFault) this.#refuse(error)
+      throw error
+    }
+  }
+
+  #refuse(refusal: EngineFault): void {
+    this.#refusal = refusal
+    this.#options.log.error(
+      { err: refusal },
+      'events of other processes cannot be heard through the pooler: set DATABASE_DIRECT_URL to an address that leads around it',
+    )
+  }
+
+  /** Takes the locks that are wanted, lets the others go, and waits until all writers know. */
+  async #hold(held: Held): Promise<void> {
+    const { client, topics } = held
+    const unwanted = [...topics.keys()].filter((topic) => !this.#topics.has(topic))
+    for (const topic of unwanted) topics.delete(topic)
+    if (unwanted.length > 0) runBehind(held, ofEach('unlock', unwanted)).catch(() => undefined)
+    const wanted = [...this.#topics].filter((topic) => !topics.has(topic))
+    if (wanted.length > 0) {
+      const known = runBehind(held, ofEach('lock', wanted)).then(() => sleep(settling))
+      for (const topic of wanted) topics.set(topic, known)
+    }
+    try {
+      await Promise.all(new Set(topics.values()))
+    } catch (error) {
+      endSession(client)
+      throw toPostgresFault(error)
+    }
+  }
+
+  #lose(held: Held): void {
+    if (this.#held !== held) return
+    this.#forget()
+    if (this.#isClosed || this.#topics.size === 0) return
+    const { log } = this.#options
+    log.warn({}, 'the connection that listens to changes was lost')
+    this.#reviving ??= new AbortController()
+    this.#revive(this.#reviving.signal).catch((error: unknown) => {
+      log.error({ err: error }, 'listening to changes again failed')
+    })
+  }
+
+  /** Connects again, however long it takes, and says that something may have been missed. */
+  async #revive(signal: AbortSignal): Promise<void> {
+    for (let wait = firstWait; ; wait = Math.min(wait * 2, longestWait)) {
+      const hasListened = await this.#tryAgain(wait, signal)
+      if (signal.aborted) return
+      if (!hasListened) continue
+      this.#reviving = undefined
+      this.#handlers.lost()
+      return
+    }
+  }
+
+  async #tryAgain(wait: number, signal: AbortSignal): Promise<boolean> {
+    try {
+      await sleep(wait, undefined, { signal, ref: false })
+      await this.#hold(this.#held ?? (await this.#open()))
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  #forget(): void {
+    clearInterval(this.#heartbeat)
+    this.#held = undefined
+  }
+
+  #letGo(): Promise<void> {
+    this.#reviving?.abort()
+    this.#reviving = undefined
+    const client = this.#held?.client
+    this.#forget()
+    return client === undefined ? Promise.resolve() : client.end().catch(() => undefined)
+  }
+}
+
+function runBehind(held: Held, sql: string): Promise<unknown> {
+  const answer = held.last.then(() => held.client.query(sql))
+  held.last = answer.catch(() => undefined)
+  return answer
+}
+
+/** Takes or lets go the locks of topics, in one statement. */
+function ofEach(what: 'lock' | 'unlock', topics: readonly number[]): string {
+  return `select pg_advisory_${what}_shared(${lockClass}, topic) from unnest(array[${topics.join()}]::int[]) as topic`
+}
