@@ -1,6 +1,9 @@
 /** Numbers that JSON readers round are kept exactly or rejected, wherever JSON comes in. Source: decisions, Validation and fields. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { once } from 'node:events'
+import { WebSocket } from 'ws'
 import {
+  Auth,
   bootstrap,
   Controller,
   Field,
@@ -9,8 +12,10 @@ import {
   NoAuth,
   Post,
   Record,
+  reply,
   type Application,
 } from 'filigree'
+import { Admin, admin } from 'filigree/admin'
 
 class Place {
   @Field('json') meta!: unknown
@@ -19,6 +24,7 @@ class Place {
 
 @Record()
 @NoAuth
+@Admin()
 class Item {
   @Field('id') id!: number
   @Field('json') meta!: unknown
@@ -29,6 +35,11 @@ class Filter {
   @Field('json') meta!: unknown
 }
 
+class Login {
+  @Field('string') name!: string
+  @Field('string') password!: string
+}
+
 @Controller('/items', { crud: Item })
 @NoAuth
 class Items {}
@@ -36,6 +47,9 @@ class Items {}
 @Controller('/')
 @NoAuth
 class Echo {
+  @Post('/login', { body: Login }) login(): object {
+    return reply({}).freshToken('')
+  }
   @Post('/plain') plain(body: unknown): unknown {
     return { body }
   }
@@ -47,17 +61,54 @@ class Echo {
   }
 }
 
-@Module({ controllers: [Items, Echo], records: [Item] })
+@Module({
+  controllers: [Items, Echo],
+  records: [Item],
+  imports: [
+    admin({ path: '/admin', roles: ['admin'], records: [Item], login: { path: '/login' } }),
+  ],
+})
 class App {}
 
 let app: Application
+let token: string
 beforeAll(async () => {
-  app = await bootstrap(App, { listen: false, logger: false, database: 'sqlite::memory:' })
+  app = await bootstrap(App, {
+    ...{ port: 0, host: '127.0.0.1', logger: false, database: 'sqlite::memory:' },
+    graphql: { sockets: true },
+  })
+  token = await app.get(Auth).getToken({ sub: 'ann', roles: ['admin'] })
 })
 afterAll(() => app.close())
 
 const post = (url: string, body: string, type = 'application/json') =>
   app.inject({ method: 'POST', url, body, headers: { 'content-type': type } })
+
+/** A file with one cell, checked or written. */
+const importCell = async (cell: string, check: string): Promise<number> => {
+  const response = await app.inject({
+    ...{ method: 'POST', url: `/admin/api/csv/items${check}`, token },
+    ...{ body: `meta\n${cell}\n`, headers: { 'content-type': 'text/csv' } },
+  })
+  const { faults = [] } = response.json() as { faults?: readonly unknown[] }
+  return faults.length > 0 ? 400 : response.status
+}
+
+/** A message on a WebSocket. @returns 400 where the server closes the connection because of it */
+const sendMessage = async (message: string): Promise<number> => {
+  const socket = new WebSocket(`${app.url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
+  await once(socket, 'open')
+  const closed = once(socket, 'close')
+  const acknowledged = once(socket, 'message')
+  socket.send('{"type":"connection_init"}')
+  await acknowledged
+  const answered = once(socket, 'message')
+  socket.send(message)
+  const [first] = (await Promise.race([answered, closed])) as [unknown]
+  socket.close()
+  await closed
+  return first === 4400 ? 400 : 200
+}
 
 type Door = readonly [name: string, send: (number: string) => Promise<number>]
 
@@ -101,6 +152,15 @@ const doors: readonly Door[] = [
       const variables = encodeURIComponent(`{"unused":${n}}`)
       return (await app.inject(`/graphql?query={__typename}&variables=${variables}`)).status
     },
+  ],
+  ['a cell of CSV that is JSON, checked', (n) => importCell(`[${n}]`, '?check=true')],
+  ['a cell of CSV that is JSON', (n) => importCell(`[${n}]`, '')],
+  [
+    'a message of a WebSocket',
+    (n) =>
+      sendMessage(
+        `{"id":"1","type":"subscribe","payload":{"query":"{ __typename }","variables":{"unused":${n}}}}`,
+      ),
   ],
 ]
 
