@@ -1,6 +1,8 @@
 /** CSV out of the admin page's lists and in. Source: specification, Admin page 9. */
 import { describe, expect, it } from '@jest/globals'
+import { sql } from 'kysely'
 import { Label, Ticket } from './desk.js'
+import { readSql } from '../records/run-sql.js'
 import { deskOn, engines } from './desk-on.js'
 
 describe.each(engines)('CSV of the admin page on %s', (engine) => {
@@ -224,5 +226,67 @@ describe.each(engines)('CSV of the admin page on %s', (engine) => {
       .post('/admin/api/csv/tickets', 'a', { headers: { 'content-type': 'text/csv' } })
     expect(plain.status).toBe(403)
     expect((await send('code\nx\n', '', admin(), 'plans')).status).toBe(403)
+  })
+})
+
+/** A conflict between two transactions, as the database reports it: once, at the row with this number. */
+const conflictAt = (row: number): readonly string[] => [
+  'create sequence written_labels',
+  `create function meet_conflict() returns trigger language plpgsql as $$ begin
+    if nextval('written_labels') = ${row} then
+      raise exception 'could not serialize access' using errcode = '40001';
+    end if;
+    return new;
+  end $$`,
+  'create trigger meet_conflict before insert on label for each row execute function meet_conflict()',
+]
+
+describe('a batch of CSV that meets a conflict, on PostgreSQL', () => {
+  const desk = deskOn('PostgreSQL')
+  const names = Array.from({ length: 120 }, (_, index) => `label ${index}`)
+  // A name that is too short, and one that the file has twice, in the batch of the conflict.
+  const file = ['name', ...names.slice(0, 60), 'x', 'label 55', ...names.slice(60)].join('\r\n')
+  const send = (query: string, text: string) =>
+    desk.admin().post(`/admin/api/csv/labels${query}`, text, {
+      headers: { 'content-type': 'text/csv' },
+    })
+  const meetConflict = async (row: number, work: () => Promise<void>): Promise<void> => {
+    for (const text of conflictAt(row)) await sql.raw(text).execute(desk.database.kysely)
+    try {
+      await work()
+      const [[calls] = []] = await readSql(desk.database, 'select last_value from written_labels')
+      // The rows of the batch were written twice.
+      expect(Number(calls)).toBeGreaterThan(names.length)
+    } finally {
+      for (const what of [
+        'trigger meet_conflict on label',
+        'function meet_conflict',
+        'sequence written_labels',
+      ])
+        await sql.raw(`drop ${what}`).execute(desk.database.kysely)
+    }
+  }
+
+  it('runs again in a check, which counts its rows and reports its errors once', async () => {
+    await meetConflict(75, async () => {
+      const { body } = await send('?check=true', file)
+      expect(body).toMatchObject({
+        rows: 122,
+        faults: [
+          { row: 62, path: 'name' },
+          { row: 63, path: 'name' },
+        ],
+      })
+      expect(body.faults).toHaveLength(2)
+    })
+    expect(await desk.database.records(Label).count()).toBe(2)
+  })
+
+  it('runs again in an import, which writes each row once', async () => {
+    await meetConflict(75, async () => {
+      const { body } = await send('', ['name', ...names].join('\r\n'))
+      expect(body).toEqual({ count: 120 })
+    })
+    expect(await desk.database.records(Label).count()).toBe(122)
   })
 })
