@@ -13,8 +13,8 @@ export type {
 export { HttpError, type FieldError, type HttpErrorOptions } from './errors/http-error.js'
 export { DeclarationError, type Problem } from './errors/declaration-error.js'
 export { missingPackage, type MissingPackage } from './errors/missing-package.js'
-export { clip } from './errors/clip.js'
-export { rejectUnknownOptions } from './errors/unknown-names.js'
+export { clip } from './core/text.js'
+export { rejectUnknownOptions } from './errors/unknown-options.js'
 
 export type { AnyDecorator } from './metadata/dialect.js'
 
@@ -45,9 +45,9 @@ export type { CorsOptions } from './http/cors.js'
 export { Clock } from './core/clock.js'
 export { PublicUrl } from './bootstrap/public-url.js'
 export { readSeconds } from './core/duration.js'
-export { readRate, type Rate } from './core/rate.js'
-export { parseJson } from './core/parse-json.js'
-export { isStorable } from './core/storable-text.js'
+export { readRate, type Rate } from './core/duration.js'
+export { parseJson } from './core/json.js'
+export { isStorable } from './core/text.js'
 export {
   addLogFields,
   fieldsOf as logFieldsOf,
@@ -68,19 +68,19 @@ export type { SignInEntry } from './auth/sign-ins.js'
 export { hashPassword, verifyPassword } from './auth/password.js'
 export type { SessionStore } from './sessions/session-store.js'
 
-export { Use } from './seam/stands.js'
+export { Use } from './extensions/interceptor.js'
 export {
   createDecorator,
   type DecoratorProblem,
   type DecoratorSpecification,
   type CustomDecorator,
-} from './seam/custom-decorator.js'
-export { Operational } from './seam/operational.js'
-export { Undocumented } from './seam/undocumented.js'
+} from './extensions/custom-decorator.js'
+export { Operational } from './extensions/custom-decorator.js'
+export { Undocumented } from './extensions/custom-decorator.js'
 export { Live } from './live/live.js'
 export type { LiveQueriesOptions } from './live/options.js'
-export { createMetadata, type CustomMetadata } from './seam/custom-metadata.js'
-export { HealthCheck } from './seam/health-check.js'
+export { createMetadata, type CustomMetadata } from './extensions/custom-metadata.js'
+export { HealthCheck } from './extensions/custom-metadata.js'
 export { pendingWork, resetState } from './core/provider-symbols.js'
 export type {
   OnEnter,
@@ -90,8 +90,8 @@ export type {
   InterceptorClass,
   Next,
   InterceptorPosition,
-} from './seam/interceptor.js'
-export type { ArgumentResolver } from './seam/argument-resolvers.js'
+} from './extensions/interceptor.js'
+export type { ArgumentResolver } from './extensions/argument-resolvers.js'
 
 export type { Deprecated } from './openapi/deprecation.js'
 export { Doc, type DocHeader, type DocOptions, type DocResponse } from './openapi/doc.js'
@@ -126,7 +126,7 @@ export type { Generated, HasDefault } from './records/model/written-types.js'
 export { connect, Database } from './records/database-face.js'
 export type { Transaction } from './records/database.js'
 export type { DatabaseTimeouts } from './records/database-timeouts.js'
-export type { OpenTransaction } from './core/open-transaction.js'
+export type { OpenTransaction } from './core/transaction.js'
 export type { Row as SqlRow } from './engines/contract/engine.js'
 export type {
   BoundSql,
@@ -200,11 +200,11 @@ export type { Lifecycle } from './bootstrap/container.js'
 export { ApplicationState, type Check } from './serving/application-state.js'
 export { Routes, type RouteCall, type RouteDescriptions } from './serving/routes.js'
 export type { InternalResponse } from './serving/carried-answer.js'
-export { Watched, type WatchedWork } from './core/watched.js'
+export { Watched, type WatchedWork } from './core/diagnostics.js'
 export type { RequestObserver, RequestOutcome } from './http/request-observers.js'
-export type { Gauge, ScrapeEvent } from './core/scrape.js'
-export type { JobAddedEvent, JobEvent, JobOutcome } from './core/job-event.js'
-export type { ToolEvent } from './core/tool-event.js'
+export type { Gauge, ScrapeEvent } from './core/diagnostics.js'
+export type { JobAddedEvent, JobEvent, JobOutcome } from './core/diagnostics.js'
+export type { ToolEvent } from './core/diagnostics.js'
 export type { GateEvent, HandlerEvent, RequestEvent } from './http/request-events.js'
 export type { StatementEvent } from './records/statement-events.js'
 export type { PoolState } from './engines/contract/engine.js'

@@ -1,10 +1,10 @@
 /** Makes, checks and revokes tokens: JWTs (RFC 7519), those made here by RS256. Source: specification, Authentication 3 and 4. */
-import type { Later } from '../core/later.js'
-import type { OpenTransaction } from '../core/open-transaction.js'
+import type { Later } from '../core/maybe-promise.js'
+import type { OpenTransaction } from '../core/transaction.js'
 import type { Log } from '../core/log.js'
 import { resetState } from '../core/provider-symbols.js'
 import { HttpError } from '../errors/http-error.js'
-import { refuseUnknownOptions } from '../errors/refuse-options.js'
+import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import type { Claims } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { findClaimFault } from './claim-faults.js'

@@ -1,16 +1,16 @@
 /** `@Secured` and `@NoAuth`, on classes and methods. Source: specification, Authentication 5; decisions, Authentication. */
-import { isMap } from '../core/is-map.js'
+import { isMap } from '../core/json.js'
 import { readSeconds } from '../core/duration.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { securedField } from '../fields/field.js'
-import { rejectUnknownOptions } from '../errors/unknown-names.js'
+import { rejectUnknownOptions } from '../errors/unknown-options.js'
 import {
   decorate,
   toDecorator,
   type AnyDecorator,
   type DecoratorTarget,
 } from '../metadata/dialect.js'
-import { createClassNote, createMemberNote, type Class } from '../metadata/note.js'
+import { createClassNote, createMemberNote, type Class } from '../metadata/class-metadata.js'
 import { noAuthAccess, tokenAccess, type AccessNote, type Guard } from './access.js'
 
 /** What a caller needs besides a valid token. At least one of `roles`, `fresh` and `amr`; all that is said is needed. */

@@ -12,7 +12,7 @@ import type { Claims, RequestAuth } from '../http/request.js'
 import { isSameOrigin } from '../http/same-origin.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { readTokenCookie, toTokenCookie } from '../http/token-cookie.js'
-import { isThenable, type Later } from '../core/later.js'
+import { isThenable, type Later } from '../core/maybe-promise.js'
 import {
   endOfAdmission,
   lacks,

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { Problem } from '../errors/declaration-error.js'
-import { refuseUnknownNames } from '../errors/unknown-names.js'
+import { refuseUnknownNames } from '../errors/unknown-options.js'
 import {
   KeyFault,
   readPrivateKey,

@@ -1,7 +1,7 @@
 /** What an application may say about tokens and keys, checked once at bootstrap. Source: decisions, Authentication. */
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
-import { refuseUnknownNames } from '../errors/unknown-names.js'
+import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { readSeconds } from '../core/duration.js'
 import type { Renew } from './renewal.js'
 import { readKeyOrigin, type KeyOptions, type KeyOrigin } from './key-origin.js'

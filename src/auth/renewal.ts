@@ -1,5 +1,5 @@
 /** Makes the token that follows another, and asks the application first. Source: decisions, "FreshToken" and "Sign-in". */
-import type { Later } from '../core/later.js'
+import type { Later } from '../core/maybe-promise.js'
 import type { Log } from '../core/log.js'
 import type { Claims } from '../http/request.js'
 import type { Rotation } from './options.js'

@@ -2,7 +2,7 @@
  * Tokens that have a successor: by rotation, or because they were exchanged for what the application made of them. A token
  * has one, whichever was first. Source: decisions, "Third storey: signing in", Rotation.
  */
-import type { Later } from '../core/later.js'
+import type { Later } from '../core/maybe-promise.js'
 import type { Claims } from '../http/request.js'
 import { clockTolerance } from './jose.js'
 import type { ReplacedRule } from './options.js'

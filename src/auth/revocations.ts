@@ -1,8 +1,8 @@
 /** Tokens that were revoked before they expired. Source: decisions, Authentication, "Revocation", and "Sign-in". */
 import { createHash } from 'node:crypto'
-import { attempt, type Later } from '../core/later.js'
-import type { OpenTransaction } from '../core/open-transaction.js'
-import { isStorable } from '../core/storable-text.js'
+import { attempt, type Later } from '../core/maybe-promise.js'
+import type { OpenTransaction } from '../core/transaction.js'
+import { isStorable } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
 import type { Claims } from '../http/request.js'
 import { firstSignIn } from './rotation.js'

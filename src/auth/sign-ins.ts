@@ -2,8 +2,8 @@
  * Sign-ins as data: since when, last use, from where. A sign-in is named by the `jti` that rotation keeps; what was revoked
  * is left out where they are read. Source: decisions, "Third storey: signing in", signIns.
  */
-import type { Later } from '../core/later.js'
-import type { OpenTransaction } from '../core/open-transaction.js'
+import type { Later } from '../core/maybe-promise.js'
+import type { OpenTransaction } from '../core/transaction.js'
 
 /** Somebody's sign-in on one device. Times are by the database's clock where there is one. */
 export interface SignInEntry {

@@ -3,7 +3,7 @@
  * process; a store in the database holds for all of them. Source: decisions, "Third storey: signing in", Rotation.
  */
 import { createHash } from 'node:crypto'
-import type { Later } from '../core/later.js'
+import type { Later } from '../core/maybe-promise.js'
 import type { Claims } from '../http/request.js'
 
 export interface Replaced {

@@ -2,7 +2,7 @@
  * Checks the form of a token before any key is looked up: most forgeries are refused here, cheaply.
  * Source: RFC 7515 §3 and §4.1, RFC 8725 §3.1; decisions, Authentication, "JWT".
  */
-import { isMap } from '../core/is-map.js'
+import { isMap } from '../core/json.js'
 
 /** Longer tokens are refused unread. */
 export const mostTokenBytes = 8192

@@ -1,7 +1,7 @@
 /** Interceptors of the whole application: the `use` of `bootstrap`, and those of modules with `static everywhere`. */
 import type { Problem } from '../errors/declaration-error.js'
-import { resolveClass } from '../metadata/class-reference.js'
-import type { InterceptorClass } from '../seam/interceptor.js'
+import { resolveClass } from '../metadata/class-metadata.js'
+import type { InterceptorClass } from '../extensions/interceptor.js'
 import type { PlannedStand } from '../serving/interceptors.js'
 import type { Parts } from './module.js'
 import type { Settings } from './options.js'

@@ -1,6 +1,6 @@
 /** A running application: the result of `bootstrap`. */
 import type { GraphQL } from '../graphql/graphql.js'
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import type { OpenApiDocument } from '../openapi/document.js'
 import type { Dispatcher } from '../serving/dispatcher.js'
 import { injectRequest, type InjectRequest, type InjectResponse } from '../serving/inject.js'

@@ -2,7 +2,7 @@
  * For commands that describe an application: while they load its file, `bootstrap` starts nothing and passes its
  * arguments to the command. So a program in a single file can be described like one that exports its module.
  */
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import type { BootstrapOptions } from './options.js'
 
 /** The arguments of `bootstrap`. */

@@ -10,7 +10,7 @@ import { compileText } from '../fields/compile-text.js'
 import { readCheckedShape } from '../fields/checked-shape.js'
 import { readShape, type Shape, type ShapeField } from '../fields/shape.js'
 import { decorate, isClass, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
-import { createClassNote, type Class } from '../metadata/note.js'
+import { createClassNote, type Class } from '../metadata/class-metadata.js'
 import { classProvider, type ProviderDeclaration, type Token } from './provider.js'
 
 const configs = createClassNote<true>('config')

@@ -5,9 +5,9 @@
 import { resetState } from '../core/provider-symbols.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { suggestion } from '../errors/did-you-mean.js'
-import { rejectUnknownOptions } from '../errors/unknown-names.js'
+import { rejectUnknownOptions } from '../errors/unknown-options.js'
 import { isClass } from '../metadata/dialect.js'
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import {
   classProvider,
   tokenName,

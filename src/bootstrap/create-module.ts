@@ -1,5 +1,5 @@
 /** Packages: modules with options, made by a function. `@Module({ imports: [audit({ keep: '90d' })] })`. */
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import { writePackage, type ModuleOptions } from './module.js'
 
 /**

@@ -20,7 +20,7 @@ import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.
 import type { PlannedRoute } from '../serving/planned-route.js'
 import { promiseOf } from '../serving/serve-route.js'
 import type { Step } from '../serving/served-route.js'
-import { Undocumented } from '../seam/undocumented.js'
+import { Undocumented } from '../extensions/custom-decorator.js'
 import type { Settings } from './options.js'
 import { versionsOf } from './versions.js'
 

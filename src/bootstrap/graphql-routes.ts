@@ -1,6 +1,6 @@
 /** Connects GraphQL to the application: its instances, their problems at the start, its endpoints and IDE as routes. */
 import type { Problem } from '../errors/declaration-error.js'
-import { refuseUnknownNames } from '../errors/unknown-names.js'
+import { refuseUnknownNames } from '../errors/unknown-options.js'
 import {
   findOptionProblems,
   GraphQL,
@@ -19,7 +19,7 @@ import { followPromises } from '../serving/forgotten-awaits.js'
 import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
 import { findSocketProblems } from './graphql-sockets.js'
 import { openSession, readWithin, saveSession, type ServeContext } from '../serving/serve-route.js'
-import type { Intercept } from '../seam/interceptor.js'
+import type { Intercept } from '../extensions/interceptor.js'
 import { toWalk, type Step } from '../serving/served-route.js'
 
 export interface PlannedGraphql {

@@ -1,7 +1,7 @@
 /**
  * Custom decorators on root fields of GraphQL: planned at the start, run around the operations that contain the fields.
  */
-import { promise } from '../core/later.js'
+import { promise } from '../core/maybe-promise.js'
 import type { Gate } from '../auth/gate.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { HttpError } from '../errors/http-error.js'
@@ -12,7 +12,7 @@ import { requestedOperation } from '../graphql/requested-operation.js'
 import { readAsked, stoodRoots } from '../graphql/root-stands.js'
 import { ServerRequest } from '../http/server-request.js'
 import type { RouteInfo } from '../routing/route-info.js'
-import type { Intercept, Next } from '../seam/interceptor.js'
+import type { Intercept, Next } from '../extensions/interceptor.js'
 import type { Line } from '../serving/served-route.js'
 import { makeStands, type FindInstance, type PlannedStand } from '../serving/interceptors.js'
 import { planOwn } from './plan-seam.js'

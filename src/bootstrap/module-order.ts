@@ -2,7 +2,7 @@
  * Decides which module's `use` applies to which routes: to the module's own routes and those of the modules that it
  * imports. A package's `use` counts as if the importing module had listed it.
  */
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import type { UseList } from './plan-seam.js'
 
 /** A module in the graph of imports. */

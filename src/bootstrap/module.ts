@@ -1,21 +1,25 @@
 /** `@Module`: the parts of an application, or of a part of it. */
 import type { Problem } from '../errors/declaration-error.js'
 import type { MissingPackage } from '../errors/missing-package.js'
-import { refuseUnknownNames } from '../errors/unknown-names.js'
+import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { GraphQL } from '../graphql/graphql.js'
 import { findHeaderProblems, type CorsHeaders } from '../http/cors.js'
-import { resolveClass, type ClassReference } from '../metadata/class-reference.js'
+import {
+  resolveClass,
+  type ClassReference,
+  createClassNote,
+  type Class,
+} from '../metadata/class-metadata.js'
 import { isClass, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { rememberListed } from '../metadata/listed-classes.js'
-import { createClassNote, type Class } from '../metadata/note.js'
 import type { Database } from '../records/database-face.js'
-import type { EntryInterceptor, Interceptor } from '../seam/interceptor.js'
+import type { EntryInterceptor, Interceptor } from '../extensions/interceptor.js'
 import {
   collectArguments,
   type DeclaredArguments,
   type OwnArguments,
   type ArgumentResolver,
-} from '../seam/argument-resolvers.js'
+} from '../extensions/argument-resolvers.js'
 import { useByController, type ModuleNode } from './module-order.js'
 import { readList } from './option-lists.js'
 import type { UseList } from './plan-seam.js'

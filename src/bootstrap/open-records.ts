@@ -1,8 +1,7 @@
 /** The records that callers without a sign-in can read: for the start, `doctor`, `routes` and the document. */
 import { bothOf } from '../auth/access.js'
 import type { Log } from '../core/log.js'
-import { resolveClass } from '../metadata/class-reference.js'
-import type { Class } from '../metadata/note.js'
+import { resolveClass, type Class } from '../metadata/class-metadata.js'
 import type { DocumentedRecords } from '../openapi/document.js'
 import { isHidden } from '../records/filters/known-names.js'
 import { readTables } from '../records/model/read-table.js'

@@ -1,6 +1,6 @@
 /** Makes what the framework itself provides in every application, from its plan and its storage. */
-import type { Class } from '../metadata/note.js'
-import { HealthCheck } from '../seam/health-check.js'
+import type { Class } from '../metadata/class-metadata.js'
+import { HealthCheck } from '../extensions/custom-metadata.js'
 import { Auth } from '../auth/auth.js'
 import { createGate, type Gate } from '../auth/gate.js'
 import { createKeys } from '../auth/keys.js'

@@ -4,11 +4,10 @@
  */
 import { rolesOf, type AccessRule } from '../auth/access.js'
 import type { Problem } from '../errors/declaration-error.js'
-import { refuseUnknownNames } from '../errors/unknown-names.js'
-import { resolveClass, type ClassReference } from '../metadata/class-reference.js'
+import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { resolveClass, type ClassReference, type Class } from '../metadata/class-metadata.js'
 import { readShape } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/type-of.js'
-import type { Class } from '../metadata/note.js'
 import type { DocumentOperation } from '../openapi/documented-route.js'
 import type { RouteInfo } from '../routing/route-info.js'
 import type { Route } from '../routing/route.js'
@@ -19,9 +18,11 @@ import {
   type Interceptor,
   type InterceptorClass,
   type InterceptorPosition,
-} from '../seam/interceptor.js'
-import type { DecoratorProblem, DecoratorSpecification } from '../seam/custom-decorator.js'
-import { readStands, type OwnStand, type Stand } from '../seam/stands.js'
+  readStands,
+  type OwnStand,
+  type Stand,
+} from '../extensions/interceptor.js'
+import type { DecoratorProblem, DecoratorSpecification } from '../extensions/custom-decorator.js'
 import type { PlannedStand } from '../serving/interceptors.js'
 
 /** Interceptors in a `use` list, and whose list it is. */

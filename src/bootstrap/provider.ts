@@ -1,5 +1,5 @@
 /** Providers: values and instances that constructors may ask for, by class, text or symbol. */
-import { resolveClass, type ClassReference } from '../metadata/class-reference.js'
+import { resolveClass, type ClassReference, type Class } from '../metadata/class-metadata.js'
 import {
   emittedConstructorTypes,
   isClass,
@@ -7,7 +7,6 @@ import {
   toDecorator,
   type AnyDecorator,
 } from '../metadata/dialect.js'
-import type { Class } from '../metadata/note.js'
 
 /** The key of a provider. */
 export type Token = Class | string | symbol

@@ -1,7 +1,7 @@
 /** `bootstrap(AppModule, { versions })`: how a request selects a version of the API. */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Problem } from '../errors/declaration-error.js'
-import { refuseUnknownNames } from '../errors/unknown-names.js'
+import { refuseUnknownNames } from '../errors/unknown-options.js'
 import type { DocumentOperation } from '../openapi/documented-route.js'
 
 export interface VersionsOptions {

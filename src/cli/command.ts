@@ -1,6 +1,6 @@
 /** The parts that all commands share: the command's interface, the terminal, exit codes, arguments and tables. */
 import { parseArgs, type ParseArgsConfig } from 'node:util'
-import { isMap } from '../core/is-map.js'
+import { isMap } from '../core/json.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 
 /** Rows of texts as a table for people. */

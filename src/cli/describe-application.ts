@@ -11,7 +11,7 @@ import {
 } from '../auth/access.js'
 import type { Claims } from '../http/request.js'
 import type { ApplicationPlan } from '../bootstrap/plan-application.js'
-import { resolveClass } from '../metadata/class-reference.js'
+import { resolveClass } from '../metadata/class-metadata.js'
 import { readTables } from '../records/model/read-table.js'
 import type { Table } from '../records/model/table.js'
 import { memberAccess, policyOf, type RecordPolicy } from '../records/rights/record-policy.js'

@@ -2,7 +2,7 @@
 
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import { readRecord } from '../records/model/record.js'
 import { UsageError, type Terminal } from './command.js'
 import { toDatabaseOptions, type ClosedChoice } from '../bootstrap/storage.js'

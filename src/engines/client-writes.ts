@@ -2,7 +2,7 @@
  * The changes of one client's request, on engines that cannot cancel a statement: what waits for its turn is not begun any
  * more once the request's time is over; what has begun is waited for.
  */
-import { isThenable, type Later } from '../core/later.js'
+import { isThenable, type Later } from '../core/maybe-promise.js'
 import type { ClientWriting, UnderWay } from './contract/request-context.js'
 import type { Answers, Engine, Runner, Statement, Values, Wanted } from './contract/engine.js'
 import { EngineFault } from './contract/engine-error.js'

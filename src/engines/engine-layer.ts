@@ -1,5 +1,5 @@
 /** An engine above another one, the ground of all that stand between records and a driver: what it leaves as it is. */
-import type { Later } from '../core/later.js'
+import type { Later } from '../core/maybe-promise.js'
 import type {
   BeginOptions,
   Answers,

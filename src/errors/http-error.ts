@@ -1,5 +1,17 @@
 /** An error that is meant for the client: its status, message and headers are the answer. */
-import { refuseUnknownOptions } from './refuse-options.js'
+
+import { refuseUnknownOptions } from './unknown-options.js'
+
+/** The errors behind an error. Source: conventions, "Errors". */
+
+/** An error and what caused it, each once: the errors of programs may lead back to themselves. */
+export function* causesOf(error: unknown): Generator<Error, void> {
+  const seen = new Set<unknown>()
+  for (let cause = error; cause instanceof Error && !seen.has(cause); cause = cause.cause) {
+    seen.add(cause)
+    yield cause
+  }
+}
 
 /** One fault of an input. `path` is dotted from the root of the checked value (`lines.0.qty`), `code` the rule's name. */
 export interface FieldError {

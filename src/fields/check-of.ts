@@ -1,6 +1,6 @@
 /** `checkOf`: the check of a class for values that do not come with a request. */
-import { refuseUnknownOptions } from '../errors/refuse-options.js'
-import type { Class } from '../metadata/note.js'
+import { refuseUnknownOptions } from '../errors/unknown-options.js'
+import type { Class } from '../metadata/class-metadata.js'
 import { compileInput, type Check } from './compile-input.js'
 import { readCheckedShape } from './checked-shape.js'
 

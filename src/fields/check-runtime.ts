@@ -1,5 +1,5 @@
 /** Functions that compiled checks call: rare cases, and parts too long for the generated code. */
-import { isMap } from '../core/is-map.js'
+import { isMap } from '../core/json.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { addBroken, type ConstraintRule } from './constraint-rule.js'
 import { addFault, mostFaults, prefixPaths, type Fault } from './faults.js'

@@ -1,6 +1,6 @@
 /** The description of a class whose rules hold values (defaults, examples, choices) that its own fields accept. */
 import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import { findValueProblems } from './rule-values.js'
 import { fieldName, readShape, type Shape } from './shape.js'
 

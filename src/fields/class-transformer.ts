@@ -5,7 +5,7 @@
  */
 import { createRequire } from 'node:module'
 import type { Problem } from '../errors/declaration-error.js'
-import { lineage, type Class } from '../metadata/note.js'
+import { lineage, type Class } from '../metadata/class-metadata.js'
 import { madeOf } from './field.js'
 import type { KindName } from './kinds/table.js'
 

@@ -2,7 +2,7 @@
  * class-validator as a source of fields. Nothing is imported: an application that uses it has put its storage on
  * `globalThis` (src/metadata/MetadataStorage.ts there), whichever copy of the package it uses; one that does not pays nothing.
  */
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 
 /** What one of its decorators wrote; only the members that are read here. */
 export interface ValidatorNote {

@@ -1,5 +1,5 @@
 /** Compiles a shape into the check of an input: from what was parsed to an instance, or 400 with every fault. Source: decisions, Responses. */
-import { isMap } from '../core/is-map.js'
+import { isMap } from '../core/json.js'
 import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { CheckWriter } from './check-code.js'
 import type { RulePart } from './check-constraints.js'

@@ -2,7 +2,7 @@
  * Compiles a shape into the check of values that arrive as text: queries, forms. Text is converted by the field's kind,
  * with strict grammars; then the same check runs as for a body. Source: decisions, Routing.
  */
-import { isMap } from '../core/is-map.js'
+import { isMap } from '../core/json.js'
 import {
   buildSafely,
   compileBuild,

@@ -1,7 +1,7 @@
 /**
  * One class-validator rule of a property, ready to run. Source: class-validator, src/validation/ValidationExecutor.ts.
  */
-import { isThenable } from '../core/later.js'
+import { isThenable } from '../core/maybe-promise.js'
 import {
   constraintsOf,
   type Constraint,
@@ -9,7 +9,7 @@ import {
   type ValidatorConstraint,
   type ValidatorNote,
 } from './class-validator.js'
-import { clip } from '../errors/clip.js'
+import { clip } from '../core/text.js'
 import { mostFaults, type Fault } from './faults.js'
 
 export interface ConstraintRule {

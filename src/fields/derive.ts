@@ -1,6 +1,6 @@
 /** Classes made of other classes, so that a rule is written once: `pick`, `omit`, `partial`. Source: public face, Records. */
 import { copyEmittedType } from '../metadata/dialect.js'
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import { addConstraint, isSent, readConstraints, type ValidatorNote } from './class-validator.js'
 import {
   fieldNotes,

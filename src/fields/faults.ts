@@ -1,8 +1,8 @@
 /**
  * Gathers all faults of an input and makes one answer of them. Sources: decisions, Responses and Small print, Errors.
  */
-import { clip } from '../errors/clip.js'
-import { withRuleValue } from '../errors/rule-value.js'
+import { clip } from '../core/text.js'
+import { withRuleValue } from '../errors/field-errors.js'
 import { HttpError, type FieldError } from '../errors/http-error.js'
 
 /** At most so many faults are sent. */

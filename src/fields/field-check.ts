@@ -1,5 +1,5 @@
 /** Writes one field's part of a check: kind and rules, then class-validator's. Source: decisions, Responses. */
-import { isMap } from '../core/is-map.js'
+import { isMap } from '../core/json.js'
 import type { CheckWriter } from './check-code.js'
 import { quote, readProperty } from './function-set.js'
 import type { Constraint } from './class-validator.js'

@@ -8,7 +8,7 @@ import {
   type AnyDecorator,
   type DecoratorTarget,
 } from '../metadata/dialect.js'
-import { createClassNote, createMemberNote, type Class } from '../metadata/note.js'
+import { createClassNote, createMemberNote, type Class } from '../metadata/class-metadata.js'
 import { hideFromJson } from './json-form.js'
 import type { KindName } from './kinds/table.js'
 import type { FieldRules } from './rules.js'

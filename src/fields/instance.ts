@@ -2,7 +2,7 @@
  * Makes instances of a class, without its constructor if that has nothing to do. What a class declares is
  * read once: from its text, parsed, and from one trial instance where something in it runs.
  */
-import { lineage, type Class } from '../metadata/note.js'
+import { lineage, type Class } from '../metadata/class-metadata.js'
 import { parseText, type ClassBody } from '../metadata/parse-text.js'
 
 /** Makes an empty instance: no property of its own but those that the class initialises with a value. */

@@ -1,5 +1,5 @@
 /** Keeps hidden properties out of the JSON of their objects, wherever these end up: answers, events, logs. Source: public face, Records, `hidden`. */
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 
 /**
  * Gives a class its JSON form, unless it has one: all own properties but those that `hiddenMembers` names.

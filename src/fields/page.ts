@@ -1,5 +1,5 @@
 /** One page of a list, as a class: so that it can be declared, documented and cached by name. */
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import { fieldNotes } from './field.js'
 
 /**

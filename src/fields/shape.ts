@@ -1,7 +1,7 @@
 /** The frozen description of a class: checks, schemas, GraphQL types and tables are all made from it. Source: architecture, The house. */
 import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { emittedFieldType } from '../metadata/dialect.js'
-import { lineage, type Class } from '../metadata/note.js'
+import { lineage, type Class } from '../metadata/class-metadata.js'
 import { findTransformerProblems, transformedType } from './class-transformer.js'
 import { readConstraints, type Constraint } from './class-validator.js'
 import { meaningOf } from './constraint-meaning.js'

@@ -1,6 +1,6 @@
 /** Classes named by themselves, by thunk, or in brackets for a list of them. Source: decisions, Classes named before they are defined. */
 import { isClass } from '../metadata/dialect.js'
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 
 export interface DeclaredType {
   readonly type: Class

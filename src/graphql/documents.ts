@@ -1,8 +1,8 @@
 /** Persisted documents: clients send a document's id in the place of its text. Source: GraphQL over HTTP, "Persisted documents". */
 import { readFileSync } from 'node:fs'
-import { isMap } from '../core/is-map.js'
+import { isMap } from '../core/json.js'
 import type { Problem } from '../errors/declaration-error.js'
-import { rejectUnknownOptions } from '../errors/unknown-names.js'
+import { rejectUnknownOptions } from '../errors/unknown-options.js'
 import { AutomaticDocuments } from './automatic-documents.js'
 
 /** A JSON file of documents by id, or the map itself; `only` refuses documents that are not among them. */

@@ -1,7 +1,7 @@
 /** Writes the `errors` of a response. Source: decisions, GraphQL, "Error entries" and "Resolver throws". */
 import type { GraphQLError } from 'graphql'
 import { HttpError } from '../errors/http-error.js'
-import { hasUntold, withoutUntold } from '../errors/untold-faults.js'
+import { hasUntold, withoutUntold } from '../errors/field-errors.js'
 import { fieldsOf, isDebugged, type Log } from '../core/log.js'
 import { clipMessage } from './safe-message.js'
 import { graphqlCodes } from './error-codes.js'

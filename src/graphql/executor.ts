@@ -4,7 +4,7 @@
  */
 import type { ExecutionResult, GraphQLError } from 'graphql'
 import { bothOf, endOfAdmission, openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
-import { isThenable, type Later, after } from '../core/later.js'
+import { isThenable, type Later, after } from '../core/maybe-promise.js'
 import { accessOf, type BuiltSchema } from './build-schema.js'
 import { admission, type Admission } from '../records/rights/caller.js'
 import { callerOf, writingOf } from './caller.js'

@@ -4,7 +4,7 @@
  */
 import type { GraphQLSchema } from 'graphql'
 import type { Problem } from '../errors/declaration-error.js'
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import type { Database } from '../records/database.js'
 import type { FieldDeclaration, TypeDeclaration } from './declarations.js'
 import type { FieldCosts } from './field-costs.js'

@@ -5,7 +5,7 @@
  */
 import type { GraphQLResolveInfo } from 'graphql'
 import { isClass } from '../metadata/dialect.js'
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import type { Arguments } from './declarations.js'
 
 /** The function of a field as the schema calls it. */

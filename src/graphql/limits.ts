@@ -1,6 +1,6 @@
 /** What an operation may cost before it is refused. Source: decisions, GraphQL, "Limits on by default". */
 import type { Problem } from '../errors/declaration-error.js'
-import { refuseUnknownNames } from '../errors/unknown-names.js'
+import { refuseUnknownNames } from '../errors/unknown-options.js'
 
 /** Each can be set; over one of them an operation is answered like an invalid document, with the limit's own code. */
 export interface GraphqlLimits {

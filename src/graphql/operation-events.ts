@@ -1,5 +1,5 @@
 /** The messages of `filigree:graphql`. See docs/production.md. */
-import { Watched, type WatchedWork } from '../core/watched.js'
+import { Watched, type WatchedWork } from '../core/diagnostics.js'
 
 /** An operation that ran; of a subscription, its opening. */
 export interface GraphqlEvent extends WatchedWork {

@@ -1,6 +1,6 @@
 /** Documents by their text: each is read, measured and validated once, as long as it is among those used last. */
 import type { FragmentDefinitionNode, GraphQLError, GraphQLSchema } from 'graphql'
-import { clip } from '../errors/clip.js'
+import { clip } from '../core/text.js'
 import { graphqlCodes } from './error-codes.js'
 import type { FieldCosts } from './field-costs.js'
 import { excessIntrospection } from './introspection.js'

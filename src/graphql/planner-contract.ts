@@ -4,7 +4,7 @@
  * value of it ever being made. Root fields without a plan go through graphql-js, in the same response and order.
  */
 import type { FieldNode, FragmentDefinitionNode, GraphQLField, OperationTypeNode } from 'graphql'
-import type { Later } from '../core/later.js'
+import type { Later } from '../core/maybe-promise.js'
 
 /** One root field of a validated operation, as one combination of its `@skip` and `@include` values sees it. */
 export interface PlanRequest {

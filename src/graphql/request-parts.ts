@@ -1,5 +1,5 @@
 /** Reads what an operation is asked for with: its text, or a persisted document's id, and its variables. */
-import { isMap } from '../core/is-map.js'
+import { isMap } from '../core/json.js'
 import type { RequestParams } from 'graphql-http'
 import { HttpError } from '../errors/http-error.js'
 import type { PersistedDocuments } from './documents.js'

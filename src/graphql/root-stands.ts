@@ -4,7 +4,7 @@
  */
 import { openAccess } from '../auth/access.js'
 import type { RouteInfo } from '../routing/route-info.js'
-import { readStands, type OwnStand } from '../seam/stands.js'
+import { readStands, type OwnStand } from '../extensions/interceptor.js'
 import type { RequestedOperation } from './requested-operation.js'
 import { accessOf } from './build-schema.js'
 import type { GraphQL } from './graphql.js'

@@ -1,6 +1,6 @@
 /** Runs the root fields of an operation of which at least one has a plan, and writes the JSON text of their values. */
 import type { DocumentNode, ExecutionResult, GraphQLError, GraphQLSchema } from 'graphql'
-import { isThenable, type Later, after, attempt, settle } from '../core/later.js'
+import { isThenable, type Later, after, attempt, settle } from '../core/maybe-promise.js'
 import { graphqlLibrary } from './library.js'
 import type { Operation, RootField } from './operation.js'
 import type { Outcome, Variables } from './outcome.js'

@@ -1,5 +1,5 @@
 /** Messages of graphql-js, which repeat what the client sent and suggest names of the schema. */
-import { mostRepeated } from '../errors/clip.js'
+import { mostRepeated } from '../core/text.js'
 
 /** A message with at most `mostRepeated` quoted characters may have as many others. */
 const longestMessage = 2 * mostRepeated

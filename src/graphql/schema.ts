@@ -4,8 +4,8 @@
  */
 import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
-import { refuseUnknownNames } from '../errors/unknown-names.js'
-import type { Class } from '../metadata/note.js'
+import { refuseUnknownNames } from '../errors/unknown-options.js'
+import type { Class } from '../metadata/class-metadata.js'
 import { buildSchema, type BuiltSchema, type SchemaParts } from './build-schema.js'
 import {
   argumentNames,
@@ -20,7 +20,7 @@ import {
   type ResolveWith,
 } from './injected-resolvers.js'
 import type { AnyDecorator } from '../metadata/dialect.js'
-import { standOf } from '../seam/custom-decorator.js'
+import { standOf } from '../extensions/custom-decorator.js'
 import { standsExtension } from './stands-extension.js'
 import { inTurns } from './subscriber-turns.js'
 import { readTypeNotation } from './type-notation.js'

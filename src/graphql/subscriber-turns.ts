@@ -2,8 +2,8 @@
  * Subscribers get events in slices: sending one event to a thousand of them at once would block the event loop.
  * Those of records take their turns themselves; here are those of subscriptions by hand.
  */
-import { after } from '../core/later.js'
-import { Turns } from '../core/turns.js'
+import { after } from '../core/maybe-promise.js'
+import { Turns } from '../core/event-loop-slots.js'
 import type { FieldDeclaration } from './declarations.js'
 
 /** Of all subscriptions of the process. */

@@ -1,6 +1,6 @@
 /** Cookies, read and written; the one place that knows the `cookie` package. Source: RFC 6265 §4.1 and §5.4. */
 import { parseCookie, stringifySetCookie } from 'cookie'
-import { refuseUnknownOptions } from '../errors/refuse-options.js'
+import { refuseUnknownOptions } from '../errors/unknown-options.js'
 
 export interface CookieOptions {
   /** Life in seconds; 0 deletes. Default: until the browser closes. */

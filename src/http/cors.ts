@@ -3,7 +3,7 @@
  * protocol".
  */
 import type { Problem } from '../errors/declaration-error.js'
-import { refuseUnknownNames } from '../errors/unknown-names.js'
+import { refuseUnknownNames } from '../errors/unknown-options.js'
 import type { ServerRequest } from './server-request.js'
 
 export interface CorsOptions {

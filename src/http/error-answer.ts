@@ -1,6 +1,6 @@
 /** Turns an error into the client's answer. Source: decisions, Responses and "Errors"; RFC 9457. */
 import { HttpError, reasonPhrase } from '../errors/http-error.js'
-import { withoutUntold } from '../errors/untold-faults.js'
+import { withoutUntold } from '../errors/field-errors.js'
 import { diskFull, isDiskFull } from './disk-full.js'
 import { assertHeader } from './header-list.js'
 

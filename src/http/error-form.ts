@@ -1,9 +1,9 @@
 /** An application's own form of errors, `errors: { form }`. It is applied where an error becomes a response. */
 import { HttpError } from '../errors/http-error.js'
 import type { Problem } from '../errors/declaration-error.js'
-import { ruleValueOf } from '../errors/rule-value.js'
-import { refuseUnknownNames } from '../errors/unknown-names.js'
-import { resolveClass, type ClassReference } from '../metadata/class-reference.js'
+import { ruleValueOf } from '../errors/field-errors.js'
+import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { resolveClass, type ClassReference } from '../metadata/class-metadata.js'
 import type { RouteInfo } from '../routing/route-info.js'
 import type { HttpRequest } from './request.js'
 

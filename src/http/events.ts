@@ -1,5 +1,5 @@
 /** Server-sent events. Source: WHATWG HTML, "Server-sent events", §9.2.5 to §9.2.6. */
-import { refuseUnknownOptions } from '../errors/refuse-options.js'
+import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { writeFor } from './answered-json.js'
 import { toItemReader, type ChunkReader } from './chunk-reader.js'
 import { Reply } from './reply.js'

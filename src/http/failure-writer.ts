@@ -1,7 +1,6 @@
 /** Answers an error, whatever state the request is in. Source: decisions, Responses and "Errors". */
 import { HttpError } from '../errors/http-error.js'
-import { whoseFault } from '../errors/program-faults.js'
-import { hasUntold } from '../errors/untold-faults.js'
+import { whoseFault, hasUntold } from '../errors/field-errors.js'
 import type { Cors } from './cors.js'
 import { answerEarly, unreadBody } from './early-answer.js'
 import { endWith } from './end-with.js'

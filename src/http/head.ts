@@ -1,5 +1,5 @@
 /** Checks the head of a request before anything else looks at it. Source: decisions, Requests, "Head"; RFC 9112 §3.2. */
-import { clip } from '../errors/clip.js'
+import { clip } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
 import type { Incoming } from './node-messages.js'
 import { mostHeaders } from './limits.js'

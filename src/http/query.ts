@@ -1,5 +1,5 @@
 /** Reads `a=1&b=2`, from the query and from urlencoded bodies. Source: WHATWG URL, application/x-www-form-urlencoded. */
-import { clip } from '../errors/clip.js'
+import { clip } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
 
 /** Text by name, a list where the name repeats. Has no prototype, so that no key can reach one. */

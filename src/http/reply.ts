@@ -1,7 +1,7 @@
 /** The response builder, for handlers that return more than a body. Source: decisions, Responses. */
 import { attachmentNamed } from './content-disposition.js'
 import { toSetCookie, type CookieOptions } from './cookies.js'
-import { refuseUnknownOptions } from '../errors/refuse-options.js'
+import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { assertHeader, setHeader } from './header-list.js'
 
 export interface FreshTokenOptions {

@@ -1,5 +1,5 @@
 /** The messages of `filigree:request`, `filigree:gate` and `filigree:handler`. See docs/production.md. */
-import { Watched, type WatchedWork } from '../core/watched.js'
+import { Watched, type WatchedWork } from '../core/diagnostics.js'
 import type { HttpRequest } from './request.js'
 
 /** A request, from its head to the last byte of its answer. */

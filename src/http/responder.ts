@@ -2,7 +2,7 @@
  * Answers: takes what a handler returned or threw and writes it. Plain data, which nearly every answer is, goes the
  * shortest way: one prepared list of headers, one `writeHead`, one write. Source: decisions, Responses.
  */
-import { isThenable, type Later } from '../core/later.js'
+import { isThenable, type Later } from '../core/maybe-promise.js'
 import type { Log } from '../core/log.js'
 import { writeFor } from './answered-json.js'
 import { isAnswer, PreparedAnswer, type RouteResponse } from './route-response.js'

@@ -3,7 +3,7 @@
  * Responses.
  */
 import { HttpError } from '../errors/http-error.js'
-import type { Later } from '../core/later.js'
+import type { Later } from '../core/maybe-promise.js'
 import { writeFor } from './answered-json.js'
 import { canFlow, toBytes } from './chunk-reader.js'
 import { EventStream } from './events.js'

@@ -2,7 +2,7 @@
  * How answers and their differences are written. Rows with a key, `id`, are told apart by it; what has none is told whole.
  * Source: decisions, "Third storey: live answers", Messages.
  */
-import { isMap } from '../core/is-map.js'
+import { isMap } from '../core/json.js'
 
 /** What is told of a list: whole rows, keys that are gone, and all keys in order where it does not follow. */
 export interface RowChanges {

@@ -1,5 +1,5 @@
 /** `@Live`: a handler's answer again, whenever a table changes that it read. Source: decisions, "Third storey: live answers". */
-import { createDecorator, type DecoratorProblem } from '../seam/custom-decorator.js'
+import { createDecorator, type DecoratorProblem } from '../extensions/custom-decorator.js'
 import { documentLive } from './document-live.js'
 
 /**

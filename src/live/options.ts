@@ -1,6 +1,6 @@
 /** `live` of `bootstrap`: how many different answers there may be, and how often each is made. */
 import type { Problem } from '../errors/declaration-error.js'
-import { refuseUnknownNames } from '../errors/unknown-names.js'
+import { refuseUnknownNames } from '../errors/unknown-options.js'
 
 export interface LiveQueriesOptions {
   /** Different live answers of the whole process. Over it 429. Default 1,000. */

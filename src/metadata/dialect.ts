@@ -3,7 +3,7 @@
  * is the usual one; the standard one is in `standard-dialect.ts`. Only this folder knows their call shapes and the
  * `design:*` keys.
  */
-import type { Class } from './note.js'
+import type { Class } from './class-metadata.js'
 import { applyLater, isStandardContext } from './standard-dialect.js'
 
 /** The thing that a decorator is applied to. */

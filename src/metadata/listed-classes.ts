@@ -2,9 +2,8 @@
  * The classes that the modules of this process list, in whatever application. A decorated class that none of them lists was
  * forgotten: one that only another application lists belongs to it.
  */
-import { resolveClass } from './class-reference.js'
+import { resolveClass, type Class } from './class-metadata.js'
 import { isClass } from './dialect.js'
-import type { Class } from './note.js'
 
 const classes = new Set<WeakRef<Class>>()
 const known = new WeakSet<Class>()

@@ -7,7 +7,7 @@
 // Imported here, because both files that read metadata stand on this one.
 import 'reflect-metadata'
 import type { DecoratorTarget } from './dialect.js'
-import type { Class } from './note.js'
+import type { Class } from './class-metadata.js'
 
 // Compilers leave metadata out where the platform has no such symbol. This file runs before any class that imports it.
 const symbols = Symbol as { metadata?: symbol }

@@ -1,9 +1,9 @@
 /** Finds faults in the documentation of an application, at the start. */
-import { isMap } from '../core/is-map.js'
+import { isMap } from '../core/json.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
-import { refuseUnknownNames } from '../errors/unknown-names.js'
+import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { resolveType } from '../fields/type-of.js'
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import {
   classDoc,
   isStatus,

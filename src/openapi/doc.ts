@@ -1,8 +1,12 @@
 /** `@Doc`: texts and samples for the documentation of a route. Source: specification, Route documentation metadata. */
-import type { Declared } from '../metadata/class-reference.js'
+import {
+  type Declared,
+  createClassNote,
+  createMemberNote,
+  type Class,
+} from '../metadata/class-metadata.js'
 import { toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { deprecationHeaders, type Deprecated } from './deprecation.js'
-import { createClassNote, createMemberNote, type Class } from '../metadata/note.js'
 
 /** One answer of a route. Text alone is its description. */
 export interface DocResponse {

@@ -2,7 +2,7 @@
 import type { ServerObject } from 'openapi3-ts/oas31'
 import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
 import type { Problem } from '../errors/declaration-error.js'
-import { refuseUnknownNames } from '../errors/unknown-names.js'
+import { refuseUnknownNames } from '../errors/unknown-options.js'
 import type { DocumentOptions } from './document.js'
 import type { OpenApiVersion } from './graphql-paths.js'
 

@@ -4,7 +4,7 @@ import type { AccessRule } from '../auth/access.js'
 import type { DeclaredType } from '../fields/type-of.js'
 import type { Route } from '../routing/route.js'
 import type { RouteInfo } from '../routing/route-info.js'
-import { Operational } from '../seam/operational.js'
+import { Operational } from '../extensions/custom-decorator.js'
 
 /** True if the answer depends on the caller: a token is read, although none is required. */
 export function asksWho({ access, route, isPersonal }: DocumentedRoute): boolean {

@@ -4,7 +4,7 @@ import { HttpError } from '../errors/http-error.js'
 import { applyForm, type FormOfErrors } from '../http/error-form.js'
 import { ServerRequest } from '../http/server-request.js'
 import { createIncoming, StandInResponse } from '../http/stand-in.js'
-import { resolveClass } from '../metadata/class-reference.js'
+import { resolveClass } from '../metadata/class-metadata.js'
 import { errorContent, errorResponses } from './error-components.js'
 import type { Schemas } from './schemas.js'
 

@@ -4,7 +4,7 @@
  */
 import type { ParameterObject } from 'openapi3-ts/oas31'
 import type { JsonSchema } from '../fields/kinds/kind.js'
-import { createMemberNote, type Class } from '../metadata/note.js'
+import { createMemberNote, type Class } from '../metadata/class-metadata.js'
 
 export interface GivenParameter {
   readonly name: string

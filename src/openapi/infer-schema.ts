@@ -1,5 +1,5 @@
 /** Makes a schema from a sample, for routes without a declared class. Source: decisions, Documentation. */
-import { isMap } from '../core/is-map.js'
+import { isMap } from '../core/json.js'
 import type { SchemaObject, SchemaObjectType } from 'openapi3-ts/oas31'
 
 /**

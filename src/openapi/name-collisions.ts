@@ -1,7 +1,7 @@
 /** Finds different classes with the same name: each class is a schema, and schemas are identified by name. */
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { resolveType, type DeclaredType } from '../fields/type-of.js'
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import { whereIs } from '../routing/route.js'
 import { docNote } from './doc.js'
 import type { DocumentedRoute } from './documented-route.js'

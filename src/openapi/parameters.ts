@@ -2,7 +2,7 @@
 import type { HeaderObject, ParameterObject } from 'openapi3-ts/oas31'
 import { isOpen } from '../fields/compile-text.js'
 import type { ShapeField } from '../fields/shape.js'
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import type { Pattern } from '../routing/pattern.js'
 import { restType } from '../routing/path-types.js'
 import type { DocHeader } from './doc.js'

@@ -1,10 +1,10 @@
 /** The request body of a route: from its class, otherwise from its sample, and the files it accepts. */
 import type { MediaTypeObject, RequestBodyObject, SchemaObject } from 'openapi3-ts/oas31'
-import { isMap } from '../core/is-map.js'
+import { isMap } from '../core/json.js'
 import { jsonMedia, textMedia, uploadMedia } from '../http/bodies/body-plan.js'
 import { bodyTypeOf } from '../http/bodies/body-types.js'
 import type { ShapeField } from '../fields/shape.js'
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import { bodyMedia, takesUploads } from './body-media.js'
 import type { DocNote } from './doc.js'
 import type { DocumentedRoute } from './documented-route.js'

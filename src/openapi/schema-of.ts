@@ -1,6 +1,6 @@
 /** `schemaOf`: the JSON Schema of a class by itself, for what is said of it in another protocol. */
 import type { SchemaObject } from 'openapi3-ts/oas31'
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import { withOwnDefinitions } from './own-definitions.js'
 import { createSchemas } from './schemas.js'
 

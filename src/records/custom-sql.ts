@@ -1,9 +1,9 @@
 /** SQL that packages write by hand: once for every engine, with words where engines differ, and prepared. */
-import { attempt } from '../core/later.js'
+import { attempt } from '../core/maybe-promise.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Row, Runner } from '../engines/contract/engine.js'
 import { changes, type Statement, type StatementKind } from '../engines/contract/statement.js'
-import { refuseUnknownOptions } from '../errors/refuse-options.js'
+import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { refuseUnavailable } from './statements/write-faults.js'
 
 /** What engines say in different words. */

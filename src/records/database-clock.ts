@@ -3,7 +3,7 @@
  * now and then and goes on by the process's steady clock between two readings, so that asking costs nothing. Source:
  * decisions, "Third storey: in operation", Clocks.
  */
-import { attempt, promise, type Later } from '../core/later.js'
+import { attempt, promise, type Later } from '../core/maybe-promise.js'
 import type { Clock } from '../core/clock.js'
 import type { Row } from '../engines/contract/engine.js'
 

@@ -1,8 +1,8 @@
 /** What a database is opened with. */
 import type { Problem } from '../errors/declaration-error.js'
-import { refuseUnknownNames } from '../errors/unknown-names.js'
+import { refuseUnknownNames } from '../errors/unknown-options.js'
 import type { Log } from '../core/log.js'
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import type { Engine, EngineSource } from '../engines/contract/engine.js'
 import type { DatabaseClock } from './database-clock.js'
 import type { QueryBuilder } from './statements/builder.js'

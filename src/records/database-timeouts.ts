@@ -2,7 +2,7 @@
  * Asks a database for no longer than the asker can wait, and remembers that it does not answer, so that the next ones
  * need not wait at all. Source: decisions, "Third storey: in operation", A store that does not answer.
  */
-import { promise, type Later } from '../core/later.js'
+import { promise, type Later } from '../core/maybe-promise.js'
 import { HttpError } from '../errors/http-error.js'
 
 /** Milliseconds between two attempts to reach a database that did not answer. */

@@ -1,10 +1,9 @@
 /** The database of an application: repositories, transactions, schema. Source: public face, Records. */
-import type { OpenTransaction } from '../core/open-transaction.js'
-import type { Isolation } from '../core/isolation.js'
+import type { OpenTransaction, Isolation } from '../core/transaction.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
-import { refuseUnknownOptions } from '../errors/refuse-options.js'
+import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { LentLog, type Log } from '../core/log.js'
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import { TableSizes } from './budget/table-sizes.js'
 import { createBuilder, type QueryBuilder } from './statements/builder.js'
 import { DatabaseClock } from './database-clock.js'
@@ -15,7 +14,7 @@ import { ChangeFeed, type Watcher } from './changes/change-feed.js'
 import type { Change, RowChanges } from './changes/changes.js'
 import { readChanges, type ChangesOptions } from './changes/read-changes.js'
 import { followAll, type MissedChanges } from './changes/follow-all.js'
-import { type Later, attempt, promise } from '../core/later.js'
+import { type Later, attempt, promise } from '../core/maybe-promise.js'
 import { EngineFault } from '../engines/contract/engine-error.js'
 import type {
   ClientReading,

@@ -1,7 +1,7 @@
 /** `database.heartbeat`: statements that are repeated on a thread, or here where no other process uses the database. */
 import type { Engine, Row } from '../engines/contract/engine.js'
 import type { Heartbeat } from '../engines/contract/heartbeat.js'
-import { refuseUnknownOptions } from '../errors/refuse-options.js'
+import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import type { BoundSql } from './custom-sql.js'
 
 export type { Heartbeat } from '../engines/contract/heartbeat.js'

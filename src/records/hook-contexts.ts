@@ -1,6 +1,6 @@
 /** What the hooks of a record are given. Source: public face, Records. */
 import type { Claims } from '../http/request.js'
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import type { Repository } from './repository.js'
 
 /** Who writes. */

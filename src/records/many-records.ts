@@ -1,8 +1,8 @@
 /**
  * The methods of a repository that work on many rows, all or nothing. Source: decisions, Second storey: records, Many.
  */
-import { promise, type Later } from '../core/later.js'
-import type { Isolation } from '../core/isolation.js'
+import { promise, type Later } from '../core/maybe-promise.js'
+import type { Isolation } from '../core/transaction.js'
 import type { AggregateOptions, AggregateRow } from './aggregates/aggregate-types.js'
 import { runAggregate } from './aggregates/run-aggregate.js'
 import type { SelectOptions, OrderBy } from './model/filter-types.js'

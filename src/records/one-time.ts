@@ -9,9 +9,9 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { Clock } from '../core/clock.js'
 import { readSeconds } from '../core/duration.js'
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import { DeclarationError } from '../errors/declaration-error.js'
-import { refuseUnknownOptions } from '../errors/refuse-options.js'
+import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { Database } from './database.js'
 import type { CustomSql } from './custom-sql.js'
 

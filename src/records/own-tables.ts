@@ -1,5 +1,5 @@
 /** The framework's own tables. They are created when they are first needed, in production too. */
-import type { Later } from '../core/later.js'
+import type { Later } from '../core/maybe-promise.js'
 import type { Database } from './database.js'
 import { EngineFault } from '../engines/contract/engine-error.js'
 import { ownQuestion, ownScript } from '../engines/contract/statement.js'

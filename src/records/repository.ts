@@ -23,7 +23,7 @@ import {
   type UpdateOptions,
 } from './statements/write-options.js'
 import type { TableCodec } from './model/codec.js'
-import { type Later, after, attempt, promise, settle } from '../core/later.js'
+import { type Later, after, attempt, promise, settle } from '../core/maybe-promise.js'
 import type { Row } from '../engines/contract/engine.js'
 import { deleteChecked, deleteWhere, mustHold } from './statements/delete-rows.js'
 import { deleteRow } from './statements/delete-row.js'

@@ -7,8 +7,8 @@ import type { Database } from './database.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Row, Statement } from '../engines/contract/engine.js'
 import { ownQuestion, ownChange } from '../engines/contract/statement.js'
-import { after, type Later } from '../core/later.js'
-import type { OpenTransaction } from '../core/open-transaction.js'
+import { after, type Later } from '../core/maybe-promise.js'
+import type { OpenTransaction } from '../core/transaction.js'
 import { askWithin, ensureTable, onceThere, refuseWrite, toMoment } from './own-tables.js'
 
 export interface DatabaseRevocationsOptions {

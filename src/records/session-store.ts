@@ -4,7 +4,7 @@ import type { Database } from './database.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Statement } from '../engines/contract/engine.js'
 import { ownQuestion, ownChange } from '../engines/contract/statement.js'
-import { after, attempt, type Later } from '../core/later.js'
+import { after, attempt, type Later } from '../core/maybe-promise.js'
 import { askWithin, ensureTable, onceThere, refuseWrite } from './own-tables.js'
 import { refuseUnavailable } from './statements/write-faults.js'
 

@@ -1,7 +1,7 @@
 /** Sign-ins and replaced tokens in the database, shared by all processes. Source: decisions, "Third storey: signing in". */
 import { mostSignIns, notedEvery, type SignIns, type SignInUse } from '../auth/sign-ins.js'
 import { sweepEvery, type Replaced, type Successors } from '../auth/successors.js'
-import { after, type Later } from '../core/later.js'
+import { after, type Later } from '../core/maybe-promise.js'
 import type { Row } from '../engines/contract/engine.js'
 import { ownChange, ownQuestion } from '../engines/contract/statement.js'
 import type { Database } from './database.js'

@@ -13,8 +13,8 @@ import type {
   Wanted,
   OrderedRunner,
 } from '../engines/contract/engine.js'
-import { Watched, type WatchedWork } from '../core/watched.js'
-import type { Later } from '../core/later.js'
+import { Watched, type WatchedWork } from '../core/diagnostics.js'
+import type { Later } from '../core/maybe-promise.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import { EngineLayer } from '../engines/engine-layer.js'
 import { writesOn } from '../engines/client-writes.js'

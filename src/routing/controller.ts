@@ -1,7 +1,6 @@
 /** `@Controller('/items')`: the note that makes a class's methods routes under one path. */
-import type { ClassReference } from '../metadata/class-reference.js'
+import { type ClassReference, createClassNote, type Class } from '../metadata/class-metadata.js'
 import { decorate, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
-import { createClassNote, type Class } from '../metadata/note.js'
 
 export interface ControllerNote {
   /** The path before every route of the class; `''` where it has none. */

@@ -1,5 +1,5 @@
 /** A route as interceptors, custom decorators and logs see it. Plain data, made once at the start. */
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 
 /** The arguments of custom decorators on a route. */
 export interface RouteMetadata {

@@ -1,9 +1,9 @@
 /** A route as data: what a controller's notes say about one handler, checked and frozen. Made once, at bootstrap. */
-import { isolations, type Isolation } from '../core/isolation.js'
+import { isolations, type Isolation } from '../core/transaction.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
-import { refuseUnknownNames } from '../errors/unknown-names.js'
-import type { Class } from '../metadata/note.js'
+import { refuseUnknownNames } from '../errors/unknown-options.js'
+import type { Class } from '../metadata/class-metadata.js'
 import { readArgumentNames, readHandlerNames } from './argument-names.js'
 import { type ControllerOptions, readController } from './controller.js'
 import { joinPaths, parsePattern, type Pattern } from './pattern.js'

@@ -5,9 +5,13 @@ import {
   type AnyDecorator,
   type DecoratorTarget,
 } from '../metadata/dialect.js'
-import type { ClassReference, Declared } from '../metadata/class-reference.js'
-import { createMemberNote, type Class } from '../metadata/note.js'
-import type { Isolation } from '../core/isolation.js'
+import {
+  type ClassReference,
+  type Declared,
+  createMemberNote,
+  type Class,
+} from '../metadata/class-metadata.js'
+import type { Isolation } from '../core/transaction.js'
 import type { Method } from './route-table.js'
 
 export interface RouteOptions {

@@ -1,7 +1,7 @@
 /** The ends of a request that is made within another by the program itself: nothing is read of a body, and the answer is kept. */
 import { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Later } from '../core/later.js'
+import type { Later } from '../core/maybe-promise.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'
 import { isCarriedOn } from './carried-request.js'
 

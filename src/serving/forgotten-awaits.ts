@@ -3,7 +3,7 @@
  * that nobody waits for and that fails.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { after, isThenable } from '../core/later.js'
+import { after, isThenable } from '../core/maybe-promise.js'
 import type { Log } from '../core/log.js'
 import { Reply } from '../http/reply.js'
 import type { Invoker } from './invoker.js'

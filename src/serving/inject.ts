@@ -1,6 +1,6 @@
 /** Sends a request to an application without a port: for tests. */
 import { createIncoming, StandInResponse } from '../http/stand-in.js'
-import { refuseUnknownOptions } from '../errors/refuse-options.js'
+import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import type { Dispatcher } from './dispatcher.js'
 
 /** A request. At most one of `json`, `form`, `multipart`, `text` and `body` may be given. */

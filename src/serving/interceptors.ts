@@ -12,11 +12,11 @@
  * like all others. The outer ones see answers; `surrounded-walk.ts` serves their routes. `makeStands` is called once
  * for each route, at the start; nothing is decided again per request.
  */
-import { isThenable } from '../core/later.js'
+import { isThenable } from '../core/maybe-promise.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { HttpError } from '../errors/http-error.js'
 import type { ServerRequest } from '../http/server-request.js'
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import type { RouteInfo } from '../routing/route-info.js'
 import type {
   OnEnter,
@@ -25,8 +25,8 @@ import type {
   Interceptor,
   Next,
   InterceptorPosition,
-} from '../seam/interceptor.js'
-import type { DecoratorSpecification } from '../seam/custom-decorator.js'
+} from '../extensions/interceptor.js'
+import type { DecoratorSpecification } from '../extensions/custom-decorator.js'
 import { callInRequest } from './current-request.js'
 import type { Invoker } from './invoker.js'
 import { keepFlow } from './replaced-streams.js'

@@ -2,11 +2,11 @@
  * Compiles the call of a handler, `controller.show(request.pathValues[0], request.body)`, so that requests look nothing
  * up.
  */
-import { isThenable, type Later } from '../core/later.js'
+import { isThenable, type Later } from '../core/maybe-promise.js'
 import { handlerEvents } from '../http/request-events.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { requestArguments, Route } from '../routing/route.js'
-import type { OwnArguments, ArgumentResolver } from '../seam/argument-resolvers.js'
+import type { OwnArguments, ArgumentResolver } from '../extensions/argument-resolvers.js'
 import { callInRequest } from './current-request.js'
 
 /** Calls the handler with its arguments from the request. Returns the handler's result, which may be a promise. */

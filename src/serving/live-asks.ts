@@ -8,7 +8,7 @@
  * every other. `event` and `data` are what that stream sends; `refused` tells the status where there is none, and `ended`
  * that it is over. Only streams of live answers are passed on. Source: docs/client.md, "Live answers".
  */
-import { isMap } from '../core/is-map.js'
+import { isMap } from '../core/json.js'
 import { isSameOrigin } from '../http/same-origin.js'
 import { HttpError } from '../errors/http-error.js'
 import { events, type EventItem } from '../http/events.js'

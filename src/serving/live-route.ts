@@ -4,7 +4,7 @@
  * answer. Source: decisions, "Third storey: live answers".
  */
 import { asksGuard, type AccessRule } from '../auth/access.js'
-import { after, type Later } from '../core/later.js'
+import { after, type Later } from '../core/maybe-promise.js'
 import { HttpError } from '../errors/http-error.js'
 import { areCallersHeeded } from '../http/answered-json.js'
 import { acceptsEventStream } from '../http/accepts-event-stream.js'

@@ -3,7 +3,7 @@ import { turns } from '../http/list-in-turns.js'
 import type { ResultRule } from '../http/result.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { RouteInfo } from '../routing/route-info.js'
-import type { Intercept } from '../seam/interceptor.js'
+import type { Intercept } from '../extensions/interceptor.js'
 import type { Invoker } from './invoker.js'
 
 /**

@@ -8,14 +8,14 @@
  * In: a request and its route, whose `surrounded` has the lines. Out: one answer for `send`. Only the dispatcher calls
  * this; routes without such interceptors never come here.
  */
-import { isThenable, type Later } from '../core/later.js'
+import { isThenable, type Later } from '../core/maybe-promise.js'
 import type { RouteResponse } from '../http/route-response.js'
 import { isAnswer, PreparedAnswer } from '../http/route-response.js'
 import { discard } from '../http/discard.js'
 import type { Responder } from '../http/responder.js'
 import type { HttpError } from '../errors/http-error.js'
 import type { ServerRequest } from '../http/server-request.js'
-import type { Intercept, Next } from '../seam/interceptor.js'
+import type { Intercept, Next } from '../extensions/interceptor.js'
 import { callInRequest } from './current-request.js'
 import { grace, stopInTime, tooLate, type Deadlines, type Waiting } from './deadlines.js'
 import { keepFlow } from './replaced-streams.js'

@@ -11,7 +11,7 @@ import type { Session } from '../http/request.js'
 import { isCrossSiteForm } from '../http/same-origin.js'
 import { sessionRefusal } from '../http/refusals.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { isThenable } from '../core/later.js'
+import { isThenable } from '../core/maybe-promise.js'
 import type { SessionStore } from './session-store.js'
 import { createSession, emptyData, readOutcome, type SessionOutcome } from './session.js'
 

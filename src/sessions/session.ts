@@ -1,5 +1,5 @@
 /** A visitor's data, and what the handler did with it. Source: specification, Request object; decisions, Sessions. */
-import { refuseUnknownOptions } from '../errors/refuse-options.js'
+import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import type { Session } from '../http/request.js'
 
 /** A session that exists in the store. */

@@ -27,7 +27,7 @@ import {
   type BootstrapOptions,
   oneTime,
 } from '../../src/index.js'
-import type { Class } from '../../src/metadata/note.js'
+import type { Class } from '../../src/metadata/class-metadata.js'
 import { Job, jobs } from '../../src/modules/jobs/jobs.js'
 import { mcp, Tool, type ToolOptions } from '../../src/modules/mcp/mcp.js'
 import { mail } from '../../src/modules/mail/mail.js'

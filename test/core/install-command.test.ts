@@ -1,5 +1,5 @@
 import { expect, it } from '@jest/globals'
-import { installCommand } from '../../src/core/install-command.js'
+import { installCommand } from '../../src/errors/missing-package.js'
 
 it.each([
   ['npm install pg', { node: '22.0.0' }],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { Turns } from '../../src/core/turns.js'
+import { Turns } from '../../src/core/event-loop-slots.js'
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 

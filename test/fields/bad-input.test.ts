@@ -8,7 +8,7 @@ import { compileText } from '../../src/fields/compile-text.js'
 import { formats, type FormatName } from '../../src/fields/formats.js'
 import { kinds, type KindName } from '../../src/fields/kinds/table.js'
 import { readShape } from '../../src/fields/shape.js'
-import type { Class } from '../../src/metadata/note.js'
+import type { Class } from '../../src/metadata/class-metadata.js'
 
 class Tree {
   @Field('integer', { optional: true }) n?: number

@@ -5,7 +5,7 @@ import { compileInput, type InputOptions } from '../../src/fields/compile-input.
 import { givenKey } from '../../src/fields/field.js'
 import type { KindName } from '../../src/fields/kinds/table.js'
 import { readShape } from '../../src/fields/shape.js'
-import type { Class } from '../../src/metadata/note.js'
+import type { Class } from '../../src/metadata/class-metadata.js'
 
 /** The answer to an input: what was built, or `path code: message` of each fault. */
 function answer(type: Class, value: unknown, options?: InputOptions): unknown {

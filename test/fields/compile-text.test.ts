@@ -5,7 +5,7 @@ import type { InputOptions } from '../../src/fields/compile-input.js'
 import { compileText } from '../../src/fields/compile-text.js'
 import type { KindName } from '../../src/fields/kinds/table.js'
 import { readShape } from '../../src/fields/shape.js'
-import type { Class } from '../../src/metadata/note.js'
+import type { Class } from '../../src/metadata/class-metadata.js'
 
 function answer(type: Class, value: unknown, options?: InputOptions): unknown {
   try {

@@ -11,7 +11,7 @@ import {
   type Problem,
 } from '../../src/index.js'
 import { givenKey } from '../../src/fields/field.js'
-import type { Class } from '../../src/metadata/note.js'
+import type { Class } from '../../src/metadata/class-metadata.js'
 import { readShape } from '../../src/fields/shape.js'
 
 class Item {

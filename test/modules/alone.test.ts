@@ -1,7 +1,7 @@
 /** Each module alone in an application with one open route: nothing else that a module needs has to be there. */
 import { expect, it } from '@jest/globals'
 import { bootstrap, Controller, Get, Module } from '../../src/index.js'
-import type { Class } from '../../src/metadata/note.js'
+import type { Class } from '../../src/metadata/class-metadata.js'
 import { accessLog } from '../../src/modules/access-log/access-log.js'
 import { compress } from '../../src/modules/compress/compress.js'
 import { health } from '../../src/modules/health/health.js'

@@ -13,7 +13,7 @@ import {
   type BootstrapOptions,
   type DocOptions,
 } from 'filigree'
-import type { Class } from '../../src/metadata/note.js'
+import type { Class } from '../../src/metadata/class-metadata.js'
 import { docNote } from '../../src/openapi/doc.js'
 
 async function start(controllers: Class[], options: BootstrapOptions = {}) {

@@ -8,7 +8,7 @@ import {
   type Database,
   type Rel,
 } from '../../src/index.js'
-import type { Class } from '../../src/metadata/note.js'
+import type { Class } from '../../src/metadata/class-metadata.js'
 import { startBothEngines } from './both-engines.js'
 
 @Record

@@ -19,7 +19,7 @@ import {
   type Rel,
   Secured,
 } from '../../src/index.js'
-import type { Class } from '../../src/metadata/note.js'
+import type { Class } from '../../src/metadata/class-metadata.js'
 import { startBothEngines } from './both-engines.js'
 
 @Record

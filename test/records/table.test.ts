@@ -10,7 +10,7 @@ import {
   Record,
   type Rel,
 } from '../../src/index.js'
-import type { Class } from '../../src/metadata/note.js'
+import type { Class } from '../../src/metadata/class-metadata.js'
 import { toIndexName, toSnakeCase } from '../../src/records/model/column-names.js'
 import { readTable, readTables } from '../../src/records/model/read-table.js'
 import { Author, Category, Person, Product, Review, shop, Tag } from './shop.js'

@@ -16,7 +16,7 @@ import {
   type Application,
   type Rel,
 } from 'filigree'
-import type { Class } from '../../src/metadata/note.js'
+import type { Class } from '../../src/metadata/class-metadata.js'
 import { startBothEngines } from './both-engines.js'
 
 const within = ValidateBy({

@@ -1,7 +1,7 @@
 /** A record whose fields the test says, as they stand before and after a change. */
 import { Field, type FieldRules, Record } from '../../src/index.js'
 import type { KindName } from '../../src/fields/kinds/table.js'
-import type { Class } from '../../src/metadata/note.js'
+import type { Class } from '../../src/metadata/class-metadata.js'
 
 export type Fields = globalThis.Record<string, [KindName, FieldRules?]>
 

@@ -12,7 +12,7 @@ const floors: Readonly<Record<string, number>> = {
   http: 3,
   auth: 4,
   sessions: 4,
-  seam: 4,
+  extensions: 4,
   openapi: 5,
   engines: 6,
   sql: 7,

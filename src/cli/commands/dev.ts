@@ -9,7 +9,7 @@ import { Redactor } from '../dev/redactor.js'
 import { NoticeBoard } from '../dev/status-file.js'
 import { createSecret } from '../dev/page-access.js'
 import { Supervisor } from '../dev/supervisor.js'
-import { installCommand } from '../../core/install-command.js'
+import { installCommand } from '../../errors/missing-package.js'
 import { findLoader, isSource } from '../load-application.js'
 import { pathInPackage } from '../package-files.js'
 

@@ -12,7 +12,7 @@ import { planApplication, type ApplicationPlan } from '../../bootstrap/plan-appl
 import { logStartWarnings } from '../../bootstrap/start-warnings.js'
 import { silentLog } from '../../core/log.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import type { Database } from '../../records/database.js'
 import { checkMigrations } from '../../records/migrations/check-migrations.js'
 import { findUncovered } from '../../records/migrations/migration-base.js'

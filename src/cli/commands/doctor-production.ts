@@ -8,7 +8,7 @@ import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
 import { fileOfAddress, isLocalAddress } from '../../engines/engine-for-url.js'
 import { readShape } from '../../fields/shape.js'
 import { reachable } from '../../routing/route.js'
-import { decoratorsOf } from '../../seam/stands.js'
+import { decoratorsOf } from '../../extensions/interceptor.js'
 import { isSecretName } from '../dev/secret-patterns.js'
 import type { Finding } from './doctor-checks.js'
 

@@ -1,8 +1,7 @@
 /** Why a request reaches a route and others not, and what stands between it and the handler. */
 import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
 import { tokenAccess } from '../../auth/access.js'
-import { resolveClass } from '../../metadata/class-reference.js'
-import type { Class } from '../../metadata/note.js'
+import { resolveClass, type Class } from '../../metadata/class-metadata.js'
 import type { Claims } from '../../http/request.js'
 import { readShape } from '../../fields/shape.js'
 import { readTables } from '../../records/model/read-table.js'

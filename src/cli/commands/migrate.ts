@@ -2,7 +2,7 @@
 import { relative, resolve } from 'node:path'
 import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import type { Database } from '../../records/database.js'
 import { checkMigrations } from '../../records/migrations/check-migrations.js'
 import { makeEmptyMigration, makeMigration } from '../../records/migrations/make-migration.js'

@@ -6,7 +6,7 @@
 import { operationIds } from '../../openapi/operation-ids.js'
 import type { PlannedRoute } from '../../serving/planned-route.js'
 import { quote, toRouteLine, type NameOf, type RouteLine } from './route-types.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 
 /**
  * Writes the code that `filigree types --tanstack` adds: options for TanStack Query, plain objects that all its

@@ -4,8 +4,7 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
-import type { JobEvent } from '../../core/job-event.js'
-import type { WatchedWork } from '../../core/watched.js'
+import type { JobEvent, WatchedWork } from '../../core/diagnostics.js'
 import type { GraphqlEvent } from '../../graphql/operation-events.js'
 import type { HttpRequest } from '../../http/request.js'
 import type { HandlerEvent, RequestEvent } from '../../http/request-events.js'

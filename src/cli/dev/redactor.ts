@@ -7,7 +7,7 @@
 import { hiddenText, isSecretName, hideShapes } from './secret-patterns.js'
 import { memberAccess } from '../../records/rights/record-policy.js'
 import { readShape } from '../../fields/shape.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import { looksLikeDocument, redactDocument, redactNamed } from './redact-text.js'
 
 /**

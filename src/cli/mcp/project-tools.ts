@@ -1,5 +1,5 @@
 /** The application as tools: its routes, records, answers and set-up, read anew at each call. */
-import { isMap } from '../../core/is-map.js'
+import { isMap } from '../../core/json.js'
 import { Field } from '../../fields/field.js'
 import type { DescribedRecord } from '../describe-application.js'
 import type { ListedRoute } from '../describe-application.js'

@@ -1,6 +1,6 @@
 /** A tool of `filigree mcp`: what an agent is told of it, how its input is checked, and what it answers. */
 import { checkOf } from '../../fields/check-of.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import { classSchema } from '../../openapi/schemas.js'
 
 /** What all tools know of the project. */

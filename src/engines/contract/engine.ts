@@ -23,8 +23,8 @@ import type {
   CurrentCaller,
   OtherProcesses,
 } from './request-context.js'
-import type { Isolation } from '../../core/isolation.js'
-import type { Later } from '../../core/later.js'
+import type { Isolation } from '../../core/transaction.js'
+import type { Later } from '../../core/maybe-promise.js'
 import type { Log } from '../../core/log.js'
 import type { Catalogue } from './table-schema.js'
 import type { Statement } from './statement.js'

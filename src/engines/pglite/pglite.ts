@@ -19,10 +19,9 @@ import type {
   Values,
   Wanted,
 } from '../contract/engine.js'
-import { installCommand } from '../../core/install-command.js'
+import { installCommand, missingPackage } from '../../errors/missing-package.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
-import { missingPackage } from '../../errors/missing-package.js'
-import { refuseUnknownOptions } from '../../errors/refuse-options.js'
+import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 import type { Catalogue } from '../contract/table-schema.js'
 import { ClientWrites, lateFault } from '../client-writes.js'
 import type { ClientWriting } from '../contract/request-context.js'

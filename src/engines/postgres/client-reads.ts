@@ -4,7 +4,7 @@
  * together, in one round trip.
  * Source: PostgreSQL, Frontend/Backend Protocol, Canceling Requests in Progress.
  */
-import type { Later } from '../../core/later.js'
+import type { Later } from '../../core/maybe-promise.js'
 import type {
   Answers,
   ClientReading,

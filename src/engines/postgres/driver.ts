@@ -1,7 +1,10 @@
 /** The part of pg that is used, and how it is loaded. Source: node-postgres, Client. */
 
-import { installCommand } from '../../core/install-command.js'
-import { type MissingPackage, missingPackage } from '../../errors/missing-package.js'
+import {
+  installCommand,
+  type MissingPackage,
+  missingPackage,
+} from '../../errors/missing-package.js'
 
 /** The package that an application installs itself for `postgres://`. */
 

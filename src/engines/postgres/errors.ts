@@ -1,5 +1,5 @@
 /** Converts PostgreSQL's errors to faults. Source: PostgreSQL, Appendix A, Error Codes. */
-import { causesOf } from '../../errors/causes.js'
+import { causesOf } from '../../errors/http-error.js'
 import { EngineFault, type FaultKind } from '../contract/engine-error.js'
 
 /** @returns an `EngineFault`; errors that come neither from the server nor from its connection unchanged */

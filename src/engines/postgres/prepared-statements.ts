@@ -5,7 +5,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import type { Later } from '../../core/later.js'
+import type { Later } from '../../core/maybe-promise.js'
 import type { Row, Statement } from '../contract/engine.js'
 import { ownQuestion } from '../contract/statement.js'
 

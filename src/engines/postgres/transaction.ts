@@ -9,7 +9,7 @@ import type {
   Wanted,
 } from '../contract/engine.js'
 import type { ClientWriting, UnderWay } from '../contract/request-context.js'
-import { isolations } from '../../core/isolation.js'
+import { isolations } from '../../core/transaction.js'
 import { EngineFault } from '../contract/engine-error.js'
 import { ownScript } from '../contract/statement.js'
 import { Call, type CallOwner } from './call.js'

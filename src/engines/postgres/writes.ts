@@ -19,7 +19,7 @@ import { Call, type CallOwner } from './call.js'
 import { toPostgresFault } from './errors.js'
 import type { ConnectionPool, Waiter } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
-import type { Later } from '../../core/later.js'
+import type { Later } from '../../core/maybe-promise.js'
 import { changes } from '../contract/statement.js'
 
 /**

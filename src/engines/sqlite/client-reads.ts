@@ -2,11 +2,11 @@
  * Runs the reads of one request. A read that provably examines few rows runs in the main thread. Longer ones run in a reader
  * thread, where requests take turns, so that they do not block the event loop.
  */
-import { Kept } from '../../core/kept.js'
+import { Kept } from '../../core/bounded-cache.js'
 import { quote } from '../contract/ddl.js'
 import { boundOf, ownQuestion, type Statement, changes } from '../contract/statement.js'
 import type { Connection } from './connection.js'
-import { type Later, after } from '../../core/later.js'
+import { type Later, after } from '../../core/maybe-promise.js'
 import type { Answers, ClientReading, Row, Runner, Values, Wanted } from '../contract/engine.js'
 import { EngineFault } from '../contract/engine-error.js'
 import type { PendingRead, ReaderThreads } from './reader-threads.js'

@@ -3,7 +3,7 @@
  * Small tables are counted. For larger tables the range of rowids is split to find gaps, and the rows in each part are
  * estimated from the density at its ends. Each table costs a few dozen lookups, whatever its size.
  */
-import { type Later, after, attempt } from '../../core/later.js'
+import { type Later, after, attempt } from '../../core/maybe-promise.js'
 import { quote } from '../contract/ddl.js'
 import type { Runner } from '../contract/engine.js'
 import { ownQuestion, type Statement } from '../contract/statement.js'

@@ -1,5 +1,5 @@
 /** Any JSON value except null, which `nullable` is for. In text it is written as JSON. */
-import { parseJson } from '../../core/parse-json.js'
+import { parseJson } from '../../core/json.js'
 import type { Kind } from './kind.js'
 
 /**

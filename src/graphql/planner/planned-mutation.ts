@@ -1,7 +1,7 @@
 /** The plan of a generated mutation: what is answered is settled before anything is written. */
 import { arrange } from '../../sql/write.js'
 import { equals } from '../../sql/condition.js'
-import { type Later, after, attempt } from '../../core/later.js'
+import { type Later, after, attempt } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import { toUnavailable } from '../../records/statements/write-faults.js'
 import { callerOf, writingOf } from '../caller.js'

@@ -1,11 +1,11 @@
 /** The plan of a query's root field: reads a run's questions, finds or writes their statement, and runs it. */
 import type { Question } from '../../sql/tree.js'
 import { arrange, write, type Plan } from '../../sql/write.js'
-import { settle, type Later } from '../../core/later.js'
+import { settle, type Later } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
 import { toReadError } from '../../records/statements/write-faults.js'
-import { Kept } from '../../core/kept.js'
+import { Kept } from '../../core/bounded-cache.js'
 import type { Database } from '../../records/database.js'
 import type { RecordsContext } from '../../records/statements/source.js'
 import { admitsAtOnce, type Caller } from '../../records/rights/caller.js'

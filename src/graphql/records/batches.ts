@@ -2,7 +2,7 @@
  * Gathers the requests of all resolvers of one execution before reading: a relation of a hundred records costs one
  * statement, not a hundred.
  */
-import type { Later } from '../../core/later.js'
+import type { Later } from '../../core/maybe-promise.js'
 
 interface Waiting<K, V> {
   readonly key: K

@@ -5,7 +5,7 @@
 import { HttpError } from '../../errors/http-error.js'
 import type { Watcher } from '../../records/changes/change-feed.js'
 import type { ChangeEvent, PastRow, RowChanges } from '../../records/changes/changes.js'
-import { after, isThenable, type Later } from '../../core/later.js'
+import { after, isThenable, type Later } from '../../core/maybe-promise.js'
 import type { Condition } from '../../records/filters/condition.js'
 import type { Id } from '../../records/filters/list-options.js'
 import { demandShard } from '../../records/statements/shard.js'

@@ -2,7 +2,7 @@
  * Declares `Node`, `node(id)` and `nodes(ids)`: any record by its global id. Source: GraphQL Server Specification of Relay,
  * Object Identification; decisions, Second storey: the document.
  */
-import { after, type Later } from '../../core/later.js'
+import { after, type Later } from '../../core/maybe-promise.js'
 import { invalid } from '../../records/filters/invalid.js'
 import { toKey } from '../../records/model/key.js'
 import { admitted } from '../../records/rights/caller.js'

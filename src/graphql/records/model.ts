@@ -4,7 +4,7 @@
  */
 import type { JsonEnum, JsonField } from '../../engines/contract/json-sql.js'
 import type { AccessRule } from '../../auth/access.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import type { RecordPolicy } from '../../records/rights/record-policy.js'
 import type { Relation, Table } from '../../records/model/table.js'
 import { generatedKey } from '../generated-part.js'

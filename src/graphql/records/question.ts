@@ -4,7 +4,7 @@
  */
 import { HttpError } from '../../errors/http-error.js'
 import type { Condition } from '../../records/filters/condition.js'
-import { isPlainObject } from '../../core/is-map.js'
+import { isPlainObject } from '../../core/json.js'
 import { FilterReader } from '../../records/filters/filter.js'
 import { invalid } from '../../records/filters/invalid.js'
 import { readOrder } from '../../records/filters/order.js'

@@ -1,7 +1,6 @@
 /** Takes an `XInput` apart: the record's own values, records to be made with it, and ties. Source: decisions, GraphQL, Input. */
 import { HttpError } from '../../errors/http-error.js'
-import { isPlainObject } from '../../core/is-map.js'
-import { parseJson } from '../../core/parse-json.js'
+import { isPlainObject, parseJson } from '../../core/json.js'
 import { invalid } from '../../records/filters/invalid.js'
 import type { Id } from '../../records/filters/list-options.js'
 import {

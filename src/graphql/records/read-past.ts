@@ -1,7 +1,7 @@
 /** Asks a row filter about a row that is gone, by what some of its columns held. */
 import { arrange, write } from '../../sql/write.js'
 import type { PastRow } from '../../records/changes/changes.js'
-import { type Later, after } from '../../core/later.js'
+import { type Later, after } from '../../core/maybe-promise.js'
 import { columnsOfLeaf, leavesOf } from '../../sql/condition.js'
 import type { Condition } from '../../records/filters/condition.js'
 import type { Table } from '../../records/model/table.js'

@@ -1,5 +1,5 @@
 /** Runs questions: lists, counts, single rows and the rows behind relations, one statement each. */
-import { type Later, after, attempt } from '../../core/later.js'
+import { type Later, after, attempt } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Condition } from '../../records/filters/condition.js'
 import { rememberDerived } from '../../records/filters/cursor.js'

@@ -1,13 +1,13 @@
 /** Answers `productsAggregate` by one statement, which makes what is selected and nothing else. */
 import type { FieldNode, GraphQLResolveInfo } from 'graphql'
-import type { Later } from '../../core/later.js'
+import type { Later } from '../../core/maybe-promise.js'
 import {
   aggregateFunctions,
   type AggregateFunction,
   type AggregateOptions,
 } from '../../records/aggregates/aggregate-types.js'
 import { nameOf } from '../../records/aggregates/measure.js'
-import { isPlainObject } from '../../core/is-map.js'
+import { isPlainObject } from '../../core/json.js'
 import { invalid } from '../../records/filters/invalid.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'

@@ -1,5 +1,5 @@
 /** Resolves a list whose rows differ in some fields: of rows that are alike only the first. */
-import type { Later } from '../../core/later.js'
+import type { Later } from '../../core/maybe-promise.js'
 import type { ListOptions } from '../../records/filters/list-options.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'

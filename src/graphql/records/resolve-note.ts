@@ -1,6 +1,6 @@
 /** `@Resolve`: makes a method of a record a field of its GraphQL type. Source: decisions, Small print: GraphQL. */
 import { toDecorator, type AnyDecorator } from '../../metadata/dialect.js'
-import { createMemberNote, type Class } from '../../metadata/note.js'
+import { createMemberNote, type Class } from '../../metadata/class-metadata.js'
 import type { ArgumentDeclaration } from '../declarations.js'
 
 export interface ResolveOptions {

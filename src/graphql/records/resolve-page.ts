@@ -1,5 +1,5 @@
 /** Pages by cursor. Source: GraphQL Cursor Connections Specification. */
-import { type Later, after } from '../../core/later.js'
+import { type Later, after } from '../../core/maybe-promise.js'
 import type { Order } from '../../sql/order.js'
 import type { Arguments } from '../declarations.js'
 import type { Caller } from '../../records/rights/caller.js'

@@ -4,7 +4,7 @@
  */
 import type { GraphQLResolveInfo } from 'graphql'
 import type { Database } from '../../records/database.js'
-import { type Later, after } from '../../core/later.js'
+import { type Later, after } from '../../core/maybe-promise.js'
 import { toKey } from '../../records/model/key.js'
 import type { Table } from '../../records/model/table.js'
 import { inShard } from '../../records/statements/shard.js'

@@ -2,7 +2,7 @@
  * For one change, rows and the relations below them are read once for all subscribers who see the same rows, that is,
  * with the same row filter and the same values in it. Source: docs/graphql.md, Subscriptions.
  */
-import { type Later, after } from '../../core/later.js'
+import { type Later, after } from '../../core/maybe-promise.js'
 import type { RowChanges } from '../../records/changes/changes.js'
 import type { Id } from '../../records/filters/list-options.js'
 import type { Relation } from '../../records/model/table.js'

@@ -1,5 +1,5 @@
 /** Reads the inputs of mutations of many rows, and leaves the writing to the policy's writer. */
-import { isPlainObject } from '../../core/is-map.js'
+import { isPlainObject } from '../../core/json.js'
 import { invalid } from '../../records/filters/invalid.js'
 import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/rights/caller.js'

@@ -2,7 +2,7 @@
  * Creates, updates and deletes records for clients, nested records and ties included: reads the input, and leaves the
  * writing to the policy's writer. Source: decisions, GraphQL, Input and Not found; Small print: GraphQL.
  */
-import { type Later, after } from '../../core/later.js'
+import { type Later, after } from '../../core/maybe-promise.js'
 import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { ClientWriter } from '../../records/clients/client-writer.js'

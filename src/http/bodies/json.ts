@@ -3,7 +3,7 @@
  * `JSON.parse`, which cannot be interrupted, reads in time. Source: decisions on Requests, "JSON"; RFC 8259.
  */
 import { scan } from 'secure-json-parse'
-import { InexactNumberError, parseJson } from '../../core/parse-json.js'
+import { InexactNumberError, parseJson } from '../../core/json.js'
 import { HttpError } from '../../errors/http-error.js'
 import { deepestJson } from '../limits.js'
 import { readText } from './text.js'

@@ -1,6 +1,6 @@
 /** Reads the head of one part of a multipart body. Source: RFC 7578 §4.2; HTML, multipart/form-data encoding. */
 import { isUtf8 } from 'node:buffer'
-import { clip } from '../../errors/clip.js'
+import { clip } from '../../core/text.js'
 import { HttpError } from '../../errors/http-error.js'
 import { prototypeKeys } from '../query.js'
 import { readMediaType } from './media-type.js'

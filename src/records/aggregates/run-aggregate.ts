@@ -1,5 +1,5 @@
 /** Computes an aggregate with one statement. Source: decisions, Second storey: records, Aggregates. */
-import { type Later, after, attempt } from '../../core/later.js'
+import { type Later, after, attempt } from '../../core/maybe-promise.js'
 import { FilterReader } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
 import type { Row } from '../../engines/contract/engine.js'

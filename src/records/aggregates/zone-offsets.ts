@@ -3,7 +3,7 @@
  * server's may be of another year, so a statement carries the changes itself, as a tree of comparisons: nine of them find
  * the distance at any moment. Source: decisions, Third storey: nothing silent, Groups by time.
  */
-import { Kept } from '../../core/kept.js'
+import { Kept } from '../../core/bounded-cache.js'
 
 interface OffsetChange {
   /** Milliseconds since 1970. */

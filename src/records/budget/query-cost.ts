@@ -2,7 +2,7 @@
  * What a client's question makes the database do, in points: about a thousand rows looked at are one. Counted before
  * anything is run, from the question, the indexes and the tables' rough sizes. Source: decisions, "Client queries".
  */
-import { isPlainObject } from '../../core/is-map.js'
+import { isPlainObject } from '../../core/json.js'
 import { passedBy, searchLimitOf, searchOf } from '../filters/search.js'
 import { holdsAll } from '../../sql/table.js'
 import type { Column, TableIndex } from '../../engines/contract/table.js'

@@ -16,7 +16,7 @@ import {
   type PastRow,
   type RowChanges,
 } from './changes.js'
-import { type Later, after } from '../../core/later.js'
+import { type Later, after } from '../../core/maybe-promise.js'
 import {
   lookupsLast,
   type ChannelListener,

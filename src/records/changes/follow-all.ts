@@ -1,6 +1,6 @@
 /** Follows the changes of all tables, whichever process makes them: `onChange(listener, { everywhere: true })`. */
 import type { Log } from '../../core/log.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import type { Table } from '../model/table.js'
 import type { ChangeFeed, Watcher } from './change-feed.js'
 import type { Change, RowChanges } from './changes.js'

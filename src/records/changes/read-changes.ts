@@ -1,8 +1,8 @@
 /** The changes of a record as an async iterable: `database.changes(Ticket)`. Source: public face, Records. */
 import type { Log } from '../../core/log.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import type { Table } from '../model/table.js'
-import { refuseUnknownOptions } from '../../errors/refuse-options.js'
+import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 import type { ChangeFeed } from './change-feed.js'
 import type { Change } from './changes.js'
 import { followAll, type MissedChanges } from './follow-all.js'

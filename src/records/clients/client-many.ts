@@ -1,5 +1,5 @@
 /** Many writes of a client, all or nothing, each checked like a single write. Source: decisions, Many. */
-import type { Later } from '../../core/later.js'
+import type { Later } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Database } from '../database.js'
 import type { Id } from '../filters/list-options.js'

@@ -3,7 +3,7 @@
  * that the client may not see are missing, and secured fields are left out for callers without the role. Source:
  * decisions, Second storey: rulings and rights.
  */
-import { type Later, after } from '../../core/later.js'
+import { type Later, after } from '../../core/maybe-promise.js'
 import type { Database } from '../database.js'
 import type { AggregateOptions, AggregateRow } from '../aggregates/aggregate-types.js'
 import type { OrderBy, Where } from '../model/filter-types.js'

@@ -3,7 +3,7 @@
  * write, as it is stored, and afterwards with its children and links; keys may only name rows that the caller can see.
  * Source: decisions, Second storey: rights.
  */
-import { type Later, after, isThenable } from '../../core/later.js'
+import { type Later, after, isThenable } from '../../core/maybe-promise.js'
 import type { Database } from '../database.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/key.js'
@@ -11,7 +11,7 @@ import { isolationOf } from '../model/isolation.js'
 import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
 import type { ClientWriting } from '../../engines/contract/request-context.js'
-import type { Isolation } from '../../core/isolation.js'
+import type { Isolation } from '../../core/transaction.js'
 import { ServerRequest } from '../../http/server-request.js'
 import { Repository } from '../repository.js'
 import type { Source } from '../statements/source.js'

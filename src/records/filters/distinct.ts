@@ -1,6 +1,6 @@
 /** Reads the fields in which the rows of a list must differ. Source: decisions, Second storey: records, Aggregates. */
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { clip } from '../../errors/clip.js'
+import { clip } from '../../core/text.js'
 import { readOwn } from '../model/hidden-names.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'

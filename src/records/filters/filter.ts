@@ -2,9 +2,9 @@
  * Reads a filter: looks every name up and checks every value, so that what a client sent becomes either data in a
  * placeholder or a 400. Returns a plain tree, and a key under which the statement for it is kept.
  */
-import { isPlainObject } from '../../core/is-map.js'
+import { isPlainObject } from '../../core/json.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { clip } from '../../errors/clip.js'
+import { clip } from '../../core/text.js'
 import { isOfKind } from '../../fields/kinds/table.js'
 import type { ColumnCodec, TableCodec } from '../model/codec.js'
 import type { Dialect } from '../../engines/contract/dialect.js'

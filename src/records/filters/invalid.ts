@@ -1,6 +1,6 @@
 /** The error for a query that cannot be read. */
 import { HttpError } from '../../errors/http-error.js'
-import { clip } from '../../errors/clip.js'
+import { clip } from '../../core/text.js'
 
 /** A 400 with one fault, named by its path. */
 export function invalid(path: string, code: string, text: string): HttpError {

@@ -1,7 +1,7 @@
 /** The names that a filter may use for a record, and the error for unknown ones. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { HttpError } from '../../errors/http-error.js'
-import { clip } from '../../errors/clip.js'
+import { clip } from '../../core/text.js'
 import type { Relation, Table } from '../model/table.js'
 import { policyOf } from '../rights/record-policy.js'
 import { invalid } from './invalid.js'

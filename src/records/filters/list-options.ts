@@ -1,5 +1,5 @@
 /** The options of a repository's `find` and `list`. Source: public face, Records. */
-import { refuseUnknownOptions } from '../../errors/refuse-options.js'
+import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 import type { Column } from '../../engines/contract/table.js'
 import { invalid } from './invalid.js'
 import type { OrderBy, Where } from '../model/filter-types.js'

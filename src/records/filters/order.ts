@@ -1,7 +1,7 @@
 /** Reads the order of rows: by fields and fields of related rows, nulls last, ties by the key, so that pages never overlap. */
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { clip } from '../../errors/clip.js'
-import { isPlainObject } from '../../core/is-map.js'
+import { clip } from '../../core/text.js'
+import { isPlainObject } from '../../core/json.js'
 import { invalid } from './invalid.js'
 import { isOrdered } from '../../sql/operators.js'
 import type { Column } from '../../engines/contract/table.js'

@@ -1,5 +1,5 @@
 /** Reads which related rows are counted with a list: `['reviews']` gives each row `reviewsCount`. */
-import { clip } from '../../errors/clip.js'
+import { clip } from '../../core/text.js'
 import { countNameOf } from '../../fields/count-name.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Derived } from '../../sql/derived.js'

@@ -1,5 +1,5 @@
 /** Records that come with another: whoever knows it knows them, so that their tables are made with its. */
-import { createClassNote, type Class } from '../../metadata/note.js'
+import { createClassNote, type Class } from '../../metadata/class-metadata.js'
 
 const companions = createClassNote<readonly Class[]>('companions')
 

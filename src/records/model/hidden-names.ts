@@ -1,5 +1,5 @@
 /** Marks faults that name hidden fields, so that no door tells them to a client. */
-import { markUntold } from '../../errors/untold-faults.js'
+import { markUntold } from '../../errors/field-errors.js'
 import type { Table } from './table.js'
 
 /** @returns the error about values to be written, with the faults of hidden fields marked */

@@ -2,7 +2,7 @@
  * Decides the isolation of transactions that run the application's code. Statements without it need none: each is a
  * transaction of its own, or locks the rows that it reads. Source: decisions, Second storey: rulings, Transactions.
  */
-import { higherIsolation, type Isolation } from '../../core/isolation.js'
+import { higherIsolation, type Isolation } from '../../core/transaction.js'
 import type { Table } from './table.js'
 
 export const defaultIsolation: Isolation = 'serializable'

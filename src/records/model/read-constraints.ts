@@ -2,7 +2,7 @@
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Column } from '../../engines/contract/table.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import type { RecordConstraint, RecordOptions } from './record.js'
 
 /** What a client is told once a write violates the constraint. */

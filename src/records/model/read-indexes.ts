@@ -1,8 +1,8 @@
 /** Reads a record's indexes: those of its fields, those of `@Record({ indexes })`, and one for every foreign key. */
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { refuseUnknownNames } from '../../errors/unknown-names.js'
-import type { Class } from '../../metadata/note.js'
+import { refuseUnknownNames } from '../../errors/unknown-options.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import { testOf } from './codec.js'
 import { toFormName, toIndexName } from './column-names.js'
 import type { RecordIndex, RecordOptions } from './record.js'

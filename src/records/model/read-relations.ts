@@ -1,9 +1,8 @@
 /** Connects tables: finds both columns of every relation, and reports faults. */
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { refuseUnknownNames } from '../../errors/unknown-names.js'
-import { resolveClass } from '../../metadata/class-reference.js'
-import type { Class } from '../../metadata/note.js'
+import { refuseUnknownNames } from '../../errors/unknown-options.js'
+import { resolveClass, type Class } from '../../metadata/class-metadata.js'
 import { isSqlName } from './column-names.js'
 import { checkShards, shardsOf } from './read-shard.js'
 import { readRelationNotes, type RelationNote } from './relations.js'

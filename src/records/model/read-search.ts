@@ -4,7 +4,7 @@
  */
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import { toSearchName } from './column-names.js'
 import type { RecordOptions } from './record.js'
 import { readRelationNotes } from './relations.js'

@@ -1,7 +1,7 @@
 /** Reads `@Record({ shardBy })`: the field by which rows are spread over machines, and what that asks of relations. */
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import type { RecordOptions } from './record.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from './table.js'

@@ -1,6 +1,6 @@
 /** Reads record classes as tables and collects their faults. See the head of table.ts. */
 import type { Problem } from '../../errors/declaration-error.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import { checkIndexNames } from './check-index-names.js'
 import { companionsOf } from './companions.js'
 import { readColumns } from './read-columns.js'

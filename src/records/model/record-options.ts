@@ -1,10 +1,10 @@
 /** Checks the values of `@Record({ … })`: what a program without types writes there, or a variable that says something else. */
-import { isolations, type Isolation } from '../../core/isolation.js'
+import { isolations, type Isolation } from '../../core/transaction.js'
 import type { Problem } from '../../errors/declaration-error.js'
-import { isMap } from '../../core/is-map.js'
-import { refuseUnknownNames } from '../../errors/unknown-names.js'
+import { isMap } from '../../core/json.js'
+import { refuseUnknownNames } from '../../errors/unknown-options.js'
 import { isWriteRule } from '../../fields/write-rule.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import type { RecordOptions } from './record.js'
 
 type Test = readonly [wanted: string, fits: (value: unknown) => boolean]

@@ -1,5 +1,5 @@
 /** `@Record`: the note that turns a class's fields into a table. Source: public face, Records. */
-import type { Isolation } from '../../core/isolation.js'
+import type { Isolation } from '../../core/transaction.js'
 import type { Claims } from '../../http/request.js'
 import { fieldNotes, givenKey, noteField } from '../../fields/field.js'
 import {
@@ -8,7 +8,7 @@ import {
   type AnyDecorator,
   type DecoratorTarget,
 } from '../../metadata/dialect.js'
-import { createClassNote, type Class } from '../../metadata/note.js'
+import { createClassNote, type Class } from '../../metadata/class-metadata.js'
 import type { WriteRule } from '../../fields/write-rule.js'
 import type { OrderTerms, Where } from './filter-types.js'
 

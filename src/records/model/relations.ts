@@ -1,8 +1,7 @@
 /** `@BelongsTo`, `@HasMany`, `@ManyToMany`: relations between records. Source: public face, Records. */
 import { noteField } from '../../fields/field.js'
-import type { ClassReference } from '../../metadata/class-reference.js'
+import { type ClassReference, createMemberNote, type Class } from '../../metadata/class-metadata.js'
 import { toDecorator, type AnyDecorator } from '../../metadata/dialect.js'
-import { createMemberNote, type Class } from '../../metadata/note.js'
 import type { Generated } from './written-types.js'
 
 /**

@@ -3,7 +3,7 @@ import type { Kind } from '../../fields/kinds/kind.js'
 import { toProperty } from '../../fields/kinds/table.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
 import { makerOf, type Make } from '../../fields/instance.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 
 /** @returns JSON text of a checked value */
 export function toStoredJson(field: ShapeField, value: unknown): string {

@@ -4,7 +4,7 @@
  */
 import type { Column, TableSearch } from '../../engines/contract/table.js'
 import type { Shape } from '../../fields/shape.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import type { SqlTable, Tie } from '../../sql/table.js'
 import type { Constraint } from './read-constraints.js'
 import type { RecordOptions } from './record.js'

@@ -8,7 +8,7 @@ import {
   type AnyDecorator,
   type DecoratorTarget,
 } from '../../metadata/dialect.js'
-import { createMemberNote, type Class } from '../../metadata/note.js'
+import { createMemberNote, type Class } from '../../metadata/class-metadata.js'
 
 /** The record's method: `this` is the whole row. */
 export type RecordHook = (this: object, context: object) => void | Promise<void>

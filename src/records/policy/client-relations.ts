@@ -3,7 +3,7 @@
  * Second storey: rights, and records, `crud`.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { clip } from '../../errors/clip.js'
+import { clip } from '../../core/text.js'
 import { isHidden, suggestedRelations } from '../filters/known-names.js'
 import { invalid } from '../filters/invalid.js'
 import type { Relation, Table } from '../model/table.js'

@@ -3,7 +3,7 @@
  * be written through another, and a field that is closed for writes not through a relation. Source: decisions, Second storey: rights.
  */
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
-import { after, type Later } from '../../core/later.js'
+import { after, type Later } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import { invalid } from '../filters/invalid.js'
 import type { Column } from '../../engines/contract/table.js'

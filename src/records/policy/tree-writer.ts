@@ -2,7 +2,7 @@
  * Writes a row with everything nested in it, in an open transaction. All rows that it names were looked up before.
  * Source: decisions, Second storey: records, Nested updates.
  */
-import { type Later, attempt } from '../../core/later.js'
+import { type Later, attempt } from '../../core/maybe-promise.js'
 import type { Id } from '../filters/list-options.js'
 import type { Relation, Table } from '../model/table.js'
 import type { RowsWithin } from '../statements/rows-within.js'

@@ -4,12 +4,12 @@
  * body. Source: public face, Records; decisions, Second storey: rights.
  */
 import { tokenAccess } from '../../auth/access.js'
-import type { Later } from '../../core/later.js'
+import type { Later } from '../../core/maybe-promise.js'
 import { compileInput, type Check } from '../../fields/compile-input.js'
 import { readShape } from '../../fields/shape.js'
 import type { TextValues } from '../../http/query.js'
 import type { HttpRequest } from '../../http/request.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import type { Database } from '../database.js'
 import type { Database as DatabaseFace } from '../database-face.js'
 import type { FindOneOptions, Id, ListOptions } from '../filters/list-options.js'

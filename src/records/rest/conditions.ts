@@ -6,7 +6,7 @@ import { HttpError } from '../../errors/http-error.js'
 import { entityTag, matchesEntityTag } from '../../http/entity-tags.js'
 import type { HttpRequest } from '../../http/request.js'
 import { reply, type Reply } from '../../http/reply.js'
-import { type Later, attempt } from '../../core/later.js'
+import { type Later, attempt } from '../../core/maybe-promise.js'
 import type { Table } from '../model/table.js'
 import { policyOf } from '../rights/record-policy.js'
 

@@ -4,7 +4,7 @@
  */
 import { loosen, omit, partial, withOwnRules } from '../../fields/derive.js'
 import { noteField, type FieldNote } from '../../fields/field.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import { isHidden } from '../filters/known-names.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'

@@ -1,6 +1,6 @@
 /** Documents the routes of `crud`: every parameter by its exact name, headers, and errors. */
 import { noteField } from '../../fields/field.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import type { DocOptions } from '../../openapi/doc.js'
 import type { GivenParameter } from '../../openapi/given-parameters.js'
 import { aggregateFunctions, type AggregateFunction } from '../aggregates/aggregate-types.js'

@@ -4,7 +4,7 @@
  * records, `crud` controllers.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { clip } from '../../errors/clip.js'
+import { clip } from '../../core/text.js'
 import { listItems, type TextValues } from '../../http/query.js'
 import { isHidden, unknownName } from '../filters/known-names.js'
 import { invalid } from '../filters/invalid.js'

@@ -4,7 +4,7 @@
  * decisions, Second storey: records, `crud`.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { clip } from '../../errors/clip.js'
+import { clip } from '../../core/text.js'
 import type { TextValues } from '../../http/query.js'
 import type { HttpError } from '../../errors/http-error.js'
 import { isHidden, suggestedFields, suggestedRelations } from '../filters/known-names.js'

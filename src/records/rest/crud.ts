@@ -10,8 +10,7 @@ import { HttpError } from '../../errors/http-error.js'
 import type { TextValues } from '../../http/query.js'
 import type { HttpRequest } from '../../http/request.js'
 import type { Reply } from '../../http/reply.js'
-import { resolveClass, type ClassReference } from '../../metadata/class-reference.js'
-import type { Class } from '../../metadata/note.js'
+import { resolveClass, type ClassReference, type Class } from '../../metadata/class-metadata.js'
 import {
   Delete,
   Get,
@@ -42,7 +41,7 @@ import { readRowShape } from './crud-shape.js'
 import { aggregateRows, readAggregateQuery } from './crud-aggregate.js'
 import { checkCost, defaultCost } from '../budget/check-cost.js'
 import type { Database } from '../database.js'
-import { type Later, after } from '../../core/later.js'
+import { type Later, after } from '../../core/maybe-promise.js'
 import type { Id } from '../filters/list-options.js'
 import { readTable } from '../model/read-table.js'
 import { wantsUser } from '../statements/run-hooks.js'

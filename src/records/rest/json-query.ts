@@ -2,10 +2,9 @@
  * Reads a query's conditions on a JSON column, in any of three spellings: `meta.path=a,b&meta.gte=1`,
  * `meta.path.a.b.gte=1`, and `meta={"path":["a","b"],"gte":1}` for names that contain dots or commas.
  */
-import { isMap } from '../../core/is-map.js'
-import { parseJson } from '../../core/parse-json.js'
+import { isMap, parseJson } from '../../core/json.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { clip } from '../../errors/clip.js'
+import { clip } from '../../core/text.js'
 import { listItems, type TextValues } from '../../http/query.js'
 import { invalid } from '../filters/invalid.js'
 import { operatorOf, operatorsFor, readOperator, type Operator } from '../../sql/operators.js'

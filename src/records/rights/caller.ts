@@ -3,7 +3,7 @@
  * clients are checked with it. Source: decisions, Second storey: rights.
  */
 import { suffices, type AccessRule, type Guard } from '../../auth/access.js'
-import { after, isThenable, type Later } from '../../core/later.js'
+import { after, isThenable, type Later } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Claims, HttpRequest, RequestAuth } from '../../http/request.js'
 import { LateVerdict } from './late-verdict.js'

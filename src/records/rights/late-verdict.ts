@@ -3,7 +3,7 @@
  * and the question read again with its result. Source: decisions, Second storey: rights.
  */
 import type { AccessRule } from '../../auth/access.js'
-import { type Later, attempt } from '../../core/later.js'
+import { type Later, attempt } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Table } from '../model/table.js'
 import type { Admission, Caller } from './caller.js'

@@ -4,11 +4,11 @@
  * made. Source: decisions, Second storey: rights.
  */
 import type { AccessRule } from '../../auth/access.js'
-import { type Later, after, isThenable } from '../../core/later.js'
+import { type Later, after, isThenable } from '../../core/maybe-promise.js'
 import { countNameOf } from '../../fields/count-name.js'
 import { readShape } from '../../fields/shape.js'
 import { answeredRequest, heedCallers } from '../../http/answered-json.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import type { Table } from '../model/table.js'
 import { admission, requestCaller, type Caller } from './caller.js'
 import { memberAccess, policyOf } from './record-policy.js'

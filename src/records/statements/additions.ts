@@ -4,7 +4,7 @@
  */
 import { toDecimal } from '../../fields/kinds/decimal.js'
 import { isOfKind } from '../../fields/kinds/table.js'
-import { isPlainObject } from '../../core/is-map.js'
+import { isPlainObject } from '../../core/json.js'
 import { invalid } from '../filters/invalid.js'
 import { hideFaultsOfValues } from '../model/hidden-names.js'
 import type { Column } from '../../engines/contract/table.js'

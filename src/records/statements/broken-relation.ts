@@ -1,7 +1,7 @@
 /**
  * Finds out which of a row's keys refers to a missing row, if the database does not tell: SQLite names no constraint.
  */
-import { type Later, after, attempt } from '../../core/later.js'
+import { type Later, after, attempt } from '../../core/maybe-promise.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
 import { probing } from './guarded-runner.js'
 import { inShardOf, keyValues } from './shard.js'

@@ -7,8 +7,8 @@ import type {
   QueryResult as KyselyResult,
   TransactionSettings,
 } from 'kysely'
-import { attempt } from '../../core/later.js'
-import type { Isolation } from '../../core/isolation.js'
+import { attempt } from '../../core/maybe-promise.js'
+import type { Isolation } from '../../core/transaction.js'
 import type { Engine, QueryResult, Runner } from '../../engines/contract/engine.js'
 import { changes, type Statement } from '../../engines/contract/statement.js'
 import { applicationStatement } from './application-statement.js'

@@ -2,9 +2,9 @@
  * Changes a row that must be read first: because of additions, a condition, its version, hooks, or rules for the whole
  * row. The row is locked meanwhile, so that no other change comes between. Source: decisions, Second storey: records.
  */
-import { type Later, after, promise } from '../../core/later.js'
+import { type Later, after, promise } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
-import { unmarked } from '../../errors/program-faults.js'
+import { unmarked } from '../../errors/field-errors.js'
 import { FilterReader } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
 import { equals } from '../../sql/condition.js'

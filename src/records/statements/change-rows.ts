@@ -1,7 +1,7 @@
 /**
  * Changes all rows that match a filter: all of them or none. Source: decisions, Second storey: records, Changes.
  */
-import { after, attempt } from '../../core/later.js'
+import { after, attempt } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import { FilterReader } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'

@@ -1,9 +1,9 @@
 /** The sources of repositories for one client's request: the database itself, but its reads or its changes end with it. */
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
-import type { Later } from '../../core/later.js'
+import type { Later } from '../../core/maybe-promise.js'
 import type { ClientReading, ClientWriting, Engine, Runner } from '../../engines/contract/engine.js'
-import type { Isolation } from '../../core/isolation.js'
+import type { Isolation } from '../../core/transaction.js'
 import type { RecordsContext, Source } from './source.js'
 import type { Table } from '../model/table.js'
 

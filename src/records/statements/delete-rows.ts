@@ -2,9 +2,9 @@
  * Deletes all rows that match a filter, and single rows that must be read first: because of their version, of hooks, or of
  * hooks of the rows that the database deletes with them. Source: decisions, Second storey: records, Changes.
  */
-import { type Later, attempt } from '../../core/later.js'
+import { type Later, attempt } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
-import type { Isolation } from '../../core/isolation.js'
+import type { Isolation } from '../../core/transaction.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Column } from '../../engines/contract/table.js'
 import { arrange } from '../../sql/write.js'

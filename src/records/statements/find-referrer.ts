@@ -1,5 +1,5 @@
 /** Finds which record's rows prevent a deletion, by the constraint's name or, if there is none, by queries. */
-import { type Later, after, attempt } from '../../core/later.js'
+import { type Later, after, attempt } from '../../core/maybe-promise.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
 import { referencesTo } from '../model/references.js'
 import { probing } from './guarded-runner.js'

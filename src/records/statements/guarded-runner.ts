@@ -3,7 +3,7 @@
  * back: PostgreSQL itself behaves so, but SQLite would continue with half of the work. After a conflict with another
  * transaction no part helps: the whole transaction must run again.
  */
-import { attempt, type Later } from '../../core/later.js'
+import { attempt, type Later } from '../../core/maybe-promise.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Answers, Runner, Statement, Values, Wanted } from '../../engines/contract/engine.js'
 import { changes } from '../../engines/contract/statement.js'

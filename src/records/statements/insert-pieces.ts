@@ -2,7 +2,7 @@
  * Writes checked and encoded rows: with the database's own command for many rows, with lists of values, or a few at a
  * time.
  */
-import { type Later, after } from '../../core/later.js'
+import { type Later, after } from '../../core/maybe-promise.js'
 import type { Runner, Statement } from '../../engines/contract/engine.js'
 import { ownQuestion } from '../../engines/contract/statement.js'
 import type { Column } from '../../engines/contract/table.js'

@@ -1,7 +1,7 @@
 /** Loads related records, with one statement for each level. Source: decisions, Small print: records. */
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { clip } from '../../errors/clip.js'
-import { type Later, after, attempt } from '../../core/later.js'
+import { clip } from '../../core/text.js'
+import { type Later, after, attempt } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { invalid } from '../filters/invalid.js'
 import { undefinedAt } from '../model/skip.js'

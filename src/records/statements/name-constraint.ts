@@ -1,7 +1,7 @@
 /** Finds the name of a unique index whose columns a database names instead: SQLite. */
 import { EngineFault } from '../../engines/contract/engine-error.js'
 import { ownQuestion } from '../../engines/contract/statement.js'
-import { after, attempt, type Later } from '../../core/later.js'
+import { after, attempt, type Later } from '../../core/maybe-promise.js'
 import type { Table } from '../model/table.js'
 import { probing } from './guarded-runner.js'
 import type { Source } from './source.js'

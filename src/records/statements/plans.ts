@@ -1,6 +1,6 @@
 /** The statements of one table: each is written once for every form of question or change, then kept. */
-import { Kept } from '../../core/kept.js'
-import type { Later } from '../../core/later.js'
+import { Kept } from '../../core/bounded-cache.js'
+import type { Later } from '../../core/maybe-promise.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Column } from '../../engines/contract/table.js'
 import { among, both, equals, keyIs, type Condition } from '../../sql/condition.js'

@@ -4,7 +4,7 @@
  * none does, what is changed in the turn in which a handler begins belongs to its request all the same; and once something is
  * changed later, while it runs and for nobody that is known, it is followed again.
  */
-import type { Later } from '../../core/later.js'
+import type { Later } from '../../core/maybe-promise.js'
 import { writesOn } from '../../engines/client-writes.js'
 import type {
   Answers,

@@ -4,7 +4,7 @@
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
-import { clip } from '../../errors/clip.js'
+import { clip } from '../../core/text.js'
 import { invalid } from '../filters/invalid.js'
 import type { Id } from '../filters/list-options.js'
 import type { Relation, Table } from '../model/table.js'

@@ -1,5 +1,5 @@
 /** Counts rows without reading all of them: up to a number, or as an estimate. */
-import { type Later, after } from '../../core/later.js'
+import { type Later, after } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { checkCountedOptions, type ListOptions } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'

@@ -4,7 +4,7 @@
  */
 import { HttpError } from '../../errors/http-error.js'
 import type { Claims, RequestAuth } from '../../http/request.js'
-import type { Class } from '../../metadata/note.js'
+import type { Class } from '../../metadata/class-metadata.js'
 import type { Column } from '../../engines/contract/table.js'
 import { invalid } from '../filters/invalid.js'
 import type { Table } from '../model/table.js'

@@ -2,8 +2,7 @@
  * An open transaction: where its statements run, what waits for its end, and its parts, which can fail alone because each
  * has a savepoint.
  */
-import type { OpenTransaction } from '../../core/open-transaction.js'
-import type { Isolation } from '../../core/isolation.js'
+import type { OpenTransaction, Isolation } from '../../core/transaction.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import { ownScript, type Statement } from '../../engines/contract/statement.js'

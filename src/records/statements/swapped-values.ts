@@ -3,8 +3,8 @@
  * { id: 2, position: 1 }]` fails at its first row. Where that happens, the call is rolled back and runs again: each row gets a
  * placeholder in the place of its unique values, and all get their values at the end.
  */
-import { causesOf } from '../../errors/causes.js'
-import { promise } from '../../core/later.js'
+import { causesOf } from '../../errors/http-error.js'
+import { promise } from '../../core/maybe-promise.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import type { Column } from '../../engines/contract/table.js'

@@ -1,7 +1,7 @@
 /** The options of `transaction`: how far it is isolated from others, and for how long it is tried. */
-import { refuseUnknownOptions } from '../../errors/refuse-options.js'
+import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { isolations, type Isolation } from '../../core/isolation.js'
+import { isolations, type Isolation } from '../../core/transaction.js'
 
 export interface TransactionOptions {
   /**

@@ -3,7 +3,7 @@
  * an injected repository joins the transaction of the route that calls it.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { causesOf } from '../../errors/causes.js'
+import { causesOf } from '../../errors/http-error.js'
 import type {
   BeginOptions,
   Answers,
@@ -12,8 +12,8 @@ import type {
   Values,
   Wanted,
 } from '../../engines/contract/engine.js'
-import type { Isolation } from '../../core/isolation.js'
-import { isThenable, promise, type Later } from '../../core/later.js'
+import type { Isolation } from '../../core/transaction.js'
+import { isThenable, promise, type Later } from '../../core/maybe-promise.js'
 import { writesOn, lateFault } from '../../engines/client-writes.js'
 import type { ClientWriting, UnderWay } from '../../engines/contract/request-context.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'

@@ -1,5 +1,5 @@
 /** The part of a repository by which rows are written with those nested in them. */
-import type { Later } from '../../core/later.js'
+import type { Later } from '../../core/maybe-promise.js'
 import type { Id, ListOptions } from '../filters/list-options.js'
 import type { RowChange } from './change-row.js'
 import type { Writer } from './run-hooks.js'

@@ -2,7 +2,7 @@
  * Foreign keys to rows that were soft-deleted. The database accepts them, because the rows are still there. For a record they
  * are references to missing rows, as after a real deletion.
  */
-import { after, type Later } from '../../core/later.js'
+import { after, type Later } from '../../core/maybe-promise.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
 import { keyValues } from './shard.js'

@@ -7,8 +7,8 @@ import {
   type Check,
   type InputOptions,
 } from '../../fields/compile-input.js'
-import { attempt, type Later } from '../../core/later.js'
-import { markWritten, type Written } from '../../errors/program-faults.js'
+import { attempt, type Later } from '../../core/maybe-promise.js'
+import { markWritten, type Written } from '../../errors/field-errors.js'
 import type { Shape, ShapeField } from '../../fields/shape.js'
 import { hideFaultsOfValues } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'

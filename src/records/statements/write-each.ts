@@ -1,6 +1,6 @@
 /** Writes rows one after the other in one transaction, and adds the row's number to errors. */
 import { HttpError } from '../../errors/http-error.js'
-import { attempt, type Later } from '../../core/later.js'
+import { attempt, type Later } from '../../core/maybe-promise.js'
 import { invalid } from '../filters/invalid.js'
 import type { Id } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'

@@ -3,7 +3,7 @@
  * Small print: records.
  */
 import { HttpError } from '../../errors/http-error.js'
-import { unmarked } from '../../errors/program-faults.js'
+import { unmarked } from '../../errors/field-errors.js'
 import { isCheckOf, toConstraintName } from '../model/column-names.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Column } from '../../engines/contract/table.js'

@@ -2,7 +2,7 @@
  * Writes many rows with one statement each, if no row must be checked alone. If such a statement is refused, the rows
  * are written one by one, which tells the row of an error. Source: decisions, Second storey: records, Many.
  */
-import { type Later, after, isThenable, promise, settle } from '../../core/later.js'
+import { type Later, after, isThenable, promise, settle } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Id } from '../filters/list-options.js'

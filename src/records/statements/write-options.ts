@@ -10,7 +10,7 @@ import { toKey } from '../model/key.js'
 import type { Table } from '../model/table.js'
 import type { RowChange } from './change-row.js'
 import type { Instance } from './write-row.js'
-import { refuseUnknownOptions } from '../../errors/refuse-options.js'
+import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 
 export interface DeleteOptions {
   /**

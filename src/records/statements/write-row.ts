@@ -1,5 +1,5 @@
 /** Writes one row whose values are checked, and converts the database's errors for clients. */
-import { type Later, after, attempt, promise } from '../../core/later.js'
+import { type Later, after, attempt, promise } from '../../core/maybe-promise.js'
 import type { PastRow } from '../changes/changes.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Column } from '../../engines/contract/table.js'

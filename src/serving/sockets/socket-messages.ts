@@ -2,8 +2,7 @@
  * The messages of graphql-transport-ws: what a client's bytes say, and the texts that go back. They know nothing of sockets.
  * Source: GraphQL over WebSocket Protocol (graphql-transport-ws), Message types.
  */
-import { isMap } from '../../core/is-map.js'
-import { parseJson } from '../../core/parse-json.js'
+import { isMap, parseJson } from '../../core/json.js'
 import { readJson } from '../../http/bodies/json.js'
 
 /** How the result of what did not run begins. */

@@ -22,7 +22,7 @@ import {
 import { mcp, Tool } from '../../../src/modules/mcp/mcp.js'
 import { connect, type Database } from '../../../src/records/database.js'
 import { admin } from '../../../src/modules/admin/admin.js'
-import type { Class } from '../../../src/metadata/note.js'
+import type { Class } from '../../../src/metadata/class-metadata.js'
 
 /** Everybody's own; all of them for administrators and the operator. */
 const own = (field: string) => (user: Claims | null, caller: RowsCaller) => {

@@ -11,7 +11,7 @@ import {
 } from '../../../src/index.js'
 import { connect, type Database } from '../../../src/records/database.js'
 import { execute, parse } from 'graphql'
-import type { Class } from '../../../src/metadata/note.js'
+import type { Class } from '../../../src/metadata/class-metadata.js'
 import { startBothEngines } from '../../records/both-engines.js'
 import { countStatements } from './count-statements.js'
 

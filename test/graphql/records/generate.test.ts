@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals'
 import { DeclarationError, Field, GraphQL, Record, Resolve } from '../../../src/index.js'
 import { printSchema } from 'graphql'
 import { queryNames, toCamelCase } from '../../../src/graphql/records/names.js'
-import type { Class } from '../../../src/metadata/note.js'
+import type { Class } from '../../../src/metadata/class-metadata.js'
 import { plainSdl } from '../plain-sdl.js'
 import { openShop, shopGraphql } from './shop.js'
 

@@ -10,7 +10,7 @@ import {
   type Rel,
   Resolve,
 } from '../../../src/index.js'
-import type { Class } from '../../../src/metadata/note.js'
+import type { Class } from '../../../src/metadata/class-metadata.js'
 import { connect, type Database } from '../../../src/records/database.js'
 
 @Record

@@ -25,7 +25,7 @@ import type {
   Wanted,
   OrderedRunner,
 } from '../../contract/engine.js'
-import type { Later } from '../../../core/later.js'
+import type { Later } from '../../../core/maybe-promise.js'
 import { changes, isBrief, mayShare } from '../../contract/statement.js'
 import { writesOn, lateFault } from '../../client-writes.js'
 import { EngineLayer } from '../../engine-layer.js'

@@ -3,7 +3,7 @@
  * one that does all or nothing, and which goes together with that of others. Nobody sees a part of them then, and who asks in
  * order learns nothing of it. Where nothing was done they run in their order.
  */
-import type { Later } from '../../../core/later.js'
+import type { Later } from '../../../core/maybe-promise.js'
 import type {
   Answers,
   Engine,

@@ -5,7 +5,7 @@
 
 import type { Row, Runner, Engine, Statement } from '../../contract/engine.js'
 import { EngineFault } from '../../contract/engine-error.js'
-import { isThenable, type Later } from '../../../core/later.js'
+import { isThenable, type Later } from '../../../core/maybe-promise.js'
 import { boundOf, mayShare } from '../../contract/statement.js'
 import { isOfAll } from '../errors.js'
 import { askJoined, writeJoined, type JoinedStatement } from './batched-statement.js'

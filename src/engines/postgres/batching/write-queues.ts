@@ -7,7 +7,7 @@
 import { lateFault } from '../../client-writes.js'
 import type { ClientWriting, UnderWay } from '../../contract/request-context.js'
 import type { Row, Runner, Statement, Engine } from '../../contract/engine.js'
-import { isThenable, type Later } from '../../../core/later.js'
+import { isThenable, type Later } from '../../../core/maybe-promise.js'
 import {
   askJoined,
   type JoinedStatement,

@@ -2,7 +2,7 @@
  * A primary with replicas as one engine: reads outside transactions go to a replica that is up to date enough,
  * everything else to the primary. If a replica cannot answer a read, the primary does.
  */
-import type { Later } from '../../../core/later.js'
+import type { Later } from '../../../core/maybe-promise.js'
 import type {
   BeginOptions,
   Answers,

@@ -6,13 +6,65 @@
  * with it, use the tracing channel of the same name: `tracing:filigree:handler:start`, `end`, `asyncStart`, `asyncEnd`,
  * `error`. All of them get the same object.
  */
+
 import {
   channel,
   tracingChannel,
   type Channel,
   type TracingChannel,
 } from 'node:diagnostics_channel'
-import { isThenable } from './later.js'
+import { isThenable } from './maybe-promise.js'
+
+/** A look at an application's figures: `filigree:scrape`. Packages that have figures of their own add them. */
+
+/** What is published before figures are written. */
+export interface ScrapeEvent {
+  /** The `ApplicationState` of the application. */
+  readonly application: object
+  /** Adds a gauge, or promises some; what takes longer than a second is left out. */
+  readonly add: (gauge: Gauge | Promise<readonly Gauge[]>) => void
+}
+
+/** A number that goes up and down. */
+export interface Gauge {
+  /** `jobs_waiting` */
+  readonly name: string
+  readonly help: string
+  readonly value: number
+}
+
+/** The message of `filigree:tool`, of which traces are made. It never contains arguments. */
+
+/** A call by an agent: `filigree:tool`, and the tracing channel of the same name. */
+export interface ToolEvent extends WatchedWork {
+  readonly tool: string
+  /** `TicketController.show`. */
+  readonly route: string
+}
+
+/** The messages of `filigree:job` and `filigree:job-added`, of which metrics and traces are made. They never contain bodies. */
+
+/** How a run ended. */
+export type JobOutcome = 'done' | 'again' | 'failed' | 'cancelled' | 'lost' | 'given back'
+
+/** A run: `filigree:job`, and the tracing channel of the same name. */
+export interface JobEvent extends WatchedWork {
+  /** The `ApplicationState`. */
+  readonly application: object
+  readonly job: string
+  readonly id: number
+  readonly attempt: number
+  /** The `traceparent` of who added it. */
+  readonly trace: string | undefined
+  /** Known when it is over. */
+  outcome: JobOutcome | undefined
+}
+
+/** Something is added: `filigree:job-added`. Whoever traces sets `trace`. */
+export interface JobAddedEvent {
+  readonly job: string
+  trace: string | undefined
+}
 
 /** What every message has. */
 export interface WatchedWork {

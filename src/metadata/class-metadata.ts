@@ -2,7 +2,28 @@
  * Typed notes on classes and their members. Decorators write them, builders read them once at bootstrap;
  * this file knows no feature, each feature keeps its own keys.
  */
+
+import { isClass } from './dialect.js'
 import { settleDecorators } from './standard-dialect.js'
+
+/** Refers to a class directly, or by a thunk if it is defined later (import cycles, classes further down the file). */
+
+/** `Item` or `() => Item`. */
+export type ClassReference<T = object> = Class<T> | (() => Class<T>)
+
+/** A class, or a list of it: `Item`, `() => Item`, `[Item]`, `[() => Item]`, `() => [Item]`. */
+export type Declared = ClassReference | readonly [ClassReference] | (() => readonly [Class])
+
+/**
+ * @returns the class, or `undefined` if there is none (yet): an import cycle is read too early, or the thunk returns
+ * something else
+ */
+export function resolveClass<T>(reference: ClassReference<T> | undefined): Class<T> | undefined {
+  if (isClass(reference)) return reference as Class<T>
+  if (typeof reference !== 'function') return undefined
+  const answer: unknown = (reference as () => unknown)()
+  return isClass(answer) ? (answer as Class<T>) : undefined
+}
 
 /** Any class, abstract ones included. */
 export type Class<T = object> = abstract new (...args: never[]) => T

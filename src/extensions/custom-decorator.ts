@@ -2,12 +2,18 @@
  * `createDecorator`: custom decorators that act, check and document. The decorator writes a note; the start reads and
  * checks it and adds its problems to the report. See docs/extending.md.
  */
+
 import type { OperationObject } from 'openapi3-ts/oas31'
 import { decorate, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
-import type { Class } from '../metadata/note.js'
+import type { Class } from '../metadata/class-metadata.js'
 import type { NotedDecorator, RouteInfo } from '../routing/route-info.js'
-import type { OnEnter, Intercept, InterceptorPosition } from './interceptor.js'
-import { addStands, type OwnStand } from './stands.js'
+import {
+  type OnEnter,
+  type Intercept,
+  type InterceptorPosition,
+  addStands,
+  type OwnStand,
+} from './interceptor.js'
 
 /** What `check` finds. */
 export interface DecoratorProblem {
@@ -91,3 +97,14 @@ const called = new WeakMap<object, OwnStand>()
 export function standOf(decorator: unknown): OwnStand | undefined {
   return typeof decorator === 'function' ? called.get(decorator) : undefined
 }
+
+/**
+ * Marks routes that only the page of a package calls, such as the admin page. The OpenAPI document leaves them out.
+ */
+export const Undocumented = createDecorator('Undocumented', () => ({}))
+
+/**
+ * Marks routes that machines call, such as health probes and scrapes: limits do not count them, the modules of the framework
+ * neither cache nor compress their responses, and documents list them last. `health` and `metrics` use it.
+ */
+export const Operational = createDecorator('Operational', () => ({}))

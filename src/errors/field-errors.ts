@@ -2,7 +2,66 @@
  * Faults of what a program writes. A client is told of a fault where it has sent the value itself; any other is the
  * program's. Source: decisions, Third storey, "Whose fault".
  */
-import { HttpError, type FieldError } from './http-error.js'
+
+import { type FieldError, HttpError } from './http-error.js'
+
+/**
+ * Faults about fields that clients must not know of: the program sees them in full, a client only learns that there are
+ * some.
+ */
+
+/** The value of the rule that an input breaks (`min: 3` → 3): for error forms of applications, and in no JSON. */
+
+/** Enumerable, so that a fault that is copied with another path keeps it. */
+const ruleValue = Symbol('rule value')
+
+interface FaultOfRule extends FieldError {
+  readonly [ruleValue]?: unknown
+}
+
+export function withRuleValue(fault: FieldError, value: unknown): FieldError {
+  if (value === undefined) return fault
+  const withValue: FaultOfRule = { ...fault, [ruleValue]: value }
+  return withValue
+}
+
+export function ruleValueOf(fault: FaultOfRule): unknown {
+  return fault[ruleValue]
+}
+
+/** Enumerable, so that a fault that is copied with another path keeps it; in no JSON. */
+const untold = Symbol('untold')
+
+/** @returns the error with these faults marked; any other as it is */
+export function markUntold(error: unknown, isUntold: (fault: FieldError) => boolean): unknown {
+  if (!(error instanceof HttpError) || error.errors?.some(isUntold) !== true) return error
+  const errors = error.errors.map((fault) =>
+    isUntold(fault) ? { ...fault, [untold]: true } : fault,
+  )
+  const { status, message, code, headers } = error
+  return new HttpError(status, message, { code, errors, headers, cause: error })
+}
+
+/** True if the client does not see all of it. */
+export function hasUntold({ errors }: HttpError): boolean {
+  return errors?.some((fault) => untold in fault) === true
+}
+
+/** @returns the error for the client: the same one if none of its faults is marked */
+export function withoutUntold(error: HttpError): HttpError {
+  if (!hasUntold(error)) return error
+  const { status, code, headers } = error
+  const errors = error.errors?.filter((fault) => !(untold in fault)) ?? []
+  const sentence = errors.map(({ message }) => message).join('; ')
+  return new HttpError(status, sentence === '' ? somewhere : sentence, {
+    code,
+    headers,
+    ...(errors.length > 0 && { errors }),
+    cause: error,
+  })
+}
+
+const somewhere = 'A value does not fit the record.'
 
 /** What was written. */
 export interface Written {

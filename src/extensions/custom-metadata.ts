@@ -1,8 +1,25 @@
 /** `createMetadata`: decorators of packages that only say something of a method, for the package to read at the start. */
+
 import type { Problem } from '../errors/declaration-error.js'
 import { decorate, type AnyDecorator } from '../metadata/dialect.js'
 import { listedClasses } from '../metadata/listed-classes.js'
-import { createMemberNote, lineage, type Class } from '../metadata/note.js'
+import { createMemberNote, lineage, type Class } from '../metadata/class-metadata.js'
+
+/** `@HealthCheck`: a method of a provider that `/health/ready` calls. */
+
+/**
+ * Marks a method of a provider as a check of `/health/ready`. It takes no arguments, and fails by throwing, by returning
+ * `false`, or by taking too long.
+ *
+ * ```ts
+ * class Redis {
+ *   @HealthCheck('redis') async ping() { await this.client.ping() }
+ * }
+ * ```
+ *
+ * @param name as the response of `/health/ready` shows it
+ */
+export const HealthCheck = createMetadata<[name: string]>('HealthCheck')
 
 /** A decorator for methods, and what reads it. */
 export interface CustomMetadata<Arguments extends readonly unknown[]> {

@@ -1,3 +1,19 @@
+/** Whether a value of JSON is an object, which is neither null nor a list. */
+export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** Whether what a program gives is an object with names: no list, and no value of a field, such as a moment or bytes. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof Date) &&
+    !(value instanceof Uint8Array)
+  )
+}
+
 /**
  * JSON whose numbers are exact. `JSON.parse` rounds 9007199254740993 to the nearest double and makes `1e400` infinite, so that
  * another number would be stored. Fractions are rounded, as JSON readers do (RFC 8259 §6).
