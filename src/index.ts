@@ -174,7 +174,7 @@ export type {
   NestedOne,
   NewRow,
   NewValues,
-} from './records/statements/nested-types.js'
+} from './records/statements/nested-input.js'
 export type { TransactionOptions } from './records/statements/transaction-options.js'
 export type { QueryBuilder } from './records/statements/builder.js'
 

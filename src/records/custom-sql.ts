@@ -4,7 +4,7 @@ import type { Dialect } from '../engines/contract/dialect.js'
 import type { Row, Runner } from '../engines/contract/engine.js'
 import { changes, type Statement, type StatementKind } from '../engines/contract/statement.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
-import { refuseUnavailable } from './statements/write-faults.js'
+import { refuseUnavailable } from './statements/client-errors.js'
 
 /** What engines say in different words. */
 export interface SqlFragments {

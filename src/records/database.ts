@@ -25,8 +25,8 @@ import type {
 } from '../engines/contract/engine.js'
 import { defaultUrl, openEngine } from '../engines/engine-for-url.js'
 import { sourceOf, WritingSource } from './statements/client-source.js'
-import { QuietHandlers } from './statements/quiet-handlers.js'
-import { createContext } from './statements/create-context.js'
+import { QuietHandlers } from './statements/read-handlers.js'
+import { createContext, type RecordsContext, type Source } from './statements/source.js'
 import {
   checkDatabaseOptions,
   type DatabaseOptions,
@@ -38,17 +38,16 @@ import { CustomSql, type BoundSql, type CustomSqlOptions, type SqlFragments } fr
 import { ensureTable } from './own-tables.js'
 import { startHeartbeat, type Heartbeat, type HeartbeatOptions } from './heartbeat.js'
 import { Repository } from './repository.js'
-import type { RecordsContext, Source } from './statements/source.js'
 import { isSomewhere, isThere, ToldEngine } from './statement-events.js'
 import type { Difference } from './schema/difference-kinds.js'
 import { readDifferences, syncSchema, verifySchema } from './schema/sync.js'
-import { Line } from './statements/series.js'
+import { Line } from './statements/pipelined-writes.js'
 import { readTable, readTables } from './model/read-table.js'
 import type { Table } from './model/table.js'
 import type { Scope } from './statements/scope.js'
 import type { TransactionOptions } from './statements/transaction-options.js'
 import { Transactions, type BegunTransaction } from './statements/transactions.js'
-import { refuseUnavailable, toUnavailable } from './statements/write-faults.js'
+import { refuseUnavailable, toUnavailable } from './statements/client-errors.js'
 
 const changeOptions: ReadonlySet<string> = new Set(['everywhere'])
 

@@ -14,8 +14,8 @@ import type { Table } from './model/table.js'
 import { isolationToDelete } from './statements/delete-rows.js'
 import { insertMany, type InsertManyOptions, type Rows } from './statements/insert-many.js'
 import { link } from './statements/link.js'
-import type { NewRow, NewValues } from './statements/nested-types.js'
-import { RowCounts } from './statements/row-counts.js'
+import type { NewRow, NewValues } from './statements/nested-input.js'
+import { RowCounts } from './statements/select-rows.js'
 import type { Source } from './statements/source.js'
 import {
   changeEach,

@@ -1,9 +1,13 @@
 /** The repository of a record class: finds, lists and writes its rows. Source: public face, Records. */
 import type { Plan } from '../sql/write.js'
 import type { Changes } from './statements/additions.js'
-import type { NestedChanges, NewValues } from './statements/nested-types.js'
-import { ProgramWriter } from './policy/program-writer.js'
-import { namesRelations, readTree } from './statements/read-nested.js'
+import {
+  type NestedChanges,
+  type NewValues,
+  namesRelations,
+  readTree,
+} from './statements/nested-input.js'
+import { ProgramWriter } from './policy/tree-writer.js'
 import type { Instance } from './statements/write-tree.js'
 import {
   changePlainly,
@@ -13,7 +17,7 @@ import {
   type RowChange,
 } from './statements/change-row.js'
 import { updateWhere } from './statements/change-rows.js'
-import { createHooked, type Writer } from './statements/run-hooks.js'
+import { createHooked, type Writer } from './statements/hooks.js'
 import { announced, insertRow, runRows } from './statements/write-row.js'
 import {
   readDeleteOptions,
@@ -45,14 +49,14 @@ import { createRelationLoader } from './statements/load-relations.js'
 import type { TablePlans } from './statements/plans.js'
 import { planList } from './statements/list-plan.js'
 import { selectRows } from './statements/select-rows.js'
-import { findReferrer } from './statements/find-referrer.js'
+import { findReferrer } from './statements/violated-constraint.js'
 import { isInTransaction } from './statements/guarded-runner.js'
 import { inShardOf, keyValues, withoutShard, withShard } from './statements/shard.js'
 import type { Source } from './statements/source.js'
 import type { Table } from './model/table.js'
 import { hasWriteHooks } from './model/write-hooks.js'
 import { markingWrite } from './statements/write-check.js'
-import { toClientError, type Doing, type Referrer } from './statements/write-faults.js'
+import { toClientError, type Doing, type Referrer } from './statements/client-errors.js'
 
 /**
  * Every method returns a promise. Errors that a client can correct are `HttpError`s: 400 `VALIDATION` with paths, 409

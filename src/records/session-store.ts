@@ -6,7 +6,7 @@ import type { Statement } from '../engines/contract/engine.js'
 import { ownQuestion, ownChange } from '../engines/contract/statement.js'
 import { after, attempt, type Later } from '../core/maybe-promise.js'
 import { askWithin, ensureTable, onceThere, refuseWrite } from './own-tables.js'
-import { refuseUnavailable } from './statements/write-faults.js'
+import { refuseUnavailable } from './statements/client-errors.js'
 
 /** @returns the store, once its table exists */
 export async function createDatabaseSessionStore(database: Database): Promise<SessionStore> {

@@ -18,7 +18,7 @@ import {
   concealFrom,
   securedAnswers,
   type SecuredAnswers,
-} from '../records/rights/shown-answers.js'
+} from '../records/rights/secured-responses.js'
 import { anySuccess } from '../openapi/documented-route.js'
 import type { DeclaredClasses } from './declared-classes.js'
 

@@ -4,7 +4,7 @@
  */
 import { asksGuard, type AccessRule } from '../auth/access.js'
 import { after } from '../core/maybe-promise.js'
-import { isShown } from '../records/rights/shown-answers.js'
+import { isShown } from '../records/rights/secured-responses.js'
 import type { Gate } from '../auth/gate.js'
 import { blamesClients } from '../errors/field-errors.js'
 import { HttpError } from '../errors/http-error.js'

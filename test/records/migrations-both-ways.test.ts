@@ -11,9 +11,8 @@ import { BelongsTo, Field, Record, type FieldRules, type RecordOptions } from '.
 import type { KindName } from '../../src/fields/kinds/table.js'
 import type { Class } from '../../src/metadata/class-metadata.js'
 import { connect, type Database } from '../../src/records/database.js'
-import { checkMigrations } from '../../src/records/migrations/check-migrations.js'
+import { checkMigrations, migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
 import { makeMigration } from '../../src/records/migrations/make-migration.js'
-import { migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
 import { startBothEngines } from './both-engines.js'
 import { runSql } from './run-sql.js'
 

@@ -6,8 +6,12 @@ import { BelongsTo, Field, Record } from '../../src/index.js'
 import { connect, type Database } from '../../src/records/database.js'
 import type { Class } from '../../src/metadata/class-metadata.js'
 import { makeMigration } from '../../src/records/migrations/make-migration.js'
-import { migrateDown, migrateUp, migrationStatus } from '../../src/records/migrations/migrations.js'
-import { splitStatements } from '../../src/records/migrations/split-statements.js'
+import {
+  migrateDown,
+  migrateUp,
+  migrationStatus,
+  splitStatements,
+} from '../../src/records/migrations/migrations.js'
 import { failure } from './failure.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { shop } from './shop.js'

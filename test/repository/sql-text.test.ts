@@ -5,7 +5,7 @@ import { readSources } from './source-files.js'
 
 /** Where SQL may be read, with the reason. */
 const readers: Readonly<Record<string, string>> = {
-  'src/records/migrations/online-steps.ts': 'migrations are texts that people write',
+  'src/records/migrations/migration-text.ts': 'migrations are texts that people write',
   'src/engines/sqlite/catalogue.ts': 'the catalogue keeps the texts of `create table`',
   'src/records/schema/constraint-differences.ts':
     'the catalogue keeps defaults as texts, which the database writes in its own way',

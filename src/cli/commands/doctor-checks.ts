@@ -14,14 +14,12 @@ import { silentLog } from '../../core/log.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { Database } from '../../records/database.js'
-import { checkMigrations } from '../../records/migrations/check-migrations.js'
+import { checkMigrations } from '../../records/migrations/migrations.js'
 import { findUncovered } from '../../records/migrations/migration-base.js'
 import { readTables } from '../../records/model/read-table.js'
-import { findScans } from '../../records/scans/find-scans.js'
+import { findScans } from '../../records/scans/scan-log.js'
 import { reachable } from '../../routing/route.js'
 import { engineInUse, openForReading, type ReadDatabase } from '../open-database.js'
-
-/** What a look at an application has found: each finding says whether it is in order, and what to do if not. */
 
 export interface Finding {
   /** What was looked at: `Node.js`, `keys`. */
@@ -56,8 +54,6 @@ export function findingsToText(findings: readonly Finding[]): string {
 export function findingsToJson(findings: readonly Finding[]): string {
   return `${withoutPasswords(JSON.stringify(findings, null, 2))}\n`
 }
-
-/** Looks at what an application stands on: Node.js, the compiler and its options, tsx. */
 
 /** @param cwd the folder of the project */
 export async function examineSetup(cwd: string): Promise<Finding[]> {

@@ -2,7 +2,7 @@
 import { openDoors } from '../../bootstrap/open-doors.js'
 import type { BootstrapOptions } from '../../bootstrap/options.js'
 import { planApplication, type ApplicationPlan } from '../../bootstrap/plan-application.js'
-import { findScans } from '../../records/scans/find-scans.js'
+import { findScans } from '../../records/scans/scan-log.js'
 import { type Command, exitCodes, type Terminal, readArguments } from '../command.js'
 import {
   examineDatabase,

@@ -4,15 +4,15 @@ import { DeclarationError, type Problem } from '../../errors/declaration-error.j
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { Database } from '../../records/database.js'
-import { checkMigrations } from '../../records/migrations/check-migrations.js'
-import { makeEmptyMigration, makeMigration } from '../../records/migrations/make-migration.js'
-import { findUncovered } from '../../records/migrations/migration-base.js'
 import {
+  checkMigrations,
   findNotUndone,
   migrateDown,
   migrateUp,
   migrationStatus,
 } from '../../records/migrations/migrations.js'
+import { makeEmptyMigration, makeMigration } from '../../records/migrations/make-migration.js'
+import { findUncovered } from '../../records/migrations/migration-base.js'
 import { readTables } from '../../records/model/read-table.js'
 import { loadApplication, planForDatabase } from '../load-application.js'
 import { type Command, exitCodes, UsageError, type Terminal, readArguments } from '../command.js'

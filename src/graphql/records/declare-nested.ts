@@ -3,7 +3,7 @@
  * row by itself, to be made with its parent. Source: decisions, Second storey: records, Nested updates.
  */
 import type { ArgumentDeclaration, TypeDeclaration } from '../declarations.js'
-import type { NestedOperation } from '../../records/statements/read-nested.js'
+import type { NestedOperation } from '../../records/statements/nested-input.js'
 import { declareInput } from './declare-types.js'
 import type { RecordModel } from './model.js'
 import { operationsOn } from './read-input.js'

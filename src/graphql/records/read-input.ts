@@ -10,7 +10,7 @@ import {
   readToOne,
   type NestedOperation,
   type NestedReader,
-} from '../../records/statements/read-nested.js'
+} from '../../records/statements/nested-input.js'
 import type { Tie, ToMany, ToOne, WriteTree } from '../../records/statements/write-tree.js'
 import { hasInput, type FieldModel, type RecordModel, type RelationModel } from './model.js'
 import { toKeyValue } from './question.js'

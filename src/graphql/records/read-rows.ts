@@ -15,7 +15,7 @@ import {
   shardCondition,
 } from '../../records/statements/shard.js'
 import type { Relation, Table } from '../../records/model/table.js'
-import { toClientError } from '../../records/statements/write-faults.js'
+import { toClientError } from '../../records/statements/client-errors.js'
 import type { ListQuestion, QuestionReader } from './question.js'
 
 export type Instance = Record<string, unknown>

@@ -1,9 +1,8 @@
 /** Resolves a list whose rows differ in some fields: of rows that are alike only the first. */
 import type { Later } from '../../core/maybe-promise.js'
 import type { ListOptions } from '../../records/filters/list-options.js'
-import type { Caller } from '../../records/rights/caller.js'
+import { type Caller, asked } from '../../records/rights/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'
-import { asked } from '../../records/rights/late-verdict.js'
 import { callerOf } from '../caller.js'
 import type { Arguments } from '../declarations.js'
 import { readGroups } from './aggregate-names.js'

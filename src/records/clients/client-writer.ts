@@ -22,9 +22,9 @@ import { allowingSwaps } from '../statements/swapped-values.js'
 import { referencesToMarked } from '../statements/undeleted-references.js'
 import type { Caller } from '../rights/caller.js'
 import { ClientView } from '../policy/client-view.js'
-import { JudgedKeys } from '../policy/judged-keys.js'
+import { JudgedKeys, type WriterHome } from '../policy/row-lookup.js'
 import { keyOf } from '../filters/key-forms.js'
-import { mayTell } from '../policy/may-tell.js'
+import { mayTell } from '../rights/conceal-errors.js'
 import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 import { demandFields, refuseMany, TreeRights } from '../policy/tree-rights.js'
 import {
@@ -35,7 +35,6 @@ import {
   type RowConditions,
 } from '../policy/tree-writer.js'
 import { hasMore, tablesOf, type Instance, type WriteTree } from '../statements/write-tree.js'
-import type { WriterHome } from '../policy/writer-home.js'
 
 /** The writes of one request. */
 export class ClientWriter {

@@ -2,16 +2,52 @@
  * Reads the schema after an engine's migrations, without a database, and which engines an application has migrations
  * for.
  */
+
+import { silentLog } from '../../core/log.js'
+import { openEngine, dialects } from '../../engines/engine-for-url.js'
+import { migrationFault } from './applied-migrations.js'
+import type { Catalogue } from '../../engines/contract/table-schema.js'
+import { EngineFault } from '../../engines/contract/engine-error.js'
+import type { Replay, Dialect } from '../../engines/contract/dialect.js'
+import { type MigrationFile, readMigrations } from './migration-files.js'
+import { ownScript } from '../../engines/contract/statement.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
-import { dialects } from '../../engines/engine-for-url.js'
-import type { Dialect } from '../../engines/contract/dialect.js'
-import type { Catalogue } from '../../engines/contract/table-schema.js'
-import { migrationFault } from './applied-migrations.js'
-import { readMigrations } from './migration-files.js'
-import { replayMigrations } from './replay-migrations.js'
 import { withoutDropped } from './schema-after.js'
 import { readSnapshot } from './schema-snapshot.js'
+
+/** @throws {DeclarationError} `MIGRATION_FAILED` if one does not run on an empty database */
+async function replayMigrations(
+  files: readonly MigrationFile[],
+  replay: Replay,
+): Promise<Catalogue> {
+  const engine = await openEngine(replay.url, { log: silentLog })
+  try {
+    await engine.changeSchema(async (runner) => {
+      for (const { name, up } of files) {
+        try {
+          await runner.run(ownScript(up), [], 'nothing')
+        } catch (cause) {
+          throw cause instanceof EngineFault ? unplayable(name, cause) : cause
+        }
+      }
+    })
+    return await engine.catalogue(engine)
+  } finally {
+    await engine.close()
+  }
+}
+
+function unplayable(name: string, cause: EngineFault): Error {
+  const message = `Migration ${name} does not run on an empty database after those before it: ${cause.message}.`
+  const error = migrationFault(
+    'MIGRATION_FAILED',
+    message,
+    'Correct it: the schema after the migrations is found by running them.',
+  )
+  error.cause = cause
+  return error
+}
 
 /** @returns `undefined` if there are migrations but no file with their schema */
 export async function readBase(folder: string, dialect: Dialect): Promise<Catalogue | undefined> {

@@ -1,9 +1,215 @@
 /** Writes differences as the text of a migration, with comments on what must be reviewed. */
+
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { quote } from '../../engines/contract/ddl.js'
+import { quote, writeAddCheck, writeAddColumn } from '../../engines/contract/ddl.js'
+import { toNotNullName } from '../model/column-names.js'
 import type { Difference } from '../schema/difference-kinds.js'
+import type { ColumnSchema } from '../../engines/contract/table-schema.js'
 import { onceRebuilt } from '../schema/sync.js'
-import { toConcurrent, toOnlineSteps, type OnlineSteps } from './online-steps.js'
+
+interface OnlineSteps {
+  /** Statements that hold a lock only for a moment, or on a table that nobody uses yet. */
+  readonly now: readonly string[]
+  /** Statements that take long but block nobody, each committed by itself. */
+  readonly later: readonly string[]
+  /** The statements that undo all of it. */
+  readonly undo: readonly string[] | undefined
+  /** A comment for the reader of the file. */
+  readonly warning?: string
+}
+
+const renamed =
+  'processes of the version before fail on this table from here on. Stop them before it runs, or add a field, copy the values, and remove the old field later.'
+
+/** The number of rows that one statement fills. */
+const piece = 10_000
+
+/** @param made tables that the same migration creates: they are empty */
+function toOnlineSteps(
+  difference: Difference,
+  dialect: Dialect,
+  made: ReadonlySet<string>,
+): OnlineSteps {
+  const { kind, table, sql, later = [], undo, rebuilds, needsNewKey } = difference
+  if (rebuilds === true)
+    return { now: sql, later: [], undo, warning: 'writes wait while the rows are copied.' }
+  if (needsNewKey === true) {
+    const { now, later: checks } = referenceSteps(difference)
+    return { now: [], later: [...now, ...checks], undo }
+  }
+  const plain = { now: [...sql, ...later], later: [], undo }
+  const isRename = kind === 'renamed table' || kind === 'renamed column'
+  if ((dialect.changes.kind === 'anew' && !isRename) || made.has(table)) return plain
+  switch (kind) {
+    case 'missing index':
+      return indexSteps(difference)
+    case 'missing foreign key':
+    case 'other foreign key':
+      return referenceSteps(difference)
+    case 'other key':
+      return { now: [], later: sql, undo }
+    case 'renamed table':
+    case 'renamed column':
+      return { ...plain, warning: renamed }
+    case 'missing check':
+      return { now: [...dropFirst(table, sql), ...sql], later, undo }
+    case 'missing column':
+      return columnSteps(difference, dialect)
+    case 'stricter column':
+      return stricterSteps(difference)
+    case 'other type':
+      // Without a conversion the rows stay as they are.
+      if (!sql.some((one) => one.includes(' using '))) return plain
+      return {
+        ...plain,
+        warning: `reads and writes of ${table} wait while its rows are rewritten.`,
+      }
+    default:
+      return plain
+  }
+}
+
+/** An interrupted build leaves an invalid index, which is dropped first. */
+function indexSteps({ sql, undo = [] }: Difference): OnlineSteps {
+  const create = /^create (unique )?index ("(?:[^"]|"")+")/
+  const now = sql.filter((one) => !create.test(one) && !one.startsWith('drop index'))
+  const later = sql
+    .filter((one) => create.test(one))
+    .flatMap((one) => [
+      `drop index concurrently if exists ${create.exec(one)?.[2] ?? ''}`,
+      one.replace(create, 'create $1index concurrently $2'),
+    ])
+  return {
+    now,
+    later,
+    undo: undo.map((one) => one.replace(/^drop index/, 'drop index concurrently if exists')),
+  }
+}
+
+/** Of an index that is made again where statements are committed one by one. */
+function toConcurrent(statement: string): string {
+  return statement.replace(
+    /^create (unique )?index (?!concurrently)/i,
+    'create $1index concurrently ',
+  )
+}
+
+function referenceSteps({ table, sql, undo }: Difference): OnlineSteps {
+  const names = sql.flatMap((one) => constraintOf(one) ?? [])
+  return {
+    now: [
+      ...dropFirst(table, sql),
+      ...sql.map((one) => (constraintOf(one) === undefined ? one : `${one} not valid`)),
+    ],
+    later: names.map((name) => `alter table ${quote(table)} validate constraint ${name}`),
+    undo,
+  }
+}
+
+function columnSteps(
+  { table, column, undo, sql, primaryKey = [] }: Difference,
+  dialect: Dialect,
+): OnlineSteps {
+  if (column === undefined) return { now: sql, later: [], undo }
+  const { check, nullable, fill, preset } = column
+  const isFilled = nullable || fill !== undefined || preset !== undefined
+  const bare = { ...column, check: undefined, nullable: nullable || !isFilled }
+  const alter = `alter table ${quote(table)}`
+  // Existing rows get a default without being rewritten.
+  const now = [
+    writeAddColumn(table, bare, dialect).replace('add column', 'add column if not exists'),
+  ]
+  const later: string[] = []
+  if (check !== undefined) {
+    const add = `${writeAddCheck(table, check)} not valid`
+    now.push(...dropFirst(table, [add]), add)
+    later.push(`${alter} validate constraint ${quote(check.name)}`)
+  }
+  if (!isFilled) later.push(...notNullSteps(table, column, primaryKey))
+  return {
+    now,
+    later,
+    undo,
+    ...(!isFilled && {
+      warning: `fill in ${table}.${column.name} for existing rows, where the comment says so.`,
+    }),
+  }
+}
+
+function stricterSteps({ table, column, sql, undo, primaryKey = [] }: Difference): OnlineSteps {
+  if (column === undefined) return { now: sql, later: [], undo }
+  const loosen = `alter table ${quote(table)} alter column ${quote(column.name)} drop not null`
+  return { now: [], later: notNullSteps(table, column, primaryKey), undo: [loosen] }
+}
+
+/** `set not null` does not scan the table if a check already guarantees it. */
+function notNullSteps(
+  table: string,
+  { name, fill }: ColumnSchema,
+  primaryKey: readonly string[],
+): string[] {
+  const alter = `alter table ${quote(table)}`
+  const [column, rule] = [quote(name), quote(toNotNullName(table, name))]
+  const backfill = (value: string): string => writeBackfill(table, column, primaryKey, value)
+  return [
+    `${alter} drop constraint if exists ${rule}`,
+    `${alter} add constraint ${rule} check (${column} is not null) not valid`,
+    ...(fill === undefined ? [] : [backfill(fill)]),
+    `${fill === undefined ? toQuestion(backfill('/* a value */')) : ''}${alter} validate constraint ${rule}`,
+    `${alter} alter column ${column} set not null`,
+    `${alter} drop constraint ${rule}`,
+  ]
+}
+
+/**
+ * A row that somebody else fills meanwhile keeps that value, because the outer condition is read again then. Rows are found
+ * by their key: a `ctid` would also name rows of other partitions.
+ *
+ * ```sql
+ * do $$ begin loop
+ *   update "product" set "size" = 0 where "size" is null
+ *     and "id" in (select "id" from "product" where "size" is null limit 10000);
+ *   exit when not found and not exists (select from "product" where "size" is null);
+ *   commit;
+ * end loop; end $$
+ * ```
+ */
+function writeBackfill(
+  table: string,
+  column: string,
+  primaryKey: readonly string[],
+  fill: string,
+): string {
+  const name = quote(table)
+  const list = primaryKey.map(quote).join(', ')
+  const key = primaryKey.length === 1 ? list : `(${list})`
+  const isEmpty = `${column} is null`
+  return [
+    'do $filigree$ begin loop',
+    `  update ${name} set ${column} = ${fill} where ${isEmpty}`,
+    `    and ${key} in (select ${list} from ${name} where ${isEmpty} limit ${piece});`,
+    `  exit when not found and not exists (select from ${name} where ${isEmpty});`,
+    '  commit;',
+    'end loop; end $filigree$',
+  ].join('\n')
+}
+
+/** The same as a comment for the developer to fill in, if the record has no default. */
+function toQuestion(backfill: string): string {
+  const lines = backfill.split('\n')
+  return `${lines.map((line) => `-- ${line}`).join('\n')};\n`
+}
+
+function constraintOf(sql: string): string | undefined {
+  return /\badd constraint ("(?:[^"]|"")+")/.exec(sql)?.[1]
+}
+
+/** Drops the constraints first, for when the steps run a second time. */
+function dropFirst(table: string, sql: readonly string[]): string[] {
+  return sql
+    .flatMap((one) => constraintOf(one) ?? [])
+    .map((name) => `alter table ${quote(table)} drop constraint if exists ${name}`)
+}
 
 export interface MigrationText {
   readonly text: string

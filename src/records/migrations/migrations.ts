@@ -2,6 +2,13 @@
  * Runs migrations, which are SQL files: each runs once, in a transaction unless its first line says `-- filigree: no
  * transaction`, in one process at a time.
  */
+
+import type { Table } from '../model/table.js'
+import { findDifferences } from '../schema/difference.js'
+import { toSchema } from '../schema/schema.js'
+import { chooseDialects, readBase, withoutSnapshot } from './migration-base.js'
+import { readMigrations, toFileName, type MigrationFile } from './migration-files.js'
+import { isNeeded, readIrreversible } from './migration-text.js'
 import {
   forgetMigration,
   migrationFault,
@@ -12,10 +19,94 @@ import {
 import type { Database } from '../database.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
-import { readMigrations, toFileName, type MigrationFile } from './migration-files.js'
-import { readIrreversible } from './migration-text.js'
-import { splitStatements } from './split-statements.js'
 import { ownScript } from '../../engines/contract/statement.js'
+
+interface CheckOptions {
+  readonly folder: string
+  /** The names of the engines in use. Default: those that have migrations; if none has, all. */
+  readonly engines: readonly string[] | undefined
+}
+
+/**
+ * @returns a sentence for each difference: `PostgreSQL: product.price is missing (Product.price).`
+ * @throws {DeclarationError} `MIGRATION_FAILED` if the schema after the migrations cannot be determined
+ */
+export async function checkMigrations(
+  tables: Iterable<Table>,
+  { folder, engines }: CheckOptions,
+): Promise<string[]> {
+  const all = [...tables]
+  const found: string[] = []
+  for (const dialect of chooseDialects(engines)) {
+    const { files, engines: withFiles, missing } = await readMigrations(folder, dialect.name)
+    const isUsed = engines !== undefined || withFiles.size === 0 || files.length > 0
+    if (!isUsed) continue
+    const base = await readBase(folder, dialect)
+    if (base === undefined) throw withoutSnapshot(dialect)
+    // The time only matters for values that existing rows are given.
+    const differences = findDifferences(toSchema(all, dialect, 0), base, dialect, {
+      isExact: dialect.replay === undefined,
+    })
+    const told = differences.filter((one) => isNeeded([one])).map(({ message }) => message)
+    const lacking = missing.map((name) => `${name}.${dialect.name}.sql is missing.`)
+    found.push(...[...told, ...lacking].map((message) => `${dialect.title}: ${message}`))
+  }
+  return found
+}
+
+/** `create index a …; -- b` → `['create index a …']`: a part that contains only comments is left out. */
+export function splitStatements(script: string): string[] {
+  const statements: string[] = []
+  let start = 0
+  let says = false
+  const finish = (end: number): void => {
+    if (says) statements.push(script.slice(start, end).trim())
+    start = end + 1
+    says = false
+  }
+  for (let place = 0; place < script.length;) {
+    const end = skip(script, place)
+    if (script[place] === ';') finish(place)
+    else says ||= !/^(?:\s|--|\/\*)/.test(script.slice(place, place + 2))
+    place = end
+  }
+  finish(script.length)
+  return statements
+}
+
+/** Tokens that may contain a semicolon which ends no statement; all other text is skipped character by character. */
+const tokens = [
+  /--[^\n]*/y,
+  /[eE]'(?:[^'\\]|''|\\[^])*'/y,
+  /'(?:[^']|'')*'/y,
+  /"(?:[^"]|"")*"/y,
+  // Dollar-quoted text, with or without a tag.
+  /(\$(?:[\p{L}_][\p{L}\p{N}_]*)?\$)[^]*?\1/uy,
+  // Names: an "e" or a "$" within a name starts no string.
+  /[\p{L}_][\p{L}\p{N}_$]*/uy,
+]
+
+/** @returns the place behind the token that starts here */
+function skip(script: string, place: number): number {
+  if (script.startsWith('/*', place)) return skipComment(script, place)
+  for (const token of tokens) {
+    token.lastIndex = place
+    if (token.test(script)) return token.lastIndex
+  }
+  return place + 1
+}
+
+/** Comments of this kind may be nested. */
+function skipComment(script: string, place: number): number {
+  let depth = 0
+  const marks = /\/\*|\*\//g
+  marks.lastIndex = place
+  for (let mark = marks.exec(script); mark !== null; mark = marks.exec(script)) {
+    depth += mark[0] === '/*' ? 1 : -1
+    if (depth === 0) return marks.lastIndex
+  }
+  return script.length
+}
 
 export interface MigrationOptions {
   /** The folder of the files. Default `./migrations`. */

@@ -2,28 +2,101 @@
  * Writes a row with everything nested in it, in an open transaction. All rows that it names were looked up before.
  * Source: decisions, Second storey: records, Nested updates.
  */
-import { type Later, attempt } from '../../core/maybe-promise.js'
+
+import { silentLog } from '../../core/log.js'
 import type { Id } from '../filters/list-options.js'
-import type { Relation, Table } from '../model/table.js'
-import type { RowsWithin } from '../statements/rows-within.js'
-import { writerOf, type Writer } from '../statements/run-hooks.js'
-import { atKey } from '../statements/read-nested.js'
-import { forbidden, type Caller } from '../rights/caller.js'
-import { concealFaults } from '../rights/conceal-fault.js'
-import type { ClientView } from './client-view.js'
-import type { JudgedKeys } from './judged-keys.js'
-import { textOf } from '../filters/key-forms.js'
-import { mayTell } from './may-tell.js'
-import { notTheirs, TreeLooks } from './tree-looks.js'
+import { toKey } from '../model/key.js'
+import { isolationOf } from '../model/isolation.js'
+import type { Table, Relation } from '../model/table.js'
 import {
+  type TreeRecords,
+  holdSeen,
+  type WriterHome,
+  JudgedKeys,
+  notTheirs,
+  TreeLooks,
+} from './row-lookup.js'
+import type { Source } from '../statements/source.js'
+import { allowingSwaps } from '../statements/swapped-values.js'
+import { type Caller, forbidden } from '../rights/caller.js'
+import { ClientView } from './client-view.js'
+import { TreeRights } from './tree-rights.js'
+import {
+  tablesOf,
+  type Instance,
+  type WriteTree,
   giveKey,
   refuseOwner,
-  type Instance,
   type Tie,
   type ToMany,
-  type WriteTree,
 } from '../statements/write-tree.js'
-import type { WriterHome } from './writer-home.js'
+import { type Later, attempt } from '../../core/maybe-promise.js'
+import type { RowsWithin } from '../statements/write-row.js'
+import { writerOf, type Writer } from '../statements/hooks.js'
+import { atKey } from '../statements/nested-input.js'
+import { concealFaults, mayTell } from '../rights/conceal-errors.js'
+import { textOf } from '../filters/key-forms.js'
+
+type Repositories = (table: Table, source: Source) => TreeRecords
+
+const program: Caller = Object.freeze({
+  trusted: true,
+  auth: undefined,
+  user: null,
+  request: undefined,
+})
+
+export class ProgramWriter {
+  readonly #source: Source
+  readonly #repositories: Repositories
+
+  /** @param repositories gives the repository of a table, in a transaction */
+  constructor(source: Source, repositories: Repositories) {
+    this.#source = source
+    this.#repositories = repositories
+  }
+
+  async create(tree: WriteTree): Promise<Instance> {
+    await new TreeRights(program, false).demand(tree, true)
+    return this.#source.atomically(
+      (inner) => this.#writerIn(inner).writer.create(tree),
+      isolationOf(tablesOf(tree)),
+    )
+  }
+
+  /** @returns null if no row has the key, or the condition does not match */
+  async update(
+    id: Id,
+    tree: WriteTree,
+    {
+      where,
+      expected,
+    }: { readonly where?: unknown; readonly expected?: readonly number[] | undefined },
+  ): Promise<Instance | null> {
+    const { table } = tree
+    const key = toKey(this.#source.context.codecOf(table), id)
+    if (key === undefined) return null
+    await new TreeRights(program, false).demand(tree, false)
+    const update = async (inner: Source): Promise<Instance | null> => {
+      const { writer, view } = this.#writerIn(inner)
+      const isIt = { [table.key.property]: table.key.isUuid ? id : Number(id) }
+      const asked = where === undefined ? isIt : { and: [isIt, where] }
+      const [before] = await holdSeen(table, asked, view, inner)
+      return before === undefined ? null : writer.update(tree, before, expected)
+    }
+    const isolation = isolationOf(tablesOf(tree))
+    return allowingSwaps((work) => this.#source.atomically(work, isolation), update)
+  }
+
+  #writerIn(inner: Source): { writer: TreeWriter; view: ClientView } {
+    const home: WriterHome = {
+      source: inner,
+      records: (table) => this.#repositories(table, inner),
+    }
+    const view = new ClientView({ context: inner.context, caller: program, log: silentLog })
+    return { writer: new TreeWriter(home, view, new JudgedKeys(home, view)), view }
+  }
+}
 
 export interface RowConditions {
   /** Update only a row at one of these versions. */

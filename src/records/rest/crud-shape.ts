@@ -11,7 +11,7 @@ import { isHidden, suggestedFields, suggestedRelations } from '../filters/known-
 import { invalid } from '../filters/invalid.js'
 import type { Relation, Table } from '../model/table.js'
 import { readNames } from './query-names.js'
-import { readRelationTree, type RelationTree } from '../policy/client-relations.js'
+import { readRelationTree, type RelationTree } from '../policy/client-view.js'
 
 /** What a row shows. */
 export interface ShownRow {

@@ -31,7 +31,7 @@ import {
   type WriteAccess,
   type WriteOperation,
 } from '../rights/record-policy.js'
-import { markShown } from '../rights/shown-answers.js'
+import { markShown } from '../rights/secured-responses.js'
 import { crudBodies } from './crud-bodies.js'
 import { shapedTag, tagged, taggedOrKnown, versionOf, whereMatching } from './conditions.js'
 import { readCrudCounts, readCrudQuery } from './crud-query.js'
@@ -44,7 +44,7 @@ import type { Database } from '../database.js'
 import { type Later, after } from '../../core/maybe-promise.js'
 import type { Id } from '../filters/list-options.js'
 import { readTable } from '../model/read-table.js'
-import { wantsUser } from '../statements/run-hooks.js'
+import { wantsUser } from '../statements/hooks.js'
 import type { Table } from '../model/table.js'
 
 export type CrudOperation = 'list' | 'aggregate' | 'find' | 'create' | 'update' | 'delete'

@@ -2,13 +2,74 @@
  * In development, finds queries that read whole tables: asks for the plan of each statement once, in the background,
  * and keeps the advice in the database for an hour. Source: docs/records.md, "Queries that scan".
  */
+
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { setTimeout as startTimer } from 'node:timers'
 import { setTimeout } from 'node:timers/promises'
 import type { Database } from '../database.js'
+import { ensureTable, hasTable } from '../own-tables.js'
+import { ownQuestion } from '../../engines/contract/statement.js'
 import type { StatementEvent } from '../statement-events.js'
 import { adviseIndex, tableCalled } from './advise-index.js'
-import { forgetScans, keepScan } from './kept-scans.js'
+
+const table = 'filigree_scans'
+const hour = 3_600_000
+
+const script = `create table if not exists ${table} (advice text primary key, seen_at text not null)`
+
+async function keepScan(database: Database, advice: string): Promise<void> {
+  if (!(await ensureTable(database, table, script))) return
+  const seen = new Date(database.context.now()).toISOString()
+  await database.kysely
+    .insertInto(table)
+    .values({ advice, seen_at: seen })
+    .onConflict((conflict) => conflict.column('advice').doUpdateSet({ seen_at: seen }))
+    .execute()
+}
+
+/** The advice of the last hour. */
+export async function readScans(database: Database): Promise<string[]> {
+  if (!(await hasTable(database, table))) return []
+  const rows = await database.kysely
+    .selectFrom(table)
+    .select('advice')
+    .where('seen_at', '>', anHourAgo(database))
+    .orderBy('advice')
+    .execute()
+  return rows.map(({ advice }) => String(advice))
+}
+
+async function forgetScans(database: Database): Promise<void> {
+  if (!(await hasTable(database, table))) return
+  await database.kysely.deleteFrom(table).where('seen_at', '<', anHourAgo(database)).execute()
+}
+
+function anHourAgo({ context }: Database): string {
+  return new Date(context.now() - hour).toISOString()
+}
+
+/** From the kept advice, and from the server's own statistics if it has them. */
+export async function findScans(database: Database): Promise<string[]> {
+  await database.sizes.read()
+  const found = new Set(await readScans(database))
+  for (const sql of await readStatistics(database)) {
+    const advice = await adviceOf(database, sql).catch(() => undefined)
+    if (advice !== undefined) found.add(advice)
+  }
+  return [...found].sort()
+}
+
+/** The slowest statements. An empty list if the extension is missing, or this user may not read it. */
+async function readStatistics({ context: { engine, dialect } }: Database): Promise<string[]> {
+  const { statistics } = dialect.scans
+  if (statistics === undefined) return []
+  try {
+    const { rows } = await engine.run(ownQuestion(statistics), [], 'all')
+    return rows.map(([sql]) => String(sql))
+  } catch {
+    return []
+  }
+}
 
 /** The most statements that a process examines. */
 const mostStatements = 500

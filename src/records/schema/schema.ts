@@ -1,16 +1,121 @@
 /**
  * The tables that records need, in a form that SQL can be written from and catalogues compared with, for both engines.
  */
+
 import type { Dialect } from '../../engines/contract/dialect.js'
-import type { IndexSchema, TableSchema } from '../../engines/contract/table-schema.js'
-import { findMissingIndexes, listedColumns } from '../model/check-index-names.js'
-import { toConstraintName, toIndexName, toSnakeCase } from '../model/column-names.js'
-import type { Column } from '../../engines/contract/table.js'
-import type { JoinTable } from '../../sql/table.js'
-import type { Relation, Table } from '../model/table.js'
-import { toCheckSchema, toPreset } from './constraint-schema.js'
-import { toIndexSchema } from './index-schema.js'
+import { testsOf } from '../model/read-indexes.js'
+import type { Column, IndexForm, TableIndex } from '../../engines/contract/table.js'
+import type { Table, Relation } from '../model/table.js'
+import { quote } from '../../engines/contract/ddl.js'
 import { toLiteral } from './literal.js'
+import type { IndexSchema, CheckSchema, TableSchema } from '../../engines/contract/table-schema.js'
+import { toCheckName, toConstraintName, toIndexName, toSnakeCase } from '../model/column-names.js'
+import { findMissingIndexes, listedColumns } from '../model/check-index-names.js'
+import type { JoinTable } from '../../sql/table.js'
+
+/** @returns an empty list if the database has no such index */
+function toIndexSchema(table: Table, index: TableIndex, dialect: Dialect): IndexSchema[] {
+  const { name, columns, unique, form } = index
+  const schema: IndexSchema = {
+    name,
+    columns: columns.map((column) => column.name),
+    unique,
+    whereNull: unique ? table.deletedAt?.name : undefined,
+  }
+  if (form === undefined) return [schema]
+  const undeleted = schema.whereNull === undefined ? [] : [`${quote(schema.whereNull)} is null`]
+  const rows = form.where && writeRows(table, form.where, dialect)
+  const where = rows && [rows, ...undeleted].join(' and ')
+  if (!form.like) return [{ ...schema, where, parts: writeOrders(columns, form, dialect) }]
+  if (!dialect.indexes.trigrams) return []
+  // One index for `like`, one for case-insensitive comparisons.
+  const [before, after] = dialect.fold
+  const parts = columns.flatMap(({ name: column, isUuid }) => {
+    const text = isUuid ? (dialect.uuidText ?? []).join(quote(column)) : quote(column)
+    return [isUuid ? `(${text})` : text, `${before}${text}${after}`].map(
+      (part) => `${part} gin_trgm_ops`,
+    )
+  })
+  return [{ ...schema, where, parts, using: 'gin', extension: 'pg_trgm' }]
+}
+
+/** Nulls come last in either direction, as they do in lists. SQLite has no syntax for it. */
+function writeOrders(columns: readonly Column[], { orders }: IndexForm, dialect: Dialect) {
+  return columns.map(({ name, nullable }, place) => {
+    const { descending = false, nullsFirst = false } = orders[place] ?? {}
+    const nulls =
+      nullable && dialect.indexes.nulls ? (nullsFirst ? ' nulls first' : ' nulls last') : ''
+    return `${quote(name)}${descending ? ' desc' : ''}${nulls}`
+  })
+}
+
+function writeRows(
+  table: Table,
+  where: Readonly<Record<string, unknown>>,
+  dialect: Dialect,
+): string {
+  const tests = Object.entries(where).flatMap(([property, test]) => {
+    const column = table.byProperty.get(property) as Column
+    return testsOf(test).map(([operator, operand]) => writeTest(column, operator, operand, dialect))
+  })
+  return tests.join(' and ')
+}
+
+function writeTest(column: Column, operator: string, operand: unknown, dialect: Dialect): string {
+  const name = quote(column.name)
+  const literal = (value: unknown): string => toLiteral(value, column, dialect) ?? 'null'
+  if (operator === 'isNull' || operand === null)
+    return `${name} is ${operand === false ? 'not ' : ''}null`
+  if (operator === 'in') return `${name} in (${(operand as unknown[]).map(literal).join(', ')})`
+  return `${name} ${signs[operator] ?? '='} ${literal(operand)}`
+}
+
+const signs: Readonly<Record<string, string>> = {
+  eq: '=',
+  ne: '<>',
+  gt: '>',
+  gte: '>=',
+  lt: '<',
+  lte: '<=',
+}
+
+/** @returns `undefined` if the database could not break any rule, and with `check: false` */
+function toCheckSchema(table: string, column: Column, dialect: Dialect): CheckSchema | undefined {
+  if (!hasConstraints(column)) return undefined
+  const tests = writeTests(column, dialect)
+  if (tests.length === 0) return undefined
+  const rule = tests.join(' and ')
+  const sql = rule.replaceAll('{c}', () => quote(column.name))
+  return { name: toCheckName(table, column.name, rule), sql }
+}
+
+/** SQL of the default for rows that are written without a value; `undefined` if only the record can compute it. */
+function toPreset(column: Column, dialect: Dialect): string | undefined {
+  const { rules, entry } = column.field
+  const value: unknown = rules.default
+  if (!hasConstraints(column, true) || value === undefined || value === null) return undefined
+  if (typeof value === 'function') return undefined
+  if (value === 'now' && entry.now !== undefined) return dialect.now[column.storage]
+  return toLiteral(value, column, dialect)
+}
+
+/** Lists and JSON have no checks: their rules apply to the values within them. */
+function hasConstraints({ isKey, storage, field }: Column, ofLists = false): boolean {
+  return !isKey && field.rules.check !== false && (ofLists || storage !== 'json')
+}
+
+function writeTests(column: Column, dialect: Dialect): string[] {
+  const { min, max, oneOf, maxLength } = column.field.rules
+  const literal = (value: unknown): string | undefined => toLiteral(value, column, dialect)
+  const tests: string[] = []
+  const [least, most] = [min, max].map((value) => (value === undefined ? value : literal(value)))
+  if (least !== undefined) tests.push(`{c} >= ${least}`)
+  if (most !== undefined) tests.push(`{c} <= ${most}`)
+  const values = oneOf?.map(literal)
+  if (values !== undefined) tests.push(`{c} in (${values.join(', ')})`)
+  if (maxLength !== undefined) tests.push(`${dialect.lengthOf(column)} <= ${maxLength}`)
+  return tests
+}
 
 /** @param now milliseconds since 1970, for moment columns whose default is the current time */
 export function toSchema(tables: Iterable<Table>, dialect: Dialect, now: number): TableSchema[] {

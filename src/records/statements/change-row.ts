@@ -12,23 +12,38 @@ import { readOwnFilter } from '../filters/own-filter.js'
 import { isolationOf } from '../model/isolation.js'
 import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
-import { hasAddition, withSums } from './additions.js'
+import {
+  hasAddition,
+  withSums,
+  fitsSums,
+  keyOfSums,
+  readSums,
+  type Sum,
+  type SumsAndValues,
+} from './additions.js'
 import { isInTransaction } from './guarded-runner.js'
 import type { Selection } from './plans.js'
-import { staysWithin, type RowsWithin } from './rows-within.js'
-import { copyOf, isSameValue } from './row-copies.js'
 import {
+  staysWithin,
+  type RowsWithin,
+  announced,
+  runRows,
+  tellsPast,
+  updateRow,
+  type Instance,
+  valuesToUpdate,
+} from './write-row.js'
+import {
+  copyOf,
+  isSameValue,
   runAfterCommit,
   runAfterWrite,
   runBefore,
   type HookedRow,
   type Writer,
-} from './run-hooks.js'
-import { fitsSums, keyOfSums, readSums, type Sum, type SumsAndValues } from './sums.js'
+} from './hooks.js'
 import { keyValues, noShard, shardCondition } from './shard.js'
 import type { Source } from './source.js'
-import { announced, runRows, tellsPast, updateRow, type Instance } from './write-row.js'
-import { valuesToUpdate } from './write-values.js'
 
 export interface RowChange {
   /** By property, not checked; without the key and the version. */

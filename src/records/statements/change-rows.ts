@@ -18,14 +18,13 @@ import { boundToShard, inShardOf } from './shard.js'
 import { toIds } from './delete-row.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Id } from '../filters/list-options.js'
-import { nameConstraint } from './name-constraint.js'
+import { nameConstraint } from './violated-constraint.js'
 import type { RecordsContext, Source } from './source.js'
-import { readSums, type Sum } from './sums.js'
+import { readSums, type Sum } from './additions.js'
 import { demandUndeleted } from './undeleted-references.js'
-import { runRows } from './write-row.js'
-import { toClientError, type Doing } from './write-faults.js'
+import { runRows, valuesToUpdate } from './write-row.js'
+import { toClientError, type Doing } from './client-errors.js'
 import { markingWrite } from './write-check.js'
-import { valuesToUpdate } from './write-values.js'
 
 /** The number of rows that are in memory at once. */
 const pageSize = 500

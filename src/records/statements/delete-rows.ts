@@ -18,9 +18,9 @@ import { hasDeleteHooks } from '../model/write-hooks.js'
 import { holdRows, inTransaction, refuseOld, selectOne } from './change-row.js'
 import { changeAll, eachRow, selectAll, updateAtOnce } from './change-rows.js'
 import { deleteRow } from './delete-row.js'
-import { runAfterCommit, runBeforeDelete, type HookedRow, type Writer } from './run-hooks.js'
+import { runAfterCommit, runBeforeDelete, type HookedRow, type Writer } from './hooks.js'
 import type { RecordsContext, Source } from './source.js'
-import { toClientError } from './write-faults.js'
+import { toClientError } from './client-errors.js'
 import type { Instance } from './write-row.js'
 
 /** @returns how many rows were deleted */

@@ -9,12 +9,12 @@ import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Table } from '../model/table.js'
 import { isolationOf } from '../model/isolation.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
-import { Inserting, type AlikeRows } from './insert-pieces.js'
+import { Inserting, type AlikeRows } from './batch-inserter.js'
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'
-import { createHooked } from './run-hooks.js'
+import { createHooked } from './hooks.js'
 import type { Source } from './source.js'
-import { toUnavailable } from './write-faults.js'
-import { refuseNoKeys } from './write-values.js'
+import { toUnavailable } from './client-errors.js'
+import { refuseNoKeys } from './write-row.js'
 
 export interface InsertManyOptions {
   /** Called after every 1,000 rows, and at the end. */

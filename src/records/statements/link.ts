@@ -8,7 +8,7 @@ import type { Id } from '../filters/list-options.js'
 import type { Source } from './source.js'
 import { demandUndeletedKeys } from './undeleted-references.js'
 import type { Relation, Table } from '../model/table.js'
-import { toClientError } from './write-faults.js'
+import { toClientError } from './client-errors.js'
 
 export interface Link {
   readonly id: unknown

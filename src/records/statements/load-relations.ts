@@ -8,7 +8,7 @@ import { undefinedAt } from '../model/skip.js'
 import { inShard, keyValues } from './shard.js'
 import type { Source } from './source.js'
 import type { Relation, Table } from '../model/table.js'
-import { toClientError } from './write-faults.js'
+import { toClientError } from './client-errors.js'
 
 type Instance = Record<string, unknown>
 type Load = (records: readonly object[], source: Source) => Later<void>

@@ -9,8 +9,8 @@ import { byKey, type Order } from '../../sql/order.js'
 import type { Answered, Change, Limit, Question, Related, Rows } from '../../sql/tree.js'
 import { write, type Plan } from '../../sql/write.js'
 import type { Relation, Table } from '../model/table.js'
-import type { ColumnTypes } from './column-types.js'
-import type { RowsWithin } from './rows-within.js'
+import type { ColumnTypes } from './batch-inserter.js'
+import type { RowsWithin } from './write-row.js'
 
 /** The rows that a statement concerns. `key` identifies its form; `count` is the number of its values. */
 export interface Selection {

@@ -1,7 +1,47 @@
 /** The options of `transaction`: how far it is isolated from others, and for how long it is tried. */
+
+import { setTimeout } from 'node:timers/promises'
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { isolations, type Isolation } from '../../core/transaction.js'
+
+/** The default time in milliseconds, the same as for handlers. */
+const defaultTime = 30_000
+/** With the waits below, this is some seconds of conflicts. */
+const mostAttempts = 40
+/** The longest first wait in milliseconds; each next one may be twice as long, up to the longest. */
+const firstWait = 4
+const longestWait = 120
+
+export class Retries {
+  readonly #end: number
+  #attempts = 1
+  #began = performance.now()
+  /** The longest attempt so far. */
+  #longest = 0
+
+  /** @param time milliseconds for all attempts together */
+  constructor(time = defaultTime) {
+    this.#end = this.#began + time
+  }
+
+  /** The milliseconds that are left. */
+  get left(): number {
+    return Math.max(1, this.#end - performance.now())
+  }
+
+  /** Waits until the work may run again. @returns false if it could not end in time */
+  async next(): Promise<boolean> {
+    this.#longest = Math.max(this.#longest, performance.now() - this.#began)
+    const most = Math.min(longestWait, firstWait * 2 ** (this.#attempts - 1))
+    const wait = Math.random() * most
+    if (this.#attempts >= mostAttempts || wait + this.#longest >= this.left) return false
+    this.#attempts++
+    await setTimeout(wait)
+    this.#began = performance.now()
+    return true
+  }
+}
 
 export interface TransactionOptions {
   /**

@@ -21,13 +21,17 @@ import type { ChangeFeed } from '../changes/change-feed.js'
 import type { Log } from '../../core/log.js'
 import { defaultIsolation } from '../model/isolation.js'
 import { GuardedRunner } from './guarded-runner.js'
-import type { QuietHandlers } from './quiet-handlers.js'
-import { Retries } from './retries.js'
+import type { QuietHandlers } from './read-handlers.js'
+import {
+  Retries,
+  checkOptions,
+  refuseHigher,
+  type TransactionOptions,
+} from './transaction-options.js'
 import { Scope, type ScopeHost } from './scope.js'
 import type { RecordsContext } from './source.js'
-import { checkOptions, refuseHigher, type TransactionOptions } from './transaction-options.js'
 import { changes, concernsOwnTable } from '../../engines/contract/statement.js'
-import { toUnavailable } from './write-faults.js'
+import { toUnavailable } from './client-errors.js'
 
 /** Where code runs: in this transaction, once it has begun, and for this request. */
 interface Place {

@@ -7,7 +7,7 @@ import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
 import { keyValues } from './shard.js'
 import type { Source } from './source.js'
-import { noSuchKey } from './write-faults.js'
+import { noSuchKey } from './client-errors.js'
 
 const none: readonly Relation[] = Object.freeze([])
 const known = new WeakMap<Table, readonly Relation[]>()

@@ -5,7 +5,7 @@ import { invalid } from '../filters/invalid.js'
 import type { Id } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
 import { atRow } from './insert-many.js'
-import type { NewValues } from './nested-types.js'
+import type { NewValues } from './nested-input.js'
 
 /** The changes of a row, with its key under the key's own name. */
 export type ChangedRow = Readonly<Record<string, unknown>>

@@ -1,20 +1,112 @@
 /** Writes one row whose values are checked, and converts the database's errors for clients. */
+
+import { randomUUID } from 'node:crypto'
+import { columnsOfLeaf, leavesOf } from '../../sql/condition.js'
+import type { Condition } from '../filters/condition.js'
+import type { Column } from '../../engines/contract/table.js'
+import type { TableCodec } from '../model/codec.js'
+import type { RecordsContext, Source } from './source.js'
+import type { Table } from '../model/table.js'
+import type { Sum } from './additions.js'
+import { noSuchKey, toClientError, type Doing } from './client-errors.js'
 import { type Later, after, attempt, promise } from '../../core/maybe-promise.js'
 import type { PastRow } from '../changes/changes.js'
 import type { Row } from '../../engines/contract/engine.js'
-import type { Column } from '../../engines/contract/table.js'
 import type { Id } from '../filters/list-options.js'
-import type { Table } from '../model/table.js'
 import { arrange, type Plan } from '../../sql/write.js'
-import { nameConstraint } from './name-constraint.js'
-import { findBrokenRelation } from './broken-relation.js'
-import type { RowsWithin } from './rows-within.js'
+import { nameConstraint, findBrokenRelation } from './violated-constraint.js'
 import { keyValues } from './shard.js'
-import type { Source } from './source.js'
-import { toClientError, type Doing } from './write-faults.js'
 import { findPlaceholders } from './swapped-values.js'
 import { demandUndeleted, referencesToMarked } from './undeleted-references.js'
-import { valuesToInsert, type WriteValues } from './write-values.js'
+
+export interface RowsWithin {
+  readonly condition: Condition
+  /** The same for filters that differ in values only. */
+  readonly key: string
+  readonly values: readonly unknown[]
+}
+
+/** True if something is written, and it cannot change whether the row matches. */
+export function staysWithin({ condition }: RowsWithin, written: readonly Column[]): boolean {
+  // Behind a relation other rows decide, which may include this one.
+  const depends = leavesOf(condition).some(
+    (leaf) =>
+      leaf.kind === 'related' || columnsOfLeaf(leaf).some((column) => written.includes(column)),
+  )
+  return written.length > 0 && !depends
+}
+
+/** Values in the order of the columns. */
+interface WriteValues {
+  readonly columns: readonly Column[]
+  readonly values: unknown[]
+}
+
+/** All columns; without the key if the database makes it. A UUID key is set on the record here. */
+export function valuesToInsert(
+  table: Table,
+  codec: TableCodec,
+  record: Record<string, unknown>,
+): WriteValues {
+  const { key, columns } = table
+  if (key.generated === 'uuid') record[key.property] ??= randomUUID()
+  refuseNoKeys(table, codec, record)
+  const values = codec.writeRow(record)
+  if (record[key.property] !== undefined) return { columns, values }
+  values.splice(codec.key.index, 1)
+  return { columns: columns.filter((column) => column !== key), values }
+}
+
+/**
+ * The given values, with the time of the change. No columns if no values are given.
+ *
+ * @param values to which they are added
+ * @param sums written after the values
+ */
+export function valuesToUpdate(
+  table: Table,
+  codec: TableCodec,
+  record: Readonly<Record<string, unknown>>,
+  clock: Pick<RecordsContext, 'now'>,
+  { values = [], sums = [] }: { values?: unknown[]; readonly sums?: readonly Sum[] } = {},
+): WriteValues {
+  const { updatedAt } = table
+  refuseNoKeys(table, codec, record)
+  const columns: Column[] = []
+  for (const { column, encode } of codec.columns) {
+    const value = record[column.property]
+    if (value === undefined) continue
+    columns.push(column)
+    values.push(value === null ? null : encode(value))
+  }
+  for (const { column, addend } of sums) {
+    columns.push(column)
+    values.push(addend)
+  }
+  if (columns.length > 0 && updatedAt !== undefined && record[updatedAt.property] === undefined) {
+    columns.push(updatedAt)
+    values.push(new Date(clock.now()).toISOString())
+  }
+  return { columns, values }
+}
+
+/**
+ * What a column of keys cannot hold is no row's key.
+ *
+ * @throws {HttpError} 409, as the database would answer
+ */
+export function refuseNoKeys(
+  { relations }: Table,
+  { narrow }: TableCodec,
+  record: Readonly<Record<string, unknown>>,
+): void {
+  for (const { column, holds, encode } of narrow) {
+    const value = record[column.property]
+    if (value === undefined || value === null || holds(encode(value))) continue
+    for (const relation of relations.values())
+      if (relation.kind === 'belongsTo' && relation.local === column) throw noSuchKey(relation)
+  }
+}
 
 export type Instance = Record<string, unknown>
 

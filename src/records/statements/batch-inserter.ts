@@ -2,18 +2,35 @@
  * Writes checked and encoded rows: with the database's own command for many rows, with lists of values, or a few at a
  * time.
  */
-import { type Later, after } from '../../core/maybe-promise.js'
+
 import type { Runner, Statement } from '../../engines/contract/engine.js'
 import { ownQuestion } from '../../engines/contract/statement.js'
-import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { quote } from '../../engines/contract/ddl.js'
-import { readColumnTypes, type ColumnTypes } from './column-types.js'
+import { type Later, after } from '../../core/maybe-promise.js'
+import type { Column } from '../../engines/contract/table.js'
 import { toIds } from './delete-row.js'
 import type { Source } from './source.js'
-import { nameConstraint } from './name-constraint.js'
+import { nameConstraint } from './violated-constraint.js'
 import { demandUndeleted } from './undeleted-references.js'
-import { toClientError } from './write-faults.js'
+import { toClientError } from './client-errors.js'
+
+export type ColumnTypes = ReadonlyMap<unknown, string>
+
+/**
+ * @param sql the dialect's `lists.types`
+ * @param isFresh as `Statement.isFresh`
+ * @returns the types by the columns' names
+ */
+export async function readColumnTypes(
+  table: Table,
+  runner: Runner,
+  sql: string,
+  isFresh = false,
+): Promise<ColumnTypes> {
+  const found = await runner.run(ownQuestion(sql, { isFresh }), [quote(table.name)], 'rows')
+  return new Map(found.map(([name, type]) => [name, String(type)]))
+}
 
 /** The rows of one statement if statements go over a network. */
 const batchSize = 1000

@@ -2,6 +2,8 @@
  * Runs the hooks of a record: those before a write, followed by the row's rules, and those after the commit. What a hook
  * is given is made when it names it.
  */
+
+import { type Instance, insertRow } from './write-row.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Claims, RequestAuth } from '../../http/request.js'
 import type { Class } from '../../metadata/class-metadata.js'
@@ -9,10 +11,33 @@ import type { Column } from '../../engines/contract/table.js'
 import { invalid } from '../filters/invalid.js'
 import type { Table } from '../model/table.js'
 import type { RecordHook, RecordHooks } from '../model/write-hooks.js'
-import { copyOf, isSameValue } from './row-copies.js'
 import { outsideShards } from './shard.js'
 import { providerOf, type Source } from './source.js'
-import { insertRow, type Instance } from './write-row.js'
+
+/** A row of the same class whose values may be changed without changing the row's. */
+export function copyOf(row: Instance): Instance {
+  const copy = Object.create(Object.getPrototypeOf(row) as object) as Instance
+  for (const [name, value] of Object.entries(row)) copy[name] = cloneOf(value)
+  return copy
+}
+
+function cloneOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(cloneOf)
+  if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value
+  const entries = Object.entries(value).map(([name, inner]) => [name, cloneOf(inner)] as const)
+  return Object.assign(
+    Object.create(Object.getPrototypeOf(value) as object | null) as object,
+    Object.fromEntries(entries),
+  )
+}
+
+export function isSameValue(one: unknown, other: unknown): boolean {
+  if (one === other) return true
+  if (typeof one !== 'object' || typeof other !== 'object') return false
+  if (one instanceof Uint8Array && other instanceof Uint8Array)
+    return Buffer.compare(one, other) === 0
+  return JSON.stringify(one) === JSON.stringify(other)
+}
 
 /** Who writes; the current request's caller where it is undefined. */
 export interface Writer {

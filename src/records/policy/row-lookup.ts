@@ -2,18 +2,136 @@
  * Looks up all rows that a write names before anything is written: rows of another parent, invisible and missing rows
  * give the same error. The rows are locked until the transaction ends. Source: decisions, Second storey: rights.
  */
+
+import type { Later } from '../../core/maybe-promise.js'
+import type { Id, ListOptions } from '../filters/list-options.js'
+import { type RowChange, holdRows } from '../statements/change-row.js'
+import type { Writer } from '../statements/hooks.js'
+import { type Referrer, noSuchKey } from '../statements/client-errors.js'
+import type { Instance, Tie, WriteTree, ToMany, ToOne } from '../statements/write-tree.js'
+import { both } from '../../sql/condition.js'
+import type { Condition } from '../filters/condition.js'
+import { FilterReader } from '../filters/filter.js'
+import type { Table, Relation } from '../model/table.js'
+import { demandShard, shardCondition } from '../statements/shard.js'
+import type { Source } from '../statements/source.js'
+import type { ClientView } from './client-view.js'
+import { toKey } from '../model/key.js'
+import { isNothing, keyOf, textOf } from '../filters/key-forms.js'
+import { policyOf } from '../rights/record-policy.js'
 import { HttpError } from '../../errors/http-error.js'
 import { invalid } from '../filters/invalid.js'
-import type { Id } from '../filters/list-options.js'
-import { toKey } from '../model/key.js'
-import type { Relation, Table } from '../model/table.js'
-import { noSuchKey } from '../statements/write-faults.js'
-import { atKey } from '../statements/read-nested.js'
-import type { ClientView } from './client-view.js'
-import type { JudgedKeys } from './judged-keys.js'
-import { keyOf, textOf } from '../filters/key-forms.js'
-import type { Instance, ToMany, ToOne, WriteTree } from '../statements/write-tree.js'
-import { holdSeen, mostAtOnce, type WriterHome } from './writer-home.js'
+import { atKey } from '../statements/nested-input.js'
+
+/** What each does stands at the `Repository`'s methods. */
+export interface TreeRecords {
+  find(id: Id, options?: { readonly with?: readonly string[] }): Promise<Instance | null>
+  list(options: ListOptions<Instance>): Promise<Instance[]>
+  createNow(values: Instance, writer?: Writer): Later<Instance>
+  updateNow(id: Id, values: Instance, options?: Omit<RowChange, 'values'>): Later<Instance | null>
+  deleteNow(
+    id: Id,
+    mayTell?: (referrer: Referrer) => boolean,
+    expected?: readonly number[],
+    writer?: Writer,
+  ): Later<boolean>
+  link(id: Id, relation: string, ids: readonly Id[]): Promise<number>
+  unlink(id: Id, relation: string, ids: readonly Id[]): Promise<number>
+}
+
+export interface WriterHome {
+  readonly source: Source
+  records(table: Table): TreeRecords
+}
+
+/** The most keys that are looked up at once. */
+const mostAtOnce = 5000
+
+/**
+ * The undeleted rows of a filter that the caller can see, locked until the transaction ends. The filter comes from the
+ * program, so it may use any field.
+ */
+export async function holdSeen(
+  table: Table,
+  where: object,
+  view: ClientView,
+  source: Source,
+): Promise<Instance[]> {
+  const values: unknown[] = []
+  const reader = new FilterReader(source.context, false, values)
+  const asked: Condition = reader.read(table, where)
+  const seen = view.isBound(table) ? view.rows(table, reader) : undefined
+  const condition = both(both(asked, seen), shardCondition(table, source.context, reader))
+  demandShard(table, condition)
+  const selection = { condition, key: reader.key, count: values.length, withDeleted: false }
+  const rows = await holdRows(table, source, { selection, values }, mostAtOnce)
+  const { readRow } = source.context.codecOf(table)
+  return rows.map((row) => readRow(row) as Instance)
+}
+
+export class JudgedKeys {
+  readonly #home: WriterHome
+  readonly #view: ClientView
+
+  constructor(home: WriterHome, view: ClientView) {
+    this.#home = home
+    this.#view = view
+  }
+
+  /** True if a given key must be checked. */
+  names({ table, values }: WriteTree): boolean {
+    if (this.#view.caller.trusted) return false
+    for (const { kind, local } of policyOf(table).judged)
+      if (kind === 'belongsTo' && !isNothing(values[local.property])) return true
+    return false
+  }
+
+  /**
+   * @param before the stored row: a key that does not change is not checked
+   * @throws {HttpError} 409 `CONFLICT`
+   */
+  async judge(tree: WriteTree, before?: Instance): Promise<void> {
+    if (this.#view.caller.trusted) return
+    const { context } = this.#home.source
+    for (const relation of policyOf(tree.table).judged) {
+      const { property } = relation.local
+      const value = tree.values[property]
+      if (relation.kind !== 'belongsTo' || isNothing(value) || tree.given.has(property)) continue
+      if (before !== undefined && textOf(before[property]) === textOf(value)) continue
+      // A value that cannot be a key is reported as a fault of the value.
+      if (toKey(context.codecOf(relation.target), value) === undefined) continue
+      const seen = await this.seen(relation.target, [value as Id])
+      if (seen.length === 0) throw tree.told(noSuchKey(relation))
+    }
+    for (const tie of tree.ties) await this.#judgeTie(tie)
+  }
+
+  async #judgeTie({ relation, ids, told }: Tie): Promise<void> {
+    if (!this.isJudged(relation) || !Array.isArray(ids)) return
+    const codec = this.#home.source.context.codecOf(relation.target)
+    const keys = ids.filter((id) => toKey(codec, id) !== undefined)
+    if (keys.length < ids.length) return
+    const seen = await this.seen(relation.target, keys)
+    if (seen.length < keys.length) throw told(noSuchKey(relation))
+  }
+
+  isJudged(relation: Relation): boolean {
+    return !this.#view.caller.trusted && policyOf(relation.table).judged.has(relation)
+  }
+
+  /** Those of the keys whose rows the caller can see. */
+  async seen(target: Table, ids: readonly Id[]): Promise<Id[]> {
+    const { property } = target.key
+    const seen = new Set<string>()
+    for (let from = 0; from < ids.length; from += mostAtOnce) {
+      const some = ids.slice(from, from + mostAtOnce).map((id) => keyOf(target, id))
+      const where = { [property]: { in: some } }
+      const rows = await this.#home.records(target).list({ where, view: this.#view })
+      for (const row of rows) seen.add(textOf(row[property]))
+    }
+    return ids.filter((id) => seen.has(textOf(keyOf(target, id))))
+  }
+}
 
 export class TreeLooks {
   /** The stored rows that will change. */

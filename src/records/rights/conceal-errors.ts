@@ -1,8 +1,20 @@
 /** Removes the names of hidden fields from errors, because they are unknown to clients. */
-import { HttpError } from '../../errors/http-error.js'
-import type { Table } from '../model/table.js'
+
+import type { Referrer } from '../statements/client-errors.js'
 import { admitsAtOnce, type Caller } from './caller.js'
 import { policyOf } from './record-policy.js'
+import { HttpError } from '../../errors/http-error.js'
+import type { Table } from '../model/table.js'
+
+/** A record is not named if the caller may not see its rows or its key. */
+export function mayTell(caller: Caller): (referrer: Referrer) => boolean {
+  return ({ table, column }) => {
+    if (caller.trusted) return true
+    const { read, columns, hasRows } = policyOf(table)
+    const rules = [read, columns.get(column)].filter((rule) => rule !== undefined)
+    return !hasRows && rules.every((rule) => admitsAtOnce(rule, caller))
+  }
+}
 
 const somewhere = 'A value does not fit the record.'
 const another = 'Another record is in its way.'

@@ -1,0 +1,112 @@
+/** Finds the name of a unique index whose columns a database names instead: SQLite. */
+
+import { type Later, after, attempt } from '../../core/maybe-promise.js'
+import { EngineFault } from '../../engines/contract/engine-error.js'
+import { referencesTo } from '../model/references.js'
+import { probing } from './guarded-runner.js'
+import { keyValues, inShardOf } from './shard.js'
+import type { Source } from './source.js'
+import type { Table, Relation } from '../model/table.js'
+import { toConstraintName } from '../model/column-names.js'
+import type { Referrer } from './client-errors.js'
+import { ownQuestion } from '../../engines/contract/statement.js'
+
+/**
+ * @param key the row's key in the driver's form
+ * @returns `undefined` for other faults, and if it cannot be known: another program has named the constraint
+ */
+export function findReferrer(
+  table: Table,
+  source: Source,
+  error: unknown,
+  key: unknown,
+): Later<Referrer | undefined> {
+  if (!(error instanceof EngineFault) || error.kind !== 'reference') return undefined
+  const { constraint } = error
+  if (constraint !== undefined) {
+    // Any table: the database may also delete other rows along, which are still referred to.
+    return listReferrers(source).find(
+      ({ table: { name }, column }) => toConstraintName(name, column.name) === constraint,
+    )
+  }
+  return attempt(
+    () =>
+      listReferrers(source, table).reduce<Later<Referrer | undefined>>(
+        (found, referrer) =>
+          after(found, (earlier): Later<Referrer | undefined> => {
+            return earlier ?? holds(referrer, source, key)
+          }),
+        undefined,
+      ),
+    () => undefined,
+  )
+}
+
+function listReferrers({ context }: Source, target?: Table): Referrer[] {
+  return referencesTo(context.tables, target)
+    .filter(({ onDelete }) => onDelete === 'restrict')
+    .map(({ table, local }) => ({ table, column: local }))
+}
+
+function holds(referrer: Referrer, source: Source, key: unknown): Later<Referrer | undefined> {
+  const { statement } = source.context.plansOf(referrer.table).refers(referrer.column)
+  const { table, column } = referrer
+  const values = column === table.shard ? [key] : keyValues(table, source.context, key)
+  return after(probing(source.runner()).run(statement, values, 'first'), (row) =>
+    row === undefined ? undefined : referrer,
+  )
+}
+
+/** @returns `undefined` for other faults, and if the database names the constraint itself */
+export function findBrokenRelation(
+  table: Table,
+  source: Source,
+  error: unknown,
+  record: Readonly<Record<string, unknown>>,
+): Later<Relation | undefined> {
+  if (!(error instanceof EngineFault) || error.kind !== 'reference') return undefined
+  if (error.constraint !== undefined) return undefined
+  let found = undefined as Later<Relation | undefined>
+  for (const relation of table.relations.values()) {
+    if (relation.kind !== 'belongsTo') continue
+    const value = record[relation.local.property]
+    if (value === undefined || value === null) continue
+    const probe = (earlier: Relation | undefined): Later<Relation | undefined> =>
+      earlier ?? inShardOf(table, record, () => missing(relation, value, source))
+    found = after<Relation | undefined, Relation | undefined>(found, probe)
+  }
+  return attempt(
+    () => found,
+    () => undefined,
+  )
+}
+
+function missing(relation: Relation, value: unknown, source: Source): Later<Relation | undefined> {
+  const { context } = source
+  const key = context.codecOf(relation.target).key.encode(value)
+  const { statement } = context.plansOf(relation.target).find
+  return after(
+    probing(source.runner()).run(statement, keyValues(relation.target, context, key), 'first'),
+    (row) => (row === undefined ? relation : undefined),
+  )
+}
+
+/** @returns the fault with the name, if the record declares constraints; otherwise, and if there is none, the fault itself */
+export function nameConstraint(table: Table, source: Source, error: unknown): Later<unknown> {
+  if (table.constraints.size === 0 || !(error instanceof EngineFault)) return error
+  const { uniqueIndexes } = source.context.dialect
+  const { kind, columns, constraint } = error
+  if (uniqueIndexes === undefined || kind !== 'unique' || constraint !== undefined) return error
+  if (columns === undefined) return error
+  const question = ownQuestion(uniqueIndexes(table.name), { isFresh: true })
+  const named = (rows: readonly (readonly unknown[])[]): unknown => {
+    const found = rows.find(([, names]) => names === columns.join())
+    if (found === undefined) return error
+    const { message, cause } = error
+    return new EngineFault(kind, message, cause, { columns, constraint: String(found[0]) })
+  }
+  return attempt<unknown>(
+    () => after(probing(source.runner()).run(question, [], 'rows'), named),
+    () => error,
+  )
+}
