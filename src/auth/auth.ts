@@ -7,15 +7,26 @@ import { HttpError } from '../errors/http-error.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import type { Claims } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { findClaimFault } from './claim-faults.js'
-import { deriveSecret } from './derive-secret.js'
+import { findClaimFault, tokenOptions, toTokenClaims, type TokenOptions } from './token-claims.js'
+import { deriveSecret } from './secrets.js'
 import { checkToken, clockTolerance, signToken } from './jose.js'
 import type { Keys } from './keys.js'
 import type { ReplacedRule, Rotation } from './options.js'
 import type { PublicKey } from './pem.js'
-import { KnownSignIns } from './known-sign-ins.js'
-import { RememberedTokens } from './remembered-tokens.js'
-import { exchangeRule, ReplacedTokens } from './replaced-tokens.js'
+import {
+  KnownSignIns,
+  createMemorySignIns,
+  toOrigin,
+  type SignInEntry,
+  type SignIns,
+} from './sign-ins.js'
+import { RememberedTokens } from './verified-tokens.js'
+import {
+  exchangeRule,
+  ReplacedTokens,
+  createMemorySuccessors,
+  type Successors,
+} from './successors.js'
 import { createRenewal, type Renew, type Renewal } from './renewal.js'
 import {
   askStore,
@@ -24,13 +35,10 @@ import {
   toTrace,
   type Revocations,
   type TokenTrace,
+  WatchedTokens,
 } from './revocations.js'
 import { endOfRotation, longestRotation } from './rotation.js'
-import { createMemorySignIns, toOrigin, type SignInEntry, type SignIns } from './sign-ins.js'
-import { createMemorySuccessors, type Successors } from './successors.js'
-import { tokenOptions, toTokenClaims, type TokenOptions } from './token-claims.js'
-import { mostTokenBytes, readTokenHeader } from './token-form.js'
-import { WatchedTokens } from './watched-tokens.js'
+import { mostTokenBytes, readTokenHeader } from './token-header.js'
 
 export interface VerifyOptions {
   /** The audience that the token must name, in place of the application's: for tokens that open no route. */

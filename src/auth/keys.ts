@@ -1,9 +1,167 @@
 /** The keys in use, whatever their origin; nothing is read, made or fetched before the first token needs it. */
+
+import { createPublicKey, type JsonWebKey } from 'node:crypto'
 import type { Log } from '../core/log.js'
-import { createKeySet, keySetLife, type KeySetOptions } from './jwks.js'
-import { openKeyFolder } from './key-folder.js'
-import type { KeyOrigin } from './key-origin.js'
-import { toPublicKey, type PrivateKey, type PublicKey } from './pem.js'
+import { checkStrength, thumbprint, type PublicKey, toPublicKey, type PrivateKey } from './pem.js'
+import { signatureAlgorithms, type SignatureAlgorithm } from './token-header.js'
+import { openKeyFolder, type KeyOrigin } from './key-origin.js'
+
+/**
+ * An issuer's key set, fetched when it is first needed and kept. Source: RFC 7517; decisions, "Keys", asked again on an
+ * unknown `kid`, at most once per 30 s. The address is configured by the application; addresses in tokens are never
+ * used.
+ */
+
+/** Milliseconds between two requests to the issuer, whatever tokens ask for. */
+const cooldown = 30_000
+/** The same while no key is known yet: the issuer may be starting. */
+const firstCooldown = 5_000
+/** Milliseconds after which a set is asked for again though every `kid` was known: keys are withdrawn by leaving them out. */
+const keySetLife = 600_000
+const patience = 5_000
+const mostKeys = 100
+
+interface KeySet {
+  /** Keys that may have signed a token with this header; asks the issuer where the `kid` is unknown. Never throws. */
+  find(kid: string | undefined): Promise<readonly PublicKey[]>
+}
+
+interface KeySetOptions {
+  readonly url: string
+  readonly log: Log
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  /** Bytes of the largest set that is read. */
+  readonly mostBytes: number
+  /** Called when a fetched set differs from the one before. */
+  readonly onChange: () => void
+}
+
+function createKeySet({ url, log, now, mostBytes, onChange }: KeySetOptions): KeySet {
+  let keys: readonly PublicKey[] = []
+  let names = ''
+  let askedAt = -Infinity
+  let answeredAt = -Infinity
+  let asking: Promise<void> | undefined
+  const warned = new Set<string>()
+  const warn = (kid: unknown, reason: string): void => {
+    const warning = `${String(kid)} ${reason}`
+    if (warned.has(warning) || warned.size >= mostKeys) return
+    warned.add(warning)
+    log.warn({ kid, reason }, 'a key of the key set is left out')
+  }
+
+  const ask = async (): Promise<void> => {
+    askedAt = now()
+    try {
+      keys = await fetchKeys(url, mostBytes, warn)
+      answeredAt = askedAt
+      const before = names
+      names = keys.map(({ kid, key }) => `${kid} ${thumbprint(key)}`).join('\n')
+      if (before !== '' && before !== names) onChange()
+    } catch (error) {
+      // The keys known so far stay: an issuer that is down for a minute must not lock everybody out.
+      log.error({ err: error, url }, 'the key set cannot be read')
+    } finally {
+      asking = undefined
+    }
+  }
+  const refresh = async (): Promise<void> => {
+    const wait = keys.length === 0 ? firstCooldown : cooldown
+    if (asking === undefined && now() - askedAt < wait) return
+    asking ??= ask()
+    await asking
+  }
+  const known = (kid: string | undefined): readonly PublicKey[] =>
+    kid === undefined ? keys : keys.filter((key) => key.kid === kid)
+
+  return {
+    find: async (kid) => {
+      if (now() - answeredAt >= keySetLife) await refresh()
+      const found = known(kid)
+      if (found.length > 0) return found
+      await refresh()
+      return known(kid)
+    },
+  }
+}
+
+type Warn = (kid: unknown, reason: string) => void
+
+async function fetchKeys(
+  url: string,
+  mostBytes: number,
+  warn: Warn,
+): Promise<readonly PublicKey[]> {
+  const response = await fetch(url, {
+    headers: { accept: 'application/json' },
+    redirect: 'error',
+    signal: AbortSignal.timeout(patience),
+  })
+  if (!response.ok) throw new Error(`${url} answered ${response.status}`)
+  const set = JSON.parse(await readText(response, mostBytes)) as { keys?: unknown } | null
+  if (!Array.isArray(set?.keys)) throw new Error(`${url} answered no key set: "keys" is missing`)
+  const keys = set.keys.slice(0, mostKeys).flatMap((jwk: unknown) => readKey(jwk, warn))
+  if (keys.length === 0) throw new Error(`${url} has no public key for signatures`)
+  return keys
+}
+
+/** Nobody knows how much an address sends that was taken over. */
+async function readText(response: Response, mostBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    size += chunk.length
+    if (size > mostBytes) throw new Error(`${response.url} answered more than ${mostBytes} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+/** Keys for other uses are left out (RFC 7517 §4: `use`, `key_ops`), and those whose algorithm is not accepted. */
+function readKey(jwk: unknown, warn: Warn): PublicKey[] {
+  if (typeof jwk !== 'object' || jwk === null) return []
+  const { kty, crv, n, e, x, y, use, alg, kid, key_ops: operations } = jwk as JsonWebKey
+  if ((use ?? 'sig') !== 'sig') return []
+  if (Array.isArray(operations) && !operations.includes('verify')) return []
+  const possible = algorithmsOf(kty, crv)
+  const algorithms =
+    alg === undefined ? possible : signatureAlgorithms.filter((name) => isAllowed(name, alg))
+  if (algorithms.length === 0 || !algorithms.every((name) => possible.includes(name))) {
+    warn(kid, `its algorithm is not accepted: ${JSON.stringify([kty, crv, alg])}`)
+    return []
+  }
+  try {
+    // Only the public parts, whatever else the set holds.
+    const parts = JSON.parse(JSON.stringify({ kty, crv, n, e, x, y })) as JsonWebKey
+    const key = createPublicKey({ key: parts, format: 'jwk' })
+    if (kty === 'RSA') checkStrength(key)
+    const name = typeof kid === 'string' ? kid : undefined
+    return [{ key, kid: name ?? thumbprint(key), unnamed: name === undefined, algorithms }]
+  } catch (error) {
+    warn(kid, error instanceof Error ? error.message : String(error))
+    return []
+  }
+}
+
+/** What a key of this form can sign (RFC 7518 §3.1, RFC 8037 §3.1). */
+function algorithmsOf(type: unknown, curve: unknown): readonly SignatureAlgorithm[] {
+  if (type === 'RSA') return signatureAlgorithms.filter((name) => /^[RP]S/.test(name))
+  return curveAlgorithms.get(`${String(type)} ${String(curve)}`) ?? []
+}
+
+const curveAlgorithms: ReadonlyMap<string, readonly SignatureAlgorithm[]> = new Map([
+  ['EC P-256', ['ES256']],
+  ['EC P-384', ['ES384']],
+  ['EC P-521', ['ES512']],
+  ['OKP Ed25519', ['EdDSA', 'Ed25519']],
+])
+
+/** `EdDSA` and `Ed25519` are two names of one algorithm (RFC 9864 §2.2). */
+function isAllowed(name: SignatureAlgorithm, alg: unknown): boolean {
+  const isEdwards = alg === 'EdDSA' || alg === 'Ed25519'
+  return name === alg || (isEdwards && (name === 'EdDSA' || name === 'Ed25519'))
+}
 
 export interface Keys {
   /**

@@ -1,7 +1,7 @@
 /** Reads RSA keys from PEM text or from the file that holds it (RFC 7468). Synchronous: bootstrap checks keys with it. */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { ownAlgorithms, type SignatureAlgorithm } from './token-form.js'
+import { ownAlgorithms, type SignatureAlgorithm } from './token-header.js'
 
 /** A key that tokens are checked with. */
 export interface PublicKey {

@@ -2,7 +2,7 @@
 import { rolesOf } from '../auth/access.js'
 import type { Log } from '../core/log.js'
 import type { Ending } from '../http/ending.js'
-import type { LiveAnswers } from '../live/live-answers.js'
+import type { LiveAnswers } from '../live/live-queries.js'
 import { isOperational } from '../openapi/documented-route.js'
 import { reachable } from '../routing/route.js'
 import type { ApplicationState } from '../serving/application-state.js'

@@ -1,4 +1,5 @@
 /** Turns declarations into a schema of graphql-js. What does not fit together becomes a problem. */
+
 import type {
   GraphQLArgumentConfig,
   GraphQLEnumTypeConfig,
@@ -12,14 +13,20 @@ import type {
   GraphQLSchema,
   GraphQLType,
 } from 'graphql'
+import {
+  type FieldDeclaration,
+  type TypeDeclaration,
+  type GeneratedPart,
+  type ArgumentDeclaration,
+  isGenerated,
+} from './declarations.js'
+import { readTypeNotation, toGraphqlType } from './type-notation.js'
 import { withDemands, type AccessRule } from '../auth/access.js'
 import { attempt } from '../core/maybe-promise.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { whoseFault } from '../errors/field-errors.js'
 import type { Class } from '../metadata/class-metadata.js'
-import type { ArgumentDeclaration, FieldDeclaration, TypeDeclaration } from './declarations.js'
-import { isGenerated, type GeneratedPart } from './generated-part.js'
 import type { FieldCosts } from './field-costs.js'
 import {
   describeInput,
@@ -28,11 +35,42 @@ import {
   describeValue,
   rootDescriptions,
 } from './describe.js'
-import { liveDirective } from './live-directive.js'
+import { liveDirective } from './live-query.js'
 import { graphqlLibrary, type Library } from './library.js'
 import type { Planner } from './planner-contract.js'
-import { unusedTypes } from './unused-types.js'
-import { readTypeNotation, toGraphqlType } from './type-notation.js'
+
+/** Finds generated inputs, scalars and enums that nothing names: filters of kinds that no field has. */
+
+/** @returns the names of those that may be left out; what was declared by hand stays */
+function unusedTypes(
+  { types, queries, mutations, subscriptions, added }: SchemaParts,
+  generated: GeneratedPart | undefined,
+): string[] {
+  const used = new Set<string>()
+  const visit = (notation: string): void => {
+    const name = readTypeNotation(notation)?.name
+    if (name === undefined || used.has(name)) return
+    used.add(name)
+    const type = types.get(name)
+    if (type !== undefined) for (const inner of notationsOf(type)) visit(inner)
+  }
+  const isKept = (name: string, { kind }: TypeDeclaration): boolean =>
+    kind === 'object' || kind === 'interface' || generated?.types.has(name) !== true
+  for (const [name, type] of types) if (isKept(name, type)) visit(name)
+  for (const fields of [queries, mutations, subscriptions, ...added.values()])
+    for (const field of fields.values()) for (const notation of ofField(field)) visit(notation)
+  return [...types.keys()].filter((name) => !used.has(name))
+}
+
+function notationsOf(type: TypeDeclaration): string[] {
+  if (type.kind === 'scalar' || type.kind === 'enum') return []
+  return Object.values(type.fields).flatMap(ofField)
+}
+
+function ofField(field: string | Pick<FieldDeclaration, 'type' | 'args'>): string[] {
+  if (typeof field === 'string') return [field]
+  return [field.type, ...Object.values(field.args ?? {}).flatMap(ofField)]
+}
 
 /** Everything that was declared for one schema. */
 export interface SchemaParts {

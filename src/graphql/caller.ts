@@ -2,10 +2,25 @@
  * Who runs an operation, read from the context that it was given. Source: decisions, Small print: GraphQL, the gate and
  * `rows` look at `context.user` when a context with `user` or `request` is given, else the caller is trusted.
  */
+
+import type { Database } from '../records/database.js'
+import { hasReplicas, readAsOf } from '../records/request-caller.js'
+import type { ExecutorOptions } from './executor.js'
 import type { ClientWriting } from '../engines/contract/request-context.js'
 import type { Claims, HttpRequest } from '../http/request.js'
 import { ServerRequest } from '../http/server-request.js'
 import type { Caller } from '../records/rights/caller.js'
+
+/** Where operations read, of a database with replicas: queries alone may see what is some moments old. */
+
+/** @returns what is told of each operation before it runs; `undefined` where all reads are alike */
+export function operationReads(database: Database | undefined): ExecutorOptions['onRun'] {
+  if (database === undefined || !hasReplicas(database)) return undefined
+  return (type: string, context) => {
+    // A mutation shows what it wrote, a subscription what has just happened.
+    readAsOf(type === 'query' ? 'soon' : 'now', callerOf(context).request, database)
+  }
+}
 
 /** The context of operations that come through the endpoint. */
 export interface RequestContext {

@@ -8,7 +8,7 @@ import type { Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { type Later, after, attempt } from '../core/maybe-promise.js'
 import { createEndpoint, malformedReply } from './endpoint.js'
-import { graphqlCodes } from './error-codes.js'
+import { graphqlCodes } from './errors.js'
 import type { GraphQL, GraphQLRoute } from './graphql.js'
 import { ideFile, idePage, ideStart } from './ide.js'
 

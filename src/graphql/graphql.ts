@@ -9,11 +9,11 @@ import { silentLog, type Log } from '../core/log.js'
 import type { Database } from '../records/database.js'
 import type { Database as DatabaseFace } from '../records/database-face.js'
 import type { Later } from '../core/maybe-promise.js'
-import { LiveAnswers } from '../live/live-answers.js'
+import { LiveAnswers } from '../live/live-queries.js'
 import { defaultLive } from '../live/options.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { policyOf } from '../records/rights/record-policy.js'
-import { requestOf } from './caller.js'
+import { requestOf, operationReads } from './caller.js'
 import { buildSchema } from './build-schema.js'
 import {
   readDocuments,
@@ -21,19 +21,16 @@ import {
   type DocumentsOption,
   type PersistedDocuments,
 } from './documents.js'
-import { isProduction, type EntryOptions } from './error-entries.js'
+import { isProduction, type EntryOptions } from './errors.js'
 import { closedAccess, defaultAccess, Executor, type DefaultAccess } from './executor.js'
-import { notRun, type Outcome } from './outcome.js'
+import { notRun, type Outcome, toResult, type GraphQLResult } from './outcome.js'
 import { graphqlLibrary } from './library.js'
 import type { GetProvider } from './injected-resolvers.js'
 import { refuseUnknownLimits, resolveGraphqlLimits, type GraphqlLimits } from './limits.js'
-import { mapIterator } from './map-iterator.js'
-import { OpenStreams } from './open-streams.js'
-import { operationReads } from './operation-reads.js'
+import { mapIterator, OpenStreams } from './open-streams.js'
 import { Refusal } from './operations.js'
 import { generateRecords } from './generate-records.js'
 import { readRequestParts } from './request-parts.js'
-import { toResult, type GraphQLResult } from './result.js'
 import { Schema } from './schema.js'
 
 export interface GraphQLOptions {

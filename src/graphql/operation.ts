@@ -2,20 +2,109 @@
  * One operation of a document: read, measured and validated once, kept by its text, with what the planner made of it.
  * A document's operations share its text, its fragments and its verdict.
  */
+
 import type {
-  DocumentNode,
   FieldNode,
   FragmentDefinitionNode,
+  OperationDefinitionNode,
+  SelectionNode,
+  SelectionSetNode,
+  DocumentNode,
   GraphQLField,
   GraphQLSchema,
-  OperationDefinitionNode,
 } from 'graphql'
-import { collectRoots, conditionNames, type Conditions } from './collect-roots.js'
-import { compileVariables, type VariableReader } from './compile-variables.js'
-import type { FieldCosts } from './field-costs.js'
 import { graphqlLibrary } from './library.js'
+import { compileVariables, type VariableReader } from './variables.js'
+import type { FieldCosts } from './field-costs.js'
 import { measureOperation, type Measure } from './measure.js'
 import type { Planner, RootPlan } from './planner-contract.js'
+
+/** Finds the root fields of an operation as one combination of `@skip` and `@include` values sees it. */
+
+type Fragments = Readonly<Record<string, FragmentDefinitionNode>>
+type Conditions = Readonly<Record<string, boolean>>
+
+/**
+ * The nodes of each response key, in the order of the response. Source: GraphQL specification, CollectFields.
+ *
+ * @param conditions values of the variables in directives; `undefined` takes every field, skipped or not
+ */
+function collectRoots(
+  operation: OperationDefinitionNode,
+  fragments: Fragments,
+  conditions: Conditions | undefined,
+): Map<string, [FieldNode, ...FieldNode[]]> {
+  const { Kind } = graphqlLibrary()
+  const roots = new Map<string, [FieldNode, ...FieldNode[]]>()
+  const visited = new Set<string>()
+  const visit = (set: SelectionSetNode): void => {
+    for (const selection of set.selections) {
+      if (conditions !== undefined && !isIncluded(selection, conditions)) continue
+      if (selection.kind === Kind.FIELD) {
+        const key = (selection.alias ?? selection.name).value
+        const nodes = roots.get(key)
+        if (nodes === undefined) roots.set(key, [selection])
+        else nodes.push(selection)
+      } else if (selection.kind === Kind.INLINE_FRAGMENT) {
+        visit(selection.selectionSet)
+      } else {
+        const name = selection.name.value
+        const fragment = fragments[name]
+        if (fragment === undefined || visited.has(name)) continue
+        visited.add(name)
+        visit(fragment.selectionSet)
+      }
+    }
+  }
+  visit(operation.selectionSet)
+  return roots
+}
+
+/** Names of the variables that `@skip` and `@include` name anywhere in the operation, sorted. */
+function conditionNames(
+  operation: OperationDefinitionNode,
+  fragments: Fragments,
+): readonly string[] {
+  const { Kind } = graphqlLibrary()
+  const names = new Set<string>()
+  const visited = new Set<string>()
+  const visit = (set: SelectionSetNode): void => {
+    for (const selection of set.selections) {
+      for (const { value } of conditionsOf(selection)) {
+        if (value.kind === Kind.VARIABLE) names.add(value.name.value)
+      }
+      if (selection.kind !== Kind.FRAGMENT_SPREAD) {
+        if (selection.selectionSet !== undefined) visit(selection.selectionSet)
+        continue
+      }
+      const fragment = fragments[selection.name.value]
+      if (fragment === undefined || visited.has(selection.name.value)) continue
+      visited.add(selection.name.value)
+      visit(fragment.selectionSet)
+    }
+  }
+  visit(operation.selectionSet)
+  return [...names].sort()
+}
+
+function isIncluded(selection: SelectionNode, conditions: Conditions): boolean {
+  const { Kind } = graphqlLibrary()
+  return conditionsOf(selection).every(({ skips, value }) => {
+    const is =
+      value.kind === Kind.VARIABLE
+        ? conditions[value.name.value] === true
+        : value.kind === Kind.BOOLEAN && value.value
+    return is !== skips
+  })
+}
+
+function conditionsOf({ directives = [] }: SelectionNode) {
+  return directives.flatMap(({ name, arguments: given = [] }) => {
+    if (name.value !== 'skip' && name.value !== 'include') return []
+    const value = given.find((argument) => argument.name.value === 'if')?.value
+    return value === undefined ? [] : [{ skips: name.value === 'skip', value }]
+  })
+}
 
 /** A root field that is to be run. */
 export interface RootField {

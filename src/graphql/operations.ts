@@ -1,17 +1,58 @@
 /** Documents by their text: each is read, measured and validated once, as long as it is among those used last. */
-import type { FragmentDefinitionNode, GraphQLError, GraphQLSchema } from 'graphql'
-import { clip } from '../core/text.js'
-import { graphqlCodes } from './error-codes.js'
-import type { FieldCosts } from './field-costs.js'
-import { excessIntrospection } from './introspection.js'
+
+import type {
+  ASTVisitor,
+  GraphQLError,
+  ValidationContext,
+  ValidationRule,
+  FragmentDefinitionNode,
+  GraphQLSchema,
+} from 'graphql'
 import { graphqlLibrary } from './library.js'
+import { clip } from '../core/text.js'
+import { graphqlCodes, withoutSuggestion } from './errors.js'
+import type { FieldCosts } from './field-costs.js'
+import { excessIntrospection, measureOperation, type Measure } from './measure.js'
 import type { GraphqlLimits } from './limits.js'
-import { measureOperation, type Measure } from './measure.js'
 import { Operation } from './operation.js'
 import type { Planner } from './planner-contract.js'
 import { overLimit, readDocument } from './read-document.js'
-import { withoutSuggestion } from './safe-message.js'
-import { validationRules } from './validation-rules.js'
+
+/**
+ * The rules by which documents are validated: graphql-js's, but that a variable of type Int may stand where an Integer is
+ * taken, of which it is a part. Source: GraphQL specification, 5.8.5, All Variable Usages Are Allowed.
+ */
+
+let rules: readonly ValidationRule[] | undefined
+
+function validationRules(): readonly ValidationRule[] {
+  const { specifiedRules, VariablesInAllowedPositionRule } = graphqlLibrary()
+  rules ??= specifiedRules.map((rule) =>
+    rule === VariablesInAllowedPositionRule ? allowIntegers : rule,
+  )
+  return rules
+}
+
+function allowIntegers(context: ValidationContext): ASTVisitor {
+  const { VariablesInAllowedPositionRule } = graphqlLibrary()
+  const report = (error: GraphQLError): void => {
+    const types = /of type "(.+)" used in position expecting type "(.+)"/.exec(error.message)
+    const [given = '', taken = ''] = types?.slice(1) ?? []
+    if (!fits(given.replace(/\bInt\b/, 'Integer'), taken)) context.reportError(error)
+  }
+  return VariablesInAllowedPositionRule(
+    Object.create(context, { reportError: { value: report } }) as ValidationContext,
+  )
+}
+
+/** Whether values of one type are of the other: `[Int!]` of `[Int]`. */
+function fits(given: string, taken: string): boolean {
+  if (given === taken) return given !== ''
+  if (given.endsWith('!')) return fits(given.slice(0, -1), taken.replace(/!$/, ''))
+  if (taken.endsWith('!')) return false
+  const areLists = given.startsWith('[') && taken.startsWith('[')
+  return areLists && fits(given.slice(1, -1), taken.slice(1, -1))
+}
 
 export interface OperationsOptions {
   readonly schema: GraphQLSchema

@@ -1,6 +1,6 @@
 /** Reads a document's text, having made sure that it is small enough to be read at all. */
 import type { DocumentNode, GraphQLError } from 'graphql'
-import { graphqlCodes } from './error-codes.js'
+import { graphqlCodes } from './errors.js'
 import { graphqlLibrary } from './library.js'
 import type { GraphqlLimits } from './limits.js'
 

@@ -1,9 +1,28 @@
 /** Reads what an operation is asked for with: its text, or a persisted document's id, and its variables. */
-import { isMap } from '../core/json.js'
+
 import type { RequestParams } from 'graphql-http'
+import { requestValue } from '../http/request-value.js'
+import type { RouteInfo } from '../routing/route-info.js'
+import { isMap } from '../core/json.js'
 import { HttpError } from '../errors/http-error.js'
 import type { PersistedDocuments } from './documents.js'
-import { graphqlCodes } from './error-codes.js'
+import { graphqlCodes } from './errors.js'
+
+/** The operation of a GraphQL request, as custom decorators at root fields see it. */
+
+export interface RequestedOperation {
+  readonly kind: 'query' | 'mutation' | 'subscription'
+  /** The document, also where the request names it by an id or a hash. */
+  readonly text: string
+  /** Which operation of the document runs; undefined where it has one. */
+  readonly name: string | undefined
+  readonly variables: Readonly<Record<string, unknown>>
+  /** One for each root field and alias that is asked for; undefined where it has no decorators. */
+  readonly roots: readonly (RouteInfo | undefined)[]
+}
+
+/** Set on requests for operations of which a root field has a decorator; malformed ones have none. */
+export const requestedOperation = requestValue<RequestedOperation>('GraphQL operation')
 
 /** A request that can be looked up and run. */
 export interface RequestParts {

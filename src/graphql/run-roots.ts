@@ -1,11 +1,46 @@
 /** Runs the root fields of an operation of which at least one has a plan, and writes the JSON text of their values. */
-import type { DocumentNode, ExecutionResult, GraphQLError, GraphQLSchema } from 'graphql'
-import { isThenable, type Later, after, attempt, settle } from '../core/maybe-promise.js'
+
+import type {
+  GraphQLFieldResolver,
+  DocumentNode,
+  ExecutionResult,
+  GraphQLError,
+  GraphQLSchema,
+} from 'graphql'
+import { graphqlCodes } from './errors.js'
 import { graphqlLibrary } from './library.js'
+import { isThenable, type Later, after, attempt, settle } from '../core/maybe-promise.js'
 import type { Operation, RootField } from './operation.js'
 import type { Outcome, Variables } from './outcome.js'
 import { isLined, type LinedPlan, type MutationLine } from './planner-contract.js'
-import { resolveKey } from './resolve-key.js'
+
+/** Resolves fields that have no resolver. Source: specification, Hand-built GraphQL schema and Errors, GraphQL 4. */
+
+/**
+ * Reads the parent's key of the field's name, or calls it where it is a method. What every object inherits is no key.
+ *
+ * @throws {GraphQLError} code `FIELD_NOT_RESOLVED` when there is no such key: the field is null, with this entry
+ */
+export const resolveKey: GraphQLFieldResolver<unknown, unknown> = (root, args, context, info) => {
+  const { fieldName } = info
+  if ((typeof root === 'object' && root !== null) || typeof root === 'function') {
+    const value: unknown = (root as Record<string, unknown>)[fieldName]
+    if (typeof value === 'function' && value !== Object.prototype[fieldName as never]) {
+      return (value as (args: unknown, context: unknown, info: unknown) => unknown).call(
+        root,
+        args,
+        context,
+        info,
+      )
+    }
+    if (value !== undefined && typeof value !== 'function') return value
+    if (value === undefined && fieldName in root) return null
+  }
+  const { GraphQLError } = graphqlLibrary()
+  throw new GraphQLError(`${info.parentType.name}.${fieldName}: the value has no such key.`, {
+    extensions: { code: graphqlCodes.unresolved },
+  })
+}
 
 export interface RunInput {
   readonly schema: GraphQLSchema

@@ -12,6 +12,7 @@ import {
   type ArgumentDeclaration,
   type FieldDeclaration,
   type FieldDeclarations,
+  standsExtension,
 } from './declarations.js'
 import {
   InjectedResolvers,
@@ -21,8 +22,7 @@ import {
 } from './injected-resolvers.js'
 import type { AnyDecorator } from '../metadata/dialect.js'
 import { standOf } from '../extensions/custom-decorator.js'
-import { standsExtension } from './stands-extension.js'
-import { inTurns } from './subscriber-turns.js'
+import { inTurns } from './subscriber-slots.js'
 import { readTypeNotation } from './type-notation.js'
 
 /** A field whose resolver may need providers of the application. */

@@ -1,5 +1,5 @@
 /** One who listens to a live answer: what is told waits here until it is read, up to a bound. */
-import type { LiveCaller } from './live-answers.js'
+import type { LiveCaller } from './live-queries.js'
 
 export type LiveMessage =
   | { readonly kind: 'data'; readonly id: string; readonly text: string }

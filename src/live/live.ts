@@ -1,6 +1,50 @@
 /** `@Live`: a handler's answer again, whenever a table changes that it read. Source: decisions, "Third storey: live answers". */
+
+import type {
+  ContentObject,
+  OperationObject,
+  ResponseObject,
+  SchemaObject,
+} from 'openapi3-ts/oas31'
 import { createDecorator, type DecoratorProblem } from '../extensions/custom-decorator.js'
-import { documentLive } from './document-live.js'
+
+/** The live answers of a route in the OpenAPI document: its stream of events, with the schema of their data. */
+
+const keys: SchemaObject = { type: 'array', items: { type: ['string', 'integer'] } }
+
+const words =
+  'The answer stays true: an event `live` with the answer, then one with what differs, whenever it does: `set` has whole rows, ' +
+  '`gone` their keys, `order` all keys where new rows do not stand at the end; what is no list of rows with `id` comes whole. ' +
+  'The event id is for `Last-Event-ID`. An event `closed` has `status` 401 or 403 where the caller may see it no more.'
+
+/** The same operation, with `text/event-stream` beside the JSON of its answer. */
+export function documentLive(operation: OperationObject): OperationObject {
+  const responses: Record<string, ResponseObject> = {}
+  Object.assign(responses, operation.responses)
+  const [status = '200'] = Object.keys(responses).filter((one) => one.startsWith('2'))
+  const answer = responses[status] ?? { description: 'OK' }
+  const data = schemaOf(answer.content)
+  const message: SchemaObject = {
+    type: 'object',
+    description: words,
+    properties: {
+      version: { type: 'integer', minimum: 1 },
+      data,
+      lost: { type: 'boolean', description: 'Versions were missed, or are of another process.' },
+      set: { type: 'array', items: 'items' in data ? data.items : {} },
+      gone: keys,
+      order: keys,
+    },
+    required: ['version'],
+  }
+  const content = { ...answer.content, 'text/event-stream': { schema: message } }
+  return { ...operation, responses: { ...responses, [status]: { ...answer, content } } }
+}
+
+function schemaOf(content: ContentObject | undefined): SchemaObject {
+  const media = content?.['application/json'] ?? content?.['*/*']
+  return (media?.schema ?? {}) as SchemaObject
+}
 
 /**
  * Answers `Accept: text/event-stream` with the handler's answer, and with what differs of it, whenever a table changes that it

@@ -13,7 +13,7 @@ import {
   type RowValues,
   type TableReads,
 } from '../records/table-reads.js'
-import type { LiveAnswer } from './live-answer.js'
+import type { LiveAnswer } from './live-query.js'
 
 /** Milliseconds for which tables are followed that no answer reads any more: a client may come again. */
 const lingering = 5000

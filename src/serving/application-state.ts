@@ -1,6 +1,6 @@
 /** The state of a running application, for modules: name it in a constructor. */
 import type { Log } from '../core/log.js'
-import type { LiveCounts } from '../live/live-answers.js'
+import type { LiveCounts } from '../live/live-queries.js'
 import type { GraphQL } from '../graphql/graphql.js'
 import type { HttpRequest, RequestAuth } from '../http/request.js'
 import type { RequestObserver, RequestObservers } from '../http/request-observers.js'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals'
-import { RememberedTokens } from '../../src/auth/remembered-tokens.js'
+import { RememberedTokens } from '../../src/auth/verified-tokens.js'
 
 const fill = (tokens: RememberedTokens, from: number, to: number): void => {
   for (let number = from; number < to; number++) {

@@ -8,7 +8,7 @@ import {
   type FieldNode,
   type OperationDefinitionNode,
 } from 'graphql'
-import { compileVariables } from '../../src/graphql/compile-variables.js'
+import { compileVariables } from '../../src/graphql/variables.js'
 import { compileArguments } from '../../src/graphql/planner/compile-arguments.js'
 
 const schema = buildSchema(`

@@ -14,7 +14,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   graphql: [
     ...['.', 'records', 'planner', 'generate-records.ts', 'graphql.ts'],
-    ...['live-operation.ts', 'endpoint.ts', 'graphql-endpoints.ts', 'root-stands.ts'],
+    ...['live-query.ts', 'endpoint.ts', 'graphql-endpoints.ts', 'root-interceptors.ts'],
     'subscription-body.ts',
   ],
 }

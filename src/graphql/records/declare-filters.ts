@@ -1,12 +1,28 @@
 /** Declares the input types of filters and orders. Source: decisions, Small print: GraphQL. */
+
+import type { TypeDeclaration, ArgumentDeclaration } from '../declarations.js'
 import type { Kind } from '../../fields/kinds/kind.js'
 import { kinds } from '../../fields/kinds/table.js'
 import { operatorOf, operatorsFor, type OperandKind } from '../../sql/operators.js'
 import type { ColumnComparison } from '../../engines/contract/table.js'
-import type { ArgumentDeclaration, TypeDeclaration } from '../declarations.js'
 import { describeColumn } from './declare-types.js'
-import { integerScalar } from './integer-scalar.js'
 import type { EnumModel, RecordModel } from './model.js'
+
+/** The scalar of whole numbers beyond 32 bits: operands of filters, and sums. GraphQL's own Int has no more. */
+
+const integerScalar: [string, TypeDeclaration] = [
+  'Integer',
+  {
+    kind: 'scalar',
+    description:
+      'A whole number; where it is beyond 2^53, so that a number of JSON would lose digits, its text.',
+    read: (value) => {
+      if (typeof value === 'number' && Number.isSafeInteger(value)) return value
+      throw new TypeError(`Integer cannot represent non-integer value: ${JSON.stringify(value)}`)
+    },
+    write: (value) => value,
+  },
+]
 
 type Inputs = Record<string, string | ArgumentDeclaration>
 

@@ -2,17 +2,120 @@
  * Declares the mutations of many rows: `createProducts(input: [...])`, `updateProducts(input: [{ id, … }])`,
  * `deleteProducts(ids)`, and `upsertProduct(by, input)`. Source: decisions, Second storey: records, Many.
  */
+
+import { isPlainObject } from '../../core/json.js'
+import { invalid } from '../../records/filters/invalid.js'
+import type { Database } from '../../records/database.js'
+import type { Caller } from '../../records/rights/caller.js'
+import { ClientManyWriter } from '../../records/clients/client-many.js'
+import { ClientWriter } from '../../records/clients/client-writer.js'
+import { notThere } from '../../records/statements/write-each.js'
+import { uniqueKeys } from '../../records/statements/upsert.js'
+import { type FieldModel, type RecordModel, hasInput } from './model.js'
+import type { Instance } from './read-rows.js'
+import { refuseBare } from '../../records/statements/write-tree.js'
+import { keyName, readInput } from './read-input.js'
 import { openAccess, tokenAccess, type AccessRule } from '../../auth/access.js'
 import { callerOf } from '../caller.js'
-import type { FieldDeclaration, TypeDeclaration } from '../declarations.js'
+import { type FieldDeclaration, type TypeDeclaration, generatedKey } from '../declarations.js'
 import { declareInput } from './declare-types.js'
-import { generatedKey } from '../generated-part.js'
-import { hasInput, type RecordModel } from './model.js'
 import { pluralOf } from './names.js'
 import type { RecordServices } from './resolve-records.js'
-import { keyName } from './read-input.js'
 import { withShardArgument } from './shard-argument.js'
-import { ManyWriter, uniqueFields, namesOf } from './write-many.js'
+
+/** Reads the inputs of mutations of many rows, and leaves the writing to the policy's writer. */
+
+class ManyWriter {
+  readonly #writer: ClientManyWriter
+  readonly #most: number
+
+  /** @param most rows of one mutation */
+  constructor(database: Database, caller: Caller, most: number) {
+    this.#writer = new ClientManyWriter(database, new ClientWriter(database, caller))
+    this.#most = most
+  }
+
+  /** @throws {HttpError} 400 `VALIDATION` and 409 `CONFLICT` with paths below `input.0`; 403 outside the caller's rows */
+  create(model: RecordModel, inputs: readonly unknown[]): Promise<Instance[]> {
+    this.#check('input', inputs)
+    return this.#writer.create(inputs.map((one, index) => readInput(model, one, `input.${index}`)))
+  }
+
+  /** @throws {HttpError} as `create`; 404 `NOT_FOUND` where the caller sees no such row */
+  update(model: RecordModel, inputs: readonly unknown[]): Promise<Instance[]> {
+    this.#check('input', inputs)
+    const key = keyName(model)
+    const trees = inputs.map((one, index) => {
+      const { [key]: id, ...values } = isPlainObject(one) ? one : {}
+      const tree = readInput(model, values, `input.${index}`)
+      refuseBare(tree)
+      const own = model.ids.read(id) as string | undefined
+      if (own === undefined && model.ids.type !== undefined) throw notThere(model.name, id)
+      return { id: own as string, tree }
+    })
+    return this.#writer.update(trees)
+  }
+
+  delete(model: RecordModel, ids: readonly string[]): Promise<number> {
+    this.#check('ids', ids)
+    const keys = ids.map((id) => model.ids.read(id) as string | undefined)
+    return this.#writer.delete(
+      model.table,
+      keys.filter((key) => key !== undefined),
+    )
+  }
+
+  /** @throws {HttpError} as `create`; 400 where the field is not unique or not given */
+  upsert(model: RecordModel, by: unknown, input: unknown): Promise<Instance> {
+    const keys = uniqueFields(model)
+    const names: ReadonlySet<unknown> = new Set(Array.isArray(by) ? by : [by])
+    const fields = keys.find(
+      (key) => key.length === names.size && key.every(({ name }) => names.has(name)),
+    )
+    if (fields === undefined) {
+      const shown = keys.filter((key) => key.every(({ access }) => access === undefined))
+      throw invalid(
+        'by',
+        'unique',
+        `must name a unique field, or fields that are unique together: ${namesOf(shown)}`,
+      )
+    }
+    const tree = readInput(model, input, 'input')
+    refuseBare(tree)
+    for (const { column, name } of fields) {
+      const value = tree.values[column.property]
+      if (value === undefined || value === null)
+        throw invalid(`input.${name}`, 'required', 'must be given: the row is found by it')
+    }
+    return this.#writer.upsert(
+      tree,
+      fields.map(({ column }) => column),
+    )
+  }
+
+  #check(path: string, given: readonly unknown[]): void {
+    if (given.length > this.#most)
+      throw invalid(path, 'maxItems', `must have at most ${this.#most} items`)
+  }
+}
+
+/** Fields that are unique, each alone or together, of those that an input may name. */
+function uniqueFields({ fields, table }: RecordModel): FieldModel[][] {
+  const inputs = [...fields.values()].filter(({ isInput }) => isInput)
+  return uniqueKeys(table, true).flatMap((columns) => {
+    const key = inputs.filter(({ column }) => columns.includes(column))
+    return key.length === columns.length ? [key] : []
+  })
+}
+
+/** `name, ["userId", "articleId"]` */
+function namesOf(keys: readonly (readonly FieldModel[])[]): string {
+  const texts = keys.map((key) => {
+    const [first, ...others] = key.map(({ name }) => name)
+    return others.length === 0 ? first : JSON.stringify([first, ...others])
+  })
+  return texts.join(', ')
+}
 
 export function declareManyMutations(
   model: RecordModel,

@@ -7,9 +7,9 @@ import type { AccessRule } from '../../auth/access.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { RecordPolicy } from '../../records/rights/record-policy.js'
 import type { Relation, Table } from '../../records/model/table.js'
-import { generatedKey } from '../generated-part.js'
+import { generatedKey } from '../declarations.js'
 import type { IdForm } from './global-ids.js'
-import type { ResolveNote } from './resolve-note.js'
+import type { ResolveNote } from './resolve-decorator.js'
 
 export interface FieldModel extends JsonField {
   /** As clients write it. */

@@ -2,7 +2,7 @@
 import { toSafeNumber } from '../../fields/kinds/integer.js'
 import { compileOutput } from '../../fields/compile-output.js'
 import { readShape } from '../../fields/shape.js'
-import { IntOverflow } from '../int-overflow.js'
+import { IntOverflow } from '../errors.js'
 import type { FieldModel } from './model.js'
 
 /**

@@ -13,7 +13,7 @@ import {
 } from '../../records/statements/nested-input.js'
 import type { Tie, ToMany, ToOne, WriteTree } from '../../records/statements/write-tree.js'
 import { hasInput, type FieldModel, type RecordModel, type RelationModel } from './model.js'
-import { toKeyValue } from './question.js'
+import { toKeyValue } from './query-reader.js'
 
 /**
  * Reads a whole input, nested ones included. Whether the caller may write it is not asked here.

@@ -16,7 +16,7 @@ import {
 } from '../../records/statements/shard.js'
 import type { Relation, Table } from '../../records/model/table.js'
 import { toClientError } from '../../records/statements/client-errors.js'
-import type { ListQuestion, QuestionReader } from './question.js'
+import type { ListQuestion, QuestionReader } from './query-reader.js'
 
 export type Instance = Record<string, unknown>
 

@@ -2,7 +2,7 @@
 import type { ArgumentDeclaration, Arguments, FieldDeclaration } from '../declarations.js'
 import { inShard } from '../../records/statements/shard.js'
 import type { FieldModel, RecordModel } from './model.js'
-import { toKeyValue } from './question.js'
+import { toKeyValue } from './query-reader.js'
 
 /** The field that the record is sharded by; `undefined` for other records, and where clients do not see it. */
 function shardField({ table, fields }: RecordModel): FieldModel | undefined {

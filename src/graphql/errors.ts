@@ -1,12 +1,120 @@
 /** Writes the `errors` of a response. Source: decisions, GraphQL, "Error entries" and "Resolver throws". */
+
 import type { GraphQLError } from 'graphql'
+import { type Log, fieldsOf, isDebugged } from '../core/log.js'
+import { mostRepeated } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
 import { hasUntold, withoutUntold } from '../errors/field-errors.js'
-import { fieldsOf, isDebugged, type Log } from '../core/log.js'
-import { clipMessage } from './safe-message.js'
-import { graphqlCodes } from './error-codes.js'
-import { IntOverflow } from './int-overflow.js'
 import { graphqlLibrary } from './library.js'
+
+/** The codes of error entries (`extensions.code`) that GraphQL adds to those of `HttpError`. */
+
+/** Stable; messages may change. */
+export const graphqlCodes = Object.freeze({
+  /** The document is no GraphQL. */
+  parse: 'GRAPHQL_PARSE_FAILED',
+  /** The document does not fit the schema. */
+  validation: 'GRAPHQL_VALIDATION_FAILED',
+  /** Variables do not fit their declared types. */
+  variables: 'BAD_VARIABLES',
+  /** No operation of that name, or several and none named. */
+  operation: 'OPERATION_NOT_FOUND',
+  /** The request itself is no GraphQL request: no `query`, a list, wrong parts. */
+  request: 'BAD_REQUEST',
+  /** A token is needed. */
+  unauthenticated: 'UNAUTHENTICATED',
+  /** The caller's token does not allow it. */
+  forbidden: 'FORBIDDEN',
+  /** A mutation came by GET. */
+  method: 'METHOD_NOT_ALLOWED',
+  /** A key that the parent value does not have. */
+  unresolved: 'FIELD_NOT_RESOLVED',
+  /** A resolver threw a `GraphQLError` without a code, or a value does not fit its scalar. */
+  failed: 'EXECUTION_FAILED',
+  /** A resolver failed, or gave what its type cannot show. */
+  internal: 'INTERNAL_SERVER_ERROR',
+  /** No persisted document has this id, or only persisted ones run. */
+  persisted: 'PERSISTED_DOCUMENT_NOT_FOUND',
+  /** No document with this hash was sent yet: the client is to send the text along. Apollo's name for it. */
+  unknownHash: 'PERSISTED_QUERY_NOT_FOUND',
+  /** A subscriber was not told of every change. */
+  lost: 'EVENTS_LOST',
+  bytes: 'DOCUMENT_TOO_LARGE',
+  tokens: 'TOO_MANY_TOKENS',
+  values: 'TOO_MANY_VALUES',
+  depth: 'TOO_DEEP',
+  aliases: 'TOO_MANY_ALIASES',
+  rootFields: 'TOO_MANY_ROOT_FIELDS',
+  cost: 'TOO_COSTLY',
+})
+
+/** A value that GraphQL's `Int` cannot hold: the client is told so, the log what to do. */
+
+/** A field of a record, as messages name it: `Product.price`. */
+interface NamedField {
+  readonly where: string
+}
+
+/** The fields that the log has named. */
+const told = new WeakSet<NamedField>()
+
+export class IntOverflow extends Error {
+  readonly #field: NamedField
+  readonly #value: string
+
+  /** @param about what the client is told besides */
+  constructor(field: NamedField, value: unknown, about: string) {
+    const text = typeof value === 'bigint' ? String(value) : JSON.stringify(value)
+    super(`Int cannot represent non 32-bit signed integer value: ${text}${about}`)
+    this.#field = field
+    this.#value = text
+  }
+
+  /** Names the field and the remedy, once in the life of a process; afterwards at debug. */
+  tell(log: Log): void {
+    const field = this.#field
+    const level = told.has(field) ? 'debug' : 'warn'
+    told.add(field)
+    log[level](
+      { code: 'INT_OVERFLOW' },
+      `${field.where} is ${this.#value}, which GraphQL's Int cannot hold: the answer has an error. Give the field max (or min) beyond 32 bits, @Field('integer', { max: Number.MAX_SAFE_INTEGER }), and it is Integer.`,
+    )
+  }
+}
+
+/** Messages of graphql-js, which repeat what the client sent and suggest names of the schema. */
+
+/** A message with at most `mostRepeated` quoted characters may have as many others. */
+const longestMessage = 2 * mostRepeated
+const longestEnd = 50
+
+/** Shortens what a message repeats: names in quotation marks, and values, which may have none. */
+function clipMessage(message: string): string {
+  if (message.length <= mostRepeated) return message
+  let left = mostRepeated
+  const clipped = message.replace(/"(?:[^"\\]|\\.)*"/g, (quoted) => {
+    const length = quoted.length - 2
+    const kept = Math.min(left, length)
+    left -= kept
+    return kept === length ? quoted : `${wholeCharacters(quoted.slice(0, kept + 1))}…"`
+  })
+  if (clipped.length <= longestMessage) return clipped
+  const start = wholeCharacters(clipped.slice(0, mostRepeated - longestEnd))
+  return `${start} … ${clipped.slice(-longestEnd).replace(/^[\uDC00-\uDFFF]/, '')}`
+}
+
+/** The message without its suggestion, if the suggestion names one of the fields. */
+export function withoutSuggestion(message: string, fields: ReadonlySet<string>): string {
+  if (fields.size === 0) return message
+  const suggestion = / Did you mean [^?]*\?$/.exec(message)?.[0]
+  if (suggestion === undefined) return message
+  const names = suggestion.match(/\w+/g) ?? []
+  return names.some((name) => fields.has(name)) ? message.slice(0, -suggestion.length) : message
+}
+
+function wholeCharacters(text: string): string {
+  return text.replace(/[\uD800-\uDBFF]$/, '')
+}
 
 /** One of a response's `errors`. */
 export interface ErrorEntry {

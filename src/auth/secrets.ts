@@ -2,7 +2,22 @@
  * Text that only the holder of a token can read: AES-256-GCM with a key derived from the token (HKDF, RFC 5869), so that
  * tokens may be stored for those who have lost the answer that brought them.
  */
-import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
+
+import {
+  hkdfSync,
+  type KeyObject,
+  createCipheriv,
+  createDecipheriv,
+  randomBytes,
+} from 'node:crypto'
+
+/** Makes a secret for one purpose of a private key. Source: RFC 5869 (HKDF). */
+
+/** @returns 32 bytes, the same for the same key and purpose */
+export function deriveSecret(key: KeyObject, purpose: string): Buffer {
+  const from = key.export({ type: 'pkcs8', format: 'der' })
+  return Buffer.from(hkdfSync('sha256', from, '', `filigree ${purpose}`, 32))
+}
 
 const startBytes = 12
 const tagBytes = 16

@@ -2,8 +2,8 @@
 import type { Condition } from '../../records/filters/condition.js'
 import type { ObjectForm, PageEntry, PageQuestion } from '../../sql/tree.js'
 import type { RecordModel } from '../records/model.js'
-import type { PageQuestion as ReadPage } from '../records/page-question.js'
-import type { ListQuestion } from '../records/question.js'
+import type { PageQuestion as ReadPage } from '../records/pages.js'
+import type { ListQuestion } from '../records/query-reader.js'
 import type { ObjectSelection, SelectedPage } from './selection.js'
 
 /** What a run asks of the relations, by their places. */

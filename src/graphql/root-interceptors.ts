@@ -5,15 +5,14 @@
 import { openAccess } from '../auth/access.js'
 import type { RouteInfo } from '../routing/route-info.js'
 import { readStands, type OwnStand } from '../extensions/interceptor.js'
-import type { RequestedOperation } from './requested-operation.js'
+import { type RequestedOperation, readRequestParts } from './request-parts.js'
 import { accessOf } from './build-schema.js'
 import type { GraphQL } from './graphql.js'
 import { Refusal } from './operations.js'
 import { plainArguments } from './field-costs.js'
 import { modelOf } from './records/declare-node.js'
 import { generatedOf, type RecordModel } from './records/model.js'
-import { readRequestParts } from './request-parts.js'
-import { standsExtension } from './stands-extension.js'
+import { standsExtension } from './declarations.js'
 
 /** A root field with decorators. */
 export interface StoodRoot {

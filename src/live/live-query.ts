@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { HttpError } from '../errors/http-error.js'
 import { noteReads, ReadsByDatabase } from '../records/table-reads.js'
-import type { LiveAnswers, LiveQuestion } from './live-answers.js'
+import type { LiveAnswers, LiveQuestion } from './live-queries.js'
 import type { LiveListener, LiveMessage } from './live-listener.js'
 
 /** Of this process: versions of an earlier one, or of another, do not follow. */

@@ -17,20 +17,90 @@
  *
  * Source: decisions, "Third storey: live answers".
  */
+
 import { AsyncResource } from 'node:async_hooks'
+import type { Claims, HttpRequest } from '../http/request.js'
 import type { Clock } from '../core/clock.js'
 import type { Log } from '../core/log.js'
 import { HttpError } from '../errors/http-error.js'
 import { addressKey } from '../core/address-counts.js'
-import type { Claims } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { AsksRequest, LiveAnswer } from './live-answer.js'
-import type { LiveForm } from './live-form.js'
+import { AsksRequest, LiveAnswer } from './live-query.js'
+import type { LiveForm } from './live-format.js'
 import { LiveListener } from './live-listener.js'
-import { LiveRuns } from './live-runs.js'
 import type { ResolvedLiveOptions } from './options.js'
-import type { RightsDepth } from './rights-key.js'
 import { WatchedTables } from './watched-tables.js'
+
+/** What an answer depends on of its caller: answers of equal questions are one only where this is equal too. */
+
+/** `nothing`: the same for all. `claims`: all that a token says. `all`: whatever code can read of a request. */
+export type RightsDepth = 'nothing' | 'claims' | 'all'
+
+interface Asking {
+  readonly claims: Claims | null | undefined
+  readonly byKey: boolean
+  readonly request: Pick<HttpRequest, 'headers' | 'ip' | 'secure'> | undefined
+}
+
+/** Headers of the journey, which say nothing of the caller. */
+const ofJourney: ReadonlySet<string> = new Set([
+  ...['accept', 'accept-encoding', 'cache-control', 'connection', 'content-length'],
+  ...['content-type', 'last-event-id', 'pragma', 'transfer-encoding'],
+])
+
+export function rightsKey({ claims, byKey, request }: Asking, depth: RightsDepth): unknown {
+  if (depth === 'nothing') return null
+  const who = byKey ? 'key' : sorted(claims ?? {}, none)
+  const isKnown = byKey || (claims !== undefined && claims !== null)
+  if (depth !== 'all' || request === undefined) return [isKnown, who]
+  const { headers, ip, secure } = request
+  return [isKnown, who, ip, secure, sorted(headers, ofJourney)]
+}
+
+const none: ReadonlySet<string> = new Set()
+
+function sorted(values: object, without: ReadonlySet<string>): [string, unknown][] {
+  return (Object.entries(values) as [string, unknown][])
+    .filter(([name]) => !without.has(name))
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+}
+
+/**
+ * The line of runs that are due: a few at a time, each in a turn of the event loop of its own, so that what changes many
+ * answers at once holds up nobody else. An answer stands in the line once.
+ */
+
+/** Runs that may wait for a database at a time. */
+const most = 4
+
+class LiveRuns {
+  readonly #due: (() => Promise<void>)[] = []
+  #running = 0
+  #isScheduled = false
+
+  add(run: () => Promise<void>): void {
+    this.#due.push(run)
+    this.#schedule()
+  }
+
+  #schedule(): void {
+    if (this.#isScheduled || this.#running >= most || this.#due.length === 0) return
+    this.#isScheduled = true
+    setImmediate(this.#turn)
+  }
+
+  readonly #turn = (): void => {
+    this.#isScheduled = false
+    const run = this.#due.shift()
+    if (run === undefined) return
+    this.#running++
+    void run().finally(() => {
+      this.#running--
+      this.#schedule()
+    })
+    this.#schedule()
+  }
+}
 
 export type { LiveMessage } from './live-listener.js'
 

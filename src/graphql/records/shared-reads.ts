@@ -6,7 +6,7 @@ import { type Later, after } from '../../core/maybe-promise.js'
 import type { RowChanges } from '../../records/changes/changes.js'
 import type { Id } from '../../records/filters/list-options.js'
 import type { Relation } from '../../records/model/table.js'
-import type { QuestionReader } from './question.js'
+import type { QuestionReader } from './query-reader.js'
 import type { Instance } from './read-rows.js'
 
 const readings = new WeakMap<RowChanges, Map<string, unknown>>()

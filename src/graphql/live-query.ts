@@ -2,22 +2,70 @@
  * Opens a `query @live` as a live answer: what SSE and graphql-transport-ws send. Each message's `text` is an execution
  * result, to be sent as it is; see live/live-answers.ts.
  */
+
+import type { GraphQLDirective } from 'graphql'
+import { graphqlLibrary } from './library.js'
+import type { Operation } from './operation.js'
+import { type Variables, type Outcome, hasRun, toResultText, findOutage } from './outcome.js'
 import { asksGuard } from '../auth/access.js'
 import { HttpError } from '../errors/http-error.js'
-import { resultForm, wholeResultForm } from '../live/live-form.js'
-import type { LiveAnswers, LiveCaller } from '../live/live-answers.js'
+import { resultForm, wholeResultForm } from '../live/live-format.js'
+import {
+  type LiveAnswers,
+  type LiveCaller,
+  rightsKey,
+  type RightsDepth,
+} from '../live/live-queries.js'
 import type { LiveListener } from '../live/live-listener.js'
-import { rightsKey, type RightsDepth } from '../live/rights-key.js'
 import { policyOf } from '../records/rights/record-policy.js'
 import { callerOf } from './caller.js'
 import type { DefaultAccess } from './executor.js'
 import type { GraphQL } from './graphql.js'
-import type { AskedLive } from './live-directive.js'
-import type { Operation } from './operation.js'
-import { findOutage } from './outage.js'
 import { generatedOf } from './records/model.js'
-import type { Outcome, Variables } from './outcome.js'
-import { hasRun, toResultText } from './result.js'
+
+/** `query @live`: a query whose answer stays true. Source: decisions, "Third storey: live answers". */
+
+interface AskedLive {
+  /** The whole answer each time, for clients that know no differences. */
+  readonly whole: boolean
+}
+
+let directive: GraphQLDirective | undefined
+
+/** The same in every schema. */
+export function liveDirective(): GraphQLDirective {
+  const { DirectiveLocation, GraphQLBoolean, GraphQLDirective, GraphQLNonNull } = graphqlLibrary()
+  directive ??= new GraphQLDirective({
+    name: 'live',
+    description:
+      'Sent with Accept: text/event-stream, or by graphql-transport-ws, the answer stays true: whenever it changes, what differs is sent.',
+    locations: [DirectiveLocation.QUERY],
+    args: {
+      whole: {
+        type: new GraphQLNonNull(GraphQLBoolean),
+        defaultValue: false,
+        description: 'Send the whole answer each time, for clients that know no differences.',
+      },
+    },
+  })
+  return directive
+}
+
+/** @returns undefined for operations that are not live */
+export function readLive({ node }: Operation, variables: Variables): AskedLive | undefined {
+  const asked = node.directives?.find(({ name }) => name.value === 'live')
+  if (asked === undefined) return undefined
+  const { getDirectiveValues } = graphqlLibrary()
+  const { whole } = getDirectiveValues(liveDirective(), node, coercible(variables)) ?? {}
+  return { whole: whole === true }
+}
+
+/** A variable stands for true or false alone: what else it is, the operation is refused for. */
+function coercible(variables: Variables): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(variables).filter(([, value]) => typeof value === 'boolean'),
+  )
+}
 
 export interface LiveOperation {
   readonly operation: Operation

@@ -2,14 +2,79 @@
  * Compiles the reading of an operation's variables: what their types make of good values, without a look at the types.
  * What is faulty is left to graphql-js, which says what is wrong. Source: GraphQL specification, 6.1.2 and 3.10.
  */
+
 import type {
+  GraphQLError,
   GraphQLInputField,
   GraphQLInputObjectType,
   GraphQLInputType,
   GraphQLSchema,
   VariableDefinitionNode,
 } from 'graphql'
+import type { GraphqlLimits } from './limits.js'
+import type { Variables } from './outcome.js'
+import { overLimit } from './read-document.js'
 import { graphqlLibrary } from './library.js'
+
+/**
+ * How many faults of variables are told: graphql-js writes the whole value into the message of each. Of large values it is asked
+ * for one fault alone, else a megabyte of variables is written out fifty times.
+ */
+
+/** Faults that are told of variables. */
+const mostFaults = 50
+/** Values, and characters of their names and texts, that are written into each message. */
+const mostValues = 1000
+const mostCharacters = 20_000
+
+/** @returns options of graphql-js's reading */
+export function faultsToTell(variables: unknown): { readonly maxErrors: number } {
+  return { maxErrors: isLarge(variables) ? 1 : mostFaults }
+}
+
+function isLarge(given: unknown): boolean {
+  const waiting: unknown[] = [given]
+  let characters = 0
+  // The list grows while it is gone through.
+  for (const value of waiting) {
+    if (typeof value === 'string') characters += value.length
+    else if (Array.isArray(value)) for (const item of value) waiting.push(item)
+    else if (typeof value === 'object' && value !== null) {
+      for (const [name, item] of Object.entries(value)) {
+        characters += name.length
+        waiting.push(item)
+      }
+    }
+    if (waiting.length > mostValues || characters > mostCharacters) return true
+  }
+  return false
+}
+
+/** How much a call's variables hold: the document's text is bounded by `tokens`, and these are its larger half. */
+
+/** What a type makes of an object, field by field, takes ten times as long as a number of a list. */
+const ofObject = 10
+
+/** @returns what is wrong with the number of values, if anything; no more of them are looked at than are allowed */
+export function excessValues(
+  given: Variables,
+  { values }: GraphqlLimits,
+): GraphQLError | undefined {
+  let left = values
+  const waiting: object[] = [given]
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    const items: readonly unknown[] = Array.isArray(next) ? next : Object.values(next)
+    left -= Array.isArray(next) ? items.length : ofObject + items.length
+    if (left < 0) {
+      return overLimit(
+        'values',
+        `The variables hold more than ${values} values, an object counting as ${ofObject} more. Send less.`,
+      )
+    }
+    for (const item of items) if (typeof item === 'object' && item !== null) waiting.push(item)
+  }
+  return undefined
+}
 
 type Values = Readonly<Record<string, unknown>>
 

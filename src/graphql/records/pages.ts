@@ -1,0 +1,164 @@
+/**
+ * Reads which rows a page is of. From its end (`last`) rows are read in the reversed order, so that either way the first
+ * ones that the database finds are the page. Source: GraphQL Cursor Connections Specification, §4 and §5.
+ */
+
+import { type Later, after } from '../../core/maybe-promise.js'
+import { type Order, reversed } from '../../sql/order.js'
+import type { Arguments } from '../declarations.js'
+import { type Caller, asked } from '../../records/rights/caller.js'
+import { callerOf } from '../caller.js'
+import { writeCursor, behindCursor } from '../../records/filters/cursor.js'
+import { writePlace, checkRanked, readPlace } from '../../records/filters/search.js'
+import type { RecordModel } from './model.js'
+import { QuestionReader, defaultLimit } from './query-reader.js'
+import { readList, type Instance } from './read-rows.js'
+import { resolveCount, type RecordServices } from './resolve-records.js'
+import type { Condition } from '../../records/filters/condition.js'
+import { invalid } from '../../records/filters/invalid.js'
+import { both } from '../../sql/condition.js'
+import type { RecordsContext } from '../../records/statements/source.js'
+
+/** Pages by cursor. Source: GraphQL Cursor Connections Specification. */
+
+/** What a page's parts are resolved from. */
+export interface Page {
+  readonly records: readonly Instance[]
+  readonly order: Order
+  /** In the order of a search, which has no places of rows' own: how many rows stand before the page. */
+  readonly place: number | undefined
+  readonly hasNext: boolean
+  readonly hasPrevious: boolean
+  /** Counts the rows of all pages. */
+  readonly total: () => Later<number>
+}
+
+export function resolvePage(
+  model: RecordModel,
+  services: RecordServices,
+  args: Arguments,
+  context: unknown,
+): Later<Page> {
+  return asked(model.table, callerOf(context), (caller) =>
+    readPage(model, services, args, { context, caller }),
+  )
+}
+
+function readPage(
+  model: RecordModel,
+  services: RecordServices,
+  args: Arguments,
+  { context, caller }: { readonly context: unknown; readonly caller: Caller },
+): Later<Page> {
+  const database = services.database()
+  const source = database.forClient(caller.request)
+  const { listMax } = services
+  const reader = new QuestionReader({ database, caller, listMax })
+  const page = readPageQuestion(model, args, reader, source.context)
+  const { condition, order, reading, count, isBackward, isLater, place } = page
+  const question = {
+    where: condition,
+    order: reading,
+    limit: reader.values.push(count + 1) - 1,
+    offset: reader.values.push(place ?? 0) - 1,
+  }
+  return after(readList(model.table, question, reader, source), (found) => {
+    const records = found.slice(0, count)
+    const goesOn = found.length > count
+    return {
+      records: isBackward ? records.reverse() : records,
+      order,
+      place,
+      hasNext: isBackward ? isLater : goesOn,
+      hasPrevious: isBackward ? goesOn : isLater,
+      total: () => resolveCount(model, services, args.where, context),
+    }
+  })
+}
+
+/** A record in a page. */
+export interface Edge {
+  readonly node: Instance
+  readonly cursor: string
+}
+
+export function edgesOf(page: Page): Edge[] {
+  return page.records.map((node, index) => ({ node, cursor: cursorAt(page, index) }))
+}
+
+export function startCursor(page: Page): string | null {
+  return page.records.length === 0 ? null : cursorAt(page, 0)
+}
+
+export function endCursor(page: Page): string | null {
+  const { length } = page.records
+  return length === 0 ? null : cursorAt(page, length - 1)
+}
+
+function cursorAt({ records, order, place }: Page, index: number): string {
+  return place === undefined
+    ? writeCursor(order, records[index] as Instance)
+    : writePlace(place + index + 1)
+}
+
+export interface PageQuestion {
+  /** Of the rows of all pages. */
+  readonly filter: Condition | undefined
+  /** Of the rows that the page is among: those between its cursors. */
+  readonly condition: Condition | undefined
+  readonly order: Order
+  /** The order in which rows are read. */
+  readonly reading: Order
+  readonly count: number
+  /** Read from the end. */
+  readonly isBackward: boolean
+  /** There is a cursor where the reading begins: something stands before it. */
+  readonly isLater: boolean
+  /** In the order of a search, in which rows have no place of their own: how many rows stand before the page. */
+  readonly place: number | undefined
+}
+
+/** @throws {HttpError} 400 `VALIDATION` */
+export function readPageQuestion(
+  model: RecordModel,
+  { first, last, after, before, where, orderBy }: Arguments,
+  reader: QuestionReader,
+  records: RecordsContext,
+): PageQuestion {
+  const isBackward = isGiven(last)
+  if (isBackward && isGiven(first)) throw invalid('last', 'type', 'cannot stand beside first')
+  const count = isBackward ? reader.most('last', last) : reader.most('first', first ?? defaultLimit)
+  const filter = reader.condition(model, where)
+  const order = reader.order(model, orderBy, filter)
+  if (order.rank !== undefined) {
+    if (isBackward || isGiven(before))
+      throw invalid('orderBy', 'required', 'is needed to go through a search from its end')
+    const place = isGiven(after) ? readPlace(after) : 0
+    const isLater = isGiven(after)
+    // One more row says whether there is a next page.
+    checkRanked(order, place + count + 1)
+    return { filter, condition: filter, order, reading: order, count, isBackward, isLater, place }
+  }
+  const { table } = model
+  const codecOf: RecordsContext['codecOf'] = (one) => records.codecOf(one)
+  const backward = { terms: reversed(order.terms), key: order.key }
+  const behind = isGiven(after) ? behindCursor(after, table, order, codecOf, reader) : undefined
+  const ahead = isGiven(before)
+    ? behindCursor(before, table, backward, codecOf, reader, 'before')
+    : undefined
+  reader.key += `${isBackward ? '<' : ''}${ahead === undefined ? '' : 'b'}`
+  return {
+    filter,
+    condition: both(filter, both(behind, ahead)),
+    order,
+    reading: isBackward ? { ...backward, key: `<${order.key}` } : order,
+    count,
+    isBackward,
+    isLater: (isBackward ? ahead : behind) !== undefined,
+    place: undefined,
+  }
+}
+
+function isGiven<T>(value: T): value is T & string {
+  return value !== undefined && value !== null
+}
