@@ -1,5 +1,5 @@
 /** The repository of a record class: finds, lists and writes its rows. Source: public face, Records. */
-import type { Plan } from '../sql/write.js'
+import type { Plan } from '../sql/write-statement.js'
 import type { Changes } from './statements/additions.js'
 import {
   type NestedChanges,

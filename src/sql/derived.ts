@@ -10,23 +10,23 @@
 import type { Column } from '../engines/contract/table.js'
 import type { Condition } from './condition.js'
 import type { Order } from './order.js'
-import type { Tie } from './table.js'
+import type { SqlRelation } from './table.js'
 
-export interface Derived<R extends Tie = Tie> {
+export interface Derived<R extends SqlRelation = SqlRelation> {
   /** The relations that lead to the value, at least one. All but the last of a count are `belongsTo`. */
-  readonly path: readonly Step<R>[]
+  readonly path: readonly RelationStep<R>[]
   /** A column of the last relation's target. Undefined: the rows are counted. */
-  readonly of: Column | undefined
+  readonly column: Column | undefined
 }
 
-export interface Step<R extends Tie = Tie> {
-  readonly tie: R
+export interface RelationStep<R extends SqlRelation = SqlRelation> {
+  readonly relation: R
   /** Only these rows; undefined for all. */
   readonly where: Condition | undefined
 }
 
 /** Stands in an order, a condition or a list of columns like a column of the table. */
-export interface DerivedColumn<R extends Tie = Tie> extends Column {
+export interface DerivedColumn<R extends SqlRelation = SqlRelation> extends Column {
   /** The names that lead to it, `org.name`. */
   readonly property: string
   /** An alias in the statement. No column of a table has such a name. */
@@ -38,21 +38,21 @@ export function isDerived(column: Column): column is DerivedColumn {
   return 'derived' in column
 }
 
-/** @param place among the terms of the order, for the name */
-export function derivedColumn<R extends Tie>(
-  of: Column,
+/** @param index among the terms of the order, for the name */
+export function derivedColumn<R extends SqlRelation>(
+  column: Column,
   path: readonly R[],
   property: string,
-  place: number,
+  index: number,
 ): DerivedColumn<R> {
-  const steps = path.map((tie) => ({ tie, where: undefined }))
+  const steps = path.map((relation) => ({ relation, where: undefined }))
   return {
-    ...of,
+    ...column,
     property,
-    name: `filigree_by${place}`,
+    name: `filigree_by${index}`,
     // The row that it belongs to may be missing.
     nullable: true,
-    derived: { path: steps, of },
+    derived: { path: steps, column },
   }
 }
 

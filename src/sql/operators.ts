@@ -39,11 +39,11 @@ export interface OperatorEntry {
   /** For patterns and literal text: the pattern that the database receives. */
   readonly pattern?: (text: string, dialect: Dialect) => string
   /** The SQL, unless the operand is a list or a test for null. */
-  readonly sql?: (part: Parts) => Sql
+  readonly sql?: (part: ComparisonParts) => Sql
 }
 
 /** The parts for an operator's SQL. */
-export interface Parts {
+export interface ComparisonParts {
   readonly dialect: Dialect
   readonly column: Sql
   readonly isNullable: boolean
@@ -57,11 +57,11 @@ const comparable: readonly ColumnComparison[] = ['equality', 'order', 'text', 'j
 const ordered: readonly ColumnComparison[] = ['order', 'text', 'json']
 const textual: readonly ColumnComparison[] = ['text', 'json']
 
-const like = ({ column, value }: Parts): Sql => sql`${column} like ${value} escape '\\'`
+const like = ({ column, value }: ComparisonParts): Sql => sql`${column} like ${value} escape '\\'`
 
 /** By the engine's own test, or a pattern. */
-function textTest(called: 'contains' | 'endsWith', parts: Parts): Sql {
-  const test = parts.dialect.textHas?.[called]
+function textTest(operator: 'contains' | 'endsWith', parts: ComparisonParts): Sql {
+  const test = parts.dialect.textHas?.[operator]
   return test === undefined ? like(parts) : filled(test, { c: parts.column, v: parts.value })
 }
 
@@ -191,7 +191,7 @@ export type Operator = keyof typeof operators
 
 /** The entry of an operator, typed so that members which some entries lack may be undefined. */
 /** It looks into a text or a list, however long that is. */
-export function looksIntoText(name: Operator): boolean {
+export function searchesText(name: Operator): boolean {
   const { operand } = operatorOf(name)
   return operand === 'pattern' || operand === 'part' || operand === 'item'
 }

@@ -10,11 +10,11 @@ export interface SqlTable extends KeyedTable {
   /** `version`, if the table counts writes. */
   readonly version: Column | undefined
   /** By property. */
-  readonly relations: ReadonlyMap<string, Tie>
+  readonly relations: ReadonlyMap<string, SqlRelation>
 }
 
 /** How rows are tied to those of another table. `local` and `foreign` always hold the same values on both sides. */
-export interface Tie {
+export interface SqlRelation {
   readonly name: string
   readonly kind: 'belongsTo' | 'hasMany' | 'manyToMany'
   readonly table: SqlTable
@@ -40,6 +40,6 @@ export interface JoinTable {
 }
 
 /** True if every row is in the index, and found by the first column's value. */
-export function holdsAll({ form }: TableIndex): boolean {
+export function coversAllRows({ form }: TableIndex): boolean {
   return form === undefined || (form.where === undefined && !form.like)
 }

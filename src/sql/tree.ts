@@ -45,9 +45,9 @@ import type { JsonField } from '../engines/contract/json-sql.js'
 import type { Column } from '../engines/contract/table.js'
 import type { Condition } from './condition.js'
 import type { Derived } from './derived.js'
-import type { Figures } from './figures.js'
+import type { AggregateSelection } from './aggregates.js'
 import type { Order } from './order.js'
-import type { JoinTable, SqlTable, Tie } from './table.js'
+import type { JoinTable, SqlTable, SqlRelation } from './table.js'
 
 /** A place among the values, or the number itself: databases plan better for one that they see. */
 export type Limit = number | { readonly fixed: number }
@@ -67,55 +67,55 @@ export interface Rows {
 }
 
 /** Rows behind a row. */
-export interface Related<R extends Tie = Tie> {
-  readonly tie: R
+export interface RelatedSelection<R extends SqlRelation = SqlRelation> {
+  readonly relation: R
   readonly where: Condition | undefined
-  readonly below: readonly Related<R>[]
+  readonly nested: readonly RelatedSelection<R>[]
 }
 
-export type Question =
-  | RowsQuestion
-  | CountQuestion
-  | BehindQuestion
-  | ObjectsQuestion
-  | PageQuestion
-  | { readonly ask: 'figures'; readonly rows: Rows; readonly figures: Figures }
+export type Query =
+  | RowsQuery
+  | CountQuery
+  | RelatedRowsQuery
+  | ObjectsQuery
+  | PageQuery
+  | { readonly query: 'aggregate'; readonly rows: Rows; readonly aggregates: AggregateSelection }
   /** Whether a row would be among others, whose values stand in slots. */
   | {
-      readonly ask: 'match'
+      readonly query: 'match'
       readonly table: SqlTable
-      readonly known: ReadonlyMap<Column, number>
+      readonly values: ReadonlyMap<Column, number>
       readonly where: Condition
     }
 
 /** Rows as records have them. */
-export interface RowsQuestion {
-  readonly ask: 'rows'
+export interface RowsQuery {
+  readonly query: 'rows'
   readonly rows: Rows
   /** Some columns as they are stored. Default: all, as records have them. */
   readonly stored?: readonly Column[]
   /** Values of each row from other tables, behind its columns. */
   readonly derived?: readonly Derived[] | undefined
   /** Each row's related rows, as JSON behind those. */
-  readonly related?: readonly Related[] | undefined
+  readonly related?: readonly RelatedSelection[] | undefined
   /** So many related rows may come behind one row's relation; the answer says where there are more. */
-  readonly most?: number | undefined
+  readonly maxRelated?: number | undefined
   /** Holds the rows until the transaction ends. */
-  readonly holds?: boolean
+  readonly locks?: boolean
 }
 
 /** How many rows there are: at most `limit`, if the rows have one. */
-export interface CountQuestion {
-  readonly ask: 'count'
+export interface CountQuery {
+  readonly query: 'count'
   readonly rows: Rows
   /** A slot: only the first and the last rows of the table are looked at, so many of each. */
-  readonly ends?: number
+  readonly sampleSize?: number
 }
 
 /** The rows that a relation leads to from several rows, each behind the key that leads there. */
-export interface BehindQuestion {
-  readonly ask: 'behind'
-  readonly tie: Tie
+export interface RelatedRowsQuery {
+  readonly query: 'relatedRows'
+  readonly relation: SqlRelation
   /** Slots of those keys. */
   readonly keys: readonly number[]
   /** The only slot holds all of them as one list. */
@@ -127,8 +127,8 @@ export interface BehindQuestion {
 }
 
 /** Rows as one JSON text: a list of objects, or the only one. */
-export interface ObjectsQuestion {
-  readonly ask: 'objects' | 'object'
+export interface ObjectsQuery {
+  readonly query: 'objects' | 'object'
   readonly rows: Rows
   readonly form: ObjectForm
 }
@@ -143,7 +143,7 @@ export type ObjectEntry =
   | {
       readonly kind: 'owner'
       readonly key: string
-      readonly tie: Tie
+      readonly relation: SqlRelation
       readonly form: ObjectForm
       readonly where: Condition | undefined
     }
@@ -152,26 +152,26 @@ export type ObjectEntry =
   | {
       readonly kind: 'list'
       readonly key: string
-      readonly tie: Tie
+      readonly relation: SqlRelation
       readonly form: ObjectForm
       readonly rows: Omit<Rows, 'table' | 'distinct'>
     }
 
 /** A page as one JSON text. */
-export interface PageQuestion {
-  readonly ask: 'page'
+export interface PageQuery {
+  readonly query: 'page'
   /** In the order of reading, and one more than the page has. */
   readonly rows: Rows & { readonly order: Order }
   /** The page's own order. */
   readonly order: Order
   /** How many rows the page has at most: a slot. */
-  readonly most: number
+  readonly pageSize: number
   /** All rows that are counted. */
   readonly filter: Condition | undefined
   /** It is read from its end. */
   readonly isBackward: boolean
   /** Something stands before the place where reading begins. */
-  readonly isLater: boolean
+  readonly hasEarlierRows: boolean
   readonly form: readonly PageEntry[]
 }
 
@@ -191,7 +191,7 @@ export type PageEntry =
   | { readonly kind: 'node'; readonly key: string; readonly form: ObjectForm }
 
 /** What a change answers of the rows that it wrote. */
-export type Answered = 'nothing' | 'key' | 'row'
+export type ReturnedColumns = 'nothing' | 'key' | 'row'
 
 export type Change =
   | InsertChange
@@ -203,15 +203,15 @@ export type Change =
       readonly columns: readonly Column[]
       /** Those of `columns` whose values are added to the stored ones. */
       readonly sums?: readonly Column[]
-      readonly first: number
-      readonly answers: 'nothing' | 'key' | 'row'
+      readonly firstSlot: number
+      readonly returns: 'nothing' | 'key' | 'row'
       /**
        * Answers, behind the key or alone, whether each of `sums` lies within its bounds: their slots, two each. Databases that
        * are not local answer the numbers of all rows and of those that do not fit, where no keys are answered.
        */
-      readonly fits?: readonly number[]
+      readonly boundSlots?: readonly number[]
       /** Columns that it answers behind the row, as they were before; not of databases that are local. */
-      readonly before?: readonly Column[]
+      readonly previousColumns?: readonly Column[]
     }
   /**
    * Changes all of several rows or, where one is not there, none. Values: a list of keys, then one for each of `columns`,
@@ -236,10 +236,10 @@ export type Change =
       readonly where: Condition | undefined
       readonly at: number
       /** The columns that it answers, as they are stored. */
-      readonly answers: readonly Column[]
+      readonly returns: readonly Column[]
     }
   /** Ties two rows by a join table, or unties them. Values: both keys. */
-  | { readonly change: 'tie' | 'untie'; readonly join: JoinTable }
+  | { readonly change: 'link' | 'unlink'; readonly join: JoinTable }
 
 /** Values: those of `columns` for each row, or a list of them for each column. */
 export interface InsertChange {
@@ -247,8 +247,11 @@ export interface InsertChange {
   readonly table: SqlTable
   readonly columns: readonly Column[]
   /** How many rows, or the types of the columns in the database. */
-  readonly of: number | readonly string[]
-  readonly answers: Answered
+  readonly rowCountOrTypes: number | readonly string[]
+  readonly returns: ReturnedColumns
   /** A row that has these values already takes over these columns. */
-  readonly or?: { readonly by: readonly Column[]; readonly changes: readonly Column[] }
+  readonly onConflict?: {
+    readonly conflictColumns: readonly Column[]
+    readonly updates: readonly Column[]
+  }
 }

@@ -9,7 +9,7 @@ import type { Statement } from '../../src/engines/contract/statement.js'
 import { chooseDriver } from '../../src/engines/sqlite/choose-driver.js'
 import { Connection } from '../../src/engines/sqlite/connection.js'
 import { ReadCostEstimator } from '../../src/engines/sqlite/client-reads.js'
-import { arrange } from '../../src/sql/write.js'
+import { arrangeValues } from '../../src/sql/write-statement.js'
 import { planList } from '../../src/records/statements/list-plan.js'
 import { selectRows } from '../../src/records/statements/select-rows.js'
 import { runSql } from './run-sql.js'
@@ -78,7 +78,7 @@ function lengthOf(type: typeof Good | typeof Shelf | typeof Gone, options: objec
     database.context,
     options as Options,
   )
-  return short.estimate(plan.statement, arrange(plan, values))
+  return short.estimate(plan.statement, arrangeValues(plan, values))
 }
 
 describe('A list on SQLite is short', () => {

@@ -11,9 +11,9 @@ import { connect } from '../../src/records/database.js'
 import type { Table } from '../../src/records/model/table.js'
 import { equals, keyIs } from '../../src/sql/condition.js'
 import { byKey } from '../../src/sql/order.js'
-import type { Tie } from '../../src/sql/table.js'
-import type { Change, Question } from '../../src/sql/tree.js'
-import { arrange, write } from '../../src/sql/write.js'
+import type { SqlRelation } from '../../src/sql/table.js'
+import type { Change, Query } from '../../src/sql/tree.js'
+import { arrangeValues, writeStatement } from '../../src/sql/write-statement.js'
 
 @RecordOf
 class Category {
@@ -35,7 +35,7 @@ const database = await connect('sqlite::memory:', { records: [Category, Product]
 afterAll(() => database.close())
 const product: Table = database.table(Product)
 const category: Table = database.table(Category)
-const tie = product.relations.get('category') as Tie
+const tie = product.relations.get('category') as SqlRelation
 const postgres = createPostgresDialect(true)
 const engines: [string, Dialect][] = [
   ['SQLite', sqliteDialect],
@@ -53,8 +53,8 @@ function field(table: Table, property: string): JsonField {
   return { column: column(table, property), form: 'text', ...common }
 }
 
-const example: Question = {
-  ask: 'objects',
+const example: Query = {
+  query: 'objects',
   rows: {
     table: product,
     where: { kind: 'compare', column: column(product, 'price'), operator: 'gt', slot: 0 },
@@ -66,15 +66,15 @@ const example: Question = {
     {
       kind: 'owner',
       key: 'category',
-      tie,
+      relation: tie,
       form: [{ kind: 'column', key: 'name', field: field(category, 'name') }],
       where: undefined,
     },
   ],
 }
 
-function textOf(tree: Question | Change, dialect: Dialect): string {
-  return write(tree, dialect).statement.sql
+function textOf(tree: Query | Change, dialect: Dialect): string {
+  return writeStatement(tree, dialect).statement.sql
 }
 
 describe('a tree', () => {
@@ -95,20 +95,20 @@ describe('a tree', () => {
     const columns = [column(product, 'name')]
     expect(
       textOf(
-        { change: 'update', table: product, where, columns, first: 0, answers: 'nothing' },
+        { change: 'update', table: product, where, columns, firstSlot: 0, returns: 'nothing' },
         sqliteDialect,
       ),
     ).toBe(
       'update "product" set "name" = ?, "version" = "product"."version" + 1 where "product"."id" = ? and "product"."deleted_at" is null',
     )
     expect(
-      textOf({ change: 'delete', table: product, where, at: 0, answers: [] }, sqliteDialect),
+      textOf({ change: 'delete', table: product, where, at: 0, returns: [] }, sqliteDialect),
     ).toBe(
       'update "product" set "deleted_at" = ? where "product"."id" = ? and "product"."deleted_at" is null',
     )
     expect(
       textOf(
-        { change: 'delete', table: category, where: keyIs(category, 0), at: 0, answers: [] },
+        { change: 'delete', table: category, where: keyIs(category, 0), at: 0, returns: [] },
         sqliteDialect,
       ),
     ).toBe('delete from "category" where "category"."id" = ?')
@@ -116,22 +116,33 @@ describe('a tree', () => {
 
   it('holds a row first where it answers what it was', () => {
     const columns = [column(product, 'name')]
-    const change = { change: 'update', table: category, columns, first: 0, answers: 'row' } as const
-    expect(textOf({ ...change, where: keyIs(category, 1), before: columns }, postgres)).toBe(
+    const change = {
+      change: 'update',
+      table: category,
+      columns,
+      firstSlot: 0,
+      returns: 'row',
+    } as const
+    expect(
+      textOf({ ...change, where: keyIs(category, 1), previousColumns: columns }, postgres),
+    ).toBe(
       `update "category" set "name" = $1 from (select "category"."id" as filigree_key, "category"."name" as "filigree_p0" from "category" where "category"."id" = $2 for no key update) as "filigree_held" where "category"."id" = "filigree_held"."filigree_key" returning "category"."id", "category"."name", "filigree_held"."filigree_p0"`,
     )
   })
 
   it('puts values where its slots stand', () => {
     const where = equals(column(product, 'name'), 1)
-    const plan = write({ ask: 'rows', rows: { table: product, where, limit: 0 } }, postgres)
-    expect(arrange(plan, [20, 'Oak'])).toEqual(['Oak', 20])
+    const plan = writeStatement(
+      { query: 'rows', rows: { table: product, where, limit: 0 } },
+      postgres,
+    )
+    expect(arrangeValues(plan, [20, 'Oak'])).toEqual(['Oak', 20])
   })
 })
 
 describe.each(engines)('%s: what is said of a statement', (_name, dialect) => {
-  const facts = (tree: Question | Change, values: readonly unknown[] = []) => {
-    const { statement } = write(tree, dialect)
+  const facts = (tree: Query | Change, values: readonly unknown[] = []) => {
+    const { statement } = writeStatement(tree, dialect)
     const { kind, tables, mayWait, together } = statement
     return { kind, tables, mayWait, together, bound: boundOf(statement, values) }
   }
@@ -142,33 +153,33 @@ describe.each(engines)('%s: what is said of a statement', (_name, dialect) => {
   })
 
   it('tells how many rows it looks at, and with whom it may go', () => {
-    const find: Question = { ask: 'rows', rows: { table: product, where: keyIs(product, 0) } }
+    const find: Query = { query: 'rows', rows: { table: product, where: keyIs(product, 0) } }
     expect(facts(find)).toMatchObject({ ...reads, together: 'calls', bound: 1 })
-    const page: Question = {
-      ask: 'rows',
+    const page: Query = {
+      query: 'rows',
       rows: { table: category, order: byKey(category), limit: 0 },
     }
     expect(facts(page, [20])).toMatchObject({ ...reads, together: 'page', bound: 20 })
-    const list: Question = { ask: 'rows', rows: { table: product, limit: 0 } }
+    const list: Query = { query: 'rows', rows: { table: product, limit: 0 } }
     expect(facts(list, [20])).toMatchObject({ ...reads, together: 'same', bound: Infinity })
-    const count: Question = { ask: 'count', rows: { table: product } }
+    const count: Query = { query: 'count', rows: { table: product } }
     expect(facts(count)).toMatchObject({ ...reads, together: 'same', bound: Infinity })
   })
 
   it('tells what changes and may wait', () => {
     const where = keyIs(product, 1)
-    const deleted = facts({ change: 'delete', table: product, where, at: 0, answers: [] })
+    const deleted = facts({ change: 'delete', table: product, where, at: 0, returns: [] })
     expect(deleted).toMatchObject({ kind: 'delete', mayWait: true, bound: 1 })
     const columns = [column(category, 'name')]
     const inserted = facts({
       change: 'insert',
       table: category,
       columns,
-      of: 1,
-      answers: 'row',
+      rowCountOrTypes: 1,
+      returns: 'row',
     })
     expect(inserted).toMatchObject({ kind: 'insert', mayWait: false })
-    const held: Question = { ask: 'rows', rows: { table: product, where }, holds: true }
+    const held: Query = { query: 'rows', rows: { table: product, where }, locks: true }
     expect(facts(held).mayWait).toBe(dialect.lock !== '')
   })
 })

@@ -7,7 +7,7 @@ import { toKey } from '../../records/model/key.js'
 import type { Planner, PlanRequest, RootPlan } from '../planner-contract.js'
 import { modelOf } from '../records/declare-node.js'
 import { generatedOf, type GeneratedField, type RecordModel } from '../records/model.js'
-import { both } from '../../sql/condition.js'
+import { allOf } from '../../sql/condition.js'
 import { readPageQuestion } from '../records/pages.js'
 import { keyCondition } from '../records/read-rows.js'
 import { inGivenShard } from '../records/shard-argument.js'
@@ -117,7 +117,7 @@ function compileRead(kind: GeneratedField['kind'], compiling: Compiling): ReadRo
       const { table } = model
       demandShard(table, question.where)
       return (answers) => ({
-        ask: 'objects',
+        query: 'objects',
         rows: { table, ...question },
         form: formOf(object, answers),
       })
@@ -138,10 +138,10 @@ function readIt(model: RecordModel, object: ObjectSelection): ReadRoot {
     const key = toKey(codec, model.ids.read(id))
     if (key === undefined) return undefined
     const rows = reader.rows(model.table)
-    const where = both(keyCondition(model.table, key, reader), rows)
+    const where = allOf(keyCondition(model.table, key, reader), rows)
     demandShard(model.table, where)
     return (answers) => ({
-      ask: 'object',
+      query: 'object',
       rows: { table: model.table, where },
       form: formOf(object, answers),
     })
@@ -152,7 +152,7 @@ function readCount(model: RecordModel): ReadRoot {
   return ({ where }, reader) => {
     const rows = { table: model.table, where: reader.condition(model, where) }
     demandShard(rows.table, rows.where)
-    return () => ({ ask: 'count', rows })
+    return () => ({ query: 'count', rows })
   }
 }
 

@@ -1,5 +1,5 @@
 /** The plan of a generated mutation: what is answered is settled before anything is written. */
-import { arrange } from '../../sql/write.js'
+import { arrangeValues } from '../../sql/write-statement.js'
 import { equals } from '../../sql/condition.js'
 import { type Later, after, attempt } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
@@ -94,7 +94,7 @@ export class PlannedMutation implements LinedPlan {
     try {
       const answers = preparation.answers(variables, reader)
       const plan = preparation.statement(source.context, reader.key, () => ({
-        ask: 'object',
+        query: 'object',
         rows,
         form: formOf(object, answers),
       }))
@@ -102,7 +102,7 @@ export class PlannedMutation implements LinedPlan {
         const values = [...reader.values]
         values[slot] = codec.encode(record[table.key.property])
         const row = attempt(
-          () => source.runner().run(plan.statement, arrange(plan, values), 'first'),
+          () => source.runner().run(plan.statement, arrangeValues(plan, values), 'first'),
           failUnread,
         )
         return after(row, (read) => preparation.textOf(read) ?? failInfinite())

@@ -1,6 +1,6 @@
 /** The plan of a query's root field: reads a run's questions, finds or writes their statement, and runs it. */
-import type { Question } from '../../sql/tree.js'
-import { arrange, write, type Plan } from '../../sql/write.js'
+import type { Query } from '../../sql/tree.js'
+import { arrangeValues, writeStatement, type Plan } from '../../sql/write-statement.js'
 import { settle, type Later } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
@@ -21,7 +21,7 @@ import type { Answers } from './query-tree.js'
 import { textOfRow } from '../../engines/contract/json-sql.js'
 
 /** What one root field asks, with what is asked of the relations behind it; called once for each form of question. */
-export type RootQuestion = (answers: Answers) => Question
+export type RootQuestion = (answers: Answers) => Query
 
 /** Reads the root field's own arguments; `undefined` where no row can be meant. */
 export type ReadRoot = (
@@ -92,10 +92,10 @@ export class Preparation {
     return { lists, rows }
   }
 
-  statement(context: RecordsContext, key: string, make: () => Question): Plan {
+  statement(context: RecordsContext, key: string, make: () => Query): Plan {
     let kept = this.#kept.get(context)
     if (kept === undefined) this.#kept.set(context, (kept = new Kept<Plan>(mostStatements)))
-    return kept.get(key, () => write(make(), context.dialect))
+    return kept.get(key, () => writeStatement(make(), context.dialect))
   }
 }
 
@@ -150,7 +150,7 @@ export class PlannedQuery implements RootPlan {
     if (root === undefined) return undefined
     const answers = this.#preparation.answers(variables, reader)
     const plan = this.#preparation.statement(context, reader.key, () => root(answers))
-    const prepared = { plan, values: arrange(plan, reader.values) }
+    const prepared = { plan, values: arrangeValues(plan, reader.values) }
     // Never keeps what depends on the caller: the next caller would get these rows.
     if (this.#isConstant && !reader.isPersonal) this.#ready.set(context, prepared)
     return prepared

@@ -1,6 +1,6 @@
 /** Makes the tree of a root field's statement: the selection, which is known beforehand, with what a run asks. */
 import type { Condition } from '../../records/filters/condition.js'
-import type { ObjectForm, PageEntry, PageQuestion } from '../../sql/tree.js'
+import type { ObjectForm, PageEntry, PageQuery } from '../../sql/tree.js'
 import type { RecordModel } from '../records/model.js'
 import type { PageQuestion as ReadPage } from '../records/pages.js'
 import type { ListQuestion } from '../records/query-reader.js'
@@ -18,10 +18,10 @@ export function formOf({ entries }: ObjectSelection, answers: Answers): ObjectFo
     if (entry.kind === 'name' || entry.kind === 'column') return entry
     const { kind, key, index } = entry
     if (kind === 'count') {
-      const step = { tie: entry.relation.relation, where: answers.rows[index] }
-      return { kind, key, derived: { path: [step], of: undefined } }
+      const step = { relation: entry.relation.relation, where: answers.rows[index] }
+      return { kind, key, derived: { path: [step], column: undefined } }
     }
-    const common = { key, tie: entry.relation.relation, form: formOf(entry.object, answers) }
+    const common = { key, relation: entry.relation.relation, form: formOf(entry.object, answers) }
     return kind === 'owner'
       ? { ...common, kind, where: answers.rows[index] }
       : { ...common, kind, rows: answers.lists[index] as ListQuestion }
@@ -35,10 +35,19 @@ export function pageOf(
   { filter, condition, order, reading, isBackward, isLater }: ReadPage,
   { most, oneMore }: { readonly most: number; readonly oneMore: number },
   answers: Answers,
-): PageQuestion {
+): PageQuery {
   const rows = { table, where: condition, order: reading, limit: oneMore }
   const form = pageFormOf(page, answers)
-  return { ask: 'page', rows, order, most, filter, isBackward, isLater, form }
+  return {
+    query: 'page',
+    rows,
+    order,
+    pageSize: most,
+    filter,
+    isBackward,
+    hasEarlierRows: isLater,
+    form,
+  }
 }
 
 function pageFormOf(page: readonly SelectedPage[], answers: Answers): PageEntry[] {

@@ -3,7 +3,7 @@
  * print: GraphQL; docs/graphql.md, Subscriptions.
  */
 
-import { arrange, write } from '../../sql/write.js'
+import { arrangeValues, writeStatement } from '../../sql/write-statement.js'
 import type { PastRow, ChangeEvent, RowChanges } from '../../records/changes/changes.js'
 import { type Later, after, isThenable } from '../../core/maybe-promise.js'
 import { columnsOfLeaf, leavesOf } from '../../sql/condition.js'
@@ -84,8 +84,11 @@ function hadMatched(
   const known = new Map(
     columns.map((column) => [column, reader.values.push(past[column.name]) - 1] as const),
   )
-  const plan = write({ ask: 'match', table, known, where: condition }, source.context.dialect)
-  const found = source.runner().run(plan.statement, arrange(plan, reader.values), 'all')
+  const plan = writeStatement(
+    { query: 'match', table, values: known, where: condition },
+    source.context.dialect,
+  )
+  const found = source.runner().run(plan.statement, arrangeValues(plan, reader.values), 'all')
   return after(found, ({ rows }) => rows.length > 0)
 }
 

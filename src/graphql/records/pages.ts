@@ -16,7 +16,7 @@ import { readList, type Instance } from './read-rows.js'
 import { resolveCount, type RecordServices } from './resolve-records.js'
 import type { Condition } from '../../records/filters/condition.js'
 import { invalid } from '../../records/filters/invalid.js'
-import { both } from '../../sql/condition.js'
+import { allOf } from '../../sql/condition.js'
 import type { RecordsContext } from '../../records/statements/source.js'
 
 /** Pages by cursor. Source: GraphQL Cursor Connections Specification. */
@@ -149,7 +149,7 @@ export function readPageQuestion(
   reader.key += `${isBackward ? '<' : ''}${ahead === undefined ? '' : 'b'}`
   return {
     filter,
-    condition: both(filter, both(behind, ahead)),
+    condition: allOf(filter, allOf(behind, ahead)),
     order,
     reading: isBackward ? { ...backward, key: `<${order.key}` } : order,
     count,

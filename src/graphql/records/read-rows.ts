@@ -3,10 +3,10 @@ import { type Later, after, attempt } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Condition } from '../../records/filters/condition.js'
 import { rememberDerived } from '../../records/filters/cursor.js'
-import { among, both, equals } from '../../sql/condition.js'
+import { isOneOf, allOf, equals } from '../../sql/condition.js'
 import { derivedColumnsOf } from '../../sql/derived.js'
 import { byKey } from '../../sql/order.js'
-import { arrange, type Plan } from '../../sql/write.js'
+import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import type { Source } from '../../records/statements/source.js'
 import {
   boundToShard,
@@ -34,7 +34,7 @@ export function readList(
   const plan = context
     .plansOf(table)
     .get(`q${reader.key}${question.offset === undefined ? '' : 'O'}`, () => ({
-      ask: 'rows',
+      query: 'rows',
       rows: { table, ...question },
       derived: columns.map(({ derived }) => derived),
     }))
@@ -106,8 +106,8 @@ export function readRelated(
     throw noShard(relation.table)
   const shard = relation.shards && values.length - 1
   const plan = context.plansOf(relation.table).get(`R${relation.name}|${reader.key}`, () => ({
-    ask: 'behind',
-    tie: relation,
+    query: 'relatedRows',
+    relation: relation,
     keys: [packed],
     isPacked: true,
     shard,
@@ -128,9 +128,9 @@ export function readByKey(
   const { context } = source
   const rows = reader.rows(target)
   const packed = context.dialect.encodeList(target.key, keys)
-  const mine = among(target.key, reader.values.push(packed) - 1)
+  const mine = isOneOf(target.key, reader.values.push(packed) - 1)
   const { values } = reader
-  const condition = boundToShard(target, context, reader, both<Relation>(mine, rows))
+  const condition = boundToShard(target, context, reader, allOf<Relation>(mine, rows))
   const selection = { condition, key: `b${reader.key}`, count: values.length, withDeleted: false }
   const plan = context.plansOf(target).list(selection, byKey(target), {})
   return after(run(plan, values, target, source), (found) => {
@@ -150,12 +150,12 @@ export function readRelationCounts(
 ): Later<Map<string, number>> {
   const { context } = source
   const { table, target, name } = relation
-  const derived = { path: [{ tie: relation, where: reader.rows(target) }], of: undefined }
+  const derived = { path: [{ relation, where: reader.rows(target) }], column: undefined }
   const packed = context.dialect.encodeList(table.key, keys)
-  const mine = among(table.key, reader.values.push(packed) - 1)
+  const mine = isOneOf(table.key, reader.values.push(packed) - 1)
   const where = boundToShard(table, context, reader, mine)
   const plan = context.plansOf(table).get(`#${name}|${reader.key}`, () => ({
-    ask: 'rows',
+    query: 'rows',
     // Those who asked have read the rows already.
     rows: { table, where, withDeleted: true },
     stored: [table.key],
@@ -190,7 +190,7 @@ function run(
   source: Source,
 ): Later<readonly Row[]> {
   return attempt(
-    () => source.runner().run(plan.statement, arrange(plan, values), 'rows'),
+    () => source.runner().run(plan.statement, arrangeValues(plan, values), 'rows'),
     (error) => {
       throw toClientError(error, table, 'read')
     },

@@ -12,7 +12,7 @@ import { inShard } from '../../records/statements/shard.js'
 import type { Source } from '../../records/statements/source.js'
 import type { Arguments } from '../declarations.js'
 import { admitted, type Caller, asked } from '../../records/rights/caller.js'
-import { both } from '../../sql/condition.js'
+import { allOf } from '../../sql/condition.js'
 import { callerOf } from '../caller.js'
 import { isShared, readBelow } from './shared-reads.js'
 import type { RecordModel, RelationModel } from './model.js'
@@ -138,7 +138,7 @@ export function readOne(
   if (key === undefined) return null
   const rows = reader.rows(model.table)
   const condition = keyCondition(model.table, key, reader)
-  const found = readFirst(model.table, both(condition, rows) ?? condition, reader, source)
+  const found = readFirst(model.table, allOf(condition, rows) ?? condition, reader, source)
   return after(found, (record) => record ?? null)
 }
 

@@ -6,11 +6,11 @@ import type { FilterContext } from '../filters/filter.js'
 import { invalid } from '../filters/invalid.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
-import type { Figure } from '../../sql/figures.js'
+import type { AggregateValue } from '../../sql/aggregates.js'
 import type { AggregateFunction } from './aggregate-types.js'
 import { writeOffset } from './zone-offsets.js'
 
-export interface Measure extends Figure {
+export interface Measure extends AggregateValue {
   /** `count`, `sumPrice`, or the name of a grouping field. */
   readonly name: string
   /** Equal for equal figures. */
@@ -51,7 +51,7 @@ export function timeMeasure(
     name: column.property,
     column,
     key: `${unit}/${zone}/${table.columns.indexOf(column)}`,
-    words,
+    template: words,
     isText: false,
     // The text of an hour that autumn has twice does not tell which was first.
     ...(unit === 'hour' && { order: dialect.momentOfHour.join(words) }),
@@ -77,7 +77,7 @@ export function functionMeasure(
     name: nameOf(called, column),
     column,
     key: `${called}${isLarge ? '!' : ''}${table.columns.indexOf(column)}`,
-    words: total.sql,
+    template: total.sql,
     isText: total.isText,
     decode: (value) => own(total.decode(value)),
     encode: (operand, path) => total.encode(toFigure(operand, column, total, path)),
@@ -100,7 +100,7 @@ function fieldMeasure(
     column,
     key: `${called}${index}`,
     ...(called !== '' && {
-      words: `${called}(${column.isUuid ? (dialect.uuidText?.join('{c}') ?? '{c}') : '{c}'})`,
+      template: `${called}(${column.isUuid ? (dialect.uuidText?.join('{c}') ?? '{c}') : '{c}'})`,
     }),
     decode: (value) => (decode === undefined ? read(value) : decode(read(value))),
     encode: (operand, path) => {

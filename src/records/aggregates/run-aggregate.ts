@@ -7,7 +7,7 @@ import { EngineFault } from '../../engines/contract/engine-error.js'
 import { refuseUndefined } from '../filters/list-options.js'
 import { readOwn } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'
-import { arrange } from '../../sql/write.js'
+import { arrangeValues } from '../../sql/write-statement.js'
 import { boundToShard } from '../statements/shard.js'
 import type { Source } from '../statements/source.js'
 import { toClientError } from '../statements/client-errors.js'
@@ -61,13 +61,13 @@ function readRows<T extends object>(
   const { groups, measures, having, order, limit, unanswered } = aggregate
   if (unanswered !== undefined) throw unanswered
   const plan = context.plansOf(table).get(`g${reader.key}|${aggregate.key}`, () => ({
-    ask: 'figures',
+    query: 'aggregate',
     rows: { table, where: condition, limit },
-    figures: { groups, measures, having, order },
+    aggregates: { groups, measures, having, order },
   }))
   const rows: Later<readonly Row[]> = source
     .runner()
-    .run(plan.statement, arrange(plan, values), 'rows')
+    .run(plan.statement, arrangeValues(plan, values), 'rows')
   const figures = [...groups, ...measures]
   return after(rows, (found) => found.map((row) => toObject(row, figures) as AggregateRow<T>))
 }

@@ -4,7 +4,7 @@
  */
 import { isPlainObject } from '../../core/json.js'
 import { passedBy, searchLimitOf, searchOf } from '../filters/search.js'
-import { holdsAll } from '../../sql/table.js'
+import { coversAllRows } from '../../sql/table.js'
 import type { Column, TableIndex } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
 import { operatorOf, readOperator } from '../../sql/operators.js'
@@ -219,7 +219,7 @@ class CostReader {
     const isIndexed =
       column.isKey ||
       column === table.shard ||
-      table.indexes.some((index) => leadOf(index, table) === column && holdsAll(index))
+      table.indexes.some((index) => leadOf(index, table) === column && coversAllRows(index))
     if (patternOperators.has(operator)) {
       if (operand === unknownValue) this.#isOpen = true
       const wildcards = typeof operand === 'string' ? (operand.match(/%/g)?.length ?? 0) : 0
@@ -273,7 +273,7 @@ class CostReader {
       const { table } = naming
       const isIndexed =
         column.isKey ||
-        table.indexes.some((index) => leadOf(index, table) === column && holdsAll(index))
+        table.indexes.some((index) => leadOf(index, table) === column && coversAllRows(index))
       return isIndexed ? undefined : { relations: 0 }
     }
     return undefined

@@ -5,7 +5,7 @@
 import type { Condition } from './condition.js'
 import { invalid } from './invalid.js'
 import type { ColumnCodec, TableCodec } from '../model/codec.js'
-import { nothing } from '../../sql/condition.js'
+import { noRows } from '../../sql/condition.js'
 import { derivedColumnsOf, isDerived, type DerivedColumn } from '../../sql/derived.js'
 import type { Operator } from '../../sql/operators.js'
 import type { Order, OrderTerm } from '../../sql/order.js'
@@ -54,10 +54,10 @@ function derivedOf(record: object, { property }: DerivedColumn): unknown {
 }
 
 function codecOfDerived(
-  { derived: { path, of } }: DerivedColumn,
+  { derived: { path, column: of } }: DerivedColumn,
   codecOf: (table: Table) => TableCodec,
 ): ColumnCodec {
-  const table = path.at(-1)?.tie.target as Table
+  const table = path.at(-1)?.relation.target as Table
   return codecOf(table).byProperty.get(of?.property ?? '') as ColumnCodec
 }
 
@@ -100,9 +100,9 @@ export function behindCursor(
  * the same: nothing need say so.
  */
 function behindSteps([first, ...others]: readonly CursorStep[]): Condition {
-  if (first === undefined) return nothing
+  if (first === undefined) return noRows
   const { bound, same, behind } = first
-  if (others.length === 0) return behind ?? nothing
+  if (others.length === 0) return behind ?? noRows
   const next = behindSteps(others)
   if (behind === undefined) return { kind: 'all', parts: [same, next] }
   return bound === undefined

@@ -11,7 +11,7 @@ import type { Dialect } from '../../engines/contract/dialect.js'
 import { toJson } from '../model/stored-json.js'
 import type { Condition } from './condition.js'
 import { invalid } from './invalid.js'
-import type { JsonPlace } from '../../sql/condition.js'
+import type { JsonPath } from '../../sql/condition.js'
 import { mostItems, placeKey, readPath, typeOfJson } from './json-place.js'
 import { isHidden, unknownName } from './known-names.js'
 import { areParameters } from './of-parameters.js'
@@ -335,7 +335,7 @@ export class FilterReader {
     value: unknown,
     path: string,
     operator: Operator,
-    at?: JsonPlace,
+    at?: JsonPath,
   ): Condition {
     const { operand, pattern } = operatorOf(operator)
     if (typeof value !== 'string' || /[\0\p{Surrogate}]/u.test(value))
@@ -362,7 +362,7 @@ export class FilterReader {
     const values = packed === undefined ? pad(encoded) : [packed]
     const slots = values.map((value) => this.values.push(value) - 1)
     this.key += `${codec.index}in${packed === undefined ? slots.length : ''}${orNull ? '?' : ''};`
-    return { kind: 'list', column: codec.column, slots, packed: packed !== undefined, orNull }
+    return { kind: 'list', column: codec.column, slots, isPacked: packed !== undefined, orNull }
   }
 
   #encode(codec: ColumnCodec, value: unknown, path: string): unknown {
@@ -371,7 +371,7 @@ export class FilterReader {
     return codec.encode(value)
   }
 
-  #compare(codec: ColumnCodec, operator: Operator, value: unknown, at?: JsonPlace): Condition {
+  #compare(codec: ColumnCodec, operator: Operator, value: unknown, at?: JsonPath): Condition {
     const { isUuid } = codec.column
     const isText = isUuid && (operatorOf(operator).operand !== 'value' || !codec.holds(value))
     this.key += `${codec.index}${operator}${isText ? 't' : ''}${placeKey(at)};`
@@ -380,14 +380,14 @@ export class FilterReader {
       column: codec.column,
       operator,
       slot: this.values.push(value) - 1,
-      at,
+      path: at,
       ...(isText && { isText }),
     }
   }
 
-  #nullTest(codec: ColumnCodec, isNull: boolean, at?: JsonPlace): Condition {
+  #nullTest(codec: ColumnCodec, isNull: boolean, at?: JsonPath): Condition {
     this.key += `${codec.index}${isNull ? 'null' : 'some'}${placeKey(at)};`
-    return { kind: 'null', column: codec.column, isNull, at }
+    return { kind: 'null', column: codec.column, isNull, path: at }
   }
 }
 

@@ -1,5 +1,5 @@
 /** Reads a place within a JSON value: its path, and the type of what stands there. */
-import type { JsonPlace, JsonType } from '../../sql/condition.js'
+import type { JsonPath, JsonType } from '../../sql/condition.js'
 import { invalid } from './invalid.js'
 
 const longestPath = 20
@@ -33,6 +33,6 @@ export function typeOfJson(value: unknown): Exclude<JsonType, 'any'> | undefined
 }
 
 /** Places with the same form of path and the same type share a statement. */
-export function placeKey(at: JsonPlace | undefined): string {
+export function placeKey(at: JsonPath | undefined): string {
   return at === undefined ? '' : `@${at.type}${at.slots.join('+')}`
 }

@@ -50,7 +50,7 @@ export function readCounts(
 
 /** The number of related rows of each row, before it is bound to what a client may see. */
 export function countOf(relation: Relation): Derived<Relation> {
-  return { path: [{ tie: relation, where: undefined }], of: undefined }
+  return { path: [{ relation: relation, where: undefined }], column: undefined }
 }
 
 function refused(table: Table, name: string, isClient: boolean): Error {

@@ -3,7 +3,7 @@ import type { Column } from '../../engines/contract/table.js'
 import type { Condition } from './condition.js'
 import type { Derived } from '../../sql/derived.js'
 import type { Order } from '../../sql/order.js'
-import type { Related } from '../../sql/tree.js'
+import type { RelatedSelection } from '../../sql/tree.js'
 import type { Relation, Table } from '../model/table.js'
 
 /**
@@ -32,7 +32,7 @@ export interface RowsView {
 }
 
 /** What is wanted of a relation. The values of its conditions are in the statement's slots. */
-export type RelatedQuestion = Related<Relation>
+export type RelatedQuestion = RelatedSelection<Relation>
 
 /** Related rows to read with a list, for a client. */
 export interface RelatedRows {

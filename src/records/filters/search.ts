@@ -46,7 +46,7 @@ export function rankedOrder(
   const rank = isGiven || condition === undefined ? undefined : searchIn(condition)
   if (rank === undefined) return order
   const key = `${order.key}~${ranked === undefined ? '' : '!'}`
-  return { terms: order.terms, key, rank, ranked }
+  return { terms: order.terms, key, rank, maxRanked: ranked }
 }
 
 /** The most matches that a client's search ranks, where neither the record nor the database says a number. */
@@ -62,7 +62,7 @@ export function searchLimitOf(
 
 /** @throws {HttpError} 400 `TOO_COSTLY` for a page that ends behind the matches that are ranked */
 export function checkRanked(order: Order, last: number): void {
-  const { ranked = Infinity } = order
+  const { maxRanked: ranked = Infinity } = order
   // Lists ask for one more row, to know whether there is a next page.
   if (last <= ranked + 1) return
   const message = `A search ranks ${ranked} rows at most, and this page ends behind them. Search for more words, filter, or give an order of your own.`

@@ -8,7 +8,7 @@ import { toFormName, toIndexName } from './column-names.js'
 import type { RecordIndex, RecordOptions } from './record.js'
 import { readRelationNotes } from './relations.js'
 import type { Column, IndexForm, TableIndex } from '../../engines/contract/table.js'
-import { holdsAll } from '../../sql/table.js'
+import { coversAllRows } from '../../sql/table.js'
 
 interface Indexed {
   readonly type: Class
@@ -34,7 +34,7 @@ export function readIndexes(of: Indexed, problems: Problem[]): readonly TableInd
   for (const column of columns) {
     if (!foreignKeys.has(column.property) || column.field.rules.index === false) continue
     // An index finds nothing by its later columns, nor rows that it leaves out.
-    const isIndexed = indexes.some((index) => index.columns[0] === column && holdsAll(index))
+    const isIndexed = indexes.some((index) => index.columns[0] === column && coversAllRows(index))
     if (!isIndexed) indexes.push(toForeignIndex(of.name, column, key))
   }
   return Object.freeze(indexes.map((index) => Object.freeze(index)))

@@ -5,13 +5,13 @@
 import type { Column, TableSearch } from '../../engines/contract/table.js'
 import type { Shape } from '../../fields/shape.js'
 import type { Class } from '../../metadata/class-metadata.js'
-import type { SqlTable, Tie } from '../../sql/table.js'
+import type { SqlTable, SqlRelation } from '../../sql/table.js'
 import type { Constraint } from './read-constraints.js'
 import type { RecordOptions } from './record.js'
 import type { RecordHooks } from './write-hooks.js'
 
 /** A relation between records by keys. */
-export interface Relation extends Tie {
+export interface Relation extends SqlRelation {
   /** The side that has the property. */
   readonly table: Table
   /** The other side. Its relations are complete once `readTable` has returned. */

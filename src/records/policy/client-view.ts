@@ -17,7 +17,7 @@ import { FilterReader, type FilterContext } from '../filters/filter.js'
 import { isDerived, type Derived } from '../../sql/derived.js'
 import type { Order } from '../../sql/order.js'
 import type { Column } from '../../engines/contract/table.js'
-import { both, nothing } from '../../sql/condition.js'
+import { allOf, noRows } from '../../sql/condition.js'
 import { knownShard } from '../statements/shard.js'
 import type { RecordsContext } from '../statements/source.js'
 import { demand, type Caller } from '../rights/caller.js'
@@ -80,7 +80,7 @@ export function readWanted(
     view.demandRelation(relation)
     slots.key += ';'
     const where = view.rows(relation.target, slots)
-    return { tie: relation, where, below: readWanted(below, view, slots) }
+    return { relation, where, nested: readWanted(below, view, slots) }
   })
 }
 
@@ -131,7 +131,7 @@ export class ClientView implements RowsView {
     const answer = table.shard === undefined ? this.#ask(table) : this.#inShard(table, table.shard)
     if (typeof answer === 'boolean') {
       slots.key += answer ? 'T' : 'F'
-      return answer ? undefined : nothing
+      return answer ? undefined : noRows
     }
     const before = slots.values.length
     const reader = new FilterReader(this.#context, false, slots.values)
@@ -144,7 +144,7 @@ export class ClientView implements RowsView {
       this.#answers.set(table, false)
       logFault(table, this.#log, 'answered a filter that cannot be used', error)
       slots.key += 'F'
-      return nothing
+      return noRows
     }
   }
 
@@ -157,7 +157,7 @@ export class ClientView implements RowsView {
   bind(table: Table, asked: Condition | undefined, slots: Slots): Condition | undefined {
     const own = this.rows(table, slots)
     if (asked === undefined) return own
-    return both(this.#bindAsked(table, asked, slots), own)
+    return allOf(this.#bindAsked(table, asked, slots), own)
   }
 
   /** @throws {HttpError} as `bind` */
@@ -180,14 +180,14 @@ export class ClientView implements RowsView {
   }
 
   /** @throws {HttpError} as `bind` */
-  derived({ path, of }: Derived<Relation>, slots: Slots): Derived<Relation> {
-    const bound = path.map(({ tie }) => {
-      this.demandRelation(tie)
-      return { tie, where: this.rows(tie.target, slots) }
+  derived({ path, column }: Derived<Relation>, slots: Slots): Derived<Relation> {
+    const bound = path.map(({ relation }) => {
+      this.demandRelation(relation)
+      return { relation, where: this.rows(relation.target, slots) }
     })
     const last = path.at(-1)
-    if (of !== undefined && last !== undefined) this.demandColumn(last.tie.target, of)
-    return { path: bound, of }
+    if (column !== undefined && last !== undefined) this.demandColumn(last.relation.target, column)
+    return { path: bound, column }
   }
 
   /** @throws {HttpError} as `bind` */
@@ -213,7 +213,7 @@ export class ClientView implements RowsView {
         const { relation } = condition
         this.demandRelation(relation)
         const part = this.#bindAsked(relation.target, condition.part, slots)
-        return { ...condition, part: both(part, this.rows(relation.target, slots)) ?? part }
+        return { ...condition, part: allOf(part, this.rows(relation.target, slots)) ?? part }
       }
       case 'search':
         for (const column of condition.search.columns) this.demandColumn(table, column)

@@ -9,7 +9,7 @@ import { type RowChange, holdRows } from '../statements/change-row.js'
 import type { Writer } from '../statements/hooks.js'
 import { type Referrer, noSuchKey } from '../statements/client-errors.js'
 import type { Instance, Tie, WriteTree, ToMany, ToOne } from '../statements/write-tree.js'
-import { both } from '../../sql/condition.js'
+import { allOf } from '../../sql/condition.js'
 import type { Condition } from '../filters/condition.js'
 import { FilterReader } from '../filters/filter.js'
 import type { Table, Relation } from '../model/table.js'
@@ -61,7 +61,7 @@ export async function holdSeen(
   const reader = new FilterReader(source.context, false, values)
   const asked: Condition = reader.read(table, where)
   const seen = view.isBound(table) ? view.rows(table, reader) : undefined
-  const condition = both(both(asked, seen), shardCondition(table, source.context, reader))
+  const condition = allOf(allOf(asked, seen), shardCondition(table, source.context, reader))
   demandShard(table, condition)
   const selection = { condition, key: reader.key, count: values.length, withDeleted: false }
   const rows = await holdRows(table, source, { selection, values }, mostAtOnce)

@@ -11,7 +11,7 @@ import { refuseUndefined } from '../filters/list-options.js'
 import { isolationOf } from '../model/isolation.js'
 import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
-import { arrange, type Plan } from '../../sql/write.js'
+import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { changeHeld, holdRows } from './change-row.js'
 import type { Selection } from './plans.js'
 import { boundToShard, inShardOf } from './shard.js'
@@ -80,8 +80,9 @@ async function areMany(table: Table, here: Source, where: unknown): Promise<bool
   const { selection, values } = selectAll(table, here, where)
   const plan = here.context.plansOf(table).countUpTo(selection)
   const [count] =
-    (await here.runner().run(plan.statement, arrange(plan, [...values, mostTold + 1]), 'first')) ??
-    []
+    (await here
+      .runner()
+      .run(plan.statement, arrangeValues(plan, [...values, mostTold + 1]), 'first')) ?? []
   return Number(count) > mostTold
 }
 
@@ -155,7 +156,7 @@ export async function changeAll(
   { plan, values, doing }: { plan: Plan; values: readonly unknown[]; doing: Doing },
 ): Promise<number> {
   const count = await attempt<number>(
-    () => here.runner().run(plan.statement, arrange(plan, values), 'count'),
+    () => here.runner().run(plan.statement, arrangeValues(plan, values), 'count'),
     (error) =>
       after(nameConstraint(table, here, error), (named): number => {
         throw toClientError(named, table, doing)

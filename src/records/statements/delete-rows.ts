@@ -7,7 +7,7 @@ import type { Row } from '../../engines/contract/engine.js'
 import type { Isolation } from '../../core/transaction.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Column } from '../../engines/contract/table.js'
-import { arrange } from '../../sql/write.js'
+import { arrangeValues } from '../../sql/write-statement.js'
 import { refuseUndefined } from '../filters/list-options.js'
 import { toConstraintName } from '../model/column-names.js'
 import { isolationOf } from '../model/isolation.js'
@@ -181,7 +181,9 @@ async function isOnlyItself(
   const where = { [local.property]: row[property], [property]: { ne: row[property] } }
   const { selection, values } = selectAll(owner, source, where)
   const plan = source.context.plansOf(owner).countUpTo(selection)
-  const found = await source.runner().run(plan.statement, arrange(plan, [...values, 1]), 'first')
+  const found = await source
+    .runner()
+    .run(plan.statement, arrangeValues(plan, [...values, 1]), 'first')
   return Number(found?.[0]) === 0
 }
 

@@ -1,7 +1,7 @@
 /** Links and unlinks records of many-to-many relations. Source: decisions, Small print: records. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
-import { arrange } from '../../sql/write.js'
+import { arrangeValues } from '../../sql/write-statement.js'
 import { invalid } from '../filters/invalid.js'
 import { toKey } from '../model/key.js'
 import type { Id } from '../filters/list-options.js'
@@ -37,7 +37,7 @@ export async function link(table: Table, source: Source, wanted: Link): Promise<
     let count = 0
     for (const other of others) {
       try {
-        count += await runner.run(plan.statement, arrange(plan, [own, other]), 'count')
+        count += await runner.run(plan.statement, arrangeValues(plan, [own, other]), 'count')
       } catch (error) {
         throw toClientError(error, table, 'write', { broken: relation })
       }

@@ -10,7 +10,7 @@ import { readDistinct } from '../filters/distinct.js'
 import { checkListOptions, readCount, type ListOptions } from '../filters/list-options.js'
 import { checkRanked } from '../filters/search.js'
 import { readOrder } from '../filters/order.js'
-import type { Plan } from '../../sql/write.js'
+import type { Plan } from '../../sql/write-statement.js'
 import { rememberDerived } from '../filters/cursor.js'
 import { countOf, readCounts, type RelationCount } from '../filters/relation-counts.js'
 import { derivedColumnsOf } from '../../sql/derived.js'
@@ -28,7 +28,7 @@ function toRelatedParts(
 }
 
 function shapeOf(questions: readonly RelatedQuestion[]): string {
-  return questions.map(({ tie, below }) => `${tie.name}(${shapeOf(below)})`).join()
+  return questions.map(({ relation, nested }) => `${relation.name}(${shapeOf(nested)})`).join()
 }
 
 /** What related rows are read by. */
@@ -50,7 +50,7 @@ function readRelated(
   for (const [index, question] of questions.entries()) {
     const given = row[first + index]
     const value: unknown = typeof given === 'string' ? JSON.parse(given) : given
-    Object.assign(record, { [question.tie.name]: toRecords(value, question, reading) })
+    Object.assign(record, { [question.relation.name]: toRecords(value, question, reading) })
   }
 }
 
@@ -66,7 +66,7 @@ function tooMany({ name }: Relation): HttpError {
 
 function toRecords(
   value: unknown,
-  { tie: relation, below }: RelatedQuestion,
+  { relation, nested }: RelatedQuestion,
   reading: RelatedReading,
 ): Instance | Instance[] | null {
   const { target, kind } = relation
@@ -78,7 +78,7 @@ function toRecords(
     for (const index of bytes)
       if (typeof row[index] === 'string') row[index] = Buffer.from(row[index], 'base64')
     const record = readRow(row) as Instance
-    readRelated(record, row, below, reading)
+    readRelated(record, row, nested, reading)
     reading.found(target, record)
     return record
   }

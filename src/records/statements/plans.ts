@@ -3,11 +3,18 @@ import { Kept } from '../../core/bounded-cache.js'
 import type { Later } from '../../core/maybe-promise.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Column } from '../../engines/contract/table.js'
-import { among, both, equals, keyIs, type Condition } from '../../sql/condition.js'
+import { isOneOf, allOf, equals, keyIs, type Condition } from '../../sql/condition.js'
 import { derivedColumnsOf, type Derived } from '../../sql/derived.js'
 import { byKey, type Order } from '../../sql/order.js'
-import type { Answered, Change, Limit, Question, Related, Rows } from '../../sql/tree.js'
-import { write, type Plan } from '../../sql/write.js'
+import type {
+  ReturnedColumns,
+  Change,
+  Limit,
+  Query,
+  RelatedSelection,
+  Rows,
+} from '../../sql/tree.js'
+import { writeStatement, type Plan } from '../../sql/write-statement.js'
 import type { Relation, Table } from '../model/table.js'
 import type { ColumnTypes } from './batch-inserter.js'
 import type { RowsWithin } from './write-row.js'
@@ -40,7 +47,7 @@ export interface DerivedParts {
 export interface RelatedParts {
   /** The same for questions that differ in values only. */
   readonly key: string
-  readonly related: readonly Related[]
+  readonly related: readonly RelatedSelection[]
   readonly most?: number | undefined
 }
 
@@ -59,21 +66,21 @@ export class TablePlans {
   constructor(table: Table, dialect: Dialect) {
     this.table = table
     this.#dialect = dialect
-    this.find = write({ ask: 'rows', rows: { table, where: keyIs(table, 0) } }, dialect)
+    this.find = writeStatement({ query: 'rows', rows: { table, where: keyIs(table, 0) } }, dialect)
   }
 
   /** @param key the same for trees of the same shape */
-  get(key: string, make: () => Question | Change): Plan {
-    return this.#kept.get(key, () => write(make(), this.#dialect))
+  get(key: string, make: () => Query | Change): Plan {
+    return this.#kept.get(key, () => writeStatement(make(), this.#dialect))
   }
 
   /** As `find`, but locks the row until the transaction ends. */
   get findToWrite(): Plan {
     const { table } = this
     return this.get('F', () => ({
-      ask: 'rows',
+      query: 'rows',
       rows: { table, where: keyIs(table, 0) },
-      holds: true,
+      locks: true,
     }))
   }
 
@@ -87,7 +94,7 @@ export class TablePlans {
     const only = distinct === undefined ? '' : `d${namesOf(distinct)}`
     const key = `l${keyOf(selection)}o${order.key}${hasLimit ? 'L' : ''}${hasOffset ? 'O' : ''}${only}${derived?.key ?? ''}${related?.key ?? ''}`
     return this.get(key, () => ({
-      ask: 'rows',
+      query: 'rows',
       rows: {
         ...this.#rows(selection, hasLimit ? count : undefined),
         order,
@@ -99,7 +106,7 @@ export class TablePlans {
         ...(derived?.derived ?? []),
       ],
       related: related?.related,
-      most: related?.most,
+      maxRelated: related?.most,
     }))
   }
 
@@ -107,7 +114,7 @@ export class TablePlans {
   count(selection: Selection, distinct?: readonly Column[]): Plan {
     const only = distinct === undefined ? '' : `d${namesOf(distinct)}`
     return this.get(`c${keyOf(selection)}${only}`, () => ({
-      ask: 'count',
+      query: 'count',
       rows: { ...this.#rows(selection), distinct },
     }))
   }
@@ -115,7 +122,7 @@ export class TablePlans {
   /** Counts up to a number of rows. Values: the selection's, then that number. */
   countUpTo(selection: Selection): Plan {
     return this.get(`m${keyOf(selection)}`, () => ({
-      ask: 'count',
+      query: 'count',
       rows: this.#rows(selection, selection.count),
     }))
   }
@@ -123,28 +130,38 @@ export class TablePlans {
   /** Counts matches among the first and the last rows. Values: the selection's, then their number. */
   sample(selection: Selection): Plan {
     return this.get(`s${keyOf(selection)}`, () => ({
-      ask: 'count',
+      query: 'count',
       rows: this.#rows(selection),
-      ends: selection.count,
+      sampleSize: selection.count,
     }))
   }
 
   /** The rows by their keys, locked until the transaction ends. Values: the selection's, then limit. */
   hold(selection: Selection): Plan {
     return this.get(`H${selection.key}`, () => ({
-      ask: 'rows',
+      query: 'rows',
       rows: { ...this.#rows(selection, selection.count), order: byKey(this.table) },
-      holds: true,
+      locks: true,
     }))
   }
 
   /** Values: those of `columns`, once for every row; or a list for each of them, of these types. */
-  insert(columns: readonly Column[], of: number | readonly string[], answers: Answered): Plan {
+  insert(
+    columns: readonly Column[],
+    of: number | readonly string[],
+    answers: ReturnedColumns,
+  ): Plan {
     const { table } = this
     // They are all columns, or all but a key that the database generates.
     const isKeyed = columns.length === table.columns.length
     const key = `i${isKeyed ? 'k' : ''}${String(of)}${answers}`
-    return this.get(key, () => ({ change: 'insert', table, columns, of, answers }))
+    return this.get(key, () => ({
+      change: 'insert',
+      table,
+      columns,
+      rowCountOrTypes: of,
+      returns: answers,
+    }))
   }
 
   /**
@@ -164,8 +181,17 @@ export class TablePlans {
     const past = before.length === 0 ? '' : `b${namesOf(before)}|`
     const added = sums.length === 0 ? '' : `+${namesOf(sums)}|`
     return this.get(`u${past}${added}${within?.key ?? ''}|${namesOf(columns)}`, () => {
-      const where = both(keyIs(table, first + columns.length), within?.condition)
-      return { change: 'update', table, where, columns, sums, first, answers: 'row', before }
+      const where = allOf(keyIs(table, first + columns.length), within?.condition)
+      return {
+        change: 'update',
+        table,
+        where,
+        columns,
+        sums,
+        firstSlot: first,
+        returns: 'row',
+        previousColumns: before,
+      }
     })
   }
 
@@ -185,8 +211,16 @@ export class TablePlans {
     return this.get(`U${answers}${namesOf(columns)}+${namesOf(sums)}|${key}`, () => {
       const bounds = sums.flatMap((_, place) => [2 * place, 2 * place + 1])
       const fits = bounds.map((place) => first + columns.length + place)
-      const change = { change: 'update', table, where, columns, sums, first, answers } as const
-      return sums.length === 0 ? change : { ...change, fits }
+      const change = {
+        change: 'update',
+        table,
+        where,
+        columns,
+        sums,
+        firstSlot: first,
+        returns: answers,
+      } as const
+      return sums.length === 0 ? change : { ...change, boundSlots: fits }
     })
   }
 
@@ -216,9 +250,9 @@ export class TablePlans {
       change: 'insert',
       table,
       columns,
-      of: 1,
-      answers: 'row',
-      or: { by, changes },
+      rowCountOrTypes: 1,
+      returns: 'row',
+      onConflict: { conflictColumns: by, updates: changes },
     }))
   }
 
@@ -235,14 +269,14 @@ export class TablePlans {
       const at = this.#behindTime
       const place = at + (shard === undefined ? 1 : 2)
       const isAt = hasVersion && version !== undefined ? equals(version, place) : undefined
-      return this.#delete(both(keyIs(table, at), isAt), 0, answers)
+      return this.#delete(allOf(keyIs(table, at), isAt), 0, answers)
     })
   }
 
   /** Answers the keys. Values: the time if the table soft-deletes, then the keys as one packed list. */
   removeEach(): Plan {
     const { key } = this.table
-    return this.get('D', () => this.#delete(among(key, this.#behindTime), 0, [key]))
+    return this.get('D', () => this.#delete(isOneOf(key, this.#behindTime), 0, [key]))
   }
 
   /** Values: the selection's, then the time if the table soft-deletes. */
@@ -255,15 +289,15 @@ export class TablePlans {
   }
 
   #delete(where: Condition | undefined, at: number, answers: readonly Column[]): Change {
-    return { change: 'delete', table: this.table, where, at, answers }
+    return { change: 'delete', table: this.table, where, at, returns: answers }
   }
 
   /** The undeleted rows of this table that refer to others by a `belongsTo`. Value: the others' keys as one list. */
   dependents({ name, local, shards }: Relation, stored: readonly Column[]): Plan {
     const { table } = this
     return this.get(`E${name}:${namesOf(stored)}`, () => {
-      const where = both(among(local, 0), shards && equals(shards.local, 1))
-      return { ask: 'rows', rows: { table, where }, stored }
+      const where = allOf(isOneOf(local, 0), shards && equals(shards.local, 1))
+      return { query: 'rows', rows: { table, where }, stored }
     })
   }
 
@@ -277,9 +311,9 @@ export class TablePlans {
     const { shard } = table
     return this.get(`h${withDeleted ? 'D' : ''}${column.name}`, () => {
       const isMine = shard === undefined || column === shard ? undefined : equals(shard, 1)
-      const where = both(equals(column, 0), isMine)
+      const where = allOf(equals(column, 0), isMine)
       const rows: Rows = { table, where, withDeleted, limit: { fixed: 1 } }
-      return { ask: 'rows', rows, stored: [] }
+      return { query: 'rows', rows, stored: [] }
     })
   }
 
@@ -288,7 +322,7 @@ export class TablePlans {
     const table = { ...this.table, version: undefined }
     return this.get(`R${namesOf(columns)}`, () => {
       const where = keyIs(table, columns.length)
-      return { change: 'update', table, where, columns, first: 0, answers: 'nothing' }
+      return { change: 'update', table, where, columns, firstSlot: 0, returns: 'nothing' }
     })
   }
 
@@ -297,8 +331,8 @@ export class TablePlans {
     const { table } = this
     const { key, shard } = table
     return this.get('K', () => {
-      const where = both(among(key, 0), shard && equals(shard, 1))
-      return { ask: 'rows', rows: { table, where }, stored: [key] }
+      const where = allOf(isOneOf(key, 0), shard && equals(shard, 1))
+      return { query: 'rows', rows: { table, where }, stored: [key] }
     })
   }
 
@@ -311,8 +345,8 @@ export class TablePlans {
     const shard = tie.shards && keys.length
     const isPacked = count === undefined
     return this.get(`r${tie.name}:${count ?? 'packed'}`, () => ({
-      ask: 'behind',
-      tie,
+      query: 'relatedRows',
+      relation: tie,
       keys,
       isPacked,
       shard,
@@ -323,18 +357,18 @@ export class TablePlans {
   tiedAmong(tie: Relation): Plan {
     const { target } = tie
     return this.get(`a${tie.name}`, () => ({
-      ask: 'behind',
-      tie,
+      query: 'relatedRows',
+      relation: tie,
       keys: [0],
       isPacked: false,
-      rows: { where: among(target.key, 1) },
+      rows: { where: isOneOf(target.key, 1) },
     }))
   }
 
   /** Values: this record's key, the other's. */
   link({ name, join }: Relation, removes: boolean): Plan {
     if (join === undefined) throw new TypeError(`${name} has no join table.`)
-    const change = removes ? 'untie' : 'tie'
+    const change = removes ? 'unlink' : 'link'
     return this.get(`${change}${name}`, () => ({ change, join }))
   }
 

@@ -4,7 +4,7 @@ import { type Later, after } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { checkCountedOptions, type ListOptions } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
-import { arrange, type Plan } from '../../sql/write.js'
+import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import type { Source, RecordsContext } from './source.js'
 import { toClientError } from './client-errors.js'
 import { behindCursor } from '../filters/cursor.js'
@@ -13,7 +13,7 @@ import type { Condition } from '../filters/condition.js'
 import { readOwnFilter } from '../filters/own-filter.js'
 import type { Order } from '../../sql/order.js'
 import { rankedOrder, readPlace, searchLimitOf } from '../filters/search.js'
-import { both } from '../../sql/condition.js'
+import { allOf } from '../../sql/condition.js'
 import type { Selection } from './plans.js'
 import { boundToShard } from './shard.js'
 
@@ -62,7 +62,7 @@ export class RowCounts<T extends object> {
     try {
       const counted: Later<readonly Row[]> = this.#source
         .runner()
-        .run(plan.statement, arrange(plan, values), 'rows')
+        .run(plan.statement, arrangeValues(plan, values), 'rows')
       return await after(counted, ([row]) => Number(row?.[0]))
     } catch (error) {
       throw toClientError(error, this.#table, 'read')
@@ -129,7 +129,7 @@ export function selectOrdered<T extends object>(
     after === undefined || isPlace
       ? undefined
       : behindCursor(after, table, order, (one) => context.codecOf(one), reader)
-  const condition = both(shown, behind)
+  const condition = allOf(shown, behind)
   const passed = isPlace ? readPlace(after) : 0
   const { selection, values } = toSelected(condition, reader, withDeleted)
   return { selection, values, order, passed }
@@ -148,7 +148,7 @@ function readAsked<T extends object>(
       : view === undefined
         ? readOwnFilter(reader, table, where)
         : reader.read(table, where)
-  const asked = both(searched, found)
+  const asked = allOf(searched, found)
   const bound = view === undefined ? asked : view.bind(table, asked, reader)
   return boundToShard(table, context, reader, bound)
 }

@@ -7,7 +7,7 @@ import type { Condition } from '../filters/condition.js'
 import { invalid } from '../filters/invalid.js'
 import type { TableCodec } from '../model/codec.js'
 import type { Column } from '../../engines/contract/table.js'
-import { both, equals } from '../../sql/condition.js'
+import { allOf, equals } from '../../sql/condition.js'
 import type { Table } from '../model/table.js'
 
 interface Codecs {
@@ -85,7 +85,9 @@ function namesShard(condition: Condition | undefined, shard: Column): boolean {
     case 'any':
       return condition.parts.length === 0
     case 'compare':
-      return condition.operator === 'eq' && condition.at === undefined && condition.column === shard
+      return (
+        condition.operator === 'eq' && condition.path === undefined && condition.column === shard
+      )
     default:
       return false
   }
@@ -114,7 +116,7 @@ export function boundToShard(
   if (table.shard === undefined || namesShard(condition, table.shard)) return condition
   const own = shardCondition(table, context, reader)
   if (own === undefined) throw noShard(table)
-  return both(condition, own)
+  return allOf(condition, own)
 }
 
 /** The rows of the shard that is known; `undefined` where none is. Its value stands among those of the reader. */

@@ -11,7 +11,7 @@ import { causesOf } from '../../errors/http-error.js'
 import { promise } from '../../core/maybe-promise.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Runner } from '../../engines/contract/engine.js'
-import { arrange } from '../../sql/write.js'
+import { arrangeValues } from '../../sql/write-statement.js'
 import { GuardedRunner } from './guarded-runner.js'
 import { keyValues } from './shard.js'
 import type { RecordsContext, Source } from './source.js'
@@ -226,7 +226,7 @@ export class Placeholders {
   async replace(runner: Runner): Promise<void> {
     for (const { table, columns, values } of this.#held.splice(0)) {
       const plan = this.#context.plansOf(table).replace(columns)
-      await promise(() => runner.run(plan.statement, arrange(plan, values), 'count'))
+      await promise(() => runner.run(plan.statement, arrangeValues(plan, values), 'count'))
     }
   }
 }

@@ -11,7 +11,7 @@ import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
 import { namesRelations } from './nested-input.js'
-import { arrange, type Plan } from '../../sql/write.js'
+import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { readColumnTypes, type ColumnTypes } from './batch-inserter.js'
 import { mustHold } from './delete-rows.js'
 import { toIds } from './delete-row.js'
@@ -104,7 +104,9 @@ export function deleteTogether<E>(
     const list = context.dialect.encodeList(table.key, [...keys])
     const moment = table.deletedAt === undefined ? [] : [new Date(context.now()).toISOString()]
     const plan = context.plansOf(table).removeEach()
-    const gone = await here.runner().run(plan.statement, arrange(plan, [...moment, list]), 'rows')
+    const gone = await here
+      .runner()
+      .run(plan.statement, arrangeValues(plan, [...moment, list]), 'rows')
     if (gone.length > 0) here.changed({ event: 'deleted', table, ids: toIds(table, gone) })
     return gone.length
   }
@@ -312,7 +314,7 @@ function runLists(
   const { lists } = here.context.dialect
   const values: unknown[] = columns.map((_, place) => lists?.write(written, place))
   if (count !== undefined) values.push(count)
-  return here.runner().run(plan.statement, arrange(plan, values), 'rows')
+  return here.runner().run(plan.statement, arrangeValues(plan, values), 'rows')
 }
 
 function readerOf<T extends object>(table: Table<T>, { context }: Source): (row: Row) => T {

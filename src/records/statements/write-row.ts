@@ -13,7 +13,7 @@ import { type Later, after, attempt, promise } from '../../core/maybe-promise.js
 import type { PastRow } from '../changes/changes.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Id } from '../filters/list-options.js'
-import { arrange, type Plan } from '../../sql/write.js'
+import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { nameConstraint, findBrokenRelation } from './violated-constraint.js'
 import { keyValues } from './shard.js'
 import { findPlaceholders } from './swapped-values.js'
@@ -224,7 +224,7 @@ export function runRows(
   { plan, values, doing, record }: Run,
 ): Later<readonly Row[]> {
   const run = (): Later<readonly Row[]> =>
-    source.runner().run(plan.statement, arrange(plan, values), 'rows')
+    source.runner().run(plan.statement, arrangeValues(plan, values), 'rows')
   return toldToClients(table, source, { doing, record }, run)
 }
 

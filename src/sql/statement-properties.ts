@@ -5,27 +5,30 @@
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { RowTest, Statement, StatementKind, Together } from '../engines/contract/statement.js'
 import type { Column } from '../engines/contract/table.js'
-import { looksOf } from './bounds.js'
+import { rowBoundOf } from './row-bound.js'
 import type { Condition } from './condition.js'
 import type { SqlTable } from './table.js'
-import type { Change, ObjectForm, Question, Rows } from './tree.js'
+import type { Change, ObjectForm, Query, Rows } from './tree.js'
 
-export type Facts = Pick<Statement, 'kind' | 'mayWait' | 'together' | 'bound' | 'by'> & {
+export type StatementProperties = Pick<
+  Statement,
+  'kind' | 'mayWait' | 'together' | 'bound' | 'by'
+> & {
   /** The table that is asked for, or changed. */
   readonly table: string
 }
 
-/** @param placeOf where the value of a slot stands among those that a statement gets */
-export function factsOf(
-  tree: Question | Change,
+/** @param positionOf where the value of a slot stands among those that a statement gets */
+export function propertiesOf(
+  tree: Query | Change,
   dialect: Dialect,
-  placeOf: (slot: number) => number,
-): Facts {
-  if ('change' in tree) return factsOfChange(tree)
-  const mayWait = tree.ask === 'rows' && tree.holds === true && dialect.lock !== ''
-  const { rows: bound, by } = looksOf(tree, dialect, placeOf)
+  positionOf: (slot: number) => number,
+): StatementProperties {
+  if ('change' in tree) return propertiesOfChange(tree)
+  const mayWait = tree.query === 'rows' && tree.locks === true && dialect.lock !== ''
+  const { rows: bound, indexes } = rowBoundOf(tree, dialect, positionOf)
   const together = togetherOf(tree)
-  return { table: tableOf(tree), kind: 'select', mayWait, together, bound, by }
+  return { table: tableOf(tree), kind: 'select', mayWait, together, bound, by: indexes }
 }
 
 /**
@@ -35,16 +38,16 @@ export function factsOf(
  * @param isNamedOnce no other part of the statement names the table
  */
 export function rowTestOf(
-  tree: Question | Change,
-  placeOf: (slot: number) => number,
+  tree: Query | Change,
+  positionOf: (slot: number) => number,
   isNamedOnce: (table: string) => boolean,
 ): RowTest | undefined {
-  if ('change' in tree || !('rows' in tree) || tree.ask === 'behind') return undefined
+  if ('change' in tree || !('rows' in tree) || tree.query === 'relatedRows') return undefined
   const { table, where } = tree.rows
   if (where === undefined || !isNamedOnce(table.name)) return undefined
   const columns = equalitiesIn(where).map(({ column, slot }) => ({
     name: column.name,
-    place: placeOf(slot),
+    place: positionOf(slot),
   }))
   return columns.length === 0 ? undefined : { table: table.name, columns }
 }
@@ -57,37 +60,37 @@ function equalitiesIn(condition: Condition): readonly Equality[] {
   const isEqual =
     condition.kind === 'compare' &&
     condition.operator === 'eq' &&
-    condition.at === undefined &&
+    condition.path === undefined &&
     condition.isText !== true &&
     ['integer', 'text'].includes(condition.column.storage)
   return isEqual ? [condition] : []
 }
 
-function tableOf(question: Question): string {
-  if (question.ask === 'match') return question.table.name
-  return question.ask === 'behind' ? question.tie.table.name : question.rows.table.name
+function tableOf(query: Query): string {
+  if (query.query === 'match') return query.table.name
+  return query.query === 'relatedRows' ? query.relation.table.name : query.rows.table.name
 }
 
 /** Of most questions nobody knows how they could go together: they are shared by those alone who ask the same. */
-function togetherOf(question: Question): Together | undefined {
-  switch (question.ask) {
+function togetherOf(query: Query): Together | undefined {
+  switch (query.query) {
     case 'rows': {
-      const { rows, derived = [], related = [], holds } = question
-      if (holds === true) return undefined
+      const { rows, derived = [], related = [], locks } = query
+      if (locks === true) return undefined
       return related.length + derived.length > 0 ? 'same' : togetherOfRows(rows)
     }
     case 'object': {
-      const { rows, form } = question
+      const { rows, form } = query
       // With lists behind it, it may read many; of many shards nothing goes together.
       if (hasLists(form) || rows.table.shard !== undefined) return 'same'
       return rows.where && keyTestIn(rows.where, rows.table)?.kind === 'compare' ? 'calls' : 'same'
     }
-    case 'behind': {
-      const { tie, shard } = question
-      return tie.kind !== 'belongsTo' || shard !== undefined ? undefined : 'calls'
+    case 'relatedRows': {
+      const { relation, shard } = query
+      return relation.kind !== 'belongsTo' || shard !== undefined ? undefined : 'calls'
     }
     case 'count':
-      return question.ends === undefined ? 'same' : undefined
+      return query.sampleSize === undefined ? 'same' : undefined
     case 'match':
       return undefined
     default:
@@ -112,21 +115,21 @@ function togetherOfRows(rows: Rows): Together | undefined {
     first?.column === table.key &&
     more.length === 0 &&
     order?.rank === undefined
-  return isPage && isWhole(rows) ? 'page' : 'same'
+  return isPage && readsEveryRow(rows) ? 'page' : 'same'
 }
 
 /** No row that is looked at is left out. */
-function isWhole({ table, where, withDeleted = false }: Rows): boolean {
-  return (withDeleted || table.deletedAt === undefined) && isBehind(where, table)
+function readsEveryRow({ table, where, withDeleted = false }: Rows): boolean {
+  return (withDeleted || table.deletedAt === undefined) && isKeyRange(where, table)
 }
 
 /** All rows, or those behind or before a key, as a cursor says. */
-function isBehind(condition: Condition | undefined, table: SqlTable): boolean {
+function isKeyRange(condition: Condition | undefined, table: SqlTable): boolean {
   if (condition === undefined) return true
-  if (condition.kind === 'all') return condition.parts.every((part) => isBehind(part, table))
+  if (condition.kind === 'all') return condition.parts.every((part) => isKeyRange(part, table))
   return (
     condition.kind === 'compare' &&
-    condition.at === undefined &&
+    condition.path === undefined &&
     condition.column === table.key &&
     (condition.operator === 'gt' || condition.operator === 'lt')
   )
@@ -160,7 +163,7 @@ function keyTestIn(condition: Condition, table: SqlTable): KeyTest | undefined {
     case 'list':
       return table.shard === undefined &&
         !condition.orNull &&
-        condition.packed &&
+        condition.isPacked &&
         isUnique(condition.column, table)
         ? condition
         : undefined
@@ -170,17 +173,17 @@ function keyTestIn(condition: Condition, table: SqlTable): KeyTest | undefined {
 }
 
 function isUniqueTest(
-  { operator, at, column }: Extract<Condition, { kind: 'compare' }>,
+  { operator, path, column }: Extract<Condition, { kind: 'compare' }>,
   table: SqlTable,
 ): boolean {
-  return operator === 'eq' && at === undefined && isUnique(column, table)
+  return operator === 'eq' && path === undefined && isUnique(column, table)
 }
 
 function isEqual(condition: Condition, column: Column): boolean {
   return (
     condition.kind === 'compare' &&
     condition.operator === 'eq' &&
-    condition.at === undefined &&
+    condition.path === undefined &&
     condition.column === column
   )
 }
@@ -192,8 +195,8 @@ function isUnique(column: Column, { key, indexes }: SqlTable): boolean {
   )
 }
 
-function factsOfChange(change: Change): Facts {
-  const facts = (kind: StatementKind, table: string, bound?: number): Facts => ({
+function propertiesOfChange(change: Change): StatementProperties {
+  const properties = (kind: StatementKind, table: string, bound?: number): StatementProperties => ({
     table,
     kind,
     mayWait: true,
@@ -201,22 +204,26 @@ function factsOfChange(change: Change): Facts {
   })
   switch (change.change) {
     case 'insert': {
-      const { table, columns, or } = change
-      if (or !== undefined) return facts('upsert', table.name, 1)
-      return { ...facts('insert', table.name), mayWait: mayInsertWait(table, columns) }
+      const { table, columns, onConflict } = change
+      if (onConflict !== undefined) return properties('upsert', table.name, 1)
+      return { ...properties('insert', table.name), mayWait: mayInsertWait(table, columns) }
     }
     case 'update':
-      return facts('update', change.table.name, keyPlaceOf(change) === undefined ? undefined : 1)
+      return properties(
+        'update',
+        change.table.name,
+        keySlotOf(change) === undefined ? undefined : 1,
+      )
     case 'updateEach':
-      return facts('update', change.table.name)
+      return properties('update', change.table.name)
     case 'delete': {
       const isOne = change.where && keyTestIn(change.where, change.table)?.kind === 'compare'
-      return facts('delete', change.table.name, isOne === true ? 1 : undefined)
+      return properties('delete', change.table.name, isOne === true ? 1 : undefined)
     }
-    case 'tie':
-      return facts('insert', change.join.name, 1)
-    case 'untie':
-      return facts('delete', change.join.name, 1)
+    case 'link':
+      return properties('insert', change.join.name, 1)
+    case 'unlink':
+      return properties('delete', change.join.name, 1)
   }
 }
 
@@ -234,7 +241,7 @@ function mayInsertWait({ key, indexes, relations }: SqlTable, columns: readonly 
 }
 
 /** The slot of the key, where an update is of one row. */
-export function keyPlaceOf({
+export function keySlotOf({
   table,
   where,
 }: Extract<Change, { change: 'update' }>): number | undefined {
@@ -243,7 +250,10 @@ export function keyPlaceOf({
 }
 
 /** A value that must be unique or that refers to another row can be a reason to wait for what others have written. */
-export function areOwn({ indexes, relations }: SqlTable, columns: readonly Column[]): boolean {
+export function areIndependent(
+  { indexes, relations }: SqlTable,
+  columns: readonly Column[],
+): boolean {
   const isIndexed = (column: Column): boolean =>
     indexes.some(({ unique, columns: indexed }) => unique && indexed.includes(column))
   const refers = (column: Column): boolean =>

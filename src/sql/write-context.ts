@@ -2,13 +2,13 @@
 import type { Dialect } from '../engines/contract/dialect.js'
 import { name, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
 import type { Column } from '../engines/contract/table.js'
-import type { SqlTable, Tie } from './table.js'
+import type { SqlTable, SqlRelation } from './table.js'
 
-export class Writing {
+export class WriteContext {
   readonly dialect: Dialect
   /** The tables that it names, that of its rows first. */
   readonly tables = new Set<string>()
-  readonly #often = new Set<string>()
+  readonly #repeatedTables = new Set<string>()
   #aliases = 0
 
   constructor(dialect: Dialect) {
@@ -23,28 +23,28 @@ export class Writing {
 
   /** `"product" as "t0"` */
   table(table: string, alias: string): Sql {
-    return sql`${this.named(table)} as ${name(alias)}`
+    return sql`${this.tableName(table)} as ${name(alias)}`
   }
 
-  named(table: string): Sql {
-    if (this.tables.has(table)) this.#often.add(table)
+  tableName(table: string): Sql {
+    if (this.tables.has(table)) this.#repeatedTables.add(table)
     this.tables.add(table)
     return name(table)
   }
 
   /** True where one part alone names it. */
-  namesOnce(table: string): boolean {
-    return !this.#often.has(table)
+  isNamedOnce(table: string): boolean {
+    return !this.#repeatedTables.has(table)
   }
 
   /** A column as a statement answers it: some engines must return a value as text, or it loses digits. */
-  answered(alias: string, column: Column): Sql {
+  returned(alias: string, column: Column): Sql {
     return within(this.dialect.answered(column), ref(alias, column))
   }
 
   /** ` limit …`, with the number in a slot. */
-  limit(place: number): Sql {
-    return sql` limit ${slot(place)}${raw(this.dialect.limit.behind)}`
+  limit(limitSlot: number): Sql {
+    return sql` limit ${slot(limitSlot)}${raw(this.dialect.limit.behind)}`
   }
 
   /**
@@ -53,28 +53,32 @@ export class Writing {
    * @returns the tables; the column that leads there, which equals the other rows' `local`; and the target's shard, where
    *   there is one
    */
-  reach({ target, foreign, join }: Tie, alias: string): { readonly from: Sql; readonly led: Sql } {
+  joinTarget(
+    { target, foreign, join }: SqlRelation,
+    alias: string,
+  ): { readonly from: Sql; readonly matchColumn: Sql } {
     const own = this.table(target.name, alias)
     const key = ref(alias, foreign)
-    if (join === undefined) return { from: own, led: key }
+    if (join === undefined) return { from: own, matchColumn: key }
     const pair = `${alias}j`
     return {
       from: sql`${this.table(join.name, pair)} inner join ${own} on ${key} = ${name(pair, join.to)}`,
-      led: name(pair, join.from),
+      matchColumn: name(pair, join.from),
     }
   }
 
   /** The rows that a tie leads to from a row of another alias: by key, and within one shard. */
-  isTied(tie: Tie, led: Sql, alias: string, outer: string): Sql {
-    const { shards } = tie
-    const same = shards && sql` and ${ref(alias, shards.foreign)} = ${ref(outer, shards.local)}`
-    return sql`${led} = ${this.local(tie, outer)}${same}`
+  isRelated(relation: SqlRelation, matchColumn: Sql, alias: string, outer: string): Sql {
+    const { shards } = relation
+    const sameShard =
+      shards && sql` and ${ref(alias, shards.foreign)} = ${ref(outer, shards.local)}`
+    return sql`${matchColumn} = ${this.localColumn(relation, outer)}${sameShard}`
   }
 
   /** A UUID key is compared as text with a field that nothing ties to it but a list of records: it may hold any text. */
-  local({ local, foreign, join }: Tie, alias: string): Sql {
-    const isMixed = join === undefined && local.isUuid && !foreign.isUuid
-    return within(isMixed ? this.dialect.uuidText : undefined, ref(alias, local))
+  localColumn({ local: localColumn, foreign, join }: SqlRelation, alias: string): Sql {
+    const isMixed = join === undefined && localColumn.isUuid && !foreign.isUuid
+    return within(isMixed ? this.dialect.uuidText : undefined, ref(alias, localColumn))
   }
 }
 
@@ -83,6 +87,6 @@ export function ref(alias: string, column: Column): Sql {
 }
 
 /** Rows that were deleted softly are left out here alone. `undefined` where all rows live. */
-export function living({ deletedAt }: SqlTable, alias: string): Sql | undefined {
+export function notDeleted({ deletedAt }: SqlTable, alias: string): Sql | undefined {
   return deletedAt && sql`${ref(alias, deletedAt)} is null`
 }

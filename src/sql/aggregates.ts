@@ -1,0 +1,99 @@
+/** Writes aggregates: groups of rows, and figures of each group. */
+import { filled, join, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
+import type { Dialect } from '../engines/contract/dialect.js'
+import type { Column } from '../engines/contract/table.js'
+import { operatorOf, type Operator } from './operators.js'
+import { writeDirection } from './order.js'
+import type { RowWriter } from './row-writer.js'
+import type { Rows } from './tree.js'
+import { ref, type WriteContext } from './write-context.js'
+
+/** One figure of a group: the number of its rows, a field that they share, or a function of a field's values. */
+export interface AggregateValue {
+  /** None counts the rows. */
+  readonly column: Column | undefined
+  /** SQL with the column `{c}`, which compares and sorts as the figure does. Default: the column itself. */
+  readonly template?: string
+  /** It is answered as text, otherwise it loses digits; default as the column is. */
+  readonly isText?: boolean
+  /** By what its groups are ordered, with `{c}`, if their text is not in the order of time. A function of the group's value. */
+  readonly order?: string
+}
+
+export interface AggregateSelection {
+  readonly groups: readonly AggregateValue[]
+  readonly measures: readonly AggregateValue[]
+  readonly having: readonly HavingTest[]
+  readonly order: readonly {
+    readonly measure: AggregateValue
+    readonly descending: boolean
+    readonly nullsFirst: boolean
+  }[]
+}
+
+export interface HavingTest {
+  readonly measure: AggregateValue
+  readonly operator: Operator
+  readonly slot: number
+  /** Set for tests of null: what must hold. Of `in`: whether null is one of the values. */
+  readonly isNull?: boolean | undefined
+  /** The values of `in`. */
+  readonly slots?: readonly number[]
+}
+
+export function writeAggregates(
+  rows: Rows,
+  { groups, measures, having, order }: AggregateSelection,
+  writer: RowWriter,
+): Sql {
+  const { context } = writer
+  const alias = context.alias()
+  const write = (value: AggregateValue): Sql => writeValue(value, alias)
+  const columns = [...groups, ...measures].map((value) => writeReturnedValue(value, alias, context))
+  const from = sql`select ${join(columns)} from ${context.table(rows.table.name, alias)}${writer.where(rows, alias)}`
+  // A computed group is named by its place in the result, so that its expression is computed once.
+  const writeGroup = (value: AggregateValue, index: number): Sql =>
+    value.template === undefined ? write(value) : raw(String(index + 1))
+  const writeOrder = (value: AggregateValue): Sql => {
+    const { column, order: template } = value
+    if (template !== undefined) return write({ column, template })
+    const slotIndex = groups.indexOf(value)
+    return slotIndex === -1 ? write(value) : writeGroup(value, slotIndex)
+  }
+  const by = groups.length === 0 ? undefined : sql` group by ${join(groups.map(writeGroup))}`
+  const tests = having.map((test) => writeTest(test, write(test.measure), context.dialect))
+  const tested = tests.length === 0 ? undefined : sql` having ${join(tests, ' and ')}`
+  const terms = order.map(({ measure, descending, nullsFirst }) =>
+    writeDirection(writeOrder(measure), descending, nullsFirst),
+  )
+  const ordered = terms.length === 0 ? undefined : sql` order by ${join(terms)}`
+  const limit = typeof rows.limit === 'number' ? context.limit(rows.limit) : undefined
+  return sql`${from}${by}${tested}${ordered}${limit}`
+}
+
+function writeTest(
+  { operator, slot: slotIndex, isNull, slots }: HavingTest,
+  value: Sql,
+  dialect: Dialect,
+): Sql {
+  if (slots !== undefined) {
+    const parts = slots.map((one) => sql`${value} = ${slot(one)}`)
+    if (isNull === true) parts.push(sql`${value} is null`)
+    return parts.length === 0 ? sql`1 = 0` : sql`(${join(parts, ' or ')})`
+  }
+  const write = operatorOf(operator).sql
+  if (isNull !== undefined || write === undefined)
+    return sql`${value} ${raw(isNull === true ? 'is null' : 'is not null')}`
+  return write({ dialect, column: value, isNullable: true, value: slot(slotIndex) })
+}
+
+function writeValue({ column, template = '{c}' }: AggregateValue, alias: string): Sql {
+  return column === undefined ? sql`count(*)` : filled(template, { c: ref(alias, column) })
+}
+
+function writeReturnedValue(value: AggregateValue, alias: string, { dialect }: WriteContext): Sql {
+  const written = writeValue(value, alias)
+  const { column, isText } = value
+  if (column === undefined || isText === false) return written
+  return isText === true ? sql`cast(${written} as text)` : within(dialect.answered(column), written)
+}

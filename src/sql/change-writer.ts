@@ -1,0 +1,256 @@
+/** Writes what changes rows. Versions count on here, and of tables that soft-delete the rows stay. */
+import { quote } from '../engines/contract/ddl.js'
+import { join, name, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
+import type { Dialect } from '../engines/contract/dialect.js'
+import type { Column } from '../engines/contract/table.js'
+import { returnedColumns, columnsOf, type RowWriter } from './row-writer.js'
+import type { SqlTable } from './table.js'
+import type { Change, InsertChange } from './tree.js'
+import { notDeleted, ref, type WriteContext } from './write-context.js'
+
+/** The name for the lists of values; no table has it. */
+const valuesName = 'filigree_rows'
+/** The same for rows that are held while they change. */
+const lockedName = 'filigree_held'
+
+type Update = Extract<Change, { change: 'update' }>
+type UpdateEach = Extract<Change, { change: 'updateEach' }>
+type Delete = Extract<Change, { change: 'delete' }>
+
+export function writeChange(change: Change, writer: RowWriter): Sql {
+  switch (change.change) {
+    case 'insert':
+      return writeInsert(change, writer)
+    case 'update':
+      return writeUpdate(change, writer)
+    case 'updateEach':
+      return writeUpdateEach(change, writer)
+    case 'delete':
+      return writeDelete(change, writer)
+    case 'link':
+    case 'unlink': {
+      const { join: pairs } = change
+      const [from, to] = [name(pairs.from), name(pairs.to)]
+      const table = writer.context.tableName(pairs.name)
+      return change.change === 'unlink'
+        ? sql`delete from ${table} where ${from} = ${slot(0)} and ${to} = ${slot(1)}`
+        : sql`insert into ${table} (${from}, ${to}) values (${slot(0)}, ${slot(1)}) on conflict do nothing`
+    }
+  }
+}
+
+/** `update … set …` */
+export function updateHead(
+  { table, columns, sums, firstSlot }: Update,
+  { context }: RowWriter,
+): Sql {
+  const sets = columns.map((column, index) =>
+    set(column, addedValue(table, sums, column, slot(firstSlot + index))),
+  )
+  return sql`update ${context.tableName(table.name)} set ${join([...sets, ...versionIncrement(table)])}`
+}
+
+/** A value, or the stored value with it added. */
+function addedValue(
+  table: SqlTable,
+  sums: readonly Column[] | undefined,
+  column: Column,
+  value: Sql,
+): Sql {
+  return sums?.includes(column) === true ? sql`${ref(table.name, column)} + ${value}` : value
+}
+
+function writeUpdate(change: Update, writer: RowWriter): Sql {
+  const { table, returns, boundSlots, sums = [] } = change
+  const { dialect } = writer.context
+  const update = sql`${updateHead(change, writer)}${updateRest(change, writer)}`
+  if (boundSlots === undefined || returns === 'row') return update
+  const tests = sums.map((column, index) => {
+    const [low, high] = [
+      slot(boundSlots[2 * index] as number),
+      slot(boundSlots[2 * index + 1] as number),
+    ]
+    return sql`${ref(table.name, column)} between ${low} and ${high}`
+  })
+  const fit = sql`coalesce(${join(tests, ' and ')}, 1 = 0)`
+  if (returns === 'key') return sql`${update}, ${fit}`
+  if (dialect.isLocal) return sql`${update} returning ${fit}`
+  const changed = name('filigree_changed')
+  return sql`with ${changed} as (${update} returning ${fit} as fits) select count(*), count(*) filter (where not fits) from ${changed}`
+}
+
+function updateRest(
+  { table, where, returns, previousColumns = [] }: Update,
+  writer: RowWriter,
+): Sql {
+  const { context } = writer
+  const returned =
+    returns === 'nothing'
+      ? undefined
+      : sql` returning ${returns === 'key' ? ref(table.name, table.key) : returnedColumns(table, table.name, context)}`
+  const whereSql = writer.where({ table, where }, table.name)
+  if (previousColumns.length === 0) return sql`${whereSql}${returned}`
+  // Held first, so that nobody changes it between what it was and what it becomes.
+  const { key } = table
+  const previous = previousColumns.map((column, index) => [column, `filigree_p${index}`] as const)
+  const read = previous.map(([column, as]) => sql`, ${ref(table.name, column)} as ${name(as)}`)
+  const locked = sql`select ${ref(table.name, key)} as filigree_key${join(read, '')} from ${context.tableName(table.name)}${whereSql} ${raw(context.dialect.lists?.held ?? '')}`
+  const isLocked = sql`${ref(table.name, key)} = ${name(lockedName, 'filigree_key')}`
+  const previousValues = previous.map(([, as]) => sql`, ${name(lockedName, as)}`)
+  return sql` from (${locked}) as ${name(lockedName)} where ${isLocked}${returned}${join(previousValues, '')}`
+}
+
+function set({ name: column }: Column, value: Sql): Sql {
+  return sql`${name(column)} = ${value}`
+}
+
+/** Increments the version, if the table has one. Where two rows have the column, the table must be named. */
+function versionIncrement({ name: table, version }: SqlTable): Sql[] {
+  return version === undefined ? [] : [set(version, sql`${name(table, version.name)} + 1`)]
+}
+
+function writeUpdateEach(change: UpdateEach, { context }: RowWriter): Sql {
+  const { table, types } = change
+  const { tableName, key, andNotDeleted, head, columns, list, lists, tests } = updateEachParts(
+    change,
+    context,
+  )
+  const rowsOfValues = within(lists.rows, join(types.map((type, index) => list(type, index))))
+  const rows = sql`${rowsOfValues} as ${name(valuesName)} (${join(columns)})`
+  const found =
+    tests.length === 0
+      ? sql`${tableName} where ${key} = any(${list(types[0], 0)})${andNotDeleted}`
+      : sql`${tableName}, ${rows} where ${key} = ${name(valuesName, 'k')}${andNotDeleted} and ${join(tests, ' and ')}`
+  const locked = sql`select 1 from ${found} order by ${key} ${raw(lists.held)} of ${name(table.name)}`
+  const allExist = sql`(select count(*) from (${locked}) as ${name(lockedName)}) = ${slot(types.length)}`
+  return sql`${head} from ${rows} where ${key} = ${name(valuesName, 'k')}${andNotDeleted} and ${allExist} returning ${returnedColumns(table, table.name, context)}`
+}
+
+/**
+ * The same for the rows of several calls: each call's rows are changed if all of them are there and nobody holds one, and
+ * none of them else. It returns a call's number behind each row. Values: lists of keys and of the columns' values, of the
+ * numbers of their calls and of how many rows those have, then the keys again.
+ */
+export function writeUpdateOfCalls(change: UpdateEach, { context }: RowWriter): Sql {
+  const { table, types } = change
+  const { tableName, key, andNotDeleted, head, columns, list, lists } = updateEachParts(
+    change,
+    context,
+  )
+  const [call, size, found] = [name('filigree_call'), name('filigree_size'), name('filigree_found')]
+  const values = [...types, 'integer', 'integer'].map((type, index) => list(type, index))
+  const rowsOfValues = sql`${within(lists.rows, join(values))} as filigree_given (${join([...columns, call, size])})`
+  const locked = sql`select ${key} as filigree_key from ${tableName} where ${key} = any(${list(types[0], 0)})${andNotDeleted} ${raw(lists.held)} skip locked`
+  const rows = sql`select filigree_given.*, count(*) over (partition by ${call}) as ${found} from ${rowsOfValues} join (${locked}) as ${name(lockedName)} on filigree_key = ${name('k')}`
+  return sql`${head} from (${rows}) as ${name(valuesName)} where ${key} = ${name(valuesName, 'k')}${andNotDeleted} and ${found} = ${size} returning ${returnedColumns(table, table.name, context)}, ${call}`
+}
+
+/** The parts of both: the columns of a row of values are `k` and `c0`, `c1` … */
+function updateEachParts(
+  { table, columns, sums = [], hasVersions }: UpdateEach,
+  context: WriteContext,
+) {
+  const { lists } = context.dialect
+  if (lists === undefined) throw new TypeError('The database does not accept lists.')
+  const tableName = context.tableName(table.name)
+  const isNotDeleted = notDeleted(table, table.name)
+  const columnNames = columns.map((_, index) => `c${index}`)
+  const sets = columns.map((column, index) =>
+    set(column, addedValue(table, sums, column, name(valuesName, `c${index}`))),
+  )
+  const tests = sums.map((column, index) => {
+    const [low, high] = [`l${index}`, `h${index}`]
+    columnNames.push(low, high)
+    return sql`${ref(table.name, column)} between ${name(valuesName, low)} and ${name(valuesName, high)}`
+  })
+  if (hasVersions === true && table.version !== undefined) {
+    columnNames.push('v')
+    tests.push(sql`${ref(table.name, table.version)} = ${name(valuesName, 'v')}`)
+  }
+  return {
+    lists,
+    tableName,
+    key: ref(table.name, table.key),
+    andNotDeleted: isNotDeleted && sql` and ${isNotDeleted}`,
+    head: sql`update ${tableName} set ${join([...sets, ...versionIncrement(table)])}`,
+    columns: ['k', ...columnNames].map((one) => name(one)),
+    tests,
+    list: (type: string | undefined, index: number) => within(lists.list(type ?? ''), slot(index)),
+  }
+}
+
+function writeDelete({ table, where, at, returns }: Delete, writer: RowWriter): Sql {
+  const { deletedAt } = table
+  const tableName = writer.context.tableName(table.name)
+  const head =
+    deletedAt === undefined
+      ? sql`delete from ${tableName}`
+      : sql`update ${tableName} set ${set(deletedAt, slot(at))}`
+  const returned =
+    returns.length === 0 ? undefined : sql` returning ${columnsOf(returns, table.name)}`
+  return sql`${head}${writer.where({ table, where }, table.name)}${returned}`
+}
+
+function writeInsert(insert: InsertChange, { context }: RowWriter): Sql {
+  const { table, columns, rowCountOrTypes, returns, onConflict } = insert
+  const returning = insertTail(insert, context)
+  if (columns.length === 0)
+    return sql`insert into ${context.tableName(table.name)} default values${returning}`
+  const inserted = sql`${insertHead(insert, context)} ${valuesOf(columns, rowCountOrTypes, context.dialect.lists)}`
+  if (onConflict !== undefined) {
+    const sets = onConflict.updates.map((column) => set(column, name('excluded', column.name)))
+    return sql`${inserted} on conflict (${join(onConflict.conflictColumns.map((column) => name(column.name)))}) do update set ${join([...sets, ...versionIncrement(table)])}${returning}`
+  }
+  const advance = sequenceAdvance(insert, context.dialect)
+  if (advance === undefined) return sql`${inserted}${returning}`
+  // A column that is returned as text must keep its name, because the rows are selected from there.
+  const stored =
+    returns === 'row' ? columnsOf(table.columns, table.name) : ref(table.name, table.key)
+  const answer =
+    returns === 'nothing' ? sql`select 1 from passed` : sql`select stored.* from stored, passed`
+  return sql`with stored as (${inserted} returning ${stored}), passed as (${advance}) ${answer}`
+}
+
+/** `insert into … (…)` */
+export function insertHead({ table, columns }: InsertChange, context: WriteContext): Sql {
+  const names = join(columns.map((column) => name(column.name)))
+  return sql`insert into ${context.tableName(table.name)} (${names})`
+}
+
+/** ` returning …`; `undefined` where nothing is answered. */
+export function insertTail(
+  { table, returns }: InsertChange,
+  context: WriteContext,
+): Sql | undefined {
+  if (returns === 'nothing') return undefined
+  const key = ref(table.name, table.key)
+  return sql` returning ${returns === 'key' ? key : returnedColumns(table, table.name, context)}`
+}
+
+function valuesOf(
+  columns: readonly Column[],
+  of: InsertChange['rowCountOrTypes'],
+  lists: RowWriter['context']['dialect']['lists'],
+): Sql {
+  if (typeof of === 'number') {
+    const rows = Array.from({ length: of }, (_, row) => {
+      const slots = columns.map((_, column) => slot(row * columns.length + column))
+      return sql`(${join(slots)})`
+    })
+    return sql`values ${join(rows)}`
+  }
+  if (lists === undefined) throw new TypeError('The database does not accept lists.')
+  const values = of.map((type, index) => within(lists.list(type), slot(index)))
+  return sql`select * from ${within(lists.rows, join(values))}`
+}
+
+/** In the same statement as the keys: it saves a round trip, and a failure cannot leave only half of it. */
+export function sequenceAdvance(
+  { table, columns }: InsertChange,
+  { passKeys }: Pick<Dialect, 'passKeys'>,
+): Sql | undefined {
+  const { key } = table
+  if (!columns.includes(key) || key.generated !== 'increment' || passKeys === undefined)
+    return undefined
+  return raw(passKeys(quote(table.name), quote(key.name)))
+}

@@ -1,0 +1,370 @@
+/** Writes which rows are meant: with their conditions, in their order, so many of them. */
+
+import { join, name, raw, sql, within, type Sql, slot } from '../engines/contract/sql-text.js'
+import type { Derived } from './derived.js'
+import { byKey, writeOrder, type OrderTerm, splitAtNulls, writeNullPieces } from './order.js'
+import type { SqlTable, SqlRelation } from './table.js'
+import type { RelatedSelection, RowsQuery, RelatedRowsQuery, CountQuery, Rows } from './tree.js'
+import { ref, notDeleted, type WriteContext } from './write-context.js'
+import type { Ranking } from '../engines/contract/dialect.js'
+import type { Column } from '../engines/contract/table.js'
+import type { Condition } from './condition.js'
+import { ConditionWriter, definedParts } from './condition-writer.js'
+
+/** Writes rows with their related rows: each relation is a column with the JSON of its rows, as lists of a driver's values. */
+
+/** On some engines functions accept at most a hundred arguments. */
+const maxArguments = 45
+
+/** Rows as records have them. */
+export function writeRows(
+  { rows, stored, derived = [], related = [], maxRelated, locks = false }: RowsQuery,
+  writer: RowWriter,
+): Sql {
+  const { context } = writer
+  const alias = context.alias()
+  const { table } = rows
+  const ownColumns = stored ? columnsOf(stored, alias) : returnedColumns(table, alias, context)
+  const values = derived.map((one) => returnedValue(one, alias, writer))
+  if (related.length === 0) {
+    const columns = stored?.length === 0 ? sql`1` : join([ownColumns, ...values])
+    const lock = locks ? raw(context.dialect.lock) : undefined
+    return sql`${writer.select(rows, alias, columns)}${lock}`
+  }
+  const source = writer.select(rows, alias, sql`${name(alias)}.*`)
+  const more = related.map((one) =>
+    writeRelated(one, alias, { writer, source, maxRows: maxRelated }),
+  )
+  return sql`select ${join([ownColumns, ...values, ...more])} from (${source}) as ${name(alias)}`
+}
+
+/** A value from other tables, as the driver gives those of its column. */
+function returnedValue(derived: Derived, alias: string, writer: RowWriter): Sql {
+  const { column } = derived
+  const around = column && writer.context.dialect.answered(column)
+  return within(around, writer.conditions.derived(alias, derived))
+}
+
+interface RelatedContext {
+  readonly writer: RowWriter
+  /** The rows that others are related to. */
+  readonly source: Sql
+  readonly maxRows: number | undefined
+}
+
+function writeRelated(
+  related: RelatedSelection,
+  alias: string,
+  { writer, source, maxRows }: RelatedContext,
+): Sql {
+  const json = jsonOf(related, alias, writer)
+  if (maxRows === undefined) return json
+  const fits = sql`${countOf(related, { alias, source, maxRows }, writer)} <= ${raw(String(maxRows))}`
+  // What stands for too many rows: what else is never there.
+  const { list } = writer.context.dialect.rowJson
+  const elseClause = related.relation.kind === 'belongsTo' ? raw(` else ${list}()`) : undefined
+  return sql`case when ${fits} then ${json}${elseClause} end`
+}
+
+/** The JSON of a relation's rows, for the row of another alias. */
+function jsonOf(
+  { relation, where, nested }: RelatedSelection,
+  outer: string,
+  writer: RowWriter,
+): Sql {
+  const { target, kind } = relation
+  const alias = writer.context.alias()
+  const row = listOf(target, nested, alias, writer)
+  const parent = { relation, alias: outer }
+  if (kind === 'belongsTo')
+    return sql`(${writer.select({ table: target, where }, alias, row, parent)})`
+  const rows = { table: target, where, order: byKey(target) }
+  const found = writer.select(rows, alias, columnsOf(target.columns, alias), parent)
+  return sql`(select ${within(writer.context.dialect.rowJson.all, row)} from (${found}) as ${name(alias)})`
+}
+
+/** The list of a row's values, and of its related rows. */
+function listOf(
+  table: SqlTable,
+  nested: readonly RelatedSelection[],
+  alias: string,
+  writer: RowWriter,
+): Sql {
+  const { rowJson, jsonOfSubquery } = writer.context.dialect
+  const values = [
+    ...table.columns.map((column) => within(rowJson.value(column), ref(alias, column))),
+    ...nested.map((one) => within(jsonOfSubquery, jsonOf(one, alias, writer))),
+  ]
+  const list = (some: readonly Sql[]): Sql => sql`${raw(rowJson.list)}(${join(some)})`
+  const lists: Sql[] = []
+  for (let from = 0; from < values.length; from += maxArguments)
+    lists.push(list(values.slice(from, from + maxArguments)))
+  return list(lists)
+}
+
+/**
+ * How many rows would come, counted no further than one more than may: lists behind lists of rows that are tied to many
+ * are as many as the product of them, whatever there is on the average.
+ */
+function countOf(
+  related: RelatedSelection,
+  {
+    alias: first,
+    source,
+    maxRows,
+  }: { readonly alias: string; readonly source: Sql; readonly maxRows: number },
+  writer: RowWriter,
+): Sql {
+  const { context } = writer
+  const counts = pathsOf(related).map((path) => {
+    let outer = first
+    let rows = sql`(${source}) as ${name(first)}`
+    for (const [index, { relation, where }] of path.entries()) {
+      const alias = context.alias()
+      const next = path[index + 1]?.relation.local
+      const column = next === undefined ? sql`1 as n` : ref(alias, next)
+      const { from, matchColumn } = context.joinTarget(relation, alias)
+      const condition = context.isRelated(relation, matchColumn, alias, outer)
+      const filter = writer.where({ table: relation.target, where }, alias, { condition })
+      outer = `${alias}p`
+      // The limit of each keeps engines from beginning at the other end.
+      rows = sql`(select ${column} from ${rows}, ${from}${filter}${raw(` limit ${maxRows + 1}`)}) as ${name(outer)}`
+    }
+    return sql`(select count(*) from ${rows})`
+  })
+  return sql`(${join(counts, ' + ')})`
+}
+
+/** Each way from the rows to those behind them. */
+function pathsOf(related: RelatedSelection): RelatedSelection[][] {
+  return [
+    [related],
+    ...related.nested.flatMap((one) => pathsOf(one).map((path) => [related, ...path])),
+  ]
+}
+
+/** Rows that belong to the row of another alias. */
+export interface ParentRow {
+  readonly relation: SqlRelation
+  readonly alias: string
+}
+
+type FilteredRows = Pick<Rows, 'table' | 'where' | 'withDeleted'>
+
+interface FilterOptions {
+  /** A test before all others. */
+  readonly condition?: Sql
+  /** There is no limit. */
+  readonly readsAllRows?: boolean
+}
+
+export class RowWriter {
+  readonly context: WriteContext
+  readonly conditions: ConditionWriter
+
+  constructor(context: WriteContext) {
+    this.context = context
+    this.conditions = new ConditionWriter(context)
+  }
+
+  /** `select … from … where … order by … limit …` */
+  select(rows: Rows, alias: string, columns: Sql, parent?: ParentRow): Sql {
+    if (rows.order?.maxRanked !== undefined && rows.distinct === undefined)
+      return this.#selectRanked(rows, alias, columns, parent)
+    const ranking = rows.order?.rank && this.conditions.rank(rows.order.rank, alias)
+    if (rows.distinct !== undefined) return this.#selectDistinct(rows, alias, columns, ranking)
+    const source = this.#fromClause(rows, alias, ranking, parent)
+    return sql`select ${columns} from ${source}${this.#orderAndLimit(rows, alias, ranking)}`
+  }
+
+  /** ` order by …` of a table's rows. */
+  order(
+    terms: readonly OrderTerm[],
+    alias: string,
+    ranking?: Pick<Ranking, 'by'>,
+  ): Sql | undefined {
+    return writeOrder(terms, alias, ranking, (of, column) => this.conditions.value(of, column))
+  }
+
+  /** ` where …`; nothing where every row counts. */
+  where(rows: FilteredRows, alias: string, options: FilterOptions = {}): Sql | undefined {
+    const filter = this.filter(rows, alias, options)
+    return filter && sql` where ${filter}`
+  }
+
+  filter(
+    { table, where, withDeleted = false }: FilteredRows,
+    alias: string,
+    { condition, readsAllRows = false }: FilterOptions,
+  ): Sql | undefined {
+    const { conditions } = this
+    const written =
+      where &&
+      (readsAllRows ? conditions.writeForAll(where, alias) : conditions.write(where, alias))
+    const filter = definedParts(
+      condition,
+      written,
+      withDeleted ? undefined : notDeleted(table, alias),
+    )
+    return filter.length === 0 ? undefined : join(filter, ' and ')
+  }
+
+  count({ rows, sampleSize }: CountQuery): Sql {
+    const alias = this.context.alias()
+    if (sampleSize !== undefined) return this.#countSample(rows, alias, sampleSize)
+    const { table, distinct, limit } = rows
+    const all = { readsAllRows: distinct === undefined }
+    const from = sql` from ${this.context.table(table.name, alias)}${this.where(rows, alias, all)}`
+    if (distinct !== undefined)
+      return sql`select count(*) from (select distinct ${columnsOf(distinct, alias)}${from}) as ${name(alias)}`
+    return limit === undefined
+      ? sql`select count(*)${from}`
+      : sql`select count(*) from (select 1${from}${this.#limit(limit)}) as ${name(alias)}`
+  }
+
+  /** Counts matches among the first and the last rows. */
+  #countSample(rows: Rows, alias: string, sampleSize: number): Sql {
+    const { name: table, key } = rows.table
+    const end = (direction: 'asc' | 'desc'): Sql =>
+      sql`select * from (select * from ${this.context.tableName(table)} order by ${name(key.name)} ${raw(direction)}${this.context.limit(sampleSize)}) as ${name(direction)}`
+    const from = sql`(${end('asc')} union all ${end('desc')}) as ${name(alias)}`
+    return sql`select count(*) from ${from}${this.where(rows, alias)}`
+  }
+
+  /**
+   * Each row's own list is read by itself, inside the one statement: a window over the rows of all of them would read every
+   * row that any of them has, where their lists ask for three.
+   */
+  relatedRows({ relation, keys, isPacked, shard, rows = {} }: RelatedRowsQuery): Sql {
+    const { table, target, local, shards } = relation
+    const { context, conditions } = this
+    const { order = byKey(target) } = rows
+    const [outer, inner, alias] = [context.alias(), context.alias(), context.alias()]
+    const columns = returnedColumns(target, alias, context)
+    const hasRequestedKey = (matchColumn: Sql, side: 'local' | 'foreign', of: string): Sql => {
+      const template = isPacked ? context.dialect.listTest : (['in (', ')'] as const)
+      const sameShard =
+        shards && shard !== undefined
+          ? sql` and ${ref(of, shards[side])} = ${slot(shard)}`
+          : undefined
+      return sql`${matchColumn} ${within(template, join(keys.map(slot)))}${sameShard}`
+    }
+    if (rows.limit === undefined) {
+      const { from, matchColumn } = context.joinTarget(relation, alias)
+      const condition = hasRequestedKey(matchColumn, 'foreign', alias)
+      const where = this.where({ table: target, where: rows.where }, alias, { condition })
+      return sql`select ${matchColumn}, ${columns} from ${from}${where}${this.order(order.terms, alias)}`
+    }
+    // The outer one first: what stands for the test is then the inner one's.
+    const ranking = order.rank && conditions.rank(order.rank, alias)
+    const selection = { ...rows, table: target, order }
+    const parent = { relation, alias: outer }
+    const parents = context.table(table.name, outer)
+    const parentRows = sql`select ${ref(outer, local)} as filigree_led, ${columns} from ${parents} cross join `
+    const hasRequestedKeys = hasRequestedKey(ref(outer, local), 'local', outer)
+    const by = this.order(order.terms, alias, ranking)
+    if (context.dialect.hasLateral) {
+      const found = this.select(selection, inner, columnsOf(target.columns, inner), parent)
+      return sql`${parentRows}lateral (${found}) as ${name(alias)} where ${hasRequestedKeys}${by}`
+    }
+    // Without `lateral` the rows of a list of keys are found at once.
+    const key = ref(inner, target.key)
+    const isSelected = sql`${ref(alias, target.key)} in (${this.select(selection, inner, key, parent)})`
+    const sameShard = shards && sql`${ref(alias, shards.foreign)} = ${ref(outer, shards.local)}`
+    const filter = join(
+      definedParts(hasRequestedKeys, ranking?.test, sameShard, isSelected),
+      ' and ',
+    )
+    return sql`${parentRows}${context.table(target.name, alias)}${ranking?.behind} where ${filter}${by}`
+  }
+
+  /** Of the rows that a search finds no more are ranked, and sorted, than may be. */
+  #selectRanked(rows: Rows, alias: string, columns: Sql, parent: ParentRow | undefined): Sql {
+    const { rank, maxRanked } = rows.order ?? {}
+    if (rank === undefined) throw new TypeError('Nothing is ranked.')
+    const ranking = this.conditions.rankSome(rank, alias)
+    const from = this.#tableWithFilter(rows, alias, ranking, parent)
+    const found = sql`select ${name(alias)}.*, ${ranking.rank} as filigree_rank from ${from} limit ${raw(String(maxRanked))}`
+    const by = { by: sql`${name(alias, 'filigree_rank')}, ` }
+    return sql`select ${columns} from (${found}) as ${name(alias)}${this.#orderAndLimit(rows, alias, by)}`
+  }
+
+  /** Of rows that are equal in some columns, the first one in the order. */
+  #selectDistinct(rows: Rows, alias: string, columns: Sql, ranking: Ranking | undefined): Sql {
+    const by = this.order(rows.order?.terms ?? [], alias, ranking)
+    const partition = columnsOf(rows.distinct ?? [], alias)
+    const places = sql`row_number() over (partition by ${partition}${by}) as filigree_place, row_number() over (${by}) as filigree_order`
+    const found = sql`select ${name(alias)}.*, ${places} from ${this.#tableWithFilter(rows, alias, ranking)}`
+    const range = this.#orderAndLimit({ ...rows, order: undefined }, alias)
+    return sql`select ${columns} from (${found}) as ${name(alias)} where filigree_place = 1 order by filigree_order${range}`
+  }
+
+  #fromClause(
+    rows: Rows,
+    alias: string,
+    ranking: Ranking | undefined,
+    parent: ParentRow | undefined,
+  ): Sql {
+    const { table, where, order, limit, offset } = rows
+    const { dialect } = this.context
+    const pieces =
+      parent === undefined && order !== undefined && typeof limit === 'number'
+        ? splitAtNulls(table, order, where, dialect)
+        : undefined
+    if (pieces === undefined) return this.#tableWithFilter(rows, alias, ranking, parent)
+    const rowsWhere = (condition: Condition): Sql =>
+      this.#tableWithFilter({ ...rows, where: condition }, alias, ranking)
+    return writeNullPieces(pieces, {
+      alias,
+      rows: rowsWhere,
+      order: (terms) => this.order(terms, alias),
+      limit: limit as number,
+      offset,
+      isLocal: dialect.isLocal,
+    })
+  }
+
+  /** The table with its conditions. */
+  #tableWithFilter(
+    rows: Rows,
+    alias: string,
+    ranking: Pick<Ranking, 'from'> | undefined,
+    parent?: ParentRow,
+  ): Sql {
+    if (parent === undefined) {
+      const from = this.context.table(rows.table.name, alias)
+      return sql`${ranking?.from}${from}${this.where(rows, alias)}`
+    }
+    const { from, matchColumn } = this.context.joinTarget(parent.relation, alias)
+    const condition = this.context.isRelated(parent.relation, matchColumn, alias, parent.alias)
+    return sql`${ranking?.from}${from}${this.where(rows, alias, { condition })}`
+  }
+
+  #orderAndLimit(
+    { order, limit, offset }: Rows,
+    alias: string,
+    ranking?: Pick<Ranking, 'by'>,
+  ): Sql {
+    const by = order && this.order(order.terms, alias, ranking)
+    const limitSql =
+      limit !== undefined
+        ? this.#limit(limit)
+        : offset === undefined
+          ? undefined
+          : raw(this.context.dialect.limit.none)
+    return sql`${by}${limitSql}${offset === undefined ? undefined : sql` offset ${slot(offset)}`}`
+  }
+
+  #limit(limit: number | { readonly fixed: number }): Sql {
+    return typeof limit === 'number' ? this.context.limit(limit) : raw(` limit ${limit.fixed}`)
+  }
+}
+
+export function columnsOf(columns: readonly Column[], alias: string): Sql {
+  return join(columns.map((column) => ref(alias, column)))
+}
+
+/** Its columns as records have them. */
+export function returnedColumns({ columns }: SqlTable, alias: string, context: WriteContext): Sql {
+  return join(columns.map((column) => context.returned(alias, column)))
+}

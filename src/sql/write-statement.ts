@@ -1,0 +1,154 @@
+/** Makes statements of trees. Written once for each shape of question; plans are kept by those who ask. */
+import type { Dialect } from '../engines/contract/dialect.js'
+import type {
+  OneNewRow,
+  OneRowChange,
+  RowsChange,
+  Statement,
+} from '../engines/contract/statement.js'
+import { join, name, raw, slot, sql, toText, type Sql } from '../engines/contract/sql-text.js'
+import { quote } from '../engines/contract/ddl.js'
+import {
+  insertHead,
+  insertTail,
+  sequenceAdvance,
+  updateHead,
+  writeChange,
+  writeUpdateOfCalls,
+} from './change-writer.js'
+import { areIndependent, propertiesOf, keySlotOf, rowTestOf } from './statement-properties.js'
+import { writeAggregates } from './aggregates.js'
+import { ObjectWriter, PageWriter } from './json-writer.js'
+import { writeRows, returnedColumns, RowWriter } from './row-writer.js'
+import type { Change, Query } from './tree.js'
+import { WriteContext } from './write-context.js'
+
+/** A statement, and where its values come from. Keep it: engines remember by the statement what they have prepared. */
+export interface Plan {
+  readonly statement: Statement
+  /** For each placeholder the place of its value; `undefined` if they are in that order. */
+  readonly order: readonly number[] | undefined
+}
+
+/** A run's values in the order of the plan's placeholders. */
+export function arrangeValues(plan: Plan, values: readonly unknown[]): readonly unknown[] {
+  return plan.order === undefined ? values : plan.order.map((slotIndex) => values[slotIndex])
+}
+
+export function writeStatement(tree: Query | Change, dialect: Dialect): Plan {
+  const writer = new RowWriter(new WriteContext(dialect))
+  const text = 'change' in tree ? writeChange(tree, writer) : writeQuery(tree, writer)
+  const { sql: written, order } = toText(text, dialect.placeholder)
+  const { table, ...properties } = propertiesOf(tree, dialect, (slotIndex) =>
+    order.indexOf(slotIndex),
+  )
+  const statement: Statement = {
+    sql: written,
+    tables: Object.freeze([...new Set([table, ...writer.context.tables])]),
+    for: 'client',
+    ...properties,
+    only: rowTestOf(
+      tree,
+      (slotIndex) => order.indexOf(slotIndex),
+      (name) => writer.context.isNamedOnce(name),
+    ),
+    oneRow: 'change' in tree ? oneRowOf(tree, dialect, order) : undefined,
+    rows: 'change' in tree ? rowsOf(tree, dialect) : undefined,
+    newRow: 'change' in tree ? newRowOf(tree, dialect) : undefined,
+  }
+  const isInOrder = order.every((slotIndex, index) => slotIndex === index)
+  return Object.freeze({
+    statement: Object.freeze(statement),
+    order: isInOrder ? undefined : order,
+  })
+}
+
+function writeQuery(query: Query, writer: RowWriter): Sql {
+  switch (query.query) {
+    case 'rows':
+      return writeRows(query, writer)
+    case 'count':
+      return writer.count(query)
+    case 'relatedRows':
+      return writer.relatedRows(query)
+    case 'objects':
+    case 'object':
+      return new ObjectWriter(writer).write(query)
+    case 'page':
+      return new PageWriter(query, writer, new ObjectWriter(writer)).write()
+    case 'aggregate':
+      return writeAggregates(query.rows, query.aggregates, writer)
+    case 'match': {
+      const alias = writer.context.alias()
+      const row = [...query.values].map(
+        ([column, slotIndex]) =>
+          sql`${slot(slotIndex)}${raw(writer.context.dialect.typed(column))} as ${name(column.name)}`,
+      )
+      const test = writer.conditions.writeForOne(query.where, alias)
+      return sql`select 1 from (select ${join(row)}) as ${name(alias)} where ${test}`
+    }
+  }
+}
+
+/** What an engine needs to write new rows of several calls by one statement; not where that moves the key's sequence. */
+function newRowOf(change: Change, dialect: Dialect): OneNewRow | undefined {
+  if (change.change !== 'insert' || change.rowCountOrTypes !== 1 || change.returns !== 'row')
+    return undefined
+  const { table, columns, onConflict } = change
+  const isAlone = dialect.isLocal || table.shard !== undefined || onConflict !== undefined
+  if (isAlone || columns.length === 0 || sequenceAdvance(change, dialect) !== undefined)
+    return undefined
+  const lengthOf = (text: Sql | undefined): number =>
+    text === undefined ? 0 : toText(text, dialect.placeholder).sql.length
+  const context = new WriteContext(dialect)
+  return {
+    head: lengthOf(insertHead(change, context)),
+    tail: lengthOf(insertTail(change, context)),
+  }
+}
+
+/** What an engine needs to change rows of several calls by one statement. */
+function oneRowOf(
+  change: Change,
+  dialect: Dialect,
+  order: readonly number[],
+): OneRowChange | undefined {
+  if (change.change !== 'update' || change.returns !== 'row' || dialect.isLocal) return undefined
+  const { table, columns, previousColumns = [], sums = [] } = change
+  const key = keySlotOf(change)
+  if (
+    previousColumns.length + sums.length > 0 ||
+    key === undefined ||
+    table.shard !== undefined ||
+    !areIndependent(table, columns)
+  )
+    return undefined
+  const context = new WriteContext(dialect)
+  const head = toText(updateHead(change, new RowWriter(context)), dialect.placeholder)
+  const tail = toText(
+    sql` returning ${returnedColumns(table, table.name, context)}`,
+    dialect.placeholder,
+  )
+  return {
+    table: quote(table.name),
+    key: quote(table.key.name),
+    keyPlace: order.indexOf(key) + 1,
+    head: head.sql.length,
+    tail: tail.sql.length,
+  }
+}
+
+/** What an engine needs to change several rows of each of several calls by one statement. */
+function rowsOf(change: Change, dialect: Dialect): RowsChange | undefined {
+  if (change.change !== 'updateEach' || dialect.isLocal) return undefined
+  const { table, columns, types, sums = [], hasVersions } = change
+  if (sums.length > 0 || hasVersions === true) return undefined
+  if (table.shard !== undefined || !areIndependent(table, columns)) return undefined
+  const callsSql = writeUpdateOfCalls(change, new RowWriter(new WriteContext(dialect)))
+  return {
+    together: toText(callsSql, dialect.placeholder).sql,
+    lists: types.length,
+    keys: 0,
+    sizeOf: (values) => Number(values.at(-1)),
+  }
+}
