@@ -16,29 +16,18 @@ import {
   type ScrapeEvent,
   resetState,
 } from '../../index.js'
-import { findUnlistedJobs, readJobs, type Class } from './declared-job.js'
-import { JobEntry } from './job-entry.js'
-import { Jobs } from './jobs-face.js'
-import { figures } from './kept-rows.js'
-import { JobTable } from './job-table.js'
-import { Readers } from './readers.js'
-import { Registry } from './registry.js'
-import { Wakes } from './wakes.js'
-import type { WorkOptions } from './workplace.js'
+import { findUnlistedJobs, readJobs, type Class, Registry } from './decorators.js'
+import { JobEntry, figures, JobTable, Readers } from './job-table.js'
+import { Jobs } from './queue.js'
+import { Wakes, type WorkOptions } from './worker-context.js'
 import { Worker } from './worker.js'
 
-export { Cron, Every, Job } from './declared-job.js'
-export type { CommonOptions, CronOptions, EveryOptions, JobOptions } from './declared-job.js'
-export type { AddOptions } from './adding.js'
-export { JobEntry, type JobState } from './job-entry.js'
-export {
-  Jobs,
-  type AddedJob,
-  type BodyOf,
-  type ListJobsOptions,
-  type MethodOf,
-} from './jobs-face.js'
-export { GiveUp, JobStopped, type RunningJob } from './running-job.js'
+export { Cron, Every, Job } from './decorators.js'
+export type { CommonOptions, CronOptions, EveryOptions, JobOptions } from './decorators.js'
+export type { AddOptions } from './add-jobs.js'
+export { JobEntry, type JobState } from './job-table.js'
+export { Jobs, type AddedJob, type BodyOf, type ListJobsOptions, type MethodOf } from './queue.js'
+export { GiveUp, JobStopped, type RunningJob } from './running-jobs.js'
 
 export interface JobsOptions {
   /** True: this process runs jobs. False: it adds them, and `filigree work` runs them. Default false. */

@@ -2,10 +2,9 @@
  * Jobs that are added by themselves: a row waits for each schedule, with a unique key of its own, so that however many
  * processes know the schedule it is run once. Whoever ends it adds the next one. What all processes have forgotten goes.
  */
-import type { KnownJob } from './registry.js'
-import { schedulePrefix } from './adding.js'
-import type { JobTable } from './job-table.js'
-import { scheduleLasts, type Taken } from './stored-job.js'
+import type { KnownJob } from './decorators.js'
+import { schedulePrefix } from './add-jobs.js'
+import { type JobTable, scheduleLasts, type Taken } from './job-table.js'
 
 interface Standing {
   readonly id: number

@@ -1,14 +1,20 @@
 /** `Jobs`: what applications add jobs with, and look at them. */
 import { rejectUnknownOptions, type Repository, pendingWork } from '../../index.js'
-import { addRow, addRows, standingRow } from './add-rows.js'
-import { readWhen, toNewJob, type AddOptions } from './adding.js'
-import type { Class } from './declared-job.js'
-import { JobEntry, jobStates, type JobState } from './job-entry.js'
-import type { JobTable } from './job-table.js'
-import { cancelRow, countStates, isTaken, runAgain } from './kept-rows.js'
-import type { KnownJob, Registry } from './registry.js'
-import type { NewJob, When } from './stored-job.js'
-import type { Wakes } from './wakes.js'
+import { addRow, addRows, standingRow, readWhen, toNewJob, type AddOptions } from './add-jobs.js'
+import type { Class, KnownJob, Registry } from './decorators.js'
+import {
+  JobEntry,
+  jobStates,
+  type JobState,
+  type JobTable,
+  cancelRow,
+  countStates,
+  isTaken,
+  runAgain,
+  type NewJob,
+  type When,
+} from './job-table.js'
+import type { Wakes } from './worker-context.js'
 import type { Worker } from './worker.js'
 
 /** What `add` answers. */

@@ -1,23 +1,40 @@
+/** Renews the leases of what runs here, by a thread; hears what was cancelled, lost, or taken back from others. */
+
+import { checkBody } from './add-jobs.js'
+import {
+  endRun,
+  giveBack,
+  tellProgress,
+  type Ending,
+  turn,
+  heartbeats,
+  recover,
+} from './worker-statements.js'
+import { Places, type Running, fieldsOf, GiveUp, JobRun, type JobStopped } from './running-jobs.js'
+import type { KnownJob } from './decorators.js'
+import { grace, type Taken, renewal, toRecovered, type Recovered } from './job-table.js'
+import {
+  Watched,
+  type JobEvent,
+  type JobOutcome,
+  type Heartbeat,
+  type SqlRow,
+} from '../../index.js'
+import type { Workplace } from './worker-context.js'
+
 /**
  * Runs what was taken: begins it, calls the method, tells it to stop, and decides how it ended. What succeeded goes to the
  * next round; all other ends are stored here, each by itself.
  */
-import { jobEvents } from './job-events.js'
-import { checkBody } from './adding.js'
-import { endRun, giveBack, tellProgress, type Ending } from './end-rows.js'
-import { Places, type Running } from './places.js'
-import type { KnownJob } from './registry.js'
-import { fieldsOf, GiveUp, JobRun, type JobStopped } from './running-job.js'
-import { grace, type Taken } from './stored-job.js'
-import type { JobEvent, JobOutcome } from '../../index.js'
-import type { Workplace } from './workplace.js'
-import { turn } from './take-rows.js'
+
+/** Metrics and traces read these events. They never contain bodies. */
+const jobEvents = new Watched<JobEvent>('filigree:job')
 
 const longestPause = 3_600_000
 /** Characters of a fault that are stored. */
 const mostError = 8_000
 
-export interface RunsParts {
+interface RunsParts {
   readonly workplace: Workplace
   /** The worker's id, which its rows have. */
   readonly worker: string
@@ -283,4 +300,81 @@ function textOf(thrown: unknown): string {
 /** Databases refuse the character NUL and lone surrogates. */
 function clean(text: string): string {
   return Buffer.from(text.replaceAll('\0', '')).toString()
+}
+
+export interface LeasesParts {
+  readonly workplace: Workplace
+  readonly worker: string
+  readonly runs: Runs
+  /** There may be jobs again. */
+  readonly wake: () => void
+}
+
+export class Leases {
+  readonly #parts: LeasesParts
+  #heartbeat: Heartbeat | undefined
+  #heardAt = -Infinity
+
+  constructor(parts: LeasesParts) {
+    this.#parts = parts
+  }
+
+  /** The thread beats while something runs. */
+  keep(): void {
+    if (this.#heartbeat !== undefined) return
+    this.#heardAt = -Infinity
+    const { workplace, worker } = this.#parts
+    const { table, log } = workplace
+    this.#heartbeat = table.database.heartbeat(heartbeats(table, worker), {
+      every: renewal,
+      onRows: (rows) => {
+        this.#heed(rows)
+      },
+      onError: (err) => {
+        log.warn({ err }, 'the leases of running jobs could not be renewed')
+      },
+    })
+  }
+
+  async stop(): Promise<void> {
+    const heartbeat = this.#heartbeat
+    this.#heartbeat = undefined
+    await heartbeat?.stop()
+  }
+
+  /** Takes back what other processes have lost. */
+  async recover(): Promise<void> {
+    this.#tell(await recover(this.#parts.workplace.table))
+  }
+
+  #heed([renewed = [], , recovered = []]: readonly (readonly SqlRow[])[]): void {
+    const { runs } = this.#parts
+    const still = new Map(renewed.map((row) => [Number(row[0]), row]))
+    const before = this.#heardAt
+    this.#heardAt = performance.now()
+    for (const running of [...runs.places.all]) {
+      const [, claims, isCancelled] = still.get(running.taken.id) ?? []
+      if (Number(claims) === running.taken.claims) {
+        if (Number(isCancelled) === 1) runs.stop(running, 'cancelled')
+        // The thread may have asked before it was taken.
+      } else if (running.began < before) runs.lose(running)
+    }
+    this.#tell(recovered.map(toRecovered))
+    // Until the next job.
+    if (runs.places.size === 0) void this.stop()
+  }
+
+  #tell(recovered: readonly Recovered[]): void {
+    if (recovered.length === 0) return
+    const { workplace, wake } = this.#parts
+    for (const one of recovered) {
+      const what = one.state === 'waiting' ? 'it will run again' : `it is ${one.state}`
+      const details = { ...fieldsOf(one), state: one.state }
+      workplace.log.warn(details, `the lease of a job ended: ${what}`)
+    }
+    wake()
+    const isScheduled = ({ name, state }: Recovered): boolean =>
+      state !== 'waiting' && workplace.known.get(name)?.schedule !== undefined
+    if (recovered.some(isScheduled)) void workplace.guard(() => workplace.schedules.keep())
+  }
 }

@@ -1,4 +1,5 @@
-/** Reads what `@Job`, `@Cron` and `@Every` say of the methods of providers; finds their faults before the start. */
+/** The jobs of an application: which there are, and which provider runs each. */
+
 import {
   checkOf,
   createMetadata,
@@ -9,8 +10,11 @@ import {
   type InputCheck,
   type Problem,
   type Rate,
+  ApplicationState,
 } from '../../index.js'
-import { readCron, type NextMoment } from './schedule.js'
+import { readCron, type NextMoment } from './cron.js'
+
+/** Reads what `@Job`, `@Cron` and `@Every` say of the methods of providers; finds their faults before the start. */
 
 /** Any class. */
 export type Class<T = object> = abstract new (...args: never[]) => T
@@ -79,14 +83,14 @@ const cronNote = createMetadata<[pattern: string, options: CronOptions]>('Cron')
 const everyNote = createMetadata<[time: number | string, options: EveryOptions]>('Every')
 
 /** When a job is added by itself. */
-export interface Schedule {
+interface Schedule {
   /** Two of one text are the same. */
   readonly text: string
   readonly next: NextMoment
 }
 
 /** A job as its class declares it. */
-export interface DeclaredJob {
+interface DeclaredJob {
   readonly name: string
   readonly owner: Class
   readonly method: string
@@ -304,4 +308,55 @@ function whereOf({ owner, method, decorator }: Noted): string {
 
 function invalid(where: string, option: string, what: string, remedy: string): Problem {
   return { code: 'INVALID_OPTION', message: `${where}: ${option} ${what}.`, remedy }
+}
+
+/** A job and the provider that has it. */
+export interface KnownJob extends DeclaredJob {
+  /** Calls the method. */
+  readonly call: (...args: unknown[]) => unknown
+}
+
+export class Registry {
+  static readonly inject = [ApplicationState]
+  readonly #state: ApplicationState
+  #jobs: ReadonlyMap<string, KnownJob> | undefined
+
+  constructor(state: ApplicationState) {
+    this.#state = state
+  }
+
+  /** By name. */
+  get jobs(): ReadonlyMap<string, KnownJob> {
+    this.#jobs ??= this.#read()
+    return this.#jobs
+  }
+
+  /** @throws {TypeError} the class has no such job, or is no provider */
+  find(owner: Class, method: string): KnownJob {
+    for (const job of this.jobs.values())
+      if (job.method === method && (job.owner === owner || owner.prototype instanceof job.owner))
+        return job
+    const known = [...this.jobs.keys()].join(', ') || 'none'
+    throw new TypeError(
+      `${owner.name}.${method} is no job: add @Job to the method, and ${owner.name} to the providers of a module. Jobs: ${known}.`,
+    )
+  }
+
+  #read(): Map<string, KnownJob> {
+    const jobs = new Map<string, KnownJob>()
+    for (const provider of this.#state.providers) {
+      if (typeof provider !== 'object' || provider === null) continue
+      const ignored: Problem[] = []
+      for (const job of readJobs([provider.constructor as Class], ignored)) {
+        const named = this.#state.named(`the job ${job.name}`, (args: unknown[]): unknown => {
+          const method: unknown = Reflect.get(provider, job.method)
+          return Reflect.apply(method as () => unknown, provider, args)
+        })
+        const call = (...args: unknown[]): unknown => named(args)
+        // Declared faults have stopped the start; an override may have a job of the same name.
+        if (!jobs.has(job.name)) jobs.set(job.name, { ...job, call })
+      }
+    }
+    return jobs
+  }
 }
