@@ -102,7 +102,7 @@ it('filigree doctor names jobs whose class is gone', async () => {
     .where('id', '=', id)
     .execute()
   const { out } = await run('doctor', '--module', file)
-  expect(out).toContain('1 jobs of Old.gone wait, which no class of the application has')
+  expect(out).toContain('1 jobs of Old.gone wait, but the application has no class for them')
 })
 
 describe('filigree work', () => {

@@ -1,5 +1,4 @@
-/** Statements that add jobs: one by its own, many by a JSON list of what differs. */
-
+/** Adding jobs: checks options, bodies and groups, and inserts the rows. One statement inserts one job or many jobs of one method. */
 import { channel } from 'node:diagnostics_channel'
 import {
   isStorable,
@@ -10,31 +9,29 @@ import {
   type SqlRow,
   type SqlFragments,
 } from '../../index.js'
-import type { KnownJob } from './decorators.js'
+import type { RegisteredJob } from './decorators.js'
 import type { NewJob, When, JobTable } from './job-table.js'
 
-/** Checks what is added: its options, its body, its group. */
-
 export interface AddOptions {
-  /** How long it waits at least: `'10m'`, or seconds. */
+  /** Delay before the job is due: `'10m'`, or seconds. */
   readonly in?: number | string
-  /** When it runs at the earliest. */
+  /** When the job is due. */
   readonly at?: Date | string | number
-  /** 0 to 100, higher ones are first. Default 0. */
+  /** 0 to 100. Higher priorities run first. Default 0. */
   readonly priority?: number
-  /** Of one text at most one job waits or runs. */
+  /** A key that at most one waiting or running job has. */
   readonly unique?: string
 }
 
-/** The most bytes of a body's JSON. */
-const mostBytes = 256 * 1024
+/** Bytes of JSON. */
+const maxBodyBytes = 256 * 1024
 
 const optionNames = ['in', 'at', 'priority', 'unique']
 
-/** @throws {TypeError} unknown and invalid options */
+/** @throws {TypeError} unknown or invalid options */
 export function readWhen(where: string, options: AddOptions): When {
-  const [fault] = rejectUnknownOptions(options, optionNames, where)
-  if (fault !== undefined) throw new TypeError(`${fault.message} ${fault.remedy}`)
+  const [problem] = rejectUnknownOptions(options, optionNames, where)
+  if (problem !== undefined) throw new TypeError(`${problem.message} ${problem.remedy}`)
   const { in: wait, at } = options
   if (wait !== undefined && at !== undefined)
     throw new TypeError(`${where}: in and at exclude each other. Give one of them.`)
@@ -45,35 +42,35 @@ export function readWhen(where: string, options: AddOptions): When {
     return seconds === 0 ? { kind: 'now' } : { kind: 'in', ms: seconds * 1000 }
   }
   if (at === undefined) return { kind: 'now' }
-  const moment = new Date(at)
-  const year = moment.getUTCFullYear()
+  const date = new Date(at)
+  const year = date.getUTCFullYear()
   if (Number.isNaN(year) || year < 1 || year > 9999)
-    throw new TypeError(`${where}: at is ${String(at)}, which is no moment. Give a Date.`)
-  return { kind: 'at', at: moment }
+    throw new TypeError(`${where}: at is ${String(at)}, which is not a valid date. Give a Date.`)
+  return { kind: 'at', at: date }
 }
 
-/** @throws {TypeError} a body that the class refuses, that is no JSON, or that is too large */
+/** @throws {TypeError} the body is invalid, is not JSON, or is too large */
 export async function toNewJob(
   where: string,
-  job: KnownJob,
+  job: RegisteredJob,
   body: unknown,
   { priority = 0, unique }: AddOptions,
 ): Promise<NewJob> {
   if (!Number.isSafeInteger(priority) || priority < 0 || priority > 100)
     throw new TypeError(`${where}: priority is ${String(priority)}. Write 0 to 100.`)
   if (unique !== undefined && (typeof unique !== 'string' || unique === '' || unique.length > 500))
-    throw new TypeError(`${where}: unique is no text of 1 to 500 characters.`)
+    throw new TypeError(`${where}: unique must be a string of 1 to 500 characters.`)
   if (unique !== undefined && !isStorable(unique))
-    throw new TypeError(`${where}: unique has the character NUL, or half of a character.`)
+    throw new TypeError(`${where}: unique contains NUL or an unpaired surrogate.`)
   if (unique?.startsWith(schedulePrefix) === true)
     throw new TypeError(
-      `${where}: unique begins with "${schedulePrefix}", as those of schedules do.`,
+      `${where}: unique must not begin with "${schedulePrefix}", which is reserved for schedules.`,
     )
   const text = toText(where, body)
   const checked = await checkBody(where, job, text)
   return {
     name: job.name,
-    // One that says null has nothing to hide.
+    // A secret body of null is stored as no body.
     body: job.isSecret && text === 'null' ? null : text,
     isSecret: job.isSecret,
     priority,
@@ -86,13 +83,13 @@ export async function toNewJob(
   }
 }
 
-/** How deep lists and objects of a body may be: SQLite reads JSON of 1,000 at most. */
-const deepest = 500
+/** The deepest nesting of a body. SQLite reads at most 1,000 levels. */
+const maxDepth = 500
 
-/** NUL and halves of characters in JSON, not a backslash and `u0000` that somebody wrote. */
+/** Escapes of NUL and of surrogates in JSON, unless the backslash itself is escaped. */
 const unstorable = /(?<!\\)(?:\\\\)*\\u(?:0000|d[89a-f])/
 
-/** Before the unique keys of schedules. */
+/** The prefix of the unique keys of schedules. */
 export const schedulePrefix = 'schedule:'
 
 function toText(where: string, body: unknown): string | null {
@@ -101,45 +98,46 @@ function toText(where: string, body: unknown): string | null {
   try {
     text = (JSON.stringify as (body: unknown) => string | undefined)(body)
   } catch (cause) {
-    throw new TypeError(`${where}: the body is no JSON: ${(cause as Error).message}`, { cause })
-  }
-  if (text === undefined) throw new TypeError(`${where}: the body is no JSON.`)
-  const bytes = Buffer.byteLength(text)
-  if (bytes > mostBytes)
     throw new TypeError(
-      `${where}: the body has ${bytes} bytes of JSON, at most ${mostBytes} are stored. Store it elsewhere and give its key.`,
+      `${where}: the body cannot be converted to JSON: ${(cause as Error).message}`,
+      { cause },
+    )
+  }
+  if (text === undefined) throw new TypeError(`${where}: the body cannot be converted to JSON.`)
+  const bytes = Buffer.byteLength(text)
+  if (bytes > maxBodyBytes)
+    throw new TypeError(
+      `${where}: the body has ${bytes} bytes of JSON, at most ${maxBodyBytes} are stored. Store it elsewhere and give its key.`,
     )
   if (unstorable.test(text))
     throw new TypeError(
-      `${where}: the body has the character NUL, or half of a character, which databases refuse.`,
+      `${where}: the body contains NUL or an unpaired surrogate, which databases reject.`,
     )
   if (isTooDeep(text))
-    throw new TypeError(
-      `${where}: the body has lists or objects that are more than ${deepest} deep.`,
-    )
+    throw new TypeError(`${where}: the body is nested more than ${maxDepth} levels deep.`)
   return text
 }
 
-/** What stands in texts counts for nothing. */
+/** Brackets inside strings are ignored. */
 function isTooDeep(text: string): boolean {
-  if (text.length < 2 * deepest) return false
+  if (text.length < 2 * maxDepth) return false
   let depth = 0
   for (const [sign] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}]/g)) {
     if (sign === '[' || sign === '{') depth++
     else if (sign === ']' || sign === '}') depth--
-    if (depth > deepest) return true
+    if (depth > maxDepth) return true
   }
   return false
 }
 
 /**
- * Makes the instance that the method is given.
+ * Parses the body and creates the instance that the method gets.
  *
- * @throws {TypeError} the class refuses it; the message names every field
+ * @throws {TypeError} the class rejects it; the message names every field
  */
 export async function checkBody(
   where: string,
-  { check }: Pick<KnownJob, 'check'>,
+  { check }: Pick<RegisteredJob, 'check'>,
   text: string | null,
 ): Promise<unknown> {
   const body: unknown = text === null ? undefined : JSON.parse(text)
@@ -147,21 +145,21 @@ export async function checkBody(
   try {
     return await check(body)
   } catch (cause) {
-    const faults = (cause as Partial<HttpError>).errors
-    if (faults === undefined) throw cause
+    const fieldErrors = (cause as Partial<HttpError>).errors
+    if (fieldErrors === undefined) throw cause
     throw new TypeError(`${where}: ${(cause as Error).message}`, { cause })
   }
 }
 
-function groupOf(where: string, { group }: KnownJob, body: unknown): string | null {
+function groupOf(where: string, { group }: RegisteredJob, body: unknown): string | null {
   const key: unknown = group?.(body as never)
   if (key === undefined || key === null) return null
   if (typeof key !== 'string' && typeof key !== 'number')
-    throw new TypeError(`${where}: group gives ${typeof key}. Give a text or a number.`)
+    throw new TypeError(`${where}: group returns ${typeof key}. Return a string or a number.`)
   const text = String(key)
   if (text.length > 500 || !isStorable(text))
     throw new TypeError(
-      `${where}: group gives more than 500 characters, the character NUL, or half of a character.`,
+      `${where}: group returns more than 500 characters, NUL or an unpaired surrogate.`,
     )
   return text
 }
@@ -176,11 +174,11 @@ function currentTrace(job: string): string | null {
   return event.trace?.slice(0, 200) ?? null
 }
 
-/** How many rows a statement adds at most, and how many characters of bodies. */
-const mostRows = 5_000
-const mostText = 4_000_000
+/** Limits of one insert statement. */
+const maxRowsPerStatement = 5_000
+const maxCharactersPerStatement = 4_000_000
 
-/** @returns its id; undefined if one with its `unique` stands */
+/** @returns the id; undefined if an active job has the same unique key */
 export async function addRow(
   table: JobTable,
   job: NewJob,
@@ -188,68 +186,88 @@ export async function addRow(
 ): Promise<number | undefined> {
   const { name, body, isSecret, priority, retries, backoff, keep, unique, group, trace } = job
   const isUnique = unique !== null
-  const statement = table.prepare(`add ${when.kind} ${isUnique} ${isSecret}`, 'insert', (words) => {
-    const { value } = words
-    const cells = [
-      ...[value('name'), `'waiting'`, value('body'), value('priority'), ...writeTimes(words, when)],
-      ...['0', value('retries'), value('backoff'), value('keep'), '0'],
-      ...[value('unique'), value('group'), value('trace'), words.now(value('shift'))],
-    ]
-    const otherwise = isUnique ? ' on conflict do nothing' : ''
-    return `insert into jobs (${columns(isSecret)}) values (${cells.join(', ')})${otherwise} returning id`
-  })
+  const statement = table.prepare(
+    `add ${when.kind} ${isUnique} ${isSecret}`,
+    'insert',
+    (fragments) => {
+      const { value } = fragments
+      const cells = [
+        ...[
+          value('name'),
+          `'waiting'`,
+          value('body'),
+          value('priority'),
+          ...timeColumns(fragments, when),
+        ],
+        ...['0', value('retries'), value('backoff'), value('keep'), '0'],
+        ...[value('unique'), value('group'), value('trace'), fragments.now(value('shift'))],
+      ]
+      const onConflict = isUnique ? ' on conflict do nothing' : ''
+      return `insert into jobs (${columns(isSecret)}) values (${cells.join(', ')})${onConflict} returning id`
+    },
+  )
   const [row] = await statement.rows({
     ...{ name, body, priority, retries, backoff, keep, unique, group, trace },
-    ...timesOf(table, when),
+    ...timeValues(table, when),
   })
   return row && Number(row[0])
 }
 
-/** Adds jobs of one method that share their options, without `unique`. @returns the ids, in order */
+/** Adds jobs of one method with the same options and without `unique`. @returns the ids, in order */
 export async function addRows(
   table: JobTable,
   jobs: readonly NewJob[],
   when: When,
 ): Promise<number[]> {
-  const pieces = toPieces(jobs)
+  const batches = toBatches(jobs)
   const add = async (): Promise<number[]> => {
     const ids: number[] = []
-    for (const piece of pieces) ids.push(...(await addPiece(table, piece, when)))
+    for (const batch of batches) ids.push(...(await addBatch(table, batch, when)))
     return ids
   }
-  return pieces.length < 2
+  return batches.length < 2
     ? add()
     : table.database.transaction(add, { isolation: 'read committed' })
 }
 
-function toPieces(jobs: readonly NewJob[]): NewJob[][] {
-  const pieces: NewJob[][] = []
+function toBatches(jobs: readonly NewJob[]): NewJob[][] {
+  const batches: NewJob[][] = []
   let size = Infinity
   for (const job of jobs) {
     const length = job.body?.length ?? 0
-    let piece = pieces.at(-1)
-    if (piece === undefined || piece.length >= mostRows || size + length > mostText) {
-      piece = []
-      pieces.push(piece)
+    let batch = batches.at(-1)
+    if (
+      batch === undefined ||
+      batch.length >= maxRowsPerStatement ||
+      size + length > maxCharactersPerStatement
+    ) {
+      batch = []
+      batches.push(batch)
       size = 0
     }
-    piece.push(job)
+    batch.push(job)
     size += length
   }
-  return pieces
+  return batches
 }
 
-async function addPiece(table: JobTable, jobs: readonly NewJob[], when: When): Promise<number[]> {
+async function addBatch(table: JobTable, jobs: readonly NewJob[], when: When): Promise<number[]> {
   const [first] = jobs
   if (first === undefined) return []
   const { name, isSecret, priority, retries, backoff, keep, trace } = first
-  const statement = table.prepare(`add many ${when.kind} ${isSecret}`, 'insert', (words) => {
-    const { value, items, now } = words
+  const statement = table.prepare(`add many ${when.kind} ${isSecret}`, 'insert', (fragments) => {
+    const { value, items, now } = fragments
     const number = (of: string): string => `cast(${value(of)} as bigint)`
     const text = (of: string): string => `cast(${value(of)} as text)`
     const cells = [
       ...[text('name'), `'waiting'`, "value -> 'b'", number('priority')],
-      ...[...writeTimes(words, when), '0', number('retries'), number('backoff'), number('keep')],
+      ...[
+        ...timeColumns(fragments, when),
+        '0',
+        number('retries'),
+        number('backoff'),
+        number('keep'),
+      ],
       ...['0', 'null', "value ->> 'g'", text('trace'), now(value('shift'))],
     ]
     return `insert into jobs (${columns(isSecret)})
@@ -257,12 +275,12 @@ select ${cells.join(', ')} from (${items('jobs')}) as items returning id`
   })
   const rows = await statement.rows({
     ...{ name, priority, retries, backoff, keep, trace, jobs: toList(jobs) },
-    ...timesOf(table, when),
+    ...timeValues(table, when),
   })
   return toIds(rows)
 }
 
-/** Bodies are JSON already. */
+/** Bodies are JSON text already. */
 function toList(jobs: readonly NewJob[]): string {
   const items = jobs.map(({ body, group }) => {
     const parts = body === null ? [] : [`"b":${body}`]
@@ -277,27 +295,27 @@ function columns(isSecret: boolean): string {
   return `name, state, ${body}, priority, run_at, later_at, attempt, retries, backoff, keep, claims, unique_key, group_key, trace, added_at`
 }
 
-/** `run_at` and `later_at`. */
-function writeTimes({ value, now }: SqlFragments, { kind }: When): [string, string] {
+/** The SQL of `run_at` and `later_at`. */
+function timeColumns({ value, now }: SqlFragments, { kind }: When): [string, string] {
   if (kind === 'at') return [value('at'), value('at')]
-  return [now(value('waits')), kind === 'now' ? 'null' : now(value('waits'))]
+  return [now(value('runAt')), kind === 'now' ? 'null' : now(value('runAt'))]
 }
 
-function timesOf(table: JobTable, when: When): Record<string, string | number> {
+function timeValues(table: JobTable, when: When): Record<string, string | number> {
   const { shift } = table
   if (when.kind === 'at') return { shift, at: when.at.toISOString() }
-  return { shift, waits: when.kind === 'in' ? shift + when.ms : shift }
+  return { shift, runAt: when.kind === 'in' ? shift + when.ms : shift }
 }
 
-/** Keys are given in the order of the rows, whatever the order of the answer. */
+/** Ids ascend in the order of the inserted rows, but `returning` has no order. */
 function toIds(rows: readonly SqlRow[]): number[] {
   return rows.map(([id]) => Number(id)).sort((one, other) => one - other)
 }
 
-/** The job that stands with this key. */
-export async function standingRow(table: JobTable, unique: string): Promise<number | undefined> {
+/** The id of the waiting or running job with this unique key. */
+export async function findActiveJob(table: JobTable, unique: string): Promise<number | undefined> {
   const statement = table.prepare(
-    'standing',
+    'active job',
     'select',
     ({ value }) =>
       `select id from jobs where unique_key = ${value('unique')} and state in ('waiting', 'running')`,

@@ -1,262 +1,288 @@
 /**
- * Takes jobs that have groups or a rate. What is counted holds over all processes: whoever takes such a job holds the lock
- * of its name, in a short transaction. Those that run are counted by their rows, so that a killed process leaves no count
- * behind; of a rate the window is counted in the row of the lock.
+ * Claims due jobs for this process. A claim cycle stores the successful runs and claims as many jobs as there are free slots,
+ * in one statement. Jobs with groups or a rate are claimed one name at a time, because their limits hold for all processes.
  */
-
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Running } from './running-jobs.js'
-import type { KnownJob } from './decorators.js'
-import type { Runs } from './job-runner.js'
+import type { ActiveRun } from './running-jobs.js'
+import type { RegisteredJob } from './decorators.js'
+import type { JobRunner } from './job-runner.js'
 import {
-  type Room,
-  type Taken,
+  type ClaimLimit,
+  type ClaimedJob,
   type JobTable,
-  grace,
-  lease,
-  takenColumns,
-  toTaken,
+  stopGraceMs,
+  leaseMs,
+  claimedColumns,
+  toClaimedJob,
 } from './job-table.js'
-import { heads, turn } from './worker-statements.js'
-import type { Workplace } from './worker-context.js'
+import { findDueNames, finishAndClaim } from './worker-statements.js'
+import type { WorkerContext } from './worker-context.js'
 
-/**
- * A round stores what has succeeded and takes what there is room for, by one statement; what it has taken begins in the same
- * turn. Nothing is fetched ahead, so that a kill holds up only what was running. Rounds follow one another: what ends
- * during a round belongs to the next one.
- */
-
-interface RoundsParts {
-  readonly workplace: Workplace
+interface ClaimCycleParts {
+  readonly context: WorkerContext
   readonly worker: string
-  readonly runs: Runs
-  readonly limits: Limits
-  /** Something was taken: leases are to be renewed. */
-  readonly began: () => void
+  readonly runner: JobRunner
+  readonly limitedClaims: LimitedClaims
+  /** Called when jobs were claimed, so that their leases are renewed. */
+  readonly onClaimed: () => void
   readonly wakeIn: (ms: number) => void
-  /** Runs work outside of the job that has ended: the next one must not inherit its context. */
-  readonly outside: <T>(work: () => T) => T
+  /** Runs work outside the context of the job that has just ended. */
+  readonly runOutsideRequest: <T>(work: () => T) => T
 }
 
-/** Milliseconds until a round is tried again that had something to store. */
-const again = 1_000
+/** Milliseconds before a failed cycle is retried, if it has results to store. */
+const retryDelayMs = 1_000
 
-export class Rounds {
-  readonly #parts: RoundsParts
-  #ended: Running[] = []
-  #isSet = false
-  #current: Promise<void> | undefined
-  #round: Promise<true | undefined> | undefined
-  #isAskedAgain = false
-  /** Without, rounds only store. */
-  takes = false
-  /** How many runs were begun so far. */
-  begun = 0
+/**
+ * Runs cycles one after another. Jobs are never claimed in advance, so a killed process delays only the jobs that it was
+ * running. Runs that end during a cycle are stored by the next one.
+ */
+export class ClaimCycle {
+  readonly #parts: ClaimCycleParts
+  #finished: ActiveRun[] = []
+  #isStoreScheduled = false
+  #cycles: Promise<void> | undefined
+  #cycle: Promise<true | undefined> | undefined
+  #mustRunAgain = false
+  /** False: cycles store results and claim nothing. */
+  isClaiming = false
+  /** The number of runs started so far. */
+  startedRuns = 0
 
-  constructor(parts: RoundsParts) {
+  constructor(parts: ClaimCycleParts) {
     this.#parts = parts
   }
 
-  /** A run has succeeded: all that end in one turn are stored together. */
-  ended(running: Running): void {
-    this.#ended.push(running)
-    if (this.#isSet || this.#current !== undefined) return
-    this.#isSet = true
-    this.#parts.outside(() => setImmediate(this.#store))
+  /** Adds a successful run. Runs that end in the same turn of the event loop are stored together. */
+  addFinished(running: ActiveRun): void {
+    this.#finished.push(running)
+    if (this.#isStoreScheduled || this.#cycles !== undefined) return
+    this.#isStoreScheduled = true
+    this.#parts.runOutsideRequest(() => setImmediate(this.#store))
   }
 
   readonly #store = (): void => {
-    this.#isSet = false
-    void this.next()
+    this.#isStoreScheduled = false
+    void this.run()
   }
 
-  /** Runs a round, or another one behind that which runs. */
-  next(): Promise<void> {
-    if (this.#current !== undefined) {
-      this.#isAskedAgain = true
-      return this.#current
+  /** Runs a cycle. If one is running already, another one follows it. */
+  run(): Promise<void> {
+    if (this.#cycles !== undefined) {
+      this.#mustRunAgain = true
+      return this.#cycles
     }
-    this.#current = this.#all()
-    return this.#current
+    this.#cycles = this.#runCycles()
+    return this.#cycles
   }
 
-  /** Resolves once the round that is under way has begun what it takes. */
-  async settled(): Promise<void> {
-    await this.#round
+  /** Resolves when the current cycle has started the jobs that it claimed. */
+  async whenSettled(): Promise<void> {
+    await this.#cycle
   }
 
-  async #all(): Promise<void> {
+  async #runCycles(): Promise<void> {
     do {
-      this.#isAskedAgain = false
-      this.#round = this.#parts.workplace.guard(() => this.#run())
-      const isDone = await this.#round
+      this.#mustRunAgain = false
+      this.#cycle = this.#parts.context.tryOrLog(() => this.#runCycle())
+      const isDone = await this.#cycle
       if (isDone !== undefined) continue
-      if (this.#ended.length === 0) break
-      await sleep(again, undefined, { ref: false })
-    } while (this.#isWanted())
-    // In the same turn as the last question: what is asked for from here on begins anew.
-    this.#current = undefined
+      if (this.#finished.length === 0) break
+      await sleep(retryDelayMs, undefined, { ref: false })
+    } while (this.#isCycleDue())
+    // No await between the check above and this line: a later call starts a new loop.
+    this.#cycles = undefined
   }
 
-  #isWanted(): boolean {
-    return this.#isAskedAgain || this.#ended.length > 0
+  #isCycleDue(): boolean {
+    return this.#mustRunAgain || this.#finished.length > 0
   }
 
-  async #run(): Promise<true> {
-    const { workplace, runs } = this.#parts
-    const ended = this.#ended
-    this.#ended = []
-    const free = this.takes ? workplace.options.concurrency - runs.places.size + ended.length : 0
-    if (free <= 0 && ended.length === 0) return true
-    const { plain, limited } = this.#rooms(ended)
+  async #runCycle(): Promise<true> {
+    const { context, runner } = this.#parts
+    const finished = this.#finished
+    this.#finished = []
+    const freeSlots = this.isClaiming
+      ? context.options.concurrency - runner.runningJobs.size + finished.length
+      : 0
+    if (freeSlots <= 0 && finished.length === 0) return true
+    const { unlimited, limited } = this.#claimLimits(finished)
     try {
-      // Those with limits are asked for in the order of what waits longest, so nothing is taken beside what is stored.
-      if (limited.length === 0) await this.#turn(ended, plain, free)
-      else if (ended.length > 0) await this.#turn(ended, plain, 0)
+      // Limited jobs are claimed below, in order of priority with all others, so nothing is claimed here.
+      if (limited.length === 0) await this.#finishAndClaim(finished, unlimited, freeSlots)
+      else if (finished.length > 0) await this.#finishAndClaim(finished, unlimited, 0)
     } catch (error) {
-      this.#ended = [...ended, ...this.#ended]
+      this.#finished = [...finished, ...this.#finished]
       throw error
     }
-    if (limited.length > 0 && free > 0) await this.#takeInOrder(limited, plain, free)
+    if (limited.length > 0 && freeSlots > 0)
+      await this.#claimByPriority(limited, unlimited, freeSlots)
     return true
   }
 
-  /** @param ended leave their places in this round */
-  #rooms(ended: readonly Running[]): { plain: Room[]; limited: KnownJob[] } {
-    const { workplace, runs } = this.#parts
-    const plain: Room[] = []
-    const limited: KnownJob[] = []
-    for (const job of workplace.known.values()) {
-      if (Limits.isLimited(job)) {
+  /** @param finished their slots are free again in this cycle */
+  #claimLimits(finished: readonly ActiveRun[]): {
+    unlimited: ClaimLimit[]
+    limited: RegisteredJob[]
+  } {
+    const { context, runner } = this.#parts
+    const unlimited: ClaimLimit[] = []
+    const limited: RegisteredJob[] = []
+    for (const job of context.jobs.values()) {
+      if (LimitedClaims.isLimited(job)) {
         limited.push(job)
         continue
       }
       const leaving =
-        job.concurrency === Infinity ? 0 : ended.filter((running) => running.job === job).length
-      const most = Math.max(0, runs.places.roomOf(job) + leaving)
-      plain.push({ name: job.name, most, timeout: job.timeout })
+        job.concurrency === Infinity ? 0 : finished.filter((running) => running.job === job).length
+      const maxJobs = Math.max(0, runner.runningJobs.capacityFor(job) + leaving)
+      unlimited.push({ name: job.name, maxJobs, timeout: job.timeout })
     }
-    return { plain, limited }
+    return { unlimited, limited }
   }
 
-  async #turn(ended: readonly Running[], plain: readonly Room[], free: number): Promise<number> {
-    const { workplace, worker, runs } = this.#parts
-    if (plain.length === 0 && ended.length === 0) return 0
-    const rooms = plain.length === 0 ? [{ name: '', most: 0, timeout: 0 }] : plain
-    const claims = ended.map((running) => running.taken)
-    const { done, taken } = await turn(workplace.table, worker, claims, rooms, free)
-    for (const running of ended) runs.leave(running, done.has(running.taken.id) ? 'done' : 'lost')
-    this.#begin(taken)
-    return taken.length
+  async #finishAndClaim(
+    finished: readonly ActiveRun[],
+    unlimited: readonly ClaimLimit[],
+    freeSlots: number,
+  ): Promise<number> {
+    const { context, worker, runner } = this.#parts
+    if (unlimited.length === 0 && finished.length === 0) return 0
+    const claimLimits = unlimited.length === 0 ? [{ name: '', maxJobs: 0, timeout: 0 }] : unlimited
+    const claims = finished.map((running) => running.claimed)
+    const { doneIds, claimed } = await finishAndClaim(
+      context.table,
+      worker,
+      claims,
+      claimLimits,
+      freeSlots,
+    )
+    for (const running of finished)
+      runner.release(running, doneIds.has(running.claimed.id) ? 'done' : 'lost')
+    this.#startRuns(claimed)
+    return claimed.length
   }
 
-  async #takeInOrder(
-    limited: readonly KnownJob[],
-    plain: readonly Room[],
-    free: number,
+  async #claimByPriority(
+    limited: readonly RegisteredJob[],
+    unlimited: readonly ClaimLimit[],
+    freeSlots: number,
   ): Promise<void> {
-    const { workplace, worker, runs, limits, wakeIn } = this.#parts
-    const names = limited.filter((job) => runs.places.roomOf(job) > 0).map(({ name }) => name)
-    const first = await heads(workplace.table, [...names, ...plain.map(({ name }) => name)])
-    const order = new Set(first.map((name) => limited.find((job) => job.name === name)))
-    let left = free
+    const { context, worker, runner, limitedClaims, wakeIn } = this.#parts
+    const names = limited
+      .filter((job) => runner.runningJobs.capacityFor(job) > 0)
+      .map(({ name }) => name)
+    const dueNames = await findDueNames(context.table, [
+      ...names,
+      ...unlimited.map(({ name }) => name),
+    ])
+    const order = new Set(dueNames.map((name) => limited.find((job) => job.name === name)))
+    let remaining = freeSlots
     for (const job of order) {
-      if (left <= 0) break
+      if (remaining <= 0) break
       if (job === undefined) {
-        left -= await this.#turn([], plain, left)
+        remaining -= await this.#finishAndClaim([], unlimited, remaining)
         continue
       }
-      const most = Math.min(left, runs.places.roomOf(job))
-      const { taken, moreIn } = await limits.take(job, most, worker)
-      if (moreIn !== undefined) wakeIn(moreIn)
-      this.#begin(taken)
-      left -= taken.length
+      const maxJobs = Math.min(remaining, runner.runningJobs.capacityFor(job))
+      const { claimed, retryInMs } = await limitedClaims.claim(job, maxJobs, worker)
+      if (retryInMs !== undefined) wakeIn(retryInMs)
+      this.#startRuns(claimed)
+      remaining -= claimed.length
     }
   }
 
-  #begin(taken: readonly Taken[]): void {
-    const { workplace, runs, began } = this.#parts
-    this.begun += taken.length
-    if (taken.length > 0) began()
-    for (const one of taken) {
-      const job = workplace.known.get(one.name)
-      if (job !== undefined) runs.begin(one, job)
+  #startRuns(claimed: readonly ClaimedJob[]): void {
+    const { context, runner, onClaimed } = this.#parts
+    this.startedRuns += claimed.length
+    if (claimed.length > 0) onClaimed()
+    for (const claimedJob of claimed) {
+      const job = context.jobs.get(claimedJob.name)
+      if (job !== undefined) runner.start(claimedJob, job)
     }
   }
 }
 
-const limits = 'filigree_job_limits'
-const createTable = `create table if not exists ${limits} (
+const limitsTable = 'filigree_job_limits'
+const createTable = `create table if not exists ${limitsTable} (
   name varchar(200) primary key not null,
   taken integer not null,
   ends_at bigint not null
 )`
 
-/** How many waiting rows are looked at at once. */
-const mostHeads = 500
+/** The largest number of waiting rows read in one query. */
+const maxCandidates = 500
 
-/** What was taken, and when more may be: in milliseconds. */
-export interface LimitedTake {
-  readonly taken: readonly Taken[]
-  /** The window of the rate ends then. */
-  readonly moreIn: number | undefined
+/** The claimed jobs, and the milliseconds until the rate allows more. */
+export interface LimitedClaimResult {
+  readonly claimed: readonly ClaimedJob[]
+  /** Undefined: the rate does not delay the next claim. */
+  readonly retryInMs: number | undefined
 }
 
-export class Limits {
+/**
+ * Claims jobs that have groups or a rate. The claiming process locks the row of the job's name in a short transaction. Running
+ * jobs are counted by their rows, so a killed process leaves no count behind. The count of the rate is stored in the locked row.
+ */
+export class LimitedClaims {
   readonly #table: JobTable
 
   constructor(table: JobTable) {
     this.#table = table
   }
 
-  static isLimited({ group, rate }: Pick<KnownJob, 'group' | 'rate'>): boolean {
+  static isLimited({ group, rate }: Pick<RegisteredJob, 'group' | 'rate'>): boolean {
     return group !== undefined || rate !== undefined
   }
 
-  /** Creates the rows of the locks. */
-  async start(jobs: readonly KnownJob[]): Promise<void> {
-    await this.#table.database.ensureTable(limits, createTable)
-    for (const { name } of jobs) await this.#makeRow(name)
+  /** Creates the table and one row per job name, which is locked while jobs of that name are claimed. */
+  async createLockRows(jobs: readonly RegisteredJob[]): Promise<void> {
+    await this.#table.database.ensureTable(limitsTable, createTable)
+    for (const { name } of jobs) await this.#createLockRow(name)
   }
 
-  #makeRow(name: string): Promise<number> {
+  #createLockRow(name: string): Promise<number> {
     return this.#table
       .prepare(
         'limit row',
         'insert',
         ({ value }) =>
-          `insert into ${limits} (name, taken, ends_at) values (${value('name')}, 0, 0) on conflict do nothing`,
+          `insert into ${limitsTable} (name, taken, ends_at) values (${value('name')}, 0, 0) on conflict do nothing`,
       )
       .change({ name })
   }
 
-  take(job: KnownJob, most: number, worker: string): Promise<LimitedTake> {
-    return this.#table.database.transaction(() => this.#takeLocked(job, most, worker), {
+  claim(job: RegisteredJob, maxJobs: number, worker: string): Promise<LimitedClaimResult> {
+    return this.#table.database.transaction(() => this.#claimLocked(job, maxJobs, worker), {
       isolation: 'read committed',
     })
   }
 
-  async #takeLocked(job: KnownJob, most: number, worker: string): Promise<LimitedTake> {
+  async #claimLocked(
+    job: RegisteredJob,
+    maxJobs: number,
+    worker: string,
+  ): Promise<LimitedClaimResult> {
     const row = await this.#lock(job.name)
     const { rate } = job
-    const isOver = row.endsAt <= row.now
-    const used = isOver ? 0 : row.taken
-    const left = rate === undefined ? most : Math.min(most, rate.most - used)
-    const moreIn = (): number | undefined =>
+    const isWindowOver = row.endsAt <= row.now
+    const used = isWindowOver ? 0 : row.taken
+    const remaining = rate === undefined ? maxJobs : Math.min(maxJobs, rate.most - used)
+    const retryInMs = (): number | undefined =>
       rate === undefined ? undefined : Math.max(1, row.endsAt - row.now)
-    if (left <= 0) return { taken: [], moreIn: moreIn() }
-    const ids = await this.#choose(job, left)
-    const taken: Taken[] = []
+    if (remaining <= 0) return { claimed: [], retryInMs: retryInMs() }
+    const ids = await this.#chooseIds(job, remaining)
+    const claimed: ClaimedJob[] = []
     for (const id of ids) {
-      const one = await this.#takeOne(id, job, worker)
-      if (one !== undefined) taken.push(one)
+      const claimedJob = await this.#claimOne(id, job, worker)
+      if (claimedJob !== undefined) claimed.push(claimedJob)
     }
-    if (rate !== undefined && taken.length > 0) {
-      const endsAt = isOver ? row.now + rate.window : row.endsAt
-      await this.#count(job.name, used + taken.length, endsAt)
-      return { taken, moreIn: Math.max(1, endsAt - row.now) }
+    if (rate !== undefined && claimed.length > 0) {
+      const endsAt = isWindowOver ? row.now + rate.window : row.endsAt
+      await this.#storeRateCount(job.name, used + claimed.length, endsAt)
+      return { claimed, retryInMs: Math.max(1, endsAt - row.now) }
     }
-    return { taken, moreIn: undefined }
+    return { claimed, retryInMs: undefined }
   }
 
   async #lock(name: string): Promise<{ taken: number; endsAt: number; now: number }> {
@@ -265,45 +291,48 @@ export class Limits {
       'limit lock',
       'select',
       ({ value, now, millis, lock }) =>
-        `select taken, ends_at, ${millis(now(value('shift')))} from ${limits} where name = ${value('name')}${lock}`,
+        `select taken, ends_at, ${millis(now(value('shift')))} from ${limitsTable} where name = ${value('name')}${lock}`,
     )
     const [row] = await statement.rows({ name, shift: table.shift })
     if (row === undefined) {
-      // Emptied between two tests.
-      await this.#makeRow(name)
+      // A test has emptied the table.
+      await this.#createLockRow(name)
       return this.#lock(name)
     }
     const [taken, endsAt, now] = row
     return { taken: Number(taken), endsAt: Number(endsAt), now: Math.round(Number(now)) }
   }
 
-  /** The first ones whose groups have room. */
-  async #choose({ name, group, perGroup }: KnownJob, most: number): Promise<number[]> {
-    const running = group === undefined ? new Map<string, number>() : await this.#running(name)
-    const full = new Set([...running].filter(([, count]) => count >= perGroup).map(([key]) => key))
-    const chosen: number[] = []
-    // Few suffice, unless they are of groups that become full.
-    let many = most + 10
-    while (chosen.length < most) {
-      const heads = await this.#heads(name, full, many)
-      for (const [id, key] of heads) {
-        if (chosen.length === most) break
-        if (chosen.includes(id)) continue
+  /** The ids of the first waiting jobs whose groups have free slots. */
+  async #chooseIds({ name, group, perGroup }: RegisteredJob, maxJobs: number): Promise<number[]> {
+    const runningByGroup =
+      group === undefined ? new Map<string, number>() : await this.#countRunningByGroup(name)
+    const fullGroups = new Set(
+      [...runningByGroup].filter(([, count]) => count >= perGroup).map(([key]) => key),
+    )
+    const chosenIds: number[] = []
+    // A small batch is enough unless groups fill up.
+    let batchSize = maxJobs + 10
+    while (chosenIds.length < maxJobs) {
+      const candidates = await this.#findCandidates(name, fullGroups, batchSize)
+      for (const [id, key] of candidates) {
+        if (chosenIds.length === maxJobs) break
+        if (chosenIds.includes(id)) continue
         if (key !== null) {
-          const count = running.get(key) ?? 0
+          const count = runningByGroup.get(key) ?? 0
           if (count >= perGroup) continue
-          running.set(key, count + 1)
-          if (count + 1 >= perGroup) full.add(key)
+          runningByGroup.set(key, count + 1)
+          if (count + 1 >= perGroup) fullGroups.add(key)
         }
-        chosen.push(id)
+        chosenIds.push(id)
       }
-      if (heads.length < many) break
-      many = mostHeads
+      if (candidates.length < batchSize) break
+      batchSize = maxCandidates
     }
-    return chosen
+    return chosenIds
   }
 
-  async #running(name: string): Promise<Map<string, number>> {
+  async #countRunningByGroup(name: string): Promise<Map<string, number>> {
     const statement = this.#table.prepare(
       'limit running',
       'select',
@@ -314,47 +343,51 @@ export class Limits {
     return new Map(rows.map(([key, count]) => [String(key), Number(count)]))
   }
 
-  async #heads(
+  async #findCandidates(
     name: string,
-    full: ReadonlySet<string>,
-    many: number,
+    fullGroups: ReadonlySet<string>,
+    batchSize: number,
   ): Promise<[number, string | null][]> {
     const statement = this.#table.prepare(
-      'limit heads',
+      'limit candidates',
       'select',
       ({ value, texts }) =>
         `select id, group_key from jobs where name = ${value('name')} and state = 'waiting' and later_at is null
-  and (group_key is null or group_key not in (${texts('full')}))
-  order by priority desc, run_at, id limit cast(${value('many')} as bigint)`,
+  and (group_key is null or group_key not in (${texts('fullGroups')}))
+  order by priority desc, run_at, id limit cast(${value('batchSize')} as bigint)`,
     )
-    const rows = await statement.rows({ name, full: JSON.stringify([...full]), many })
+    const rows = await statement.rows({
+      name,
+      fullGroups: JSON.stringify([...fullGroups]),
+      batchSize,
+    })
     return rows.map(([id, key]) => [Number(id), key as string | null])
   }
 
-  async #takeOne(id: number, job: KnownJob, worker: string): Promise<Taken | undefined> {
+  async #claimOne(id: number, job: RegisteredJob, worker: string): Promise<ClaimedJob | undefined> {
     const table = this.#table
     const statement = table.prepare(
-      'take one',
+      'claim one',
       'update',
       ({ value, now, millis }) =>
         `update jobs set state = 'running', attempt = attempt + 1, claims = claims + 1, worker = ${value('worker')},
-  started_at = ${now(value('shift'))}, lease_until = ${now(value('lease'))}, deadline = ${now(value('lasts'))}, cancel_at = null
+  started_at = ${now(value('shift'))}, lease_until = ${now(value('lease'))}, deadline = ${now(value('deadline'))}, cancel_at = null
 where id = ${value('id')} and state = 'waiting' and later_at is null
-returning ${takenColumns(millis, now(value('shift')))}`,
+returning ${claimedColumns(millis, now(value('shift')))}`,
     )
     const { shift } = table
-    const lasts = shift + job.timeout + grace + 1000
-    const [row] = await statement.rows({ id, worker, shift, lease: shift + lease, lasts })
-    return row && toTaken(row)
+    const deadline = shift + job.timeout + stopGraceMs + 1000
+    const [row] = await statement.rows({ id, worker, shift, lease: shift + leaseMs, deadline })
+    return row && toClaimedJob(row)
   }
 
-  #count(name: string, taken: number, endsAt: number): Promise<number> {
+  #storeRateCount(name: string, taken: number, endsAt: number): Promise<number> {
     return this.#table
       .prepare(
         'limit count',
         'update',
         ({ value }) =>
-          `update ${limits} set taken = ${value('taken')}, ends_at = ${value('endsAt')} where name = ${value('name')}`,
+          `update ${limitsTable} set taken = ${value('taken')}, ends_at = ${value('endsAt')} where name = ${value('name')}`,
       )
       .change({ name, taken, endsAt })
   }

@@ -1,62 +1,63 @@
-/**
- * When a cron pattern matches next. croner reads patterns and finds matches; this file says what happens on the days on
- * which the clocks change. Source: decisions, "Third storey: jobs", Cron.
- */
+/** Finds the next time that a cron pattern matches, with rules for the days on which clocks change. croner reads the patterns. */
 import { Cron as Pattern } from 'croner'
 
-/** Gives the next moment after one, in milliseconds since 1970. */
-export type NextMoment = (after: number) => number
+/** Returns the next match after a timestamp, both in milliseconds since 1970. */
+export type NextTime = (after: number) => number
 
-const words = /^@(?:yearly|annually|monthly|weekly|daily|midnight|hourly)$/
+const keywordPattern = /^@(?:yearly|annually|monthly|weekly|daily|midnight|hourly)$/
 
 /**
- * Patterns that match every hour go on by elapsed time. All others name hours of a wall clock: an hour that spring leaves
- * out is made up for once, right after the gap; of an hour that autumn has twice the first counts.
+ * Patterns that match every hour run by elapsed time. All other patterns name hours of a wall clock: a time that is skipped in spring
+ * runs once, right after the gap, and a time that occurs twice in autumn runs the first time only.
  *
  * @param zone an IANA zone: `Europe/Berlin`
- * @throws {Error} no pattern of five fields, an unknown zone, or a day that never comes
+ * @throws {Error} the pattern does not have five fields, the zone is unknown, or the date never comes
  */
-export function readCron(pattern: string, zone: string): NextMoment {
+export function readCron(pattern: string, zone: string): NextTime {
   const text = pattern.trim()
   const fields = text.split(/\s+/)
-  if (!words.test(text) && fields.length !== 5)
-    throw new Error("it has not five fields: minute, hour, day, month, weekday, or is '@daily'")
+  if (!keywordPattern.test(text) && fields.length !== 5)
+    throw new Error(
+      "it needs five fields (minute, hour, day, month, weekday) or a keyword such as '@daily'",
+    )
   const wall = new WallClock(zone)
-  const next = fitsEveryHour(text, fields)
+  const next = matchesEveryHour(text, fields)
     ? byElapsedTime(new Pattern(text, { timezone: zone, paused: true }))
     : byWallClock(new Pattern(text, { timezone: 'UTC', paused: true }), wall)
   next(Date.UTC(2026, 0, 1))
   return next
 }
 
-function fitsEveryHour(text: string, [, hours = '']: readonly string[]): boolean {
+function matchesEveryHour(text: string, [, hours = '']: readonly string[]): boolean {
   return text === '@hourly' || /^(?:\*|\?|0-23)(?:\/1)?$/.test(hours)
 }
 
-function byElapsedTime(pattern: Pattern): NextMoment {
-  return (after) => demand(pattern.nextRun(new Date(after)))
+function byElapsedTime(pattern: Pattern): NextTime {
+  return (after) => requireDate(pattern.nextRun(new Date(after)))
 }
 
-function byWallClock(pattern: Pattern, wall: WallClock): NextMoment {
+function byWallClock(pattern: Pattern, wall: WallClock): NextTime {
   return (after) => {
-    let shown = wall.shownAt(after)
+    let wallTime = wall.wallTimeAt(after)
     for (;;) {
-      shown = demand(pattern.nextRun(new Date(shown)))
-      const moment = wall.firstMomentOf(shown)
-      // The second time around in autumn.
-      if (moment > after) return moment
+      wallTime = requireDate(pattern.nextRun(new Date(wallTime)))
+      const timestamp = wall.firstTimestampOf(wallTime)
+      // Skip the second occurrence in autumn.
+      if (timestamp > after) return timestamp
     }
   }
 }
 
-function demand(next: Date | null): number {
+function requireDate(next: Date | null): number {
   if (next === null) throw new Error('it never matches')
   return next.getTime()
 }
 
-const day = 86_400_000
+const dayMs = 86_400_000
 
-/** What the clocks of a zone show, as the UTC moment that would show the same. */
+/**
+ * Converts between timestamps and the wall time of a zone. A wall time is the UTC timestamp that would show the same time.
+ */
 class WallClock {
   readonly #format: Intl.DateTimeFormat
 
@@ -76,39 +77,41 @@ class WallClock {
         second: 'numeric',
       })
     } catch {
-      throw new Error(`"${zone}" is no IANA zone such as Europe/Berlin`)
+      throw new Error(`"${zone}" is not an IANA zone such as Europe/Berlin`)
     }
   }
 
-  shownAt(moment: number): number {
-    return moment + this.#offsetAt(moment)
+  wallTimeAt(timestamp: number): number {
+    return timestamp + this.#offsetAt(timestamp)
   }
 
-  /** The first moment at which the clocks show this; within a gap, its end. */
-  firstMomentOf(shown: number): number {
-    const before = this.#offsetAt(shown - day)
-    const behind = this.#offsetAt(shown + day)
-    const moments = [shown - before, shown - behind].sort((one, other) => one - other)
-    const fitting = moments.find((moment) => this.shownAt(moment) === shown)
-    return fitting ?? this.#endOfGap(shown - day, shown + day)
+  /** The first timestamp at which the clock shows this wall time. For a time that is skipped: the end of the gap. */
+  firstTimestampOf(wallTime: number): number {
+    const offsetBefore = this.#offsetAt(wallTime - dayMs)
+    const offsetAfter = this.#offsetAt(wallTime + dayMs)
+    const candidates = [wallTime - offsetBefore, wallTime - offsetAfter].sort(
+      (one, other) => one - other,
+    )
+    const match = candidates.find((timestamp) => this.wallTimeAt(timestamp) === wallTime)
+    return match ?? this.#endOfGap(wallTime - dayMs, wallTime + dayMs)
   }
 
-  /** The moment between two at which the offset changes. */
+  /** The timestamp at which the offset changes. */
   #endOfGap(from: number, to: number): number {
-    const before = this.#offsetAt(from)
+    const offsetBefore = this.#offsetAt(from)
     while (to - from > 1) {
       const middle = Math.floor((from + to) / 2)
-      if (this.#offsetAt(middle) === before) from = middle
+      if (this.#offsetAt(middle) === offsetBefore) from = middle
       else to = middle
     }
     return to
   }
 
-  #offsetAt(moment: number): number {
+  #offsetAt(timestamp: number): number {
     const parts: Record<string, number> = {}
-    for (const { type, value } of this.#format.formatToParts(moment)) parts[type] = Number(value)
+    for (const { type, value } of this.#format.formatToParts(timestamp)) parts[type] = Number(value)
     const { year = 0, month = 1, day: date = 1, hour = 0, minute = 0, second = 0 } = parts
-    const shown = Date.UTC(year, month - 1, date, hour, minute, second)
-    return shown - Math.floor(moment / 1000) * 1000
+    const wallTime = Date.UTC(year, month - 1, date, hour, minute, second)
+    return wallTime - Math.floor(timestamp / 1000) * 1000
   }
 }

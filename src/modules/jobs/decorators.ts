@@ -1,5 +1,4 @@
-/** The jobs of an application: which there are, and which provider runs each. */
-
+/** `@Job`, `@Cron` and `@Every`: reads and checks their options, and finds the provider that runs each job. */
 import {
   checkOf,
   createMetadata,
@@ -12,41 +11,39 @@ import {
   type Rate,
   ApplicationState,
 } from '../../index.js'
-import { readCron, type NextMoment } from './cron.js'
-
-/** Reads what `@Job`, `@Cron` and `@Every` say of the methods of providers; finds their faults before the start. */
+import { readCron, type NextTime } from './cron.js'
 
 /** Any class. */
 export type Class<T = object> = abstract new (...args: never[]) => T
 
-/** The options that all three decorators have. */
+/** The options of `@Job`, `@Cron` and `@Every`. */
 export interface CommonOptions {
-  /** Default `Class.method`. Give one before you rename either: jobs that wait are found by it. */
+  /** Default `Class.method`. Set a name before you rename the class or the method: waiting jobs are found by it. */
   name?: string
-  /** How often it runs again after a fault: `retries: n` is n + 1 runs at most. Default 5; of `@Every` 0. */
+  /** Retries after an error: `retries: n` allows n + 1 runs. Default 5, for `@Every` 0. */
   retries?: number
-  /** Before the first repetition; doubled for each further one up to an hour, with jitter. Default `'10s'`. */
+  /** Time before the first retry. It doubles with each retry up to an hour, with jitter. Default `'10s'`. */
   backoff?: number | string
-  /** Then `job.signal` aborts; 5 s later the run counts as failed, whatever it does. Default `'10m'`. */
+  /** Time after which `job.signal` aborts. A run that does not stop within 5 s counts as failed. Default `'10m'`. */
   timeout?: number | string
-  /** How many of it run at once in a process. Default: as many as the process runs. */
+  /** How many runs of this job a process allows at the same time. Default: the concurrency of the process. */
   concurrency?: number
-  /** How long it is kept when it is done. Default `'1d'`. */
+  /** How long a finished job is stored. Default `'1d'`. */
   keep?: number | string
 }
 
 export interface JobOptions<Body = unknown> extends CommonOptions {
-  /** The class of its body, checked when it is added and when it runs. Without one the body is any JSON. */
+  /** The class of the body, which is checked when the job is added and when it runs. Default: any JSON. */
   body?: Class<Body & object>
-  /** Jobs of one group share `perGroup`. Undefined is no group. */
+  /** The group of a job. Jobs of one group share `perGroup`. Undefined: no group. */
   group?: (body: Body) => string | number | undefined
-  /** How many of a group run at once, over all processes. Default 1. */
+  /** How many jobs of a group run at the same time, in all processes together. Default 1. */
   perGroup?: number
-  /** How many begin in a time, over all processes: `'100/m'`; others wait. */
+  /** How many runs start in a period, in all processes together: `'100/m'`. Other jobs wait. */
   rate?: string
   /**
-   * No client reads the body, whatever its role, and it is emptied when the job is done or cancelled; a failed one keeps it
-   * for `keep`, to be run again. For links that sign in, passwords, addresses. Default false.
+   * Clients cannot read the body, and it is deleted when the job is done or cancelled. For a failed job it is stored for `keep`, so that it
+   * can be retried. Use it for sign-in links, passwords and addresses. Default false.
    */
   secret?: boolean
 }
@@ -62,34 +59,36 @@ export type EveryOptions = CommonOptions
  * Makes a method of a provider a job: `jobs.add(Mail, 'welcome', body)` runs it later, at least once.
  */
 export const Job: {
-  <Body>(options?: JobOptions<Body>): ReturnType<typeof jobNote>
-} = (options = {}) => jobNote(options as JobOptions)
+  <Body>(options?: JobOptions<Body>): ReturnType<typeof jobMetadata>
+} = (options = {}) => jobMetadata(options as JobOptions)
 
-/** Runs a method at the times of a pattern, once over all processes: `@Cron('0 3 * * *', { zone: 'Europe/Berlin' })`. */
-export function Cron(pattern: string, options: CronOptions = {}): ReturnType<typeof cronNote> {
-  return cronNote(pattern, options)
+/**
+ * Runs a method at the times of a cron pattern, once in all processes together: `@Cron('0 3 * * *', { zone: 'Europe/Berlin' })`.
+ */
+export function Cron(pattern: string, options: CronOptions = {}): ReturnType<typeof cronMetadata> {
+  return cronMetadata(pattern, options)
 }
 
-/** Runs a method again and again, once over all processes and never two at once: `@Every('10m')`. */
+/** Runs a method repeatedly, in all processes together, and never two runs at the same time: `@Every('10m')`. */
 export function Every(
   time: number | string,
   options: EveryOptions = {},
-): ReturnType<typeof everyNote> {
-  return everyNote(time, options)
+): ReturnType<typeof everyMetadata> {
+  return everyMetadata(time, options)
 }
 
-const jobNote = createMetadata<[options: JobOptions]>('Job')
-const cronNote = createMetadata<[pattern: string, options: CronOptions]>('Cron')
-const everyNote = createMetadata<[time: number | string, options: EveryOptions]>('Every')
+const jobMetadata = createMetadata<[options: JobOptions]>('Job')
+const cronMetadata = createMetadata<[pattern: string, options: CronOptions]>('Cron')
+const everyMetadata = createMetadata<[time: number | string, options: EveryOptions]>('Every')
 
-/** When a job is added by itself. */
+/** The schedule of a job that is added automatically. */
 interface Schedule {
-  /** Two of one text are the same. */
+  /** Schedules with the same text are equal. */
   readonly text: string
-  readonly next: NextMoment
+  readonly next: NextTime
 }
 
-/** A job as its class declares it. */
+/** A job as its decorator declares it. */
 interface DeclaredJob {
   readonly name: string
   readonly owner: Class
@@ -113,20 +112,20 @@ interface DeclaredJob {
 const commonNames = ['name', 'retries', 'backoff', 'timeout', 'concurrency', 'keep']
 
 /**
- * @param problems gets faults of options, and names that two have
- * @returns every job of these classes
+ * @param problems receives invalid options and duplicate names
+ * @returns all jobs of these classes
  */
 export function readJobs(classes: readonly Class[], problems: Problem[]): DeclaredJob[] {
   const found = [...new Set(classes)].flatMap((owner) => [
-    ...[...jobNote.read(owner)].map(([method, [options]]) =>
+    ...[...jobMetadata.read(owner)].map(([method, [options]]) =>
       readJob({ owner, method, decorator: 'Job', options }, problems),
     ),
-    ...[...cronNote.read(owner)].map(([method, [pattern, options]]) =>
+    ...[...cronMetadata.read(owner)].map(([method, [pattern, options]]) =>
       readScheduled({ owner, method, decorator: 'Cron', options }, problems, (where) =>
         cronSchedule(pattern, options.zone, where, problems),
       ),
     ),
-    ...[...everyNote.read(owner)].map(([method, [time, options]]) =>
+    ...[...everyMetadata.read(owner)].map(([method, [time, options]]) =>
       readScheduled({ owner, method, decorator: 'Every', options }, problems, (where) =>
         everySchedule(time, where, problems),
       ),
@@ -136,37 +135,39 @@ export function readJobs(classes: readonly Class[], problems: Problem[]): Declar
   for (const job of found) {
     const other = byName.get(job.name)
     if (other === undefined) byName.set(job.name, job)
-    else problems.push(twice(job, other))
+    else problems.push(duplicateName(job, other))
   }
   return [...byName.values()]
 }
 
-/** @returns problems of jobs whose class was forgotten among the providers: nothing would ever run them */
+/** @returns a problem for each job whose class is not a provider, because it would never run */
 export function findUnlistedJobs(providers: readonly Class[]): Problem[] {
-  return [jobNote, cronNote, everyNote].flatMap((note) => note.findUnlisted(providers))
+  return [jobMetadata, cronMetadata, everyMetadata].flatMap((metadata) =>
+    metadata.findUnlisted(providers),
+  )
 }
 
-function twice({ name, owner, method }: DeclaredJob, other: DeclaredJob): Problem {
+function duplicateName({ name, owner, method }: DeclaredJob, other: DeclaredJob): Problem {
   const [one, two] = [`${other.owner.name}.${other.method}`, `${owner.name}.${method}`]
   return {
     code: 'DUPLICATE_JOB',
-    message: `Two jobs are called "${name}": ${one === two ? `${one}, of two classes or with two decorators` : `${one} and ${two}`}.`,
+    message: `Two jobs have the name "${name}": ${one === two ? `${one}, of two classes or with two decorators` : `${one} and ${two}`}.`,
     remedy: "Give one of them another name: @Job({ name: 'other' }).",
   }
 }
 
-interface Noted {
+interface DecoratedMethod {
   readonly owner: Class
   readonly method: string
   readonly decorator: string
   readonly options: CommonOptions
 }
 
-function readJob(noted: Noted, problems: Problem[]): DeclaredJob {
-  const options = noted.options as JobOptions
-  const where = whereOf(noted)
+function readJob(decorated: DecoratedMethod, problems: Problem[]): DeclaredJob {
+  const options = decorated.options as JobOptions
+  const where = describeDecorator(decorated)
   const { body, group, perGroup, rate, secret = false } = options
-  checkNames(noted, ['body', 'group', 'perGroup', 'rate', 'secret'], problems)
+  checkOptionNames(decorated, ['body', 'group', 'perGroup', 'rate', 'secret'], problems)
   let check: InputCheck<object> | undefined
   try {
     if (body !== undefined) check = checkOf(body, { whole: 'the body' })
@@ -174,45 +175,50 @@ function readJob(noted: Noted, problems: Problem[]): DeclaredJob {
     if (error instanceof DeclarationError) problems.push(...error.problems)
     else
       problems.push(
-        invalid(where, 'body', 'is no class with fields', 'Give a class whose fields have @Field.'),
+        invalid(
+          where,
+          'body',
+          'is not a class with fields',
+          'Give a class whose fields have @Field.',
+        ),
       )
   }
   if (group !== undefined && typeof group !== 'function')
-    problems.push(invalid(where, 'group', 'is no function', 'Write (body) => body.orgId.'))
+    problems.push(invalid(where, 'group', 'is not a function', 'Write (body) => body.orgId.'))
   if (perGroup !== undefined && group === undefined)
     problems.push(invalid(where, 'perGroup', 'has no group', 'Add group: (body) => body.orgId.'))
   if (typeof secret !== 'boolean')
-    problems.push(invalid(where, 'secret', 'is no boolean', 'Write true or false.'))
-  const read = rate === undefined ? undefined : readRate(rate)
-  if (rate !== undefined && read === undefined)
+    problems.push(invalid(where, 'secret', 'is not a boolean', 'Write true or false.'))
+  const parsedRate = rate === undefined ? undefined : readRate(rate)
+  if (rate !== undefined && parsedRate === undefined)
     problems.push(
       invalid(where, 'rate', `is ${JSON.stringify(rate)}`, "Write '100/m', '5/s' or '1000/h'."),
     )
   return {
-    ...readCommon(noted, 5, problems),
+    ...readCommon(decorated, 5, problems),
     check,
-    group: group,
+    group,
     perGroup: readCount({ where, option: 'perGroup', value: perGroup }, 1, problems),
-    rate: read,
+    rate: parsedRate,
     isSecret: secret,
     schedule: undefined,
   }
 }
 
 function readScheduled(
-  noted: Noted,
+  decorated: DecoratedMethod,
   problems: Problem[],
-  read: (where: string) => Schedule | undefined,
+  readSchedule: (where: string) => Schedule | undefined,
 ): DeclaredJob {
-  checkNames(noted, noted.decorator === 'Cron' ? ['zone'] : [], problems)
+  checkOptionNames(decorated, decorated.decorator === 'Cron' ? ['zone'] : [], problems)
   return {
-    ...readCommon(noted, noted.decorator === 'Every' ? 0 : 5, problems),
+    ...readCommon(decorated, decorated.decorator === 'Every' ? 0 : 5, problems),
     check: undefined,
     group: undefined,
     perGroup: 1,
     rate: undefined,
     isSecret: false,
-    schedule: read(whereOf(noted)),
+    schedule: readSchedule(describeDecorator(decorated)),
   }
 }
 
@@ -223,8 +229,8 @@ function cronSchedule(
   problems: Problem[],
 ): Schedule | undefined {
   try {
-    if (typeof pattern !== 'string') throw new Error('it is no text')
-    if (typeof zone !== 'string') throw new Error('its zone is no text')
+    if (typeof pattern !== 'string') throw new Error('it is not a string')
+    if (typeof zone !== 'string') throw new Error('its zone is not a string')
     return { text: `cron ${pattern.trim()} ${zone}`, next: readCron(pattern, zone) }
   } catch (error) {
     problems.push({
@@ -240,7 +246,7 @@ function everySchedule(time: unknown, where: string, problems: Problem[]): Sched
   const seconds = readSeconds(time)
   if (seconds !== undefined)
     return { text: `every ${seconds}`, next: (after) => after + seconds * 1000 }
-  const message = `${where}: ${JSON.stringify(time)} is no time.`
+  const message = `${where}: ${JSON.stringify(time)} is not a time.`
   problems.push({ code: 'INVALID_OPTION', message, remedy: "Write '10m', '1h' or seconds." })
   return undefined
 }
@@ -250,17 +256,23 @@ type Common = Pick<
   'name' | 'owner' | 'method' | 'retries' | 'backoff' | 'timeout' | 'concurrency' | 'keep'
 >
 
-function readCommon(noted: Noted, defaultRetries: number, problems: Problem[]): Common {
-  const { owner, method, options } = noted
-  const where = whereOf(noted)
+function readCommon(
+  decorated: DecoratedMethod,
+  defaultRetries: number,
+  problems: Problem[],
+): Common {
+  const { owner, method, options } = decorated
+  const where = describeDecorator(decorated)
   const { name = `${owner.name}.${method}`, retries = defaultRetries, concurrency } = options
   const { backoff = '10s', timeout = '10m', keep = '1d' } = options
   if (typeof name !== 'string' || name === '' || name.length > 200)
-    problems.push(invalid(where, 'name', 'is no short text', "Write 'Mail.welcome'."))
+    problems.push(
+      invalid(where, 'name', 'is not a string of 1 to 200 characters', "Write 'Mail.welcome'."),
+    )
   if (!Number.isSafeInteger(retries) || retries < 0 || retries > 1000)
     problems.push(invalid(where, 'retries', `is ${JSON.stringify(retries)}`, 'Write 0 to 1000.'))
-  const time = (option: string, value: unknown, least?: number): number => {
-    const seconds = value === 0 || value === '0s' ? least : readSeconds(value)
+  const time = (option: string, value: unknown, valueOfZero?: number): number => {
+    const seconds = value === 0 || value === '0s' ? valueOfZero : readSeconds(value)
     if (seconds === undefined)
       problems.push(
         invalid(where, option, `is ${JSON.stringify(value)}`, "Write '10s', '5m' or seconds."),
@@ -298,11 +310,21 @@ function readCount(
   return 1
 }
 
-function checkNames(noted: Noted, more: readonly string[], problems: Problem[]): void {
-  problems.push(...rejectUnknownOptions(noted.options, [...commonNames, ...more], whereOf(noted)))
+function checkOptionNames(
+  decorated: DecoratedMethod,
+  specificNames: readonly string[],
+  problems: Problem[],
+): void {
+  problems.push(
+    ...rejectUnknownOptions(
+      decorated.options,
+      [...commonNames, ...specificNames],
+      describeDecorator(decorated),
+    ),
+  )
 }
 
-function whereOf({ owner, method, decorator }: Noted): string {
+function describeDecorator({ owner, method, decorator }: DecoratedMethod): string {
   return `@${decorator} of ${owner.name}.${method}`
 }
 
@@ -310,50 +332,50 @@ function invalid(where: string, option: string, what: string, remedy: string): P
   return { code: 'INVALID_OPTION', message: `${where}: ${option} ${what}.`, remedy }
 }
 
-/** A job and the provider that has it. */
-export interface KnownJob extends DeclaredJob {
+/** A job with the method of its provider. */
+export interface RegisteredJob extends DeclaredJob {
   /** Calls the method. */
   readonly call: (...args: unknown[]) => unknown
 }
 
-export class Registry {
+export class JobRegistry {
   static readonly inject = [ApplicationState]
   readonly #state: ApplicationState
-  #jobs: ReadonlyMap<string, KnownJob> | undefined
+  #jobs: ReadonlyMap<string, RegisteredJob> | undefined
 
   constructor(state: ApplicationState) {
     this.#state = state
   }
 
   /** By name. */
-  get jobs(): ReadonlyMap<string, KnownJob> {
+  get jobs(): ReadonlyMap<string, RegisteredJob> {
     this.#jobs ??= this.#read()
     return this.#jobs
   }
 
-  /** @throws {TypeError} the class has no such job, or is no provider */
-  find(owner: Class, method: string): KnownJob {
+  /** @throws {TypeError} the class has no such job, or is not a provider */
+  find(owner: Class, method: string): RegisteredJob {
     for (const job of this.jobs.values())
       if (job.method === method && (job.owner === owner || owner.prototype instanceof job.owner))
         return job
-    const known = [...this.jobs.keys()].join(', ') || 'none'
+    const knownNames = [...this.jobs.keys()].join(', ') || 'none'
     throw new TypeError(
-      `${owner.name}.${method} is no job: add @Job to the method, and ${owner.name} to the providers of a module. Jobs: ${known}.`,
+      `${owner.name}.${method} is not a job: add @Job to the method, and ${owner.name} to the providers of a module. Jobs: ${knownNames}.`,
     )
   }
 
-  #read(): Map<string, KnownJob> {
-    const jobs = new Map<string, KnownJob>()
+  #read(): Map<string, RegisteredJob> {
+    const jobs = new Map<string, RegisteredJob>()
     for (const provider of this.#state.providers) {
       if (typeof provider !== 'object' || provider === null) continue
-      const ignored: Problem[] = []
-      for (const job of readJobs([provider.constructor as Class], ignored)) {
+      const reportedProblems: Problem[] = []
+      for (const job of readJobs([provider.constructor as Class], reportedProblems)) {
         const named = this.#state.named(`the job ${job.name}`, (args: unknown[]): unknown => {
           const method: unknown = Reflect.get(provider, job.method)
           return Reflect.apply(method as () => unknown, provider, args)
         })
         const call = (...args: unknown[]): unknown => named(args)
-        // Declared faults have stopped the start; an override may have a job of the same name.
+        // Problems have stopped the start already. An override may have a job of the same name: the first one counts.
         if (!jobs.has(job.name)) jobs.set(job.name, { ...job, call })
       }
     }

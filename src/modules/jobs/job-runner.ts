@@ -1,18 +1,33 @@
-/** Renews the leases of what runs here, by a thread; hears what was cancelled, lost, or taken back from others. */
-
+/**
+ * Runs claimed jobs: calls the method, stops it, and stores how it ended. `LeaseRenewer` keeps the leases of running jobs. The
+ * claim cycle stores successful runs of added jobs; all other ends are stored here.
+ */
 import { checkBody } from './add-jobs.js'
 import {
-  endRun,
-  giveBack,
-  tellProgress,
-  type Ending,
-  turn,
-  heartbeats,
-  recover,
+  storeUnsuccessfulEnd,
+  returnToQueue,
+  storeProgress,
+  type UnsuccessfulEnd,
+  finishAndClaim,
+  leaseStatements,
+  recoverExpired,
 } from './worker-statements.js'
-import { Places, type Running, fieldsOf, GiveUp, JobRun, type JobStopped } from './running-jobs.js'
-import type { KnownJob } from './decorators.js'
-import { grace, type Taken, renewal, toRecovered, type Recovered } from './job-table.js'
+import {
+  RunningJobs,
+  type ActiveRun,
+  logFields,
+  GiveUp,
+  JobRun,
+  type JobStopped,
+} from './running-jobs.js'
+import type { RegisteredJob } from './decorators.js'
+import {
+  stopGraceMs,
+  type ClaimedJob,
+  renewalIntervalMs,
+  toRecoveredJob,
+  type RecoveredJob,
+} from './job-table.js'
 import {
   Watched,
   type JobEvent,
@@ -20,315 +35,334 @@ import {
   type Heartbeat,
   type SqlRow,
 } from '../../index.js'
-import type { Workplace } from './worker-context.js'
-
-/**
- * Runs what was taken: begins it, calls the method, tells it to stop, and decides how it ended. What succeeded goes to the
- * next round; all other ends are stored here, each by itself.
- */
+import type { WorkerContext } from './worker-context.js'
 
 /** Metrics and traces read these events. They never contain bodies. */
 const jobEvents = new Watched<JobEvent>('filigree:job')
 
-const longestPause = 3_600_000
-/** Characters of a fault that are stored. */
-const mostError = 8_000
+const maxBackoffMs = 3_600_000
+/** Characters of an error that are stored. */
+const maxErrorCharacters = 8_000
 
-interface RunsParts {
-  readonly workplace: Workplace
-  /** The worker's id, which its rows have. */
+interface JobRunnerParts {
+  readonly context: WorkerContext
+  /** Stored in the rows of the jobs that this worker runs. */
   readonly worker: string
-  /** A run has succeeded: it is to be stored. */
-  readonly succeeded: (running: Running) => void
-  /** A place is free that no round has freed. */
-  readonly freed: () => void
-  /** A job is to be run in so many milliseconds. */
+  /** Called with a successful run, which must be stored. */
+  readonly onSuccess: (running: ActiveRun) => void
+  /** Called when a slot is free outside a claim cycle. */
+  readonly onSlotFree: () => void
+  /** Requests a claim cycle in this many milliseconds. */
   readonly wakeIn: (ms: number) => void
 }
 
-export class Runs {
-  readonly places: Places
-  readonly #parts: RunsParts
+export class JobRunner {
+  readonly runningJobs: RunningJobs
+  readonly #parts: JobRunnerParts
 
-  constructor(parts: RunsParts) {
+  constructor(parts: JobRunnerParts) {
     this.#parts = parts
-    this.places = new Places((running) => {
+    this.runningJobs = new RunningJobs((running) => {
       const { stopped } = running.run
       if (stopped === undefined) this.stop(running, 'timeout')
-      else this.#failed(running, stopped)
+      else this.#handleFailure(running, stopped)
     })
   }
 
-  begin(taken: Taken, job: KnownJob): void {
-    const { workplace, worker } = this.#parts
+  start(claimed: ClaimedJob, job: RegisteredJob): void {
+    const { context, worker } = this.#parts
     const run = new JobRun({
-      taken,
-      log: workplace.log,
-      tell: async (progress) => {
-        if (!(await tellProgress(workplace.table, worker, taken, progress))) this.lose(running)
+      claimed,
+      log: context.log,
+      storeProgress: async (progress) => {
+        if (!(await storeProgress(context.table, worker, claimed, progress))) this.lose(running)
       },
     })
-    const began = performance.now()
-    const event = jobEvents.heard ? this.#eventOf(taken) : undefined
-    const endsAt = began + job.timeout
-    const running: Running = { taken, job, run, began, endsAt, isOver: false, event }
-    this.places.enter(running)
-    if (event === undefined) this.#perform(running)
+    const startedAt = performance.now()
+    const event = jobEvents.heard ? this.#createEvent(claimed) : undefined
+    const timeoutAt = startedAt + job.timeout
+    const running: ActiveRun = {
+      claimed,
+      job,
+      run,
+      startedAt,
+      timeoutAt,
+      hasEnded: false,
+      event,
+    }
+    this.runningJobs.add(running)
+    if (event === undefined) this.#call(running)
     else
       jobEvents.begin(event, () => {
-        this.#perform(running)
+        this.#call(running)
       })
   }
 
-  #eventOf({ id, name, attempt, trace }: Taken): JobEvent {
-    const application = this.#parts.workplace.state
+  #createEvent({ id, name, attempt, trace }: ClaimedJob): JobEvent {
+    const application = this.#parts.context.state
     return {
       ...{ application, job: name, id, attempt, trace: trace ?? undefined },
       ...{ ms: 0, error: undefined, outcome: undefined },
     }
   }
 
-  #perform(running: Running): void {
-    const { taken, job, run } = running
+  #call(running: ActiveRun): void {
+    const { claimed, job, run } = running
     if (job.check !== undefined) {
-      this.#follow(running, this.#performChecked(running))
+      this.#endWith(running, this.#callWithCheckedBody(running))
       return
     }
     try {
-      if (job.schedule !== undefined) this.#follow(running, job.call(run))
+      if (job.schedule !== undefined) this.#endWith(running, job.call(run))
       else {
-        const body = taken.body === null ? undefined : readBody(taken.body)
-        this.#follow(running, job.call(body, run))
+        const body = claimed.body === null ? undefined : readBody(claimed.body)
+        this.#endWith(running, job.call(body, run))
       }
     } catch (error) {
-      this.#failed(running, error)
+      this.#handleFailure(running, error)
     }
   }
 
-  async #performChecked({ taken, job, run }: Running): Promise<unknown> {
+  async #callWithCheckedBody({ claimed, job, run }: ActiveRun): Promise<unknown> {
     let body: unknown
     try {
-      body = await checkBody(taken.name, job, taken.body)
+      body = await checkBody(claimed.name, job, claimed.body)
     } catch (error) {
       throw new GiveUp((error as Error).message, { cause: error })
     }
     return job.call(body, run)
   }
 
-  #follow(running: Running, given: unknown): void {
-    if (typeof (given as Partial<PromiseLike<unknown>> | null | undefined)?.then !== 'function') {
-      this.#succeeded(running)
+  #endWith(running: ActiveRun, returned: unknown): void {
+    if (
+      typeof (returned as Partial<PromiseLike<unknown>> | null | undefined)?.then !== 'function'
+    ) {
+      this.#handleSuccess(running)
       return
     }
-    Promise.resolve(given).then(
+    Promise.resolve(returned).then(
       () => {
-        this.#succeeded(running)
+        this.#handleSuccess(running)
       },
       (error: unknown) => {
-        this.#failed(running, error)
+        this.#handleFailure(running, error)
       },
     )
   }
 
-  #succeeded(running: Running): void {
-    if (running.isOver) return
-    running.isOver = true
-    if (running.job.schedule === undefined) this.#parts.succeeded(running)
+  #handleSuccess(running: ActiveRun): void {
+    if (running.hasEnded) return
+    running.hasEnded = true
+    if (running.job.schedule === undefined) this.#parts.onSuccess(running)
     else void this.#storeScheduled(running)
   }
 
-  async #storeScheduled(running: Running): Promise<void> {
-    const { workplace, worker } = this.#parts
-    const { taken } = running
-    const isMine = await workplace.untilStored(() =>
-      this.#withNext(running, async () => {
-        const { done } = await turn(workplace.table, worker, [taken], [noRoom], 0)
-        return done.has(taken.id)
+  async #storeScheduled(running: ActiveRun): Promise<void> {
+    const { context, worker } = this.#parts
+    const { claimed } = running
+    const wasOwned = await context.retryUntilStored(() =>
+      this.#storeWithNextRun(running, async () => {
+        const { doneIds } = await finishAndClaim(context.table, worker, [claimed], [noClaims], 0)
+        return doneIds.has(claimed.id)
       }),
     )
-    this.leave(running, isMine ? 'done' : 'lost')
-    this.#parts.freed()
+    this.release(running, wasOwned ? 'done' : 'lost')
+    this.#parts.onSlotFree()
   }
 
-  /** The end of a scheduled run and the next one are stored together. */
-  #withNext({ job, taken }: Running, end: () => Promise<boolean>): Promise<boolean> {
-    const { table, schedules } = this.#parts.workplace
+  /** Stores the end of a scheduled run and adds the next one, in one transaction. */
+  #storeWithNextRun(
+    { job, claimed }: ActiveRun,
+    storeEnd: () => Promise<boolean>,
+  ): Promise<boolean> {
+    const { table, schedules } = this.#parts.context
     return table.database.transaction(
       async () => {
-        const isMine = await end()
-        if (isMine) await schedules.next(job, taken)
-        return isMine
+        const wasOwned = await storeEnd()
+        if (wasOwned) await schedules.addNext(job, claimed)
+        return wasOwned
       },
       { isolation: 'read committed' },
     )
   }
 
-  #failed(running: Running, error: unknown): void {
-    if (running.isOver) return
-    running.isOver = true
-    void this.#storeFault(running, readable(error))
+  #handleFailure(running: ActiveRun, error: unknown): void {
+    if (running.hasEnded) return
+    running.hasEnded = true
+    void this.#storeFailure(running, toReadableError(error))
   }
 
-  async #storeFault(running: Running, error: unknown): Promise<void> {
-    const { workplace, worker, wakeIn } = this.#parts
-    const { taken, run, job } = running
-    const { table } = workplace
-    const why = run.stopped?.why
-    if (why === 'closing') {
-      const isMine = await workplace.untilStored(() => giveBack(table, worker, taken))
-      this.leave(running, isMine ? 'given back' : 'lost')
+  async #storeFailure(running: ActiveRun, error: unknown): Promise<void> {
+    const { context, worker, wakeIn } = this.#parts
+    const { claimed, run, job } = running
+    const { table } = context
+    const reason = run.stopped?.why
+    if (reason === 'closing') {
+      const wasOwned = await context.retryUntilStored(() => returnToQueue(table, worker, claimed))
+      this.release(running, wasOwned ? 'given back' : 'lost')
       return
     }
-    const isFinal = error instanceof GiveUp || taken.attempt > taken.retries
-    const state = why === 'cancelled' ? 'cancelled' : isFinal ? 'failed' : 'waiting'
-    const ending = { state, pause: pauseBehind(taken), ...describe(taken.attempt, error) } as const
-    const end = (): Promise<boolean> => endRun(table, worker, taken, ending)
-    const isMine = await workplace.untilStored(() =>
-      job.schedule !== undefined && state !== 'waiting' ? this.#withNext(running, end) : end(),
+    const isFinal = error instanceof GiveUp || claimed.attempt > claimed.retries
+    const state = reason === 'cancelled' ? 'cancelled' : isFinal ? 'failed' : 'waiting'
+    const ending = {
+      state,
+      delayMs: retryDelay(claimed),
+      ...describeError(claimed.attempt, error),
+    } as const
+    const storeEnd = (): Promise<boolean> => storeUnsuccessfulEnd(table, worker, claimed, ending)
+    const wasOwned = await context.retryUntilStored(() =>
+      job.schedule !== undefined && state !== 'waiting'
+        ? this.#storeWithNextRun(running, storeEnd)
+        : storeEnd(),
     )
-    if (!isMine) {
-      this.leave(running, 'lost')
+    if (!wasOwned) {
+      this.release(running, 'lost')
       return
     }
-    if (state === 'waiting') wakeIn(ending.pause)
-    this.#logFault(taken, error, state)
+    if (state === 'waiting') wakeIn(ending.delayMs)
+    this.#logFailure(claimed, error, state)
     if (running.event !== undefined) running.event.error = error
-    this.leave(running, state === 'waiting' ? 'again' : state)
+    this.release(running, state === 'waiting' ? 'again' : state)
   }
 
-  #logFault(taken: Taken, error: unknown, state: Ending['state']): void {
-    const { log } = this.#parts.workplace
-    const details = { ...fieldsOf(taken), err: error }
+  #logFailure(claimed: ClaimedJob, error: unknown, state: UnsuccessfulEnd['state']): void {
+    const { log } = this.#parts.context
+    const details = { ...logFields(claimed), err: error }
     if (state === 'failed') log.error(details, 'a job failed')
     else if (state === 'waiting') log.warn(details, 'a job failed and will run again')
-    else log.info(fieldsOf(taken), 'a job was cancelled')
+    else log.info(logFields(claimed), 'a job was cancelled')
   }
 
-  /** The job's places are free again. */
-  leave(running: Running, outcome: JobOutcome): void {
-    if (!this.places.leave(running)) return
+  /** Frees the job's slot and reports the outcome. */
+  release(running: ActiveRun, outcome: JobOutcome): void {
+    if (!this.runningJobs.remove(running)) return
     if (outcome === 'lost')
-      this.#parts.workplace.log.warn(
-        fieldsOf(running.taken),
-        'a job was taken from this process while it ran: what it did is done again',
+      this.#parts.context.log.warn(
+        logFields(running.claimed),
+        'this process lost the lease of a job while it ran: the job runs again',
       )
     const { event } = running
     if (event !== undefined) {
       event.outcome = outcome
-      jobEvents.finish(event, running.began)
+      jobEvents.finish(event, running.startedAt)
     }
-    if (outcome !== 'done') this.#parts.freed()
+    if (outcome !== 'done') this.#parts.onSlotFree()
   }
 
-  /** Its signal aborts; what does not stop within a while is over all the same. */
-  stop(running: Running, why: JobStopped['why']): void {
+  /** Aborts the signal of a run. A run that does not stop within the grace period counts as ended. */
+  stop(running: ActiveRun, why: JobStopped['why']): void {
     const { run } = running
-    if (running.isOver || run.stopped !== undefined) return
+    if (running.hasEnded || run.stopped !== undefined) return
     run.stop(why)
-    // The end of the process, which gives it back, or another process decides.
-    running.endsAt = why === 'closing' ? Infinity : performance.now() + grace
-    this.places.watch(running)
+    // While closing, the worker returns the job to the queue; after a lost lease, another process decides.
+    running.timeoutAt = why === 'closing' ? Infinity : performance.now() + stopGraceMs
+    this.runningJobs.watchTimeout(running)
   }
 
-  /** Another process has it. */
-  lose(running: Running): void {
-    if (running.isOver) return
+  /** Ends a run whose lease another process has. */
+  lose(running: ActiveRun): void {
+    if (running.hasEnded) return
     running.run.stop('lost')
-    running.isOver = true
-    this.leave(running, 'lost')
+    running.hasEnded = true
+    this.release(running, 'lost')
   }
 
-  /** What did not stop at the end of the process waits again. */
-  async giveAllBack(): Promise<void> {
-    const { workplace, worker } = this.#parts
-    for (const running of [...this.places.all]) {
-      if (running.isOver) continue
-      running.isOver = true
-      await giveBack(workplace.table, worker, running.taken).catch((err: unknown) => {
-        const details = { ...fieldsOf(running.taken), err }
-        workplace.log.warn(details, 'a job could not be given back: its lease will end')
+  /** Returns the jobs to the queue that have not stopped before the process ends. */
+  async returnAllToQueue(): Promise<void> {
+    const { context, worker } = this.#parts
+    for (const running of [...this.runningJobs.all]) {
+      if (running.hasEnded) continue
+      running.hasEnded = true
+      await returnToQueue(context.table, worker, running.claimed).catch((err: unknown) => {
+        const details = { ...logFields(running.claimed), err }
+        context.log.warn(details, 'a job could not be returned to the queue: its lease will expire')
       })
-      this.leave(running, 'given back')
+      this.release(running, 'given back')
     }
   }
 }
 
-/** For a round that takes nothing. */
-const noRoom = { name: '', most: 0, timeout: 0 }
+/** For a statement that claims nothing. */
+const noClaims = { name: '', maxJobs: 0, timeout: 0 }
 
-/** @throws {GiveUp} no JSON: somebody else has written it */
+/** @throws {GiveUp} the body is not JSON, so something else has written the row */
 function readBody(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch (cause) {
-    throw new GiveUp('The body is no JSON.', { cause })
+    throw new GiveUp('The body is not valid JSON.', { cause })
   }
 }
 
-/** Doubled for each repetition, and up to a sixth shorter by chance. */
-function pauseBehind({ backoff, attempt }: Taken): number {
-  const pause = Math.min(longestPause, backoff * 2 ** (attempt - 1))
-  return Math.round(pause * (0.85 + 0.15 * Math.random()))
+/** Doubles with each attempt, and is up to 15 % shorter by chance. */
+function retryDelay({ backoff, attempt }: ClaimedJob): number {
+  const delayMs = Math.min(maxBackoffMs, backoff * 2 ** (attempt - 1))
+  return Math.round(delayMs * (0.85 + 0.15 * Math.random()))
 }
 
-function describe(attempt: number, thrown: unknown): Pick<Ending, 'error' | 'line'> {
+function describeError(
+  attempt: number,
+  thrown: unknown,
+): Pick<UnsuccessfulEnd, 'error' | 'errorLine'> {
   const isError = thrown instanceof Error
-  const message = clean(textOf(isError ? thrown.message : thrown)).slice(0, 2000)
-  const stack = isError ? clean(textOf(thrown.stack ?? message)).slice(0, mostError) : message
-  return { error: stack, line: `${JSON.stringify({ attempt, message, stack })}\n` }
+  const message = toStorableText(textOf(isError ? thrown.message : thrown)).slice(0, 2000)
+  const stack = isError
+    ? toStorableText(textOf(thrown.stack ?? message)).slice(0, maxErrorCharacters)
+    : message
+  return { error: stack, errorLine: `${JSON.stringify({ attempt, message, stack })}\n` }
 }
 
-/** Jobs throw whatever they like: what throws itself when it is looked at would end the process. */
-function readable(thrown: unknown): unknown {
+/** Jobs may throw anything. A value that throws when it is read would end the process. */
+function toReadableError(thrown: unknown): unknown {
   try {
-    describe(0, thrown)
+    describeError(0, thrown)
     return thrown
   } catch {
-    return new Error('The job has thrown what cannot be read.')
+    return new Error('The job threw a value that cannot be read.')
   }
 }
 
-/** Anything as a text. */
+/** Converts any value to text. */
 function textOf(thrown: unknown): string {
   try {
     return String(thrown)
   } catch {
-    return 'something that is no text'
+    return 'a value that cannot be converted to text'
   }
 }
 
 /** Databases refuse the character NUL and lone surrogates. */
-function clean(text: string): string {
+function toStorableText(text: string): string {
   return Buffer.from(text.replaceAll('\0', '')).toString()
 }
 
-export interface LeasesParts {
-  readonly workplace: Workplace
+export interface LeaseRenewerParts {
+  readonly context: WorkerContext
   readonly worker: string
-  readonly runs: Runs
-  /** There may be jobs again. */
+  readonly runner: JobRunner
+  /** Requests a claim cycle. */
   readonly wake: () => void
 }
 
-export class Leases {
-  readonly #parts: LeasesParts
+export class LeaseRenewer {
+  readonly #parts: LeaseRenewerParts
   #heartbeat: Heartbeat | undefined
-  #heardAt = -Infinity
+  #lastHeartbeatAt = -Infinity
 
-  constructor(parts: LeasesParts) {
+  constructor(parts: LeaseRenewerParts) {
     this.#parts = parts
   }
 
-  /** The thread beats while something runs. */
-  keep(): void {
+  /** Starts the heartbeat thread, which runs while jobs run. */
+  start(): void {
     if (this.#heartbeat !== undefined) return
-    this.#heardAt = -Infinity
-    const { workplace, worker } = this.#parts
-    const { table, log } = workplace
-    this.#heartbeat = table.database.heartbeat(heartbeats(table, worker), {
-      every: renewal,
+    this.#lastHeartbeatAt = -Infinity
+    const { context, worker } = this.#parts
+    const { table, log } = context
+    this.#heartbeat = table.database.heartbeat(leaseStatements(table, worker), {
+      every: renewalIntervalMs,
       onRows: (rows) => {
-        this.#heed(rows)
+        this.#handleHeartbeat(rows)
       },
       onError: (err) => {
         log.warn({ err }, 'the leases of running jobs could not be renewed')
@@ -342,39 +376,39 @@ export class Leases {
     await heartbeat?.stop()
   }
 
-  /** Takes back what other processes have lost. */
+  /** Recovers the expired leases of other processes. */
   async recover(): Promise<void> {
-    this.#tell(await recover(this.#parts.workplace.table))
+    this.#reportRecovered(await recoverExpired(this.#parts.context.table))
   }
 
-  #heed([renewed = [], , recovered = []]: readonly (readonly SqlRow[])[]): void {
-    const { runs } = this.#parts
-    const still = new Map(renewed.map((row) => [Number(row[0]), row]))
-    const before = this.#heardAt
-    this.#heardAt = performance.now()
-    for (const running of [...runs.places.all]) {
-      const [, claims, isCancelled] = still.get(running.taken.id) ?? []
-      if (Number(claims) === running.taken.claims) {
-        if (Number(isCancelled) === 1) runs.stop(running, 'cancelled')
-        // The thread may have asked before it was taken.
-      } else if (running.began < before) runs.lose(running)
+  #handleHeartbeat([renewed = [], , recovered = []]: readonly (readonly SqlRow[])[]): void {
+    const { runner } = this.#parts
+    const renewedById = new Map(renewed.map((row) => [Number(row[0]), row]))
+    const previousHeartbeatAt = this.#lastHeartbeatAt
+    this.#lastHeartbeatAt = performance.now()
+    for (const running of [...runner.runningJobs.all]) {
+      const [, claims, isCancelled] = renewedById.get(running.claimed.id) ?? []
+      if (Number(claims) === running.claimed.claims) {
+        if (Number(isCancelled) === 1) runner.stop(running, 'cancelled')
+        // The thread may have read the rows before this job was claimed.
+      } else if (running.startedAt < previousHeartbeatAt) runner.lose(running)
     }
-    this.#tell(recovered.map(toRecovered))
-    // Until the next job.
-    if (runs.places.size === 0) void this.stop()
+    this.#reportRecovered(recovered.map(toRecoveredJob))
+    // The next job starts it again.
+    if (runner.runningJobs.size === 0) void this.stop()
   }
 
-  #tell(recovered: readonly Recovered[]): void {
+  #reportRecovered(recovered: readonly RecoveredJob[]): void {
     if (recovered.length === 0) return
-    const { workplace, wake } = this.#parts
-    for (const one of recovered) {
-      const what = one.state === 'waiting' ? 'it will run again' : `it is ${one.state}`
-      const details = { ...fieldsOf(one), state: one.state }
-      workplace.log.warn(details, `the lease of a job ended: ${what}`)
+    const { context, wake } = this.#parts
+    for (const job of recovered) {
+      const consequence = job.state === 'waiting' ? 'it will run again' : `it is ${job.state}`
+      const details = { ...logFields(job), state: job.state }
+      context.log.warn(details, `the lease of a job expired: ${consequence}`)
     }
     wake()
-    const isScheduled = ({ name, state }: Recovered): boolean =>
-      state !== 'waiting' && workplace.known.get(name)?.schedule !== undefined
-    if (recovered.some(isScheduled)) void workplace.guard(() => workplace.schedules.keep())
+    const isScheduled = ({ name, state }: RecoveredJob): boolean =>
+      state !== 'waiting' && context.jobs.get(name)?.schedule !== undefined
+    if (recovered.some(isScheduled)) void context.tryOrLog(() => context.schedules.sync())
   }
 }

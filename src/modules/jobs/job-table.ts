@@ -1,5 +1,4 @@
-/** Statements for people and for order: figures, cancelling, running again, removing. */
-
+/** The table `jobs`: its record, the connection to the database, its row types, and the statements that manage jobs. */
 import {
   Field,
   Record,
@@ -12,21 +11,19 @@ import {
   type SqlRow,
 } from '../../index.js'
 
-/** The record of a job: a row of the table `jobs`, for those who read records. */
-
-/** Where a job stands. */
+/** The state of a job. */
 export type JobState = 'waiting' | 'running' | 'done' | 'failed' | 'cancelled'
 
 export const jobStates: readonly JobState[] = ['waiting', 'running', 'done', 'failed', 'cancelled']
 
-/** Of these there is at most one with the same `unique`; those without one cost the index nothing. */
-const open = { state: { in: ['waiting', 'running'] }, uniqueKey: { isNull: false } }
+/** At most one of these rows has the same unique key. Rows without a key are not in the index. */
+const activeWithUniqueKey = { state: { in: ['waiting', 'running'] }, uniqueKey: { isNull: false } }
 
 const due = { state: 'waiting', laterAt: { isNull: true } }
 
 /**
- * A job. Clients may read jobs with a role of `jobs({ roles })`, and write none; the program reads them by
- * `database.records(JobEntry)` and changes them by `Jobs` alone.
+ * A job. Clients need a role of `jobs({ roles })` to read jobs, and cannot write them. The application reads them with
+ * `database.records(JobEntry)` and changes them with `Jobs` only.
  */
 @Record<JobEntry>({
   table: 'jobs',
@@ -34,9 +31,9 @@ const due = { state: 'waiting', laterAt: { isNull: true } }
   plural: 'jobEntries',
   writes: false,
   subscriptions: false,
-  rows: (user, caller) => caller.get(Readers).admits(user, caller.by),
+  rows: (user, caller) => caller.get(JobReaders).canRead(user, caller.by),
   indexes: [
-    { fields: ['uniqueKey'], where: open, unique: true },
+    { fields: ['uniqueKey'], where: activeWithUniqueKey, unique: true },
     { fields: ['name', '-priority', 'runAt', 'id'], where: due },
     { fields: ['laterAt'], where: { laterAt: { isNull: false } } },
     { fields: ['leaseUntil'], where: { state: 'running' } },
@@ -48,68 +45,68 @@ export class JobEntry {
   /** `Mail.welcome` */
   @Field('string') name!: string
   @Field('string', { oneOf: [...jobStates] }) state!: JobState
-  /** As it was added; null without one, and of `@Job({ secret: true })`. */
+  /** The body as it was added. Null without a body, and for `@Job({ secret: true })`. */
   @Field('json', { nullable: true }) body!: unknown
-  /** The body of `@Job({ secret: true })`, for the program alone, until the job ends. */
+  /** The body of `@Job({ secret: true })`, until the job ends. Never sent to clients. */
   @Field('json', { nullable: true, hidden: true }) secretBody!: unknown
-  /** Since when the body is gone. */
+  /** When the secret body was deleted. */
   @Field('datetime', { nullable: true, hidden: true }) emptiedAt!: string | null
-  /** 0 to 100; higher ones are first. */
+  /** 0 to 100. Higher priorities run first. */
   @Field('integer') priority!: number
-  /** When it was or is to be run, at the earliest. */
+  /** When the job is due. */
   @Field('datetime') runAt!: string
-  /** While it waits for its time: that time. */
+  /** The same as `runAt` while the job is delayed, else null. */
   @Field('datetime', { nullable: true, hidden: true }) laterAt!: string | null
-  /** The runs that were begun: from 1. */
+  /** The number of started runs. */
   @Field('integer') attempt!: number
-  /** How often it may run again. */
+  /** How many retries are allowed. */
   @Field('integer') retries!: number
-  /** Milliseconds before the first repetition. */
+  /** Milliseconds before the first retry. */
   @Field('integer', { hidden: true }) backoff!: number
-  /** Seconds for which it is kept when it is done. */
+  /** Seconds for which a finished job is stored. */
   @Field('integer', { hidden: true }) keep!: number
-  /** Counts who has taken it: only the last one may say how it ended. */
+  /** Increases with each claim. Only the latest claim may store the result. */
   @Field('integer', { hidden: true }) claims!: number
   @Field('string', { nullable: true }) uniqueKey!: string | null
   @Field('string', { nullable: true }) groupKey!: string | null
-  /** `cron 0 3 * * * Europe/Berlin`, `every 600`; null for jobs that were added. */
+  /** `cron 0 3 * * * Europe/Berlin` or `every 600`. Null for jobs that were added. */
   @Field('string', { nullable: true }) schedule!: string | null
-  /** The process that runs it. */
+  /** The id of the worker that runs the job. */
   @Field('string', { nullable: true, hidden: true }) worker!: string | null
-  /** Until when it is that process's, unless the process says more. */
+  /** Until then the job belongs to its worker, which renews the lease. */
   @Field('datetime', { nullable: true, hidden: true }) leaseUntil!: string | null
-  /** From then on its lease is not renewed: its time is over, and it has not stopped. */
+  /** After this time the lease is not renewed, because the run did not stop at its timeout. */
   @Field('datetime', { nullable: true, hidden: true }) deadline!: string | null
-  /** Since when it is to stop. */
+  /** When the job was cancelled. */
   @Field('datetime', { nullable: true, hidden: true }) cancelAt!: string | null
-  /** From 0 to 1, as the job tells. */
+  /** From 0 to 1, as reported by the job. */
   @Field('numeric', { nullable: true }) progress!: number | null
   @Field('string', { nullable: true }) progressText!: string | null
-  /** The last fault, with its stack. */
+  /** The last error, with its stack. */
   @Field('text', { nullable: true }) error!: string | null
-  /** All faults, a line of JSON for each. */
+  /** All errors, one line of JSON each. */
   @Field('text', { nullable: true, hidden: true }) errors!: string | null
-  /** The trace of who added it. */
+  /** The `traceparent` of the code that added the job. */
   @Field('string', { nullable: true, hidden: true }) trace!: string | null
   @Field('datetime') addedAt!: string
   @Field('datetime', { nullable: true }) startedAt!: string | null
   @Field('datetime', { nullable: true }) endedAt!: string | null
-  /** When its row is removed. */
+  /** When the row is removed. */
   @Field('datetime', { nullable: true, hidden: true }) keepUntil!: string | null
 }
 
-/** Which clients of an application may read its jobs: nobody, until `jobs({ roles })` names roles. */
+/** Decides which clients may read jobs: clients with a role of `jobs({ roles })`. */
 
-export class Readers {
+export class JobReaders {
   readonly #roles: ReadonlySet<string>
 
-  /** @param roles empty: nobody */
+  /** @param roles empty: no client may read jobs */
   constructor(roles: readonly string[]) {
     this.#roles = new Set(roles)
   }
 
-  /** The operator's key has every role. */
-  admits(user: Claims | null, by: 'key' | 'token' | undefined): boolean {
+  /** The static key has every role. */
+  canRead(user: Claims | null, by: 'key' | 'token' | undefined): boolean {
     if (this.#roles.size === 0) return false
     if (by === 'key') return true
     const roles: unknown = user?.roles
@@ -117,9 +114,8 @@ export class Readers {
   }
 }
 
-/** The table `jobs`: its database, its clock, and its statements, each prepared once. */
+/** The connection to the table. It prepares each statement once. */
 
-/** All times are the database's; `shift` is what a test has moved its clock by. */
 export class JobTable {
   static readonly inject = [Database, Clock]
   readonly database: Database
@@ -131,7 +127,7 @@ export class JobTable {
     this.#clock = clock
   }
 
-  /** Milliseconds since 1970 by the database's clock. */
+  /** Milliseconds since 1970, by the clock of the database. */
   get now(): number {
     return this.database.now(this.#clock)
   }
@@ -141,11 +137,11 @@ export class JobTable {
     return Math.round(this.#clock.moved())
   }
 
-  /** @param key statements of one key are the same */
+  /** @param key statements with the same key have the same text */
   prepare(
     key: string,
     kind: CustomSqlOptions['kind'],
-    write: (words: SqlFragments) => string,
+    write: (fragments: SqlFragments) => string,
   ): CustomSql {
     let prepared = this.#prepared.get(key)
     if (prepared === undefined) {
@@ -156,14 +152,12 @@ export class JobTable {
   }
 }
 
-/** What the statements on the table `jobs` take and give. Times are milliseconds unless they say otherwise. */
-
-/** What is stored of a new job. */
+/** The stored values of a new job. */
 export interface NewJob {
   readonly name: string
-  /** JSON, or null. */
+  /** JSON text, or null. */
   readonly body: string | null
-  /** Nobody reads the body, and it is emptied when the job ends. */
+  /** The body is hidden from clients and deleted when the job ends. */
   readonly isSecret: boolean
   readonly priority: number
   readonly retries: number
@@ -174,14 +168,14 @@ export interface NewJob {
   readonly trace: string | null
 }
 
-/** When it is to run: at once, so many milliseconds later, or at a moment. */
+/** When a job is due: now, after a delay, or at a date. */
 export type When =
   | { readonly kind: 'now' }
   | { readonly kind: 'in'; readonly ms: number }
   | { readonly kind: 'at'; readonly at: Date }
 
-/** A row that this process has taken. */
-export interface Taken {
+/** A row that this worker has claimed. */
+export interface ClaimedJob {
   readonly id: number
   readonly name: string
   readonly claims: number
@@ -190,7 +184,7 @@ export interface Taken {
   readonly priority: number
   /** Milliseconds since 1970. */
   readonly runAt: number
-  /** By the database's clock. */
+  /** The time of the claim, by the clock of the database. */
   readonly now: number
   readonly schedule: string | null
   readonly trace: string | null
@@ -198,41 +192,41 @@ export interface Taken {
   readonly backoff: number
 }
 
-/** By what a run is known: who has lost the row has an older count of claims. */
-export type Claim = Pick<Taken, 'id' | 'claims'>
+/** Identifies a run. A worker that has lost the job has an older number of claims. */
+export type Claim = Pick<ClaimedJob, 'id' | 'claims'>
 
-/** How many rows of a name may be taken. */
-export interface Room {
+/** How many jobs of a name may be claimed. */
+export interface ClaimLimit {
   readonly name: string
-  readonly most: number
-  /** That a run may last. */
+  readonly maxJobs: number
+  /** Milliseconds. */
   readonly timeout: number
 }
 
-/** Rows that were taken back from processes that are gone. */
-export interface Recovered {
+/** A job whose lease expired. */
+export interface RecoveredJob {
   readonly id: number
   readonly name: string
   readonly attempt: number
   readonly state: JobState
 }
 
-/** For which a row is its process's, and between two renewals. */
-export const lease = 15_000
-export const renewal = 5_000
-/** No lease ends later than that, unless the database's clock was set back. */
-export const tooLong = 2 * lease
-/** For which a run whose time is over may take to stop, and the end of its lease thereafter. */
-export const grace = 5_000
-/** For which a schedule stands that no process knows. */
-export const scheduleLasts = 120_000
+/** The duration of a lease, and the time between two renewals. */
+export const leaseMs = 15_000
+export const renewalIntervalMs = 5_000
+/** No lease lasts longer, unless the clock of the database was set back. */
+export const maxLeaseMs = 2 * leaseMs
+/** How long a run may take to stop after its timeout. */
+export const stopGraceMs = 5_000
+/** How long a schedule is stored that no process has. */
+export const scheduleLifetimeMs = 120_000
 
-/** For `toTaken`. */
-export function takenColumns(millis: SqlFragments['millis'], now: string): string {
+/** The columns that `toClaimedJob` reads. */
+export function claimedColumns(millis: SqlFragments['millis'], now: string): string {
   return `jobs.id, jobs.name, jobs.claims, jobs.attempt, cast(coalesce(jobs.body, jobs.secret_body) as text), jobs.priority, ${millis('jobs.run_at')}, ${millis(now)}, jobs.schedule, jobs.trace, jobs.retries, jobs.backoff`
 }
 
-export function toTaken(row: SqlRow): Taken {
+export function toClaimedJob(row: SqlRow): ClaimedJob {
   const [id, name, claims, attempt, body, priority, runAt, now, schedule, trace, retries, backoff] =
     row
   return {
@@ -251,16 +245,16 @@ export function toTaken(row: SqlRow): Taken {
   }
 }
 
-/** Of `id, name, attempt, state`. */
-export function toRecovered([id, name, attempt, state]: SqlRow): Recovered {
+/** Reads a row of `id, name, attempt, state`. */
+export function toRecoveredJob([id, name, attempt, state]: SqlRow): RecoveredJob {
   return { id: Number(id), name: String(name), attempt: Number(attempt), state: state as JobState }
 }
 
-/** How many wait and run, and for how many milliseconds the oldest waits that is due. */
-export async function figures(
+/** The numbers of waiting and running jobs, and the milliseconds since the oldest waiting one was due. */
+export async function readQueueMetrics(
   table: JobTable,
 ): Promise<{ waiting: number; running: number; oldest: number }> {
-  const statement = table.prepare('figures', 'select', ({ value, now, millis }) => {
+  const statement = table.prepare('queue metrics', 'select', ({ value, now, millis }) => {
     const oldest = `(select min(run_at) from jobs where state = 'waiting' and later_at is null)`
     return `select (select count(*) from jobs where state = 'waiting'),
   (select count(*) from jobs where state = 'running'), ${millis(now(value('shift')))} - ${millis(oldest)}`
@@ -270,10 +264,10 @@ export async function figures(
   return { waiting: Number(waiting), running: Number(running), oldest: Number(oldest ?? 0) }
 }
 
-/** How many wait that are due, by name. */
-export async function waitingNames(table: JobTable): Promise<Map<string, number>> {
+/** The number of due jobs, by name. */
+export async function countDueByName(table: JobTable): Promise<Map<string, number>> {
   const statement = table.prepare(
-    'waiting names',
+    'due by name',
     'select',
     () =>
       `select name, count(*) from jobs where state = 'waiting' and later_at is null group by name`,
@@ -291,7 +285,7 @@ export async function countStates(table: JobTable): Promise<Map<JobState, number
   return new Map(rows.map(([state, count]) => [state as JobState, Number(count)]))
 }
 
-/** @returns what it was before; undefined if there is nothing to cancel */
+/** @returns the state before; undefined if the job neither waits nor runs */
 export async function cancelRow(
   table: JobTable,
   id: number,
@@ -314,10 +308,12 @@ where id = ${value('id')} and state in ('waiting', 'running') returning state`,
   return row[0] === 'cancelled' ? 'waiting' : 'running'
 }
 
-/** Lets an ended one wait again, with all its attempts; none whose body is gone, or whose `unique` stands again. */
-export async function runAgain(table: JobTable, id: number): Promise<boolean> {
+/**
+ * Returns an ended job to the queue, with all its attempts. Not if its body was deleted, or if an active job has its unique key.
+ */
+export async function retryRow(table: JobTable, id: number): Promise<boolean> {
   const statement = table.prepare(
-    'again',
+    'retry',
     'update',
     ({ value, now }) =>
       `update jobs set state = 'waiting', attempt = 0, run_at = ${now(value('shift'))}, later_at = null, cancel_at = null,
@@ -328,10 +324,10 @@ where id = ${value('id')} and state in ('failed', 'cancelled') and emptied_at is
   return (await statement.change({ id, shift: table.shift })) === 1
 }
 
-/** Whether another one with its `unique` waits or runs. */
-export async function isTaken(table: JobTable, id: number): Promise<boolean> {
+/** True if another active job has the same unique key. */
+export async function hasActiveDuplicate(table: JobTable, id: number): Promise<boolean> {
   const statement = table.prepare(
-    'again taken',
+    'active duplicate',
     'select',
     ({ value }) => `select 1 from jobs join jobs other on other.unique_key = jobs.unique_key
 where jobs.id = ${value('id')} and other.id <> jobs.id and other.state in ('waiting', 'running')`,
@@ -339,19 +335,19 @@ where jobs.id = ${value('id')} and other.id <> jobs.id and other.state in ('wait
   return (await statement.rows({ id })).length > 0
 }
 
-/** How many rows a piece of `sweep` has at most. */
-export const swept = 500
+/** The largest number of rows that one `sweep` changes. */
+export const sweepBatchSize = 500
 
-/** Removes rows whose time is over, and what failed secret ones were given, in pieces. @returns how many */
+/** Removes a batch of expired rows, and the secret bodies of expired failed jobs. @returns the number of rows */
 export async function sweep(table: JobTable): Promise<number> {
   const { shift } = table
   const due = (now: string, state: string, lockFree: string): string =>
-    `id in (select id from jobs where keep_until < ${now} and ${state} order by keep_until limit ${swept}${lockFree})`
-  const empty = table.prepare(
+    `id in (select id from jobs where keep_until < ${now} and ${state} order by keep_until limit ${sweepBatchSize}${lockFree})`
+  const clearSecrets = table.prepare(
     'sweep secrets',
     'update',
     ({ value, now, lockFree }) =>
-      `update jobs set keep_until = null, ${emptied(now(value('shift')))}
+      `update jobs set keep_until = null, ${clearSecretBody(now(value('shift')))}
 where ${due(now(value('shift')), `state = 'failed'`, lockFree)}`,
   )
   const remove = table.prepare(
@@ -360,10 +356,10 @@ where ${due(now(value('shift')), `state = 'failed'`, lockFree)}`,
     ({ value, now, lockFree }) =>
       `delete from jobs where ${due(now(value('shift')), `state not in ('running', 'failed')`, lockFree)}`,
   )
-  return Math.max(await empty.change({ shift }), await remove.change({ shift }))
+  return Math.max(await clearSecrets.change({ shift }), await remove.change({ shift }))
 }
 
-/** What a secret job was given is gone. @param now SQL of a moment */
-export function emptied(now: string): string {
+/** SQL that deletes a secret body. @param now SQL of the current time */
+export function clearSecretBody(now: string): string {
   return `emptied_at = case when secret_body is not null then ${now} else emptied_at end, secret_body = null`
 }

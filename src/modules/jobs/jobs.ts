@@ -1,7 +1,4 @@
-/**
- * `filigree/jobs`: work for later, in the transaction that asks for it, run at least once. Source: decisions, "Third
- * storey: jobs".
- */
+/** `filigree/jobs`: background jobs that are added in the current transaction and run at least once. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import {
   ApplicationState,
@@ -16,10 +13,10 @@ import {
   type ScrapeEvent,
   resetState,
 } from '../../index.js'
-import { findUnlistedJobs, readJobs, type Class, Registry } from './decorators.js'
-import { JobEntry, figures, JobTable, Readers } from './job-table.js'
+import { findUnlistedJobs, readJobs, type Class, JobRegistry } from './decorators.js'
+import { JobEntry, readQueueMetrics, JobTable, JobReaders } from './job-table.js'
 import { Jobs } from './queue.js'
-import { Wakes, type WorkOptions } from './worker-context.js'
+import { WorkerNotifier, type WorkOptions } from './worker-context.js'
 import { Worker } from './worker.js'
 
 export { Cron, Every, Job } from './decorators.js'
@@ -30,15 +27,15 @@ export { Jobs, type AddedJob, type BodyOf, type ListJobsOptions, type MethodOf }
 export { GiveUp, JobStopped, type RunningJob } from './running-jobs.js'
 
 export interface JobsOptions {
-  /** True: this process runs jobs. False: it adds them, and `filigree work` runs them. Default false. */
+  /** True: this process runs jobs. False: it only adds them, and `filigree work` runs them. Default false. */
   work?: boolean
-  /** How many jobs of all kinds run at once in a process. Default 10. */
+  /** How many jobs a process runs at the same time. Default 10. */
   concurrency?: number
-  /** Roles of clients that may read jobs, by the record `JobEntry`. Default: no client may. */
+  /** The roles that may read jobs, as the record `JobEntry`. Default: no client may. */
   roles?: string | readonly string[]
-  /** How long running jobs may go on when the process closes; then their `signal` aborts. Default `'10s'`. */
+  /** How long running jobs may continue when the process closes. Then their `signal` aborts. Default `'10s'`. */
   drain?: number | string
-  /** How often jobs of other processes are looked for where the database does not tell of them. Default `'1s'`. */
+  /** How often the database is polled for jobs of other processes, if it does not signal them. Default `'1s'`. */
   poll?: number | string
 }
 
@@ -50,14 +47,14 @@ const optionNames: Readonly<Record<keyof JobsOptions, true>> = {
   poll: true,
 }
 
-/** What `filigree work` and tests ask for by name. */
+/** `filigree work`, tests and benchmarks get the runtime by this token. */
 const jobsToken = 'filigree.jobs'
-/** What `filigree work` says otherwise than the options. */
-const askedToken = 'filigree.jobs.asked'
+/** `filigree work` overrides the options by this token. */
+const overridesToken = 'filigree.jobs.asked'
 
-type AskedWork = Partial<WorkOptions> & { readonly work?: boolean }
+type WorkOverrides = Partial<WorkOptions> & { readonly work?: boolean }
 
-/** Jobs: `@Module({ providers: [Mail], imports: [jobs({ work: true })] })`. */
+/** Runs background jobs: `@Module({ providers: [Mail], imports: [jobs({ work: true })] })`. */
 export const jobs = createModule(function jobs(options: JobsOptions = {}) {
   const problems = findProblems(options)
   const { work = false, concurrency = 10, roles = [], drain = '10s', poll = '1s' } = options
@@ -69,161 +66,165 @@ export const jobs = createModule(function jobs(options: JobsOptions = {}) {
   const make = (
     state: ApplicationState,
     table: JobTable,
-    registry: Registry,
+    registry: JobRegistry,
     clock: Clock,
-    asked: AskedWork,
-  ): JobsHome =>
-    new JobsHome({
+    overrides: WorkOverrides,
+  ): JobsRuntime =>
+    new JobsRuntime({
       ...{ state, table, registry, clock },
-      work: asked.work ?? work,
-      settings: { ...settings, ...asked },
+      work: overrides.work ?? work,
+      settings: { ...settings, ...overrides },
     })
   return {
     problems,
     records: [JobEntry],
     check: (providers: readonly Class[]) => {
-      const found: Problem[] = []
-      readJobs(providers, found)
-      return [...found, ...findUnlistedJobs(providers)]
+      const jobProblems: Problem[] = []
+      readJobs(providers, jobProblems)
+      return [...jobProblems, ...findUnlistedJobs(providers)]
     },
-    examine: findLacking,
+    examine: findJobsWithoutClass,
     providers: [
       JobTable,
-      { provide: Readers, make: () => new Readers([roles].flat()) },
-      Registry,
-      { provide: askedToken, use: {} },
+      { provide: JobReaders, make: () => new JobReaders([roles].flat()) },
+      JobRegistry,
+      { provide: overridesToken, use: {} },
       {
         provide: jobsToken,
         make,
-        inject: [ApplicationState, JobTable, Registry, Clock, askedToken],
+        inject: [ApplicationState, JobTable, JobRegistry, Clock, overridesToken],
       },
-      { provide: Jobs, make: (home: JobsHome) => home.jobs, inject: [jobsToken] },
+      { provide: Jobs, make: (runtime: JobsRuntime) => runtime.jobs, inject: [jobsToken] },
     ],
   }
 })
 
-/** Jobs that wait and whose class no process can have: a deploy has dropped it. */
-async function findLacking(database: Database, providers: readonly Class[]): Promise<string[]> {
-  const known = new Set(readJobs(providers, []).map(({ name }) => name))
+/** Reports waiting jobs without a class, for example because a deploy has removed it. */
+async function findJobsWithoutClass(
+  database: Database,
+  providers: readonly Class[],
+): Promise<string[]> {
+  const knownNames = new Set(readJobs(providers, []).map(({ name }) => name))
   const records = database.records(JobEntry)
   const waiting = await records
     .aggregate({ where: { state: 'waiting' }, groupBy: ['name'], count: true })
-    // There is no table yet.
+    // The table does not exist yet.
     .catch(() => [])
   return waiting
-    .filter(({ name }) => !known.has(String(name)))
+    .filter(({ name }) => !knownNames.has(String(name)))
     .map(
       ({ name, count }) =>
-        `${count} jobs of ${String(name)} wait, which no class of the application has`,
+        `${count} jobs of ${String(name)} wait, but the application has no class for them`,
     )
 }
 
-interface HomeParts {
+interface JobsRuntimeParts {
   readonly state: ApplicationState
   readonly table: JobTable
-  readonly registry: Registry
+  readonly registry: JobRegistry
   readonly clock: Clock
   readonly settings: WorkOptions
   readonly work: boolean
 }
 
-/** Where figures are asked for. */
-const scrapes = 'filigree:scrape'
+/** Published when metrics are read. */
+const scrapeChannel = 'filigree:scrape'
 
-/** What the module consists of in an application, and when it starts and stops. */
-class JobsHome implements Lifecycle {
+/** The services of the module in an application, and their start and stop. */
+class JobsRuntime implements Lifecycle {
   readonly jobs: Jobs
   readonly worker: Worker
-  readonly registry: Registry
+  readonly registry: JobRegistry
   readonly table: JobTable
-  readonly wakes: Wakes
-  readonly #parts: HomeParts
-  readonly #scraped = (event: unknown): void => {
+  readonly notifier: WorkerNotifier
+  readonly #parts: JobsRuntimeParts
+  readonly #onScrape = (event: unknown): void => {
     const { application, add } = event as ScrapeEvent
-    if (application === this.#parts.state) add(this.#gauges())
+    if (application === this.#parts.state) add(this.#readGauges())
   }
-  #endWatch: (() => void) | undefined
-  #last: number
+  #stopWatchingClock: (() => void) | undefined
+  #lastTime: number
 
-  constructor(parts: HomeParts) {
+  constructor(parts: JobsRuntimeParts) {
     const { state, table, registry, clock, settings } = parts
     this.#parts = parts
     this.registry = registry
     this.table = table
-    this.wakes = new Wakes({ table, log: state.log })
-    const { wakes } = this
-    this.worker = new Worker({ table, registry, wakes, state, options: settings })
-    this.jobs = new Jobs({ table, registry, wakes, worker: this.worker })
-    this.#last = clock.now()
+    this.notifier = new WorkerNotifier({ table, log: state.log })
+    const { notifier } = this
+    this.worker = new Worker({ table, registry, notifier, state, options: settings })
+    this.jobs = new Jobs({ table, registry, notifier, worker: this.worker })
+    this.#lastTime = clock.now()
   }
 
   async onStart(): Promise<void> {
     const { clock, work } = this.#parts
-    subscribe(scrapes, this.#scraped)
+    subscribe(scrapeChannel, this.#onScrape)
     if (clock.isMoved) {
-      // A test asks for each run; its schedules count from the start.
+      // Tests run jobs explicitly. Schedules count from the start.
       await this.worker.prepare()
-      this.#endWatch = clock.onMove(() => this.#moved())
+      this.#stopWatchingClock = clock.onMove(() => this.#onClockMoved())
     } else if (work) await this.worker.start()
   }
 
-  /** What goes by the clock counts anew from an earlier time. */
-  async #moved(): Promise<void> {
+  /** If a test moves the clock back, schedules start again from the earlier time. */
+  async #onClockMoved(): Promise<void> {
     const now = this.#parts.clock.now()
-    const isBack = now < this.#last
-    this.#last = now
-    if (isBack) await this.worker.reset(true)
+    const isBack = now < this.#lastTime
+    this.#lastTime = now
+    if (isBack) await this.worker.resetSchedules(true)
   }
 
   [resetState](): Promise<void> {
-    return this.worker.reset(false)
+    return this.worker.resetSchedules(false)
   }
 
   onClosing(): Promise<void> {
     return this.worker.stop()
   }
 
-  async #gauges(): Promise<Gauge[]> {
-    const { waiting, running, oldest } = await figures(this.table)
+  async #readGauges(): Promise<Gauge[]> {
+    const { waiting, running, oldest } = await readQueueMetrics(this.table)
     return [
-      { name: 'jobs_waiting', help: 'Jobs that wait, for their time too.', value: waiting },
+      { name: 'jobs_waiting', help: 'Jobs that wait, including delayed ones.', value: waiting },
       { name: 'jobs_running', help: 'Jobs that run, in all processes.', value: running },
       {
         name: 'jobs_oldest_seconds',
-        help: 'How long the oldest job waits that could run.',
+        help: 'How long the oldest due job has waited.',
         value: Math.max(0, oldest / 1000),
       },
     ]
   }
 
   async onStop(): Promise<void> {
-    unsubscribe(scrapes, this.#scraped)
-    this.#endWatch?.()
+    unsubscribe(scrapeChannel, this.#onScrape)
+    this.#stopWatchingClock?.()
     await this.worker.stop()
   }
 }
 
-export type { JobsHome }
+export type { JobsRuntime }
 
 function findProblems(options: JobsOptions): Problem[] {
   const { work, concurrency, roles, drain, poll } = options as Readonly<Record<string, unknown>>
   const problems = rejectUnknownOptions(options, Object.keys(optionNames), 'jobs')
-  const refuse = (name: string, value: unknown, remedy: string): void => {
+  const addProblem = (name: string, value: unknown, remedy: string): void => {
     problems.push({
       code: 'INVALID_OPTION',
       message: `jobs: ${name} is ${JSON.stringify(value)}.`,
       remedy,
     })
   }
-  if (work !== undefined && typeof work !== 'boolean') refuse('work', work, 'Write true or false.')
+  if (work !== undefined && typeof work !== 'boolean')
+    addProblem('work', work, 'Write true or false.')
   if (concurrency !== undefined && (!Number.isSafeInteger(concurrency) || Number(concurrency) < 1))
-    refuse('concurrency', concurrency, 'Write a number from 1.')
+    addProblem('concurrency', concurrency, 'Write a number from 1.')
   if (drain !== undefined && drain !== 0 && readSeconds(drain) === undefined)
-    refuse('drain', drain, "Write '10s' or seconds.")
+    addProblem('drain', drain, "Write '10s' or seconds.")
   if (poll !== undefined && readSeconds(poll) === undefined)
-    refuse('poll', poll, "Write '1s' or seconds, from 1.")
+    addProblem('poll', poll, "Write '1s' or seconds, from 1.")
   const names = [roles ?? []].flat() as unknown[]
   if (!names.every((role) => typeof role === 'string' && role !== ''))
-    refuse('roles', roles, "Write a role or several: 'admin', ['admin', 'support'].")
+    addProblem('roles', roles, "Write a role or several: 'admin', ['admin', 'support'].")
   return problems
 }

@@ -1,7 +1,7 @@
-/** `Jobs`: what applications add jobs with, and look at them. */
+/** The service `Jobs`: adds jobs, lists them, and cancels or retries them. */
 import { rejectUnknownOptions, type Repository, pendingWork } from '../../index.js'
-import { addRow, addRows, standingRow, readWhen, toNewJob, type AddOptions } from './add-jobs.js'
-import type { Class, KnownJob, Registry } from './decorators.js'
+import { addRow, addRows, findActiveJob, readWhen, toNewJob, type AddOptions } from './add-jobs.js'
+import type { Class, RegisteredJob, JobRegistry } from './decorators.js'
 import {
   JobEntry,
   jobStates,
@@ -9,18 +9,18 @@ import {
   type JobTable,
   cancelRow,
   countStates,
-  isTaken,
-  runAgain,
+  hasActiveDuplicate,
+  retryRow,
   type NewJob,
   type When,
 } from './job-table.js'
-import type { Wakes } from './worker-context.js'
+import type { WorkerNotifier } from './worker-context.js'
 import type { Worker } from './worker.js'
 
-/** What `add` answers. */
+/** The result of `add`. */
 export interface AddedJob {
   readonly id: number
-  /** False: one with this `unique` stands already, waiting or running; `id` is its. */
+  /** False: a waiting or running job has the same `unique` key, and `id` is the id of that job. */
   readonly added: boolean
 }
 
@@ -29,37 +29,37 @@ export interface ListJobsOptions {
   readonly state?: JobState
   /** Default 50, at most 1,000. */
   readonly limit?: number
-  /** The id of the last one of the page before. */
+  /** Returns jobs older than this id: the last id of the previous page. */
   readonly after?: number
 }
 
-/** The methods of a class. */
+/** The names of the methods of a class. */
 export type MethodOf<T> = {
   [Name in keyof T & string]: T[Name] extends (...args: never[]) => unknown ? Name : never
 }[keyof T & string]
 
-/** The body that a job's method takes. */
+/** The body that a job method takes. */
 export type BodyOf<T, Method extends keyof T> = T[Method] extends (
   body: infer Body,
   ...rest: never[]
 ) => unknown
-  ? Given<Body>
+  ? BodyInput<Body>
   : undefined
 
-/** A body as it is given: an object with the properties of its class. */
-type Given<Body> = Body extends object
-  ? { readonly [Name in keyof Body as Body[Name] extends Fn ? never : Name]: Body[Name] }
+/** A body as it is passed to `add`: an object with the properties of its class, without methods. */
+type BodyInput<Body> = Body extends object
+  ? { readonly [Name in keyof Body as Body[Name] extends AnyFunction ? never : Name]: Body[Name] }
   : Body
-type Fn = (...args: never[]) => unknown
+type AnyFunction = (...args: never[]) => unknown
 
 interface JobsParts {
   readonly table: JobTable
-  readonly registry: Registry
-  readonly wakes: Wakes
+  readonly registry: JobRegistry
+  readonly notifier: WorkerNotifier
   readonly worker: Worker
 }
 
-/** Adds jobs and looks at them. Name it in a constructor: `static inject = [Jobs]`. */
+/** Adds and manages jobs. Inject it: `static inject = [Jobs]`. */
 export class Jobs {
   readonly #parts: JobsParts
 
@@ -69,10 +69,9 @@ export class Jobs {
   }
 
   /**
-   * Adds a job: in the transaction that is open where this is called, or at once. It exists when that is committed, and is
-   * then run at least once.
+   * Adds a job, in the open transaction if there is one. The job exists once the transaction is committed, and runs at least once.
    *
-   * @throws {TypeError} a body that does not fit, an unknown option
+   * @throws {TypeError} the body is invalid, or an option is unknown
    */
   async add<T extends object, Method extends MethodOf<T>>(
     type: Class<T>,
@@ -82,11 +81,11 @@ export class Jobs {
   ): Promise<AddedJob> {
     const where = `jobs.add of ${type.name}.${method}`
     const when = readWhen(where, options)
-    const known = this.#parts.registry.find(type, method)
-    return this.#addOne(known, await toNewJob(where, known, body, options), when)
+    const job = this.#parts.registry.find(type, method)
+    return this.#addOne(job, await toNewJob(where, job, body, options), when)
   }
 
-  /** Adds a job for each body: all of them or none. @returns an entry for each, in order */
+  /** Adds a job for each body, all or none. @returns one entry per body, in order */
   async addMany<T extends object, Method extends MethodOf<T>>(
     type: Class<T>,
     method: Method,
@@ -95,32 +94,32 @@ export class Jobs {
   ): Promise<AddedJob[]> {
     const where = `jobs.addMany of ${type.name}.${method}`
     const when = readWhen(where, options)
-    const { registry, table, wakes } = this.#parts
-    const known = registry.find(type, method)
-    const all: NewJob[] = []
-    for (const body of bodies) all.push(await toNewJob(where, known, body, options))
-    if (all.length === 0) return []
+    const { registry, table, notifier: wakes } = this.#parts
+    const job = registry.find(type, method)
+    const newJobs: NewJob[] = []
+    for (const body of bodies) newJobs.push(await toNewJob(where, job, body, options))
+    if (newJobs.length === 0) return []
     if (options.unique !== undefined)
-      return table.database.transaction(() => this.#addEach(known, all, when), readCommitted)
-    const ids = await addRows(table, all, when)
-    await wakes.added(known.name, when)
+      return table.database.transaction(() => this.#addEach(job, newJobs, when), readCommitted)
+    const ids = await addRows(table, newJobs, when)
+    await wakes.jobAdded(job.name, when)
     return ids.map((id) => ({ id, added: true }))
   }
 
-  /** @returns undefined if there is none, or no more */
+  /** @returns undefined if the job does not exist or was removed */
   async find(id: number): Promise<JobEntry | undefined> {
     return isId(id) ? ((await this.#records.find(id)) ?? undefined) : undefined
   }
 
-  /** The newest first. */
+  /** Lists jobs, the newest first. */
   list(options: ListJobsOptions = {}): Promise<JobEntry[]> {
-    refuse('jobs.list', options, ['name', 'state', 'limit', 'after'])
+    refuseUnknownOptions('jobs.list', options, ['name', 'state', 'limit', 'after'])
     const { name, state, limit = 50, after } = options
     if (name !== undefined && typeof (name as unknown) !== 'string')
-      throw new TypeError('jobs.list: name must be a text, such as Mail.welcome.')
+      throw new TypeError('jobs.list: name must be a string such as Mail.welcome.')
     if (state !== undefined && !jobStates.includes(state))
       throw new TypeError(
-        `jobs.list: there is no state "${state as string}". States: ${jobStates.join(', ')}.`,
+        `jobs.list: unknown state "${state as string}". States: ${jobStates.join(', ')}.`,
       )
     if (!Number.isSafeInteger(limit) || limit < 1 || limit > 1000)
       throw new TypeError('jobs.list: limit must be a number from 1 to 1,000.')
@@ -133,36 +132,36 @@ export class Jobs {
     return this.#records.list({ where, orderBy: { id: 'desc' }, limit })
   }
 
-  /** Lets a failed or cancelled job run again, with all its attempts. @returns false if there is none to run */
+  /** Returns a failed or cancelled job to the queue, with all its attempts. @returns false if it cannot be retried */
   async retry(id: number): Promise<boolean> {
-    const { table, wakes } = this.#parts
+    const { table, notifier: wakes } = this.#parts
     const isWaiting =
       isId(id) &&
-      // A part of the open transaction, which a fault of it would end.
+      // A savepoint, so that an error does not end the open transaction.
       (await table.database
-        .transaction(() => runAgain(table, id), readCommitted)
+        .transaction(() => retryRow(table, id), readCommitted)
         .catch(async (error: unknown) => {
-          // One with its `unique` was added at the same moment.
-          if (await isTaken(table, id)) return false
+          // A job with the same unique key was added at the same time.
+          if (await hasActiveDuplicate(table, id)) return false
           throw error
         }))
-    if (isWaiting) await wakes.added(undefined, { kind: 'now' })
+    if (isWaiting) await wakes.jobAdded(undefined, { kind: 'now' })
     return isWaiting
   }
 
   /**
-   * A waiting job never runs; the `signal` of a running one aborts, in another process within 10 s.
+   * Cancels a job. A waiting job never runs. The `signal` of a running one aborts, in another process within 10 s.
    *
-   * @returns false if there is none that waits or runs
+   * @returns false if the job neither waits nor runs
    */
   async cancel(id: number): Promise<boolean> {
     const { table, worker } = this.#parts
-    const was = isId(id) ? await cancelRow(table, id) : undefined
-    if (was === 'running') worker.cancel(id)
-    return was !== undefined
+    const previousState = isId(id) ? await cancelRow(table, id) : undefined
+    if (previousState === 'running') worker.cancel(id)
+    return previousState !== undefined
   }
 
-  /** How many there are of each state. */
+  /** The number of jobs in each state. */
   async counts(): Promise<Record<JobState, number>> {
     const counts = await countStates(this.#parts.table)
     return Object.fromEntries(jobStates.map((state) => [state, counts.get(state) ?? 0])) as Record<
@@ -171,7 +170,7 @@ export class Jobs {
     >
   }
 
-  /** What waits or runs, without bodies: for the development page. At most 100 of each. */
+  /** Waiting and running jobs without bodies, at most 100 of each. The development page shows them. */
   async [pendingWork](): Promise<object[]> {
     const [waiting, running] = await Promise.all([
       this.list({ state: 'waiting', limit: 100 }),
@@ -183,28 +182,32 @@ export class Jobs {
     }))
   }
 
-  /** Runs all that is due, here and now, and what that adds: for tests. @returns how many runs there were */
+  /** For tests: runs all due jobs and the jobs that they add. @returns the number of runs */
   drain(): Promise<number> {
     return this.#parts.worker.drain()
   }
 
-  async #addEach(known: KnownJob, all: readonly NewJob[], when: When): Promise<AddedJob[]> {
+  async #addEach(
+    registered: RegisteredJob,
+    newJobs: readonly NewJob[],
+    when: When,
+  ): Promise<AddedJob[]> {
     const added: AddedJob[] = []
-    for (const job of all) added.push(await this.#addOne(known, job, when))
+    for (const job of newJobs) added.push(await this.#addOne(registered, job, when))
     return added
   }
 
-  async #addOne(known: KnownJob, job: NewJob, when: When): Promise<AddedJob> {
-    const { table, wakes } = this.#parts
+  async #addOne(registered: RegisteredJob, job: NewJob, when: When): Promise<AddedJob> {
+    const { table, notifier: wakes } = this.#parts
     for (;;) {
       const id = await addRow(table, job, when)
       if (id !== undefined) {
-        await wakes.added(known.name, when)
+        await wakes.jobAdded(registered.name, when)
         return { id, added: true }
       }
-      const standing = await standingRow(table, job.unique ?? '')
-      // Else it has ended between the two statements.
-      if (standing !== undefined) return { id: standing, added: false }
+      const activeId = await findActiveJob(table, job.unique ?? '')
+      // Otherwise it has ended between the two statements: insert again.
+      if (activeId !== undefined) return { id: activeId, added: false }
     }
   }
 
@@ -215,12 +218,12 @@ export class Jobs {
 
 const readCommitted = { isolation: 'read committed' } as const
 
-/** Ids come from addresses and command lines, whatever the types say: what is none finds nothing. */
+/** Ids may come from URLs and command lines: an invalid id matches no job. */
 function isId(id: unknown): id is number {
   return Number.isSafeInteger(id) && Number(id) > 0
 }
 
-function refuse(where: string, options: object, names: readonly string[]): void {
+function refuseUnknownOptions(where: string, options: object, names: readonly string[]): void {
   for (const { message, remedy } of rejectUnknownOptions(options, names, where))
     throw new TypeError(`${message} ${remedy}`)
 }

@@ -1,59 +1,56 @@
-/** What runs in this process: how many places are left, who waits for the end, and whose time is over. */
-
+/** The jobs that run in this process: what a method gets as its `RunningJob`, free slots, and timeouts. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ChildLog, Log, JobEvent } from '../../index.js'
-import type { Taken } from './job-table.js'
-import type { KnownJob } from './decorators.js'
+import type { ClaimedJob } from './job-table.js'
+import type { RegisteredJob } from './decorators.js'
 
-/** What a job is given beside its body, while it runs. */
-
-/** A run of a job. */
+/** The second argument of a job method: the current run. */
 export interface RunningJob {
   readonly id: number
   /** `Mail.welcome` */
   readonly name: string
   /** From 1. */
   readonly attempt: number
-  /** When it was to be run. */
+  /** When the run was due. */
   readonly runAt: Date
   /**
-   * Aborts when its time is over, when it is cancelled, when the process closes, and when it was taken from this process:
-   * stop then, what it does from there on may be done by another run at the same time.
+   * Aborts when the timeout is over, when the job is cancelled, when the process closes, and when another process has taken over
+   * the job. Stop then: another run may already be doing the same work.
    */
   readonly signal: AbortSignal
-  /** Tells how far it is, for `jobs.find` and pages. @param done from 0 to 1 */
+  /** Stores the progress, for `jobs.find` and admin pages. @param done from 0 to 1 */
   progress(done: number, text?: string): Promise<void>
-  /** The application's log; its lines have the job's name, id and attempt. */
+  /** The application's log. Its lines have the job's name, id and attempt. */
   readonly log: ChildLog
 }
 
-/** `GiveUp` fails a job at once, whatever its `retries` say. */
+/** Throw it to fail the job immediately, without further retries. */
 export class GiveUp extends Error {
   override readonly name = 'GiveUp'
 }
 
-/** Why `signal` aborts. */
+/** The reason of an aborted `signal`. */
 export class JobStopped extends Error {
   override readonly name = 'JobStopped'
   readonly why: 'timeout' | 'cancelled' | 'closing' | 'lost'
 
   constructor(why: JobStopped['why']) {
-    super(sentences[why])
+    super(stopMessages[why])
     this.why = why
   }
 }
 
-const sentences: Readonly<Record<JobStopped['why'], string>> = {
+const stopMessages: Readonly<Record<JobStopped['why'], string>> = {
   timeout: 'The run exceeded its time.',
   cancelled: 'The job was cancelled.',
   closing: 'The process closes.',
   lost: 'The lease was lost: another run may have begun.',
 }
 
-interface RunParts {
-  readonly taken: Taken
+interface JobRunParts {
+  readonly claimed: ClaimedJob
   readonly log: Log
-  readonly tell: (progress: {
+  readonly storeProgress: (progress: {
     readonly done: number
     readonly text: string | null
   }) => Promise<void>
@@ -64,14 +61,14 @@ export class JobRun implements RunningJob {
   readonly name: string
   readonly attempt: number
   readonly runAt: Date
-  readonly #parts: RunParts
+  readonly #parts: JobRunParts
   #controller: AbortController | undefined
   #log: JobLog | undefined
-  /** Why it was stopped, if it was. */
+  /** Set once the run was asked to stop. */
   stopped: JobStopped | undefined
 
-  constructor(parts: RunParts) {
-    const { id, name, attempt, runAt } = parts.taken
+  constructor(parts: JobRunParts) {
+    const { id, name, attempt, runAt } = parts.claimed
     this.id = id
     this.name = name
     this.attempt = attempt
@@ -88,17 +85,17 @@ export class JobRun implements RunningJob {
   }
 
   get log(): ChildLog {
-    this.#log ??= new JobLog(this.#parts.log, fieldsOf(this.#parts.taken))
+    this.#log ??= new JobLog(this.#parts.log, logFields(this.#parts.claimed))
     return this.#log
   }
 
   async progress(done: number, text?: string): Promise<void> {
     if (typeof done !== 'number' || !(done >= 0 && done <= 1))
-      throw new TypeError(`job.progress: ${String(done)} is no number from 0 to 1.`)
-    await this.#parts.tell({ done, text: text?.slice(0, 1000) ?? null })
+      throw new TypeError(`job.progress: ${String(done)} is not a number from 0 to 1.`)
+    await this.#parts.storeProgress({ done, text: text?.slice(0, 1000) ?? null })
   }
 
-  /** The first reason counts. */
+  /** Aborts the signal. Only the first call has an effect. */
   stop(why: JobStopped['why']): void {
     if (this.stopped !== undefined) return
     this.stopped = new JobStopped(why)
@@ -106,8 +103,12 @@ export class JobRun implements RunningJob {
   }
 }
 
-/** What every line about a run says. */
-export function fieldsOf({ id, name, attempt }: Pick<Taken, 'id' | 'name' | 'attempt'>): object {
+/** The log fields of a run. */
+export function logFields({
+  id,
+  name,
+  attempt,
+}: Pick<ClaimedJob, 'id' | 'name' | 'attempt'>): object {
   return { job: name, jobId: id, attempt }
 }
 
@@ -140,103 +141,103 @@ class JobLog implements ChildLog {
   }
 }
 
-/** A job that this process runs. */
-export interface Running {
-  readonly taken: Taken
-  readonly job: KnownJob
+/** A run in this process. */
+export interface ActiveRun {
+  readonly claimed: ClaimedJob
+  readonly job: RegisteredJob
   readonly run: JobRun
-  /** By the process's clock that never jumps, as `endsAt`. */
-  readonly began: number
-  /** When its time is over; once it was told to stop: when it is over all the same. */
-  endsAt: number
-  /** It is decided how it ended. */
-  isOver: boolean
-  /** Undefined where nobody listens. */
+  /** By `performance.now()`, as `timeoutAt`. */
+  readonly startedAt: number
+  /** When the timeout is over. After a request to stop: when the grace period is over. */
+  timeoutAt: number
+  /** True once the outcome is decided. */
+  hasEnded: boolean
+  /** Undefined without subscribers. */
   readonly event: JobEvent | undefined
 }
 
-/** Timers take 2^31 ms at most. */
-const longest = 3_600_000
+/** Timers allow at most 2^31 ms. */
+const maxTimerDelayMs = 3_600_000
 
-export class Places {
-  readonly #byId = new Map<number, Running>()
+export class RunningJobs {
+  readonly #byId = new Map<number, ActiveRun>()
   readonly #byName = new Map<string, number>()
-  readonly #late: (running: Running) => void
-  #whenFree: (() => void)[] = []
+  readonly #onTimeout: (running: ActiveRun) => void
+  #idleWaiters: (() => void)[] = []
   #timer: NodeJS.Timeout | undefined
   #timerAt = Infinity
 
-  /** @param late is told of runs whose time is over */
-  constructor(late: (running: Running) => void) {
-    this.#late = late
+  /** @param onTimeout is called with runs whose timeout is over */
+  constructor(onTimeout: (running: ActiveRun) => void) {
+    this.#onTimeout = onTimeout
   }
 
   get size(): number {
     return this.#byId.size
   }
 
-  get all(): Iterable<Running> {
+  get all(): Iterable<ActiveRun> {
     return this.#byId.values()
   }
 
-  find(id: number): Running | undefined {
+  find(id: number): ActiveRun | undefined {
     return this.#byId.get(id)
   }
 
-  /** How many more of a job may run here. */
-  roomOf({ name, concurrency }: KnownJob): number {
+  /** How many more runs of this job may start in this process. */
+  capacityFor({ name, concurrency }: RegisteredJob): number {
     return concurrency - (this.#byName.get(name) ?? 0)
   }
 
-  enter(running: Running): void {
-    const { id, name } = running.taken
+  add(running: ActiveRun): void {
+    const { id, name } = running.claimed
     this.#byId.set(id, running)
     this.#byName.set(name, (this.#byName.get(name) ?? 0) + 1)
-    this.watch(running)
+    this.watchTimeout(running)
   }
 
-  /** @returns false if it has left already */
-  leave(running: Running): boolean {
-    const { id, name } = running.taken
+  /** @returns false if it was already removed */
+  remove(running: ActiveRun): boolean {
+    const { id, name } = running.claimed
     if (this.#byId.get(id) !== running) return false
     this.#byId.delete(id)
     this.#byName.set(name, (this.#byName.get(name) ?? 1) - 1)
-    if (this.size === 0) for (const resolve of this.#whenFree.splice(0)) resolve()
+    if (this.size === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve()
     return true
   }
 
-  /** One timer for all: it is set to whose time ends first. */
-  watch({ endsAt }: Running): void {
-    if (endsAt >= this.#timerAt) return
+  /** One timer serves all runs. It is set to the earliest timeout. */
+  watchTimeout({ timeoutAt }: ActiveRun): void {
+    if (timeoutAt >= this.#timerAt) return
     clearTimeout(this.#timer)
-    this.#timerAt = endsAt
-    const wait = Math.min(longest, Math.max(1, endsAt - performance.now()))
-    this.#timer = setTimeout(this.#look, wait)
+    this.#timerAt = timeoutAt
+    const wait = Math.min(maxTimerDelayMs, Math.max(1, timeoutAt - performance.now()))
+    this.#timer = setTimeout(this.#checkTimeouts, wait)
     this.#timer.unref()
   }
 
-  readonly #look = (): void => {
+  readonly #checkTimeouts = (): void => {
     this.#timerAt = Infinity
     const now = performance.now()
     for (const running of [...this.all]) {
-      if (running.endsAt <= now && !running.isOver) this.#late(running)
-      if (!running.isOver) this.watch(running)
+      if (running.timeoutAt <= now && !running.hasEnded) this.#onTimeout(running)
+      if (!running.hasEnded) this.watchTimeout(running)
     }
   }
 
   /** Resolves once nothing runs. */
-  idle(): Promise<void> {
+  whenIdle(): Promise<void> {
     if (this.size === 0) return Promise.resolve()
-    return new Promise((resolve) => this.#whenFree.push(resolve))
+    return new Promise((resolve) => this.#idleWaiters.push(resolve))
   }
 
-  /** @returns false if something runs after so many milliseconds */
+  /** @returns false if jobs still run after this many milliseconds */
   async idleWithin(ms: number): Promise<boolean> {
     if (this.size === 0) return true
-    const patience = new AbortController()
-    const end = sleep(ms, false, { signal: patience.signal }).catch(() => false)
-    const isIdle = await Promise.race([this.idle().then(() => true), end])
-    patience.abort()
+    const abort = new AbortController()
+    const timeout = sleep(ms, false, { signal: abort.signal }).catch(() => false)
+    const isIdle = await Promise.race([this.whenIdle().then(() => true), timeout])
+    abort.abort()
     return isIdle
   }
 }

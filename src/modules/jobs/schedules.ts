@@ -1,12 +1,12 @@
 /**
- * Jobs that are added by themselves: a row waits for each schedule, with a unique key of its own, so that however many
- * processes know the schedule it is run once. Whoever ends it adds the next one. What all processes have forgotten goes.
+ * Jobs with `@Cron` and `@Every`. For each schedule one row waits, with a unique key, so it runs once however many processes have
+ * the schedule. The process that ends a run adds the next one. A schedule that no process has any more is removed.
  */
-import type { KnownJob } from './decorators.js'
+import type { RegisteredJob } from './decorators.js'
 import { schedulePrefix } from './add-jobs.js'
-import { type JobTable, scheduleLasts, type Taken } from './job-table.js'
+import { type JobTable, scheduleLifetimeMs, type ClaimedJob } from './job-table.js'
 
-interface Standing {
+interface StoredSchedule {
   readonly id: number
   readonly state: string
   readonly schedule: string | null
@@ -15,9 +15,9 @@ interface Standing {
 
 export class Schedules {
   readonly #table: JobTable
-  readonly #jobs: readonly KnownJob[]
+  readonly #jobs: readonly RegisteredJob[]
 
-  constructor(table: JobTable, jobs: Iterable<KnownJob>) {
+  constructor(table: JobTable, jobs: Iterable<RegisteredJob>) {
     this.#table = table
     this.#jobs = [...jobs].filter(({ schedule }) => schedule !== undefined)
   }
@@ -27,30 +27,33 @@ export class Schedules {
   }
 
   /**
-   * Says that this process knows its schedules; adds those that are missing, and corrects those whose pattern has changed.
+   * Adds missing schedules, corrects those whose pattern has changed, and extends the lifetime of all of them.
    *
-   * @param anew corrects all of them: a test has moved its clock back
+   * @param resetAll corrects all of them: a test has moved its clock back
    */
-  async keep(anew = false): Promise<void> {
+  async sync(resetAll = false): Promise<void> {
     if (this.isEmpty) return
-    // Of the database itself: what is known of its clock here may be older than the clock.
-    const { standing, now = this.#table.now } = await this.#standing()
+    // Read with the rows, because the cached offset of the database clock may be outdated.
+    const { storedByKey, now = this.#table.now } = await this.#readStored()
     for (const job of this.#jobs) {
-      const found = standing.get(keyOf(job))
-      if (found === undefined) await this.#add(job, await this.#afterLast(job, now))
-      else if (found.state === 'waiting' && (anew || isWrong(found, job, now)))
-        await this.#move(found.id, job, now)
+      const stored = storedByKey.get(uniqueKeyOf(job))
+      if (stored === undefined) await this.#add(job, await this.#firstTime(job, now))
+      else if (stored.state === 'waiting' && (resetAll || needsCorrection(stored, job, now)))
+        await this.#reschedule(stored.id, job, now)
     }
-    await this.#sign()
+    await this.#extendLifetime()
   }
 
-  /** Adds the next one behind a run that has ended. */
-  async next(job: KnownJob, { runAt, now }: Pick<Taken, 'runAt' | 'now'>): Promise<void> {
-    await this.#add(job, nextAfter(job, runAt, now))
+  /** Adds the next run after one that has ended. */
+  async addNext(
+    job: RegisteredJob,
+    { runAt, now }: Pick<ClaimedJob, 'runAt' | 'now'>,
+  ): Promise<void> {
+    await this.#add(job, timeAfterRun(job, runAt, now))
   }
 
-  /** What a stop has missed is made up for once. */
-  async #afterLast(job: KnownJob, now: number): Promise<number> {
+  /** When a new schedule runs first. If the last run was missed while no process ran, it is made up for once. */
+  async #firstTime(job: RegisteredJob, now: number): Promise<number> {
     const statement = this.#table.prepare(
       'schedule last',
       'select',
@@ -63,27 +66,27 @@ export class Schedules {
     return Math.min(job.schedule?.next(Number(last)) ?? now, job.schedule?.next(now) ?? now)
   }
 
-  async #add(job: KnownJob, at: number): Promise<void> {
+  async #add(job: RegisteredJob, at: number): Promise<void> {
     const statement = this.#table.prepare(
       'schedule add',
       'insert',
       ({ value, now }) =>
         `insert into jobs (name, state, priority, run_at, later_at, attempt, retries, backoff, keep, claims, unique_key, schedule, added_at, keep_until)
-values (${value('name')}, 'waiting', 0, ${value('at')}, ${value('at')}, 0, ${value('retries')}, ${value('backoff')}, ${value('keep')}, 0, ${value('unique')}, ${value('schedule')}, ${now(value('shift'))}, ${now(value('lasts'))})
+values (${value('name')}, 'waiting', 0, ${value('at')}, ${value('at')}, 0, ${value('retries')}, ${value('backoff')}, ${value('keep')}, 0, ${value('unique')}, ${value('schedule')}, ${now(value('shift'))}, ${now(value('keepUntil'))})
 on conflict do nothing`,
     )
     const { shift } = this.#table
-    const { name, retries, backoff, keep } = job
+    const { name, retries, backoff, keep: sync } = job
     await statement.change({
-      ...{ name, retries, backoff, keep, shift },
+      ...{ name, retries, backoff, keep: sync, shift },
       at: new Date(at).toISOString(),
-      unique: keyOf(job),
+      unique: uniqueKeyOf(job),
       schedule: job.schedule?.text ?? '',
-      lasts: shift + scheduleLasts,
+      keepUntil: shift + scheduleLifetimeMs,
     })
   }
 
-  async #move(id: number, job: KnownJob, now: number): Promise<void> {
+  async #reschedule(id: number, job: RegisteredJob, now: number): Promise<void> {
     const statement = this.#table.prepare(
       'schedule move',
       'update',
@@ -95,19 +98,19 @@ where id = ${value('id')} and state = 'waiting' and attempt = 0`,
     await statement.change({ id, at, schedule: job.schedule?.text ?? '' })
   }
 
-  async #standing(): Promise<{
-    readonly standing: ReadonlyMap<string, Standing>
+  async #readStored(): Promise<{
+    readonly storedByKey: ReadonlyMap<string, StoredSchedule>
     readonly now: number | undefined
   }> {
     const statement = this.#table.prepare(
-      'schedule standing',
+      'schedules stored',
       'select',
       ({ texts, value, now, millis }) =>
         `select unique_key, id, state, schedule, ${millis('run_at')}, ${millis(now(value('shift')))} from jobs
 where state in ('waiting', 'running') and unique_key in (${texts('keys')})`,
     )
     const rows = await statement.rows({ keys: this.#keys, shift: this.#table.shift })
-    const standing = new Map(
+    const storedByKey = new Map(
       rows.map(([key, id, state, schedule, runAt]) => [
         String(key),
         {
@@ -118,40 +121,42 @@ where state in ('waiting', 'running') and unique_key in (${texts('keys')})`,
         },
       ]),
     )
-    return { standing, now: rows[0] && Math.round(Number(rows[0][5])) }
+    return { storedByKey, now: rows[0] && Math.round(Number(rows[0][5])) }
   }
 
-  async #sign(): Promise<void> {
+  async #extendLifetime(): Promise<void> {
     const statement = this.#table.prepare(
-      'schedule sign',
+      'schedules extend',
       'update',
       ({ texts, value, now }) =>
-        `update jobs set keep_until = ${now(value('lasts'))}
+        `update jobs set keep_until = ${now(value('keepUntil'))}
 where state in ('waiting', 'running') and unique_key in (${texts('keys')})`,
     )
-    await statement.change({ keys: this.#keys, lasts: this.#table.shift + scheduleLasts })
+    await statement.change({ keys: this.#keys, keepUntil: this.#table.shift + scheduleLifetimeMs })
   }
 
   get #keys(): string {
-    return JSON.stringify(this.#jobs.map(keyOf))
+    return JSON.stringify(this.#jobs.map(uniqueKeyOf))
   }
 }
 
-/** Its pattern is another one, or the database's clock was set back: two runs at least would be left out. */
-function isWrong(
-  { schedule: text, runAt }: Standing,
-  { schedule }: KnownJob,
+/**
+ * True if the pattern has changed, or if the clock of the database was set back so far that at least two runs would be skipped.
+ */
+function needsCorrection(
+  { schedule: text, runAt }: StoredSchedule,
+  { schedule }: RegisteredJob,
   now: number,
 ): boolean {
   return text !== schedule?.text || runAt > schedule.next(schedule.next(now))
 }
 
-function keyOf({ name }: KnownJob): string {
+function uniqueKeyOf({ name }: RegisteredJob): string {
   return `${schedulePrefix}${name}`
 }
 
-/** The next moment; of several that were missed meanwhile none is made up for. */
-function nextAfter({ schedule }: KnownJob, runAt: number, now: number): number {
+/** The time of the next run. Runs that were missed meanwhile are not made up for. */
+function timeAfterRun({ schedule }: RegisteredJob, runAt: number, now: number): number {
   const next = schedule?.next(runAt) ?? now
   return next > now ? next : (schedule?.next(now) ?? now)
 }

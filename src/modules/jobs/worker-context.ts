@@ -1,52 +1,45 @@
-/**
- * Tells workers of new jobs: the one of this process at once, others by a signal of the database. Never in the transaction or
- * the request that adds: what is set up there would carry its context along, and PostgreSQL commits transactions that
- * notify one after the other.
- */
-
+/** The shared state of a worker: its jobs and options, retries during an outage, and the notification of new jobs. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { AsyncResource } from 'node:async_hooks'
 import type { ApplicationState, Log } from '../../index.js'
 import type { JobTable, When } from './job-table.js'
-import type { KnownJob, Registry } from './decorators.js'
+import type { RegisteredJob, JobRegistry } from './decorators.js'
 import { Schedules } from './schedules.js'
 
-/** What all parts of a worker share: which jobs it runs, the table, and what it says when the database is away. */
-
 export interface WorkOptions {
-  /** How many run at once. Default 10. */
+  /** How many jobs run at the same time. Default 10. */
   readonly concurrency: number
-  /** Milliseconds that running ones have at the end. */
+  /** Milliseconds that running jobs have to end when the process closes. */
   readonly drain: number
-  /** Milliseconds between two looks for jobs of other processes. */
+  /** Milliseconds between two polls for jobs of other processes. */
   readonly poll: number
   /** The names of jobs or of their classes that this process runs. Undefined: all. */
   readonly only?: readonly string[] | undefined
 }
 
-export interface WorkplaceParts {
+export interface WorkerContextParts {
   readonly table: JobTable
-  readonly registry: Registry
+  readonly registry: JobRegistry
   readonly state: ApplicationState
   readonly options: WorkOptions
 }
 
-/** Milliseconds until a statement is tried again that failed. */
-const again = 1_000
+/** Milliseconds before a failed statement is retried. */
+const retryDelayMs = 1_000
 
-export class Workplace {
+export class WorkerContext {
   readonly table: JobTable
-  readonly registry: Registry
+  readonly registry: JobRegistry
   readonly state: ApplicationState
   readonly log: Log
-  /** It takes no more jobs. */
+  /** True: no more jobs are claimed. */
   isStopping = false
   #options: WorkOptions
-  #known: ReadonlyMap<string, KnownJob> | undefined
+  #jobs: ReadonlyMap<string, RegisteredJob> | undefined
   #schedules: Schedules | undefined
-  #isAway = false
+  #isDatabaseDown = false
 
-  constructor({ table, registry, state, options }: WorkplaceParts) {
+  constructor({ table, registry, state, options }: WorkerContextParts) {
     this.table = table
     this.registry = registry
     this.state = state
@@ -60,157 +53,163 @@ export class Workplace {
 
   set options(options: WorkOptions) {
     this.#options = options
-    this.#known = undefined
+    this.#jobs = undefined
     this.#schedules = undefined
   }
 
   /** The jobs that this process runs, by name. */
-  get known(): ReadonlyMap<string, KnownJob> {
+  get jobs(): ReadonlyMap<string, RegisteredJob> {
     const { only } = this.#options
-    this.#known ??= new Map(
+    this.#jobs ??= new Map(
       [...this.registry.jobs].filter(
         ([name, { owner }]) =>
           only === undefined || only.includes(name) || only.includes(owner.name),
       ),
     )
-    return this.#known
+    return this.#jobs
   }
 
   get schedules(): Schedules {
-    this.#schedules ??= new Schedules(this.table, this.known.values())
+    this.#schedules ??= new Schedules(this.table, this.jobs.values())
     return this.#schedules
   }
 
-  /** Logs faults of statements, once for an outage. @returns undefined if there was one */
-  async guard<T>(work: () => Promise<T>, what = cannotTake): Promise<T | undefined> {
+  /** Runs statements. Logs an error once per outage. @returns undefined if the work failed */
+  async tryOrLog<T>(work: () => Promise<T>, message = cannotClaim): Promise<T | undefined> {
     try {
       const done = await work()
-      this.#isAway = false
+      this.#isDatabaseDown = false
       return done
     } catch (err) {
-      if (!this.#isAway && !this.isStopping) this.log.error({ err }, what)
-      this.#isAway = true
+      if (!this.#isDatabaseDown && !this.isStopping) this.log.error({ err }, message)
+      this.#isDatabaseDown = true
       return undefined
     }
   }
 
-  /** Stores how a run ended, however long the database is away: until then its lease goes on, or another process has it. */
-  async untilStored<T>(store: () => Promise<T>): Promise<T> {
+  /** Retries until the end of a run is stored. Until then its lease is renewed, or another process has the job. */
+  async retryUntilStored<T>(store: () => Promise<T>): Promise<T> {
     for (;;) {
-      const stored = await this.guard(async () => [await store()] as const, cannotStore)
+      const stored = await this.tryOrLog(async () => [await store()] as const, cannotStore)
       if (stored !== undefined) return stored[0]
-      await sleep(again, undefined, { ref: false })
+      await sleep(retryDelayMs, undefined, { ref: false })
     }
   }
 }
 
-const cannotTake = 'jobs cannot be taken from the database'
-const cannotStore = 'the end of a job cannot be stored: it is tried again'
+const cannotClaim = 'jobs cannot be claimed: the database failed'
+const cannotStore = 'the end of a job cannot be stored: retrying'
 
-/** The name of the signal. */
+/** The name of the database signal. */
 export const jobsSignal = 'jobs'
 
-/** Milliseconds between two signals at least. */
-const pause = 10
+/** The shortest time between two signals, in milliseconds. */
+const minSignalIntervalMs = 10
 
-export interface WakesParts {
+export interface WorkerNotifierParts {
   readonly table: JobTable
   readonly log: Log
 }
 
-/** Who takes jobs in this process. */
-export interface Taker {
-  /** It has room for jobs of this name; undefined: of any. */
-  hasRoom(name: string | undefined): boolean
+/** The worker of this process. */
+export interface LocalWorker {
+  /** True if a job of this name can start now. Undefined: any job. */
+  hasCapacity(name: string | undefined): boolean
   wake(): void
-  /** A job is to be run in so many milliseconds. */
+  /** Requests a claim cycle in this many milliseconds. */
   wakeIn(ms: number): void
 }
 
-export class Wakes {
-  readonly #parts: WakesParts
-  /** Made at the start, outside of any request. */
-  readonly #outside = new AsyncResource('filigree.jobs')
-  readonly #names = new Set<string | undefined>()
-  #soonest: number | undefined
-  #isSet = false
-  #signalled = -Infinity
-  #isLater = false
-  taker: Taker | undefined
-  /** In tests: runs what is due, before the caller goes on. */
-  inline: (() => Promise<unknown>) | undefined
+/**
+ * Notifies workers of new jobs: the worker of this process immediately, others by a signal of the database. This happens outside
+ * the request and the transaction that add the job. Otherwise the worker would inherit their context, and PostgreSQL
+ * serializes the commits of transactions that notify.
+ */
+export class WorkerNotifier {
+  readonly #parts: WorkerNotifierParts
+  /** Created at the start, outside any request. */
+  readonly #outsideRequests = new AsyncResource('filigree.jobs')
+  readonly #dueNames = new Set<string | undefined>()
+  #soonestDelay: number | undefined
+  #isFlushScheduled = false
+  #lastSignalAt = -Infinity
+  #isSignalScheduled = false
+  worker: LocalWorker | undefined
+  /** Set by tests: runs due jobs before the caller continues. */
+  runInline: (() => Promise<unknown>) | undefined
 
-  constructor(parts: WakesParts) {
+  constructor(parts: WorkerNotifierParts) {
     this.#parts = parts
   }
 
-  /** A job was added, or waits again: once the open transaction is committed it is told. */
-  added(name: string | undefined, when: When): Promise<unknown> | undefined {
+  /** Reports a job that was added or retried, once the open transaction is committed. */
+  jobAdded(name: string | undefined, when: When): Promise<unknown> | undefined {
     const open = this.#parts.table.database.openTransaction()
-    const { inline } = this
-    if (inline !== undefined) {
-      if (open === undefined) return inline()
+    const { runInline } = this
+    if (runInline !== undefined) {
+      if (open === undefined) return runInline()
       open.committed(async () => {
-        await inline()
+        await runInline()
       })
-    } else if (open === undefined) this.#tell(name, when)
+    } else if (open === undefined) this.#notify(name, when)
     else
       open.onCommit(() => {
-        this.#tell(name, when)
+        this.#notify(name, when)
       })
     return undefined
   }
 
-  /** Runs work outside of the caller's request and transaction. */
-  outside<T>(work: () => T): T {
-    return this.#outside.runInAsyncScope(work)
+  /** Runs work outside the caller's request and transaction. */
+  runOutsideRequest<T>(work: () => T): T {
+    return this.#outsideRequests.runInAsyncScope(work)
   }
 
-  #tell(name: string | undefined, when: When): void {
+  #notify(name: string | undefined, when: When): void {
     const wait =
       when.kind === 'now'
         ? 0
         : when.kind === 'in'
           ? when.ms
           : when.at.getTime() - this.#parts.table.now
-    if (wait <= 0) this.#names.add(name)
-    else if (wait < (this.#soonest ?? Infinity)) this.#soonest = wait
-    if (this.#isSet) return
-    this.#isSet = true
-    this.outside(() => setImmediate(this.#pass))
+    if (wait <= 0) this.#dueNames.add(name)
+    else if (wait < (this.#soonestDelay ?? Infinity)) this.#soonestDelay = wait
+    if (this.#isFlushScheduled) return
+    this.#isFlushScheduled = true
+    this.runOutsideRequest(() => setImmediate(this.#flush))
   }
 
-  readonly #pass = (): void => {
-    this.#isSet = false
-    const names = [...this.#names]
-    this.#names.clear()
-    const soonest = this.#soonest
-    this.#soonest = undefined
-    const { taker } = this
-    if (soonest !== undefined) taker?.wakeIn(soonest)
+  readonly #flush = (): void => {
+    this.#isFlushScheduled = false
+    const names = [...this.#dueNames]
+    this.#dueNames.clear()
+    const soonestDelay = this.#soonestDelay
+    this.#soonestDelay = undefined
+    const { worker } = this
+    if (soonestDelay !== undefined) worker?.wakeIn(soonestDelay)
     if (names.length === 0) return
-    const forOthers = taker === undefined || names.some((name) => !taker.hasRoom(name))
-    taker?.wake()
-    if (forOthers) this.#signal()
+    const needsOtherProcesses =
+      worker === undefined || names.some((name) => !worker.hasCapacity(name))
+    worker?.wake()
+    if (needsOtherProcesses) this.#signal()
   }
 
-  /** At once, then at most once in a while. */
+  /** Signals other processes immediately, and then at most once per interval. */
   #signal(): void {
-    if (this.#isLater) return
-    const wait = this.#signalled + pause - performance.now()
+    if (this.#isSignalScheduled) return
+    const wait = this.#lastSignalAt + minSignalIntervalMs - performance.now()
     if (wait > 0) {
-      this.#isLater = true
+      this.#isSignalScheduled = true
       setTimeout(() => {
-        this.#isLater = false
+        this.#isSignalScheduled = false
         this.#signal()
       }, wait).unref()
       return
     }
-    this.#signalled = performance.now()
+    this.#lastSignalAt = performance.now()
     const { table, log } = this.#parts
     table.database.signal(jobsSignal).catch((err: unknown) => {
-      // Those who poll find the job within a second.
-      log.debug({ err }, 'other processes could not be told of a job')
+      // Other processes find the job by polling.
+      log.debug({ err }, 'other processes could not be notified of a job')
     })
   }
 }

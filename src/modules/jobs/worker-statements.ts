@@ -1,100 +1,108 @@
 /**
- * Statements about rows that run. A row that runs belongs to the process and to the count of claims that it was taken with:
- * who has lost it changes nothing.
+ * The worker's SQL statements: find and claim due jobs, store how runs end, renew and recover leases. A running row belongs to
+ * one process and one claim number, so a process that has lost a job cannot change its row.
  */
-
 import type { SqlFragments, CustomSql, SqlValues } from '../../index.js'
 import {
   type JobTable,
-  grace,
-  lease,
-  takenColumns,
-  tooLong,
-  toTaken,
+  stopGraceMs,
+  leaseMs,
+  claimedColumns,
+  maxLeaseMs,
+  toClaimedJob,
   type Claim,
-  type Room,
-  type Taken,
-  emptied,
-  toRecovered,
-  type Recovered,
+  type ClaimLimit,
+  type ClaimedJob,
+  clearSecretBody,
+  toRecoveredJob,
+  type RecoveredJob,
 } from './job-table.js'
 
-/** Statements that find and take what is due. Each name is looked for by the index, so that names without room cost nothing. */
-
-/** What a look at the table shows. */
-interface Look {
-  /** A job waits that could be taken. */
+/** The state of the queue, as a poll finds it. */
+interface QueueState {
+  /** A job is due. */
   readonly isReady: boolean
-  /** A lease has ended, or goes on for longer than any does. */
-  readonly hasLost: boolean
-  /** Milliseconds until the next job that waits for its time; 0 if it is there, undefined if there is none. */
-  readonly nextIn: number | undefined
+  /** A lease has expired, or ends later than any lease can. */
+  readonly hasExpiredLease: boolean
+  /** Milliseconds until the next delayed job is due. 0: it is due now. Undefined: there is none. */
+  readonly nextInMs: number | undefined
 }
 
-/** What became of a round. */
-interface Turned {
-  /** The ids of those that were still this process's, and are done. */
-  readonly done: ReadonlySet<number>
-  /** Those of higher priority first, then by time. */
-  readonly taken: readonly Taken[]
+/** The result of a claim cycle. */
+interface ClaimResult {
+  /** The ids of finished runs that this process still owned. */
+  readonly doneIds: ReadonlySet<number>
+  /** Higher priorities first, then by time. */
+  readonly claimed: readonly ClaimedJob[]
 }
 
-/** @param names that could be taken */
-export async function look(table: JobTable, names: readonly string[]): Promise<Look> {
-  const statement = table.prepare(`look ${names.length}`, 'select', ({ value, now, millis }) => {
-    const known = names.map((_, index) => value(`name${index}`)).join(', ')
-    const ready = `select 1 from jobs where name in (${known}) and state = 'waiting' and later_at is null limit 1`
-    return `select (${ready}),
-  (select 1 from jobs where state = 'running' and (lease_until < ${now(value('shift'))} or lease_until > ${now(value('tooLong'))})
+/** @param names of the jobs that this worker runs */
+export async function readQueueState(
+  table: JobTable,
+  names: readonly string[],
+): Promise<QueueState> {
+  const statement = table.prepare(
+    `queue state ${names.length}`,
+    'select',
+    ({ value, now, millis }) => {
+      const nameList = names.map((_, index) => value(`name${index}`)).join(', ')
+      const ready = `select 1 from jobs where name in (${nameList}) and state = 'waiting' and later_at is null limit 1`
+      return `select (${ready}),
+  (select 1 from jobs where state = 'running' and (lease_until < ${now(value('shift'))} or lease_until > ${now(value('maxLease'))})
     order by lease_until limit 1),
   ${millis('(select min(later_at) from jobs where later_at is not null)')} - ${millis(now(value('shift')))}`
-  })
+    },
+  )
   const { shift } = table
-  const [row = []] = await statement.rows({ ...named(names), shift, tooLong: shift + tooLong })
-  const [isReady, hasLost, nextIn] = row
+  const [row = []] = await statement.rows({
+    ...nameValues(names),
+    shift,
+    maxLease: shift + maxLeaseMs,
+  })
+  const [isReady, hasExpiredLease, nextInMs] = row
   return {
     isReady: isReady !== null && isReady !== undefined,
-    hasLost: hasLost !== null && hasLost !== undefined,
-    nextIn: toWait(nextIn),
+    hasExpiredLease: hasExpiredLease !== null && hasExpiredLease !== undefined,
+    nextInMs: toDelay(nextInMs),
   }
 }
 
-/** The names of which a job is due: whose first one is first comes first. */
-export async function heads(table: JobTable, names: readonly string[]): Promise<string[]> {
+/** The names that have a due job, ordered by the priority and time of their first one. */
+export async function findDueNames(table: JobTable, names: readonly string[]): Promise<string[]> {
   if (names.length === 0) return []
-  const statement = table.prepare(`heads ${names.length}`, 'select', ({ value }) => {
+  const statement = table.prepare(`due names ${names.length}`, 'select', ({ value }) => {
     const each = names.map(
       (_, index) => `select * from (select name, priority, run_at, id from jobs
   where name = ${value(`name${index}`)} and state = 'waiting' and later_at is null
-  order by priority desc, run_at, id limit 1) as head${index}`,
+  order by priority desc, run_at, id limit 1) as candidate${index}`,
     )
-    return `select name from (${each.join(' union all ')}) as heads order by priority desc, run_at, id`
+    return `select name from (${each.join(' union all ')}) as candidates order by priority desc, run_at, id`
   })
-  return (await statement.rows(named(names))).map(([name]) => String(name))
+  return (await statement.rows(nameValues(names))).map(([name]) => String(name))
 }
 
-function named(names: readonly string[]): Record<string, string> {
+function nameValues(names: readonly string[]): Record<string, string> {
   return Object.fromEntries(names.map((name, index) => [`name${index}`, name]))
 }
 
-/** How many `promote` takes at once. */
-export const promoted = 1000
+/** The largest number of rows that `promoteDelayed` changes. */
+export const promoteBatchSize = 1000
 
-/** Lets those wait no longer whose time has come. @returns how many */
-export function promote(table: JobTable): Promise<number> {
+/** Makes delayed jobs due whose time has come. @returns how many */
+export function promoteDelayed(table: JobTable): Promise<number> {
   const { shift } = table
   return table
     .prepare(
       'promote',
       'update',
       ({ value, now, lockFree }) =>
-        `update jobs set later_at = null where id in (select id from jobs where later_at <= ${now(value('shift'))} order by later_at limit ${promoted}${lockFree})`,
+        `update jobs set later_at = null where id in (select id from jobs where later_at <= ${now(value('shift'))} order by later_at limit ${promoteBatchSize}${lockFree})`,
     )
     .change({ shift })
 }
 
-/** @returns milliseconds until the next job that waits for its time; undefined if none does */
-export async function nextTime(table: JobTable): Promise<number | undefined> {
+/** @returns milliseconds until the next delayed job is due; undefined if there is none */
+export async function timeUntilNext(table: JobTable): Promise<number | undefined> {
   const statement = table.prepare(
     'next time',
     'select',
@@ -102,147 +110,151 @@ export async function nextTime(table: JobTable): Promise<number | undefined> {
       `select ${millis('(select min(later_at) from jobs where later_at is not null)')} - ${millis(now(value('shift')))}`,
   )
   const [row = []] = await statement.rows({ shift: table.shift })
-  return toWait(row[0])
+  return toDelay(row[0])
 }
 
-function toWait(ms: unknown): number | undefined {
+function toDelay(ms: unknown): number | undefined {
   return ms === null || ms === undefined ? undefined : Math.max(0, Number(ms))
 }
 
 /**
- * Stores that runs are done, and takes due rows of these names, by one statement.
+ * Stores finished runs and claims due jobs, in one statement. Each name is found by the index, so names without free slots cost
+ * nothing.
  *
- * @param rooms of at least one name
- * @param most how many are taken of all of them
+ * @param limits at least one
+ * @param maxJobs the largest number of jobs claimed for all names together
  */
-export async function turn(
+export async function finishAndClaim(
   table: JobTable,
   worker: string,
-  ended: readonly Claim[],
-  rooms: readonly Room[],
-  most: number,
-): Promise<Turned> {
-  const statement = table.prepare(`turn ${rooms.length}`, 'update', (words) =>
-    writeTurn(words, rooms.length),
+  finished: readonly Claim[],
+  limits: readonly ClaimLimit[],
+  maxJobs: number,
+): Promise<ClaimResult> {
+  const statement = table.prepare(`finish and claim ${limits.length}`, 'update', (fragments) =>
+    writeFinishAndClaim(fragments, limits.length),
   )
   const { shift } = table
   const values: Record<string, string | number> = {
-    ...{ most, worker, shift, lease: shift + lease, grace: shift + grace + 1000 },
-    ended: `[${ended.map(({ id, claims }) => `[${id},${claims}]`).join(',')}]`,
+    ...{ maxJobs, worker, shift, lease: shift + leaseMs, grace: shift + stopGraceMs + 1000 },
+    finished: `[${finished.map(({ id, claims }) => `[${id},${claims}]`).join(',')}]`,
   }
-  for (const [index, { name, most: ofName, timeout }] of rooms.entries()) {
+  for (const [index, { name, maxJobs: maxOfName, timeout }] of limits.entries()) {
     values[`name${index}`] = name
-    values[`most${index}`] = Math.min(most, ofName)
+    values[`maxJobs${index}`] = Math.min(maxJobs, maxOfName)
     values[`timeout${index}`] = timeout
   }
-  const done = new Set<number>()
-  const taken: Taken[] = []
+  const doneIds = new Set<number>()
+  const claimed: ClaimedJob[] = []
   for (const row of await statement.rows(values)) {
     const [state, ...columns] = row
-    if (state === 'done') done.add(Number(columns[0]))
-    else taken.push(toTaken(columns))
+    if (state === 'done') doneIds.add(Number(columns[0]))
+    else claimed.push(toClaimedJob(columns))
   }
-  return { done, taken: inOrder(taken) }
+  return { doneIds, claimed: byPriority(claimed) }
 }
 
-function writeTurn({ value, now, millis, items, lockFree }: SqlFragments, count: number): string {
-  // Of a bare placeholder SQLite would plan by its value, anew at each run.
+function writeFinishAndClaim(
+  { value, now, millis, items, lockFree }: SqlFragments,
+  count: number,
+): string {
+  // SQLite would plan a bare placeholder by its value, again for each run.
   const limit = (name: string): string => `limit cast(${value(name)} as bigint)`
-  const heads = Array.from(
+  const candidates = Array.from(
     { length: count },
     (_, index) => `select * from (
-    select id, priority, run_at, cast(${value(`timeout${index}`)} as double precision) as lasts
+    select id, priority, run_at, cast(${value(`timeout${index}`)} as double precision) as timeout
     from jobs where name = ${value(`name${index}`)} and state = 'waiting' and later_at is null
-    order by priority desc, run_at, id ${limit(`most${index}`)}${lockFree}) as head${index}`,
+    order by priority desc, run_at, id ${limit(`maxJobs${index}`)}${lockFree}) as candidate${index}`,
   )
-  return `with picked as materialized (
-  select id, lasts from (${heads.join(' union all\n  ')}) as heads
-  order by priority desc, run_at, id ${limit('most')}),
-acts as materialized (
-  select id, 0 as claims, lasts, 1 as runs from picked union all
-  select cast(value ->> 0 as bigint), cast(value ->> 1 as bigint), 0, 0 from (${items('ended')}) as ended)
+  return `with selected as materialized (
+  select id, timeout from (${candidates.join(' union all\n  ')}) as candidates
+  order by priority desc, run_at, id ${limit('maxJobs')}),
+changes as materialized (
+  select id, 0 as claims, timeout, 1 as runs from selected union all
+  select cast(value ->> 0 as bigint), cast(value ->> 1 as bigint), 0, 0 from (${items('finished')}) as finished)
 update jobs set
   state = case when runs = 1 then 'running' else 'done' end,
   attempt = attempt + runs,
   claims = jobs.claims + runs,
   worker = case when runs = 1 then ${value('worker')} end,
   lease_until = case when runs = 1 then ${now(value('lease'))} end,
-  deadline = case when runs = 1 then ${now(`lasts + ${value('grace')}`)} end,
+  deadline = case when runs = 1 then ${now(`timeout + ${value('grace')}`)} end,
   started_at = case when runs = 1 then ${now(value('shift'))} else started_at end,
   cancel_at = case when runs = 1 then null else cancel_at end,
   ended_at = case when runs = 1 then ended_at else ${now(value('shift'))} end,
   keep_until = case when runs = 1 then keep_until else ${now(`keep * 1000 + ${value('shift')}`)} end,
   emptied_at = case when runs = 0 and secret_body is not null then ${now(value('shift'))} else emptied_at end,
   secret_body = case when runs = 1 then secret_body end
-from acts where jobs.id = acts.id and (runs = 1 and jobs.state = 'waiting'
-  or runs = 0 and jobs.state = 'running' and jobs.claims = acts.claims and jobs.worker = ${value('worker')})
-returning state, ${takenColumns(millis, now(value('shift')))}`
+from changes where jobs.id = changes.id and (runs = 1 and jobs.state = 'waiting'
+  or runs = 0 and jobs.state = 'running' and jobs.claims = changes.claims and jobs.worker = ${value('worker')})
+returning state, ${claimedColumns(millis, now(value('shift')))}`
 }
 
-/** Rows are answered in no order. */
-function inOrder(taken: Taken[]): Taken[] {
-  return taken.sort(
+/** `returning` has no order. */
+function byPriority(claimed: ClaimedJob[]): ClaimedJob[] {
+  return claimed.sort(
     (one, other) => other.priority - one.priority || one.runAt - other.runAt || one.id - other.id,
   )
 }
 
 /** How a run ended that did not succeed. */
-export interface Ending {
+export interface UnsuccessfulEnd {
   readonly state: 'waiting' | 'failed' | 'cancelled'
-  /** Milliseconds until the next run. */
-  readonly pause?: number
+  /** Milliseconds until the next run. Default 0. */
+  readonly delayMs?: number
   readonly error: string
-  /** A line of JSON. */
-  readonly line: string
+  /** Added to the column `errors`: one line of JSON. */
+  readonly errorLine: string
 }
 
-/** Nobody runs it. */
-const free = 'worker = null, lease_until = null, deadline = null'
+/** No process runs the job. */
+const noWorker = 'worker = null, lease_until = null, deadline = null'
 
-/** Stores the end of a run that did not succeed. @returns false if it was this process's no more */
-export async function endRun(
+/** Stores the end of a run that did not succeed. @returns false if this process had lost the job */
+export async function storeUnsuccessfulEnd(
   table: JobTable,
   worker: string,
   { id, claims }: Claim,
-  { state, pause = 0, error, line }: Ending,
+  { state, delayMs = 0, error, errorLine }: UnsuccessfulEnd,
 ): Promise<boolean> {
   const statement = table.prepare(`end ${state}`, 'update', ({ value, now }) => {
     const keepUntil = (): string => now(`keep * 1000 + ${value('shift')}`)
-    const ends: Readonly<Record<Ending['state'], () => string>> = {
-      waiting: () => `run_at = ${now(value('pause'))}, later_at = ${now(value('pause'))}`,
-      // Its secret body is kept as long, so that it can be run again.
+    const stateColumns: Readonly<Record<UnsuccessfulEnd['state'], () => string>> = {
+      waiting: () => `run_at = ${now(value('runAt'))}, later_at = ${now(value('runAt'))}`,
+      // The secret body is stored until then, so that the job can be retried.
       failed: () =>
         `later_at = null, ended_at = ${now(value('shift'))}, keep_until = case when secret_body is not null then ${keepUntil()} end`,
       cancelled: () =>
-        `later_at = null, ended_at = ${now(value('shift'))}, keep_until = ${keepUntil()}, ${emptied(now(value('shift')))}`,
+        `later_at = null, ended_at = ${now(value('shift'))}, keep_until = ${keepUntil()}, ${clearSecretBody(now(value('shift')))}`,
     }
-    return `update jobs set state = '${state}', ${ends[state]()}, ${free},
-  error = ${value('error')}, errors = coalesce(errors, '') || ${value('line')}
+    return `update jobs set state = '${state}', ${stateColumns[state]()}, ${noWorker},
+  error = ${value('error')}, errors = coalesce(errors, '') || ${value('errorLine')}
 where id = ${value('id')} and claims = ${value('claims')} and worker = ${value('worker')} and state = 'running'`
   })
   const { shift } = table
-  const values = { id, claims, worker, shift, pause: shift + pause, error, line }
+  const values = { id, claims, worker, shift, runAt: shift + delayMs, error, errorLine }
   return (await statement.change(values)) === 1
 }
 
-/** Gives a run back that was not finished, as if it had not been begun. */
-export async function giveBack(
+/** Returns an unfinished job to the queue as if the run had not started. */
+export async function returnToQueue(
   table: JobTable,
   worker: string,
   { id, claims }: Claim,
 ): Promise<boolean> {
   const statement = table.prepare(
-    'give back',
+    'return to queue',
     'update',
     ({ value }) =>
-      `update jobs set state = 'waiting', attempt = attempt - 1, ${free}, started_at = null
+      `update jobs set state = 'waiting', attempt = attempt - 1, ${noWorker}, started_at = null
 where id = ${value('id')} and claims = ${value('claims')} and worker = ${value('worker')} and state = 'running'`,
   )
   return (await statement.change({ id, claims, worker })) === 1
 }
 
-/** @returns false if it was this process's no more */
-export async function tellProgress(
+/** @returns false if this process had lost the job */
+export async function storeProgress(
   table: JobTable,
   worker: string,
   { id, claims }: Claim,
@@ -258,29 +270,29 @@ where id = ${value('id')} and claims = ${value('claims')} and worker = ${value('
   return (await statement.change({ id, claims, worker, done, text })) === 1
 }
 
-/** What the thread repeats: renews the leases of this process, and takes rows back whose lease has ended. */
-export function heartbeats(
+/** The statements that the heartbeat thread repeats: renew the leases of this worker and recover expired ones. */
+export function leaseStatements(
   table: JobTable,
   worker: string,
 ): { readonly statement: CustomSql; readonly values: SqlValues }[] {
   const { shift } = table
   return [
-    { statement: renewal(table), values: { worker, shift, lease: shift + lease } },
-    { statement: release(table), values: { shift } },
-    { statement: recovery(table), values: recoveryValues(table) },
+    { statement: renewLeases(table), values: { worker, shift, lease: shift + leaseMs } },
+    { statement: releaseBlocked(table), values: { shift } },
+    { statement: recoverLeases(table), values: recoverValues(table) },
   ]
 }
 
-/** Takes rows back whose lease has ended. A lost run counts. */
-export async function recover(table: JobTable): Promise<Recovered[]> {
+/** Returns jobs with an expired lease to the queue. The lost run counts as an attempt. */
+export async function recoverExpired(table: JobTable): Promise<RecoveredJob[]> {
   const { shift } = table
-  await shorten(table).change({ shift, lease: shift + lease, tooLong: shift + tooLong })
-  await release(table).rows({ shift })
-  return (await recovery(table).rows(recoveryValues(table))).map(toRecovered)
+  await shortenLeases(table).change({ shift, lease: shift + leaseMs, maxLease: shift + maxLeaseMs })
+  await releaseBlocked(table).rows({ shift })
+  return (await recoverLeases(table).rows(recoverValues(table))).map(toRecoveredJob)
 }
 
-/** Answers the rows of this process: id, claims, and 1 for those that are to stop. */
-function renewal(table: JobTable): CustomSql {
+/** Returns id, claims, and 1 for cancelled jobs. */
+function renewLeases(table: JobTable): CustomSql {
   return table.prepare(
     'renew',
     'update',
@@ -292,48 +304,48 @@ returning id, claims, case when cancel_at is null then 0 else 1 end`,
 }
 
 /**
- * A run whose time is over and that still stands there is an endless loop: what else that process holds cannot go on there,
- * however long its thread renews it. It is given back, as if it had not been begun.
+ * A run that is past its deadline blocks its process, for example by an endless loop. The other jobs of that process are returned to
+ * the queue as if their runs had not started, because its heartbeat thread would renew them forever.
  */
-function release(table: JobTable): CustomSql {
+function releaseBlocked(table: JobTable): CustomSql {
   return table.prepare('release', 'update', ({ value, now, lockFree }) => {
-    const late = `select worker from jobs where state = 'running' and deadline <`
-    return `update jobs set state = 'waiting', attempt = attempt - 1, ${free}, started_at = null
+    const overdueWorkers = `select worker from jobs where state = 'running' and deadline <`
+    return `update jobs set state = 'waiting', attempt = attempt - 1, ${noWorker}, started_at = null
 where id in (select id from jobs where state = 'running' and deadline > ${now(value('shift'))}
-  and worker in (${late} ${now(value('shift'))}) order by id${lockFree})
+  and worker in (${overdueWorkers} ${now(value('shift'))}) order by id${lockFree})
 returning id`
   })
 }
 
-/** The database's clock was set back: whoever is there renews its lease, whoever is gone has had a lease. */
-function shorten(table: JobTable): CustomSql {
+/** Shortens leases after the clock of the database was set back. Live processes renew theirs in time. */
+function shortenLeases(table: JobTable): CustomSql {
   return table.prepare(
     'shorten',
     'update',
-    // Rows that another process is writing are skipped: every process does this, and the owner renews its own lease.
+    // Rows locked by another process are skipped: every process runs this, and the owner renews its own lease.
     ({ value, now, lockFree }) =>
       `update jobs set lease_until = ${now(value('lease'))}
-where id in (select id from jobs where state = 'running' and lease_until > ${now(value('tooLong'))} order by id${lockFree})`,
+where id in (select id from jobs where state = 'running' and lease_until > ${now(value('maxLease'))} order by id${lockFree})`,
   )
 }
 
-function recovery(table: JobTable): CustomSql {
+function recoverLeases(table: JobTable): CustomSql {
   return table.prepare('recover', 'update', ({ value, now, lockFree }) => {
-    const isOver = 'attempt > retries'
+    const hasNoRetries = 'attempt > retries'
     const keepUntil = (): string => now(`keep * 1000 + ${value('shift')}`)
     return `update jobs set
-  state = case when cancel_at is not null then 'cancelled' when ${isOver} then 'failed' else 'waiting' end,
-  ended_at = case when cancel_at is not null or ${isOver} then ${now(value('shift'))} end,
-  keep_until = case when cancel_at is not null or ${isOver} and secret_body is not null then ${keepUntil()} end,
+  state = case when cancel_at is not null then 'cancelled' when ${hasNoRetries} then 'failed' else 'waiting' end,
+  ended_at = case when cancel_at is not null or ${hasNoRetries} then ${now(value('shift'))} end,
+  keep_until = case when cancel_at is not null or ${hasNoRetries} and secret_body is not null then ${keepUntil()} end,
   emptied_at = case when cancel_at is not null and secret_body is not null then ${now(value('shift'))} end,
   secret_body = case when cancel_at is null then secret_body end,
-  ${free}, error = ${value('error')}, errors = coalesce(errors, '') || ${value('line')}
+  ${noWorker}, error = ${value('error')}, errors = coalesce(errors, '') || ${value('line')}
 where id in (select id from jobs where state = 'running' and lease_until < ${now(value('shift'))} order by lease_until limit 100${lockFree})
 returning id, name, attempt, state`
   })
 }
 
-function recoveryValues(table: JobTable): SqlValues {
+function recoverValues(table: JobTable): SqlValues {
   const error =
     'The lease ended: its process was killed, paused or blocked, or the run exceeded its time.'
   return { shift: table.shift, error, line: `${JSON.stringify({ message: error })}\n` }

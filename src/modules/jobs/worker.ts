@@ -1,333 +1,350 @@
-/** Looks for what nobody tells of: jobs of other processes, times that have come, lost leases, old rows, forgotten classes. */
-
+/**
+ * The worker of a process: starts, polls the queue, drains and stops. Claim cycles claim jobs, the runner runs them, and the
+ * lease renewer keeps them.
+ */
 import { randomUUID } from 'node:crypto'
-import { recover, promote, look, nextTime, promoted } from './worker-statements.js'
-import { Leases, Runs } from './job-runner.js'
-import { Limits, Rounds } from './claims.js'
+import {
+  recoverExpired,
+  promoteDelayed,
+  readQueueState,
+  timeUntilNext,
+  promoteBatchSize,
+} from './worker-statements.js'
+import { LeaseRenewer, JobRunner } from './job-runner.js'
+import { LimitedClaims, ClaimCycle } from './claims.js'
 import {
   jobsSignal,
-  type Taker,
-  type Wakes,
-  Workplace,
+  type LocalWorker,
+  type WorkerNotifier,
+  WorkerContext,
   type WorkOptions,
-  type WorkplaceParts,
+  type WorkerContextParts,
 } from './worker-context.js'
-import { sweep, swept, waitingNames } from './job-table.js'
+import { sweep, sweepBatchSize, countDueByName } from './job-table.js'
 
-/**
- * Works off the jobs of a process, from its start to its end: rounds take jobs, runs run them, leases keep them, looks find
- * what nobody tells of.
- */
-
-interface WorkerParts extends WorkplaceParts {
-  readonly wakes: Wakes
+interface WorkerParts extends WorkerContextParts {
+  readonly notifier: WorkerNotifier
 }
 
-/** Milliseconds that a run has after its `signal`, when the process closes. */
-const lastGrace = 2_000
+/** Milliseconds that a run has to stop after its `signal` aborts, when the process closes. */
+const closingGraceMs = 2_000
 
-export class Worker implements Taker {
-  readonly #workplace: Workplace
-  readonly #wakes: Wakes
-  readonly #limits: Limits
-  readonly #runs: Runs
-  readonly #rounds: Rounds
-  readonly #leases: Leases
-  readonly #looks: Looks
+/** Provided as a part of `JobsRuntime`. Tests call `drain`, applications `start` and `stop`. */
+export class Worker implements LocalWorker {
+  readonly #context: WorkerContext
+  readonly #notifier: WorkerNotifier
+  readonly #limitedClaims: LimitedClaims
+  readonly #runner: JobRunner
+  readonly #claimCycle: ClaimCycle
+  readonly #leaseRenewer: LeaseRenewer
+  readonly #poller: QueuePoller
   #isStarted = false
   #isPrepared = false
-  #draining = 0
+  #activeDrains = 0
   #listening: Promise<void> | undefined
-  #endSignal: (() => void) | undefined
-  #stopped: Promise<void> | undefined
+  #stopListening: (() => void) | undefined
+  #stopping: Promise<void> | undefined
 
   constructor(parts: WorkerParts) {
     const worker = randomUUID()
-    const workplace = new Workplace(parts)
+    const context = new WorkerContext(parts)
     const wakeIn = (ms: number): void => {
       this.wakeIn(ms)
     }
     const wake = (): void => {
       this.wake()
     }
-    const shared = { workplace, worker, wakeIn, wake }
-    this.#workplace = workplace
-    this.#wakes = parts.wakes
-    this.#limits = new Limits(parts.table)
-    this.#runs = new Runs({
+    const shared = { context, worker, wakeIn, wake }
+    this.#context = context
+    this.#notifier = parts.notifier
+    this.#limitedClaims = new LimitedClaims(parts.table)
+    this.#runner = new JobRunner({
       ...shared,
-      freed: wake,
-      succeeded: (running) => {
-        this.#rounds.ended(running)
+      onSlotFree: wake,
+      onSuccess: (running) => {
+        this.#claimCycle.addFinished(running)
       },
     })
-    const runs = this.#runs
-    this.#leases = new Leases({ ...shared, runs })
-    this.#rounds = new Rounds({
-      ...{ ...shared, runs, limits: this.#limits },
-      outside: (work) => parts.wakes.outside(work),
-      began: () => {
-        if (this.#isStarted) this.#leases.keep()
+    const runner = this.#runner
+    this.#leaseRenewer = new LeaseRenewer({ ...shared, runner })
+    this.#claimCycle = new ClaimCycle({
+      ...{ ...shared, runner, limitedClaims: this.#limitedClaims },
+      runOutsideRequest: (work) => parts.notifier.runOutsideRequest(work),
+      onClaimed: () => {
+        if (this.#isStarted) this.#leaseRenewer.start()
       },
     })
-    const prepared = (): Promise<void> => (this.#isPrepared ? Promise.resolve() : this.prepare())
-    this.#looks = new Looks({ workplace, rounds: this.#rounds, leases: this.#leases, prepared })
+    const ensurePrepared = (): Promise<void> =>
+      this.#isPrepared ? Promise.resolve() : this.prepare()
+    this.#poller = new QueuePoller({
+      context,
+      claimCycle: this.#claimCycle,
+      leaseRenewer: this.#leaseRenewer,
+      ensurePrepared,
+    })
   }
 
-  /** Makes what it needs in the database. */
+  /** Creates the rows that the worker needs in the database. */
   async prepare(): Promise<void> {
-    const { known, schedules } = this.#workplace
+    const { jobs, schedules } = this.#context
     this.#isPrepared = false
-    await this.#limits.start([...known.values()].filter((job) => Limits.isLimited(job)))
-    await schedules.keep()
+    await this.#limitedClaims.createLockRows(
+      [...jobs.values()].filter((job) => LimitedClaims.isLimited(job)),
+    )
+    await schedules.sync()
     this.#isPrepared = true
   }
 
-  /** Begins to work, until `stop`. */
+  /** Starts claiming jobs, until `stop`. */
   async start(options: Partial<WorkOptions> = {}): Promise<void> {
     if (this.#isStarted) return
     this.#isStarted = true
-    const workplace = this.#workplace
-    workplace.options = { ...workplace.options, ...options }
-    this.#wakes.taker = this
-    this.#rounds.takes = true
-    // While the database is away the looks try it again.
-    await workplace.guard(() => this.prepare())
+    const context = this.#context
+    context.options = { ...context.options, ...options }
+    this.#notifier.worker = this
+    this.#claimCycle.isClaiming = true
+    // If the database is down, the poller prepares later.
+    await context.tryOrLog(() => this.prepare())
     this.#listening = this.#listen()
-    await workplace.guard(() => this.#leases.recover())
-    this.#looks.start()
+    await context.tryOrLog(() => this.#leaseRenewer.recover())
+    this.#poller.start()
     this.wake()
   }
 
-  /** The start does not wait for it: until then jobs of others are found by looks. */
+  /** Listens for new jobs of other processes. The start does not wait for this; until then polls find them. */
   async #listen(): Promise<void> {
-    const { table, log } = this.#workplace
+    const { table, log } = this.#context
     try {
-      this.#endSignal = await table.database.onSignal(jobsSignal, () => {
+      this.#stopListening = await table.database.onSignal(jobsSignal, () => {
         this.wake()
       })
     } catch (err) {
-      if (!this.#workplace.isStopping)
-        log.warn({ err }, 'jobs of other processes are found by polling alone')
+      if (!this.#context.isStopping)
+        log.warn({ err }, 'jobs of other processes are found by polling only')
     }
   }
 
   get #isWorking(): boolean {
-    return this.#isStarted && !this.#workplace.isStopping
+    return this.#isStarted && !this.#context.isStopping
   }
 
-  hasRoom(name: string | undefined): boolean {
-    const { options, known } = this.#workplace
-    const { places } = this.#runs
-    if (!this.#isWorking || places.size >= options.concurrency) return false
+  hasCapacity(name: string | undefined): boolean {
+    const { options, jobs } = this.#context
+    const { runningJobs } = this.#runner
+    if (!this.#isWorking || runningJobs.size >= options.concurrency) return false
     if (name === undefined) return true
-    const job = known.get(name)
-    return job !== undefined && places.roomOf(job) > 0
+    const job = jobs.get(name)
+    return job !== undefined && runningJobs.capacityFor(job) > 0
   }
 
   wake(): void {
     if (!this.#isWorking) return
-    this.#wakes.outside(() => {
-      void this.#rounds.next()
+    this.#notifier.runOutsideRequest(() => {
+      void this.#claimCycle.run()
     })
   }
 
   wakeIn(ms: number): void {
     if (this.#isWorking)
-      this.#wakes.outside(() => {
-        this.#looks.wakeIn(ms)
+      this.#notifier.runOutsideRequest(() => {
+        this.#poller.wakeIn(ms)
       })
   }
 
-  /** A job is cancelled: if it runs here its signal aborts. */
+  /** Aborts the signal of a cancelled job if it runs in this process. */
   cancel(id: number): void {
-    const running = this.#runs.places.find(id)
-    if (running !== undefined) this.#runs.stop(running, 'cancelled')
+    const running = this.#runner.runningJobs.find(id)
+    if (running !== undefined) this.#runner.stop(running, 'cancelled')
   }
 
-  /** Schedules are made anew, after a test has emptied the tables or moved its clock back. */
-  async reset(anew: boolean): Promise<void> {
-    await this.#workplace.schedules.keep(anew)
+  /** Adds or corrects schedules after a test has emptied the tables or moved its clock back. */
+  async resetSchedules(resetAll: boolean): Promise<void> {
+    await this.#context.schedules.sync(resetAll)
   }
 
-  /** Runs all that is due, and what that adds. @returns how many runs there were */
+  /** Runs all due jobs and the jobs that they add. @returns the number of runs */
   async drain(): Promise<number> {
-    this.#draining++
-    this.#rounds.takes = true
+    this.#activeDrains++
+    this.#claimCycle.isClaiming = true
     try {
-      return await this.#wakes.outside(() => this.#drainAll())
+      return await this.#notifier.runOutsideRequest(() => this.#drainQueue())
     } finally {
-      this.#draining--
-      this.#rounds.takes = this.#isWorking || this.isDraining
+      this.#activeDrains--
+      this.#claimCycle.isClaiming = this.#isWorking || this.isDraining
     }
   }
 
-  /** A run that adds a job at once must not wait for itself: whoever drains comes to that job. */
+  /** A run that adds a job must not wait for itself: the current drain runs that job. */
   get isDraining(): boolean {
-    return this.#draining > 0
+    return this.#activeDrains > 0
   }
 
-  async #drainAll(): Promise<number> {
-    const { table, schedules } = this.#workplace
-    const { places } = this.#runs
-    const rounds = this.#rounds
-    const before = rounds.begun
-    await schedules.keep()
+  async #drainQueue(): Promise<number> {
+    const { table, schedules } = this.#context
+    const { runningJobs } = this.#runner
+    const claimCycle = this.#claimCycle
+    const runsBefore = claimCycle.startedRuns
+    await schedules.sync()
     for (;;) {
-      const { begun } = rounds
-      await recover(table)
-      while ((await promote(table)) > 0);
-      await rounds.next()
-      await places.idle()
-      if (rounds.begun > begun || places.size > 0) continue
-      await this.#looks.sweep()
-      return rounds.begun - before
+      const { startedRuns: startedBefore } = claimCycle
+      await recoverExpired(table)
+      while ((await promoteDelayed(table)) > 0);
+      await claimCycle.run()
+      await runningJobs.whenIdle()
+      if (claimCycle.startedRuns > startedBefore || runningJobs.size > 0) continue
+      await this.#poller.sweep()
+      return claimCycle.startedRuns - runsBefore
     }
   }
 
-  /** Takes no more; running ones may end, are told to stop, and are given back at last. */
+  /**
+   * Claims no more jobs and waits for running ones. Then their signals abort, and unfinished jobs return to the queue.
+   */
   stop(): Promise<void> {
-    this.#stopped ??= this.#stop()
-    return this.#stopped
+    this.#stopping ??= this.#shutDown()
+    return this.#stopping
   }
 
-  async #stop(): Promise<void> {
-    const { places } = this.#runs
-    this.#workplace.isStopping = true
-    this.#rounds.takes = false
-    this.#looks.stop()
+  async #shutDown(): Promise<void> {
+    const { runningJobs } = this.#runner
+    this.#context.isStopping = true
+    this.#claimCycle.isClaiming = false
+    this.#poller.stop()
     await this.#listening
-    this.#endSignal?.()
-    await this.#rounds.settled()
-    if (!(await places.idleWithin(this.#workplace.options.drain))) {
-      for (const running of places.all) this.#runs.stop(running, 'closing')
-      if (!(await places.idleWithin(lastGrace))) await this.#runs.giveAllBack()
+    this.#stopListening?.()
+    await this.#claimCycle.whenSettled()
+    if (!(await runningJobs.idleWithin(this.#context.options.drain))) {
+      for (const running of runningJobs.all) this.#runner.stop(running, 'closing')
+      if (!(await runningJobs.idleWithin(closingGraceMs))) await this.#runner.returnAllToQueue()
     }
-    await this.#leases.stop()
+    await this.#leaseRenewer.stop()
   }
 }
 
-export interface LooksParts {
-  readonly workplace: Workplace
-  readonly rounds: Rounds
-  readonly leases: Leases
-  /** Makes what the worker needs in the database, where the start could not. */
-  readonly prepared: () => Promise<void>
+export interface QueuePollerParts {
+  readonly context: WorkerContext
+  readonly claimCycle: ClaimCycle
+  readonly leaseRenewer: LeaseRenewer
+  /** Prepares the database if the start could not. */
+  readonly ensurePrepared: () => Promise<void>
 }
 
-/** Milliseconds between two removals of old rows, and between two signs for schedules. */
-const sweepEvery = 60_000
-const signEvery = 30_000
-/** Milliseconds between two times that are awaited, at least: those between them begin together. */
-const leastPause = 10
-/** Timers take 2^31 ms at most; times further away are found by looks. */
-const longest = 3_600_000
+/** Milliseconds between two removals of old rows, and between two syncs of schedules. */
+const sweepIntervalMs = 60_000
+const syncIntervalMs = 30_000
+/** The shortest wait before delayed jobs are made due. Jobs that are due in between start together. */
+const minPromoteDelayMs = 10
+/** Timers allow at most 2^31 ms. Polls find jobs that are due later. */
+const maxTimerDelayMs = 3_600_000
 
-export class Looks {
-  readonly #parts: LooksParts
-  readonly #lacking = new Set<string>()
-  #repeated: NodeJS.Timeout[] = []
-  #tick: NodeJS.Timeout | undefined
-  #next: NodeJS.Timeout | undefined
-  #nextAt = Infinity
+/** Finds what no signal reports: jobs of other processes, due times, expired leases, old rows, and missing classes. */
+export class QueuePoller {
+  readonly #parts: QueuePollerParts
+  readonly #reportedNames = new Set<string>()
+  #intervals: NodeJS.Timeout[] = []
+  #pollTimer: NodeJS.Timeout | undefined
+  #promoteTimer: NodeJS.Timeout | undefined
+  #promoteAt = Infinity
 
-  constructor(parts: LooksParts) {
+  constructor(parts: QueuePollerParts) {
     this.#parts = parts
   }
 
   start(): void {
-    const { schedules } = this.#parts.workplace
-    this.#repeated = [
-      this.#repeat(sweepEvery, () => this.sweep()),
-      this.#repeat(signEvery, () => schedules.keep()),
+    const { schedules } = this.#parts.context
+    this.#intervals = [
+      this.#repeat(sweepIntervalMs, () => this.sweep()),
+      this.#repeat(syncIntervalMs, () => schedules.sync()),
     ]
-    this.#later()
+    this.#schedulePoll()
   }
 
   stop(): void {
-    for (const timer of this.#repeated) clearInterval(timer)
-    clearTimeout(this.#tick)
-    clearTimeout(this.#next)
+    for (const timer of this.#intervals) clearInterval(timer)
+    clearTimeout(this.#pollTimer)
+    clearTimeout(this.#promoteTimer)
   }
 
   #repeat(every: number, work: () => Promise<unknown>): NodeJS.Timeout {
     return setInterval(() => {
-      void this.#parts.workplace.guard(work)
+      void this.#parts.context.tryOrLog(work)
     }, every).unref()
   }
 
-  #later(): void {
-    const { workplace } = this.#parts
-    if (workplace.isStopping) return
-    // It keeps the process alive, which may have nothing else to do.
-    this.#tick = setTimeout(
+  #schedulePoll(): void {
+    const { context } = this.#parts
+    if (context.isStopping) return
+    // Not unreferenced: this timer keeps a process alive that only works on jobs.
+    this.#pollTimer = setTimeout(
       () => {
-        void workplace
-          .guard(() => this.#look())
+        void context
+          .tryOrLog(() => this.#poll())
           .then(() => {
-            this.#later()
+            this.#schedulePoll()
           })
       },
-      // Processes that were started together do not ask together, and an idle one asks less than once a second.
-      workplace.options.poll * (1.1 + 0.2 * Math.random()),
+      // The random share spreads the polls of processes that started together.
+      context.options.poll * (1.1 + 0.2 * Math.random()),
     )
   }
 
-  async #look(): Promise<void> {
-    const { workplace, rounds, leases, prepared } = this.#parts
-    await prepared()
-    const { isReady, hasLost, nextIn } = await look(workplace.table, [...workplace.known.keys()])
-    if (hasLost) await leases.recover()
-    if (nextIn === 0) await this.promote()
-    else this.#wakeSoon(nextIn)
-    if (isReady) await rounds.next()
+  async #poll(): Promise<void> {
+    const { context, claimCycle, leaseRenewer, ensurePrepared } = this.#parts
+    await ensurePrepared()
+    const { isReady, hasExpiredLease, nextInMs } = await readQueueState(context.table, [
+      ...context.jobs.keys(),
+    ])
+    if (hasExpiredLease) await leaseRenewer.recover()
+    if (nextInMs === 0) await this.promote()
+    else this.#wakeSoon(nextInMs)
+    if (isReady) await claimCycle.run()
   }
 
-  /** A job's time comes in so many milliseconds. */
+  /** Makes delayed jobs due in this many milliseconds. */
   wakeIn(ms: number): void {
     const at = performance.now() + ms
-    if (at >= this.#nextAt || this.#parts.workplace.isStopping) return
-    clearTimeout(this.#next)
-    this.#nextAt = at
-    this.#next = setTimeout(
+    if (at >= this.#promoteAt || this.#parts.context.isStopping) return
+    clearTimeout(this.#promoteTimer)
+    this.#promoteAt = at
+    this.#promoteTimer = setTimeout(
       () => {
-        this.#nextAt = Infinity
-        void this.#parts.workplace.guard(() => this.promote())
+        this.#promoteAt = Infinity
+        void this.#parts.context.tryOrLog(() => this.promote())
       },
-      Math.min(ms + 1, longest),
+      Math.min(ms + 1, maxTimerDelayMs),
     )
-    this.#next.unref()
+    this.#promoteTimer.unref()
   }
 
-  /** In pieces, so that the first ones begin while the others follow; then the next one's time is awaited. */
+  /** Makes delayed jobs due in batches, so that the first ones start early. Then waits for the next one. */
   async promote(): Promise<void> {
-    const { workplace, rounds } = this.#parts
-    while ((await promote(workplace.table)) === promoted) void rounds.next()
-    await rounds.next()
-    const nextIn = await nextTime(workplace.table)
-    if (nextIn !== undefined) this.#wakeSoon(Math.max(leastPause, nextIn))
+    const { context, claimCycle } = this.#parts
+    while ((await promoteDelayed(context.table)) === promoteBatchSize) void claimCycle.run()
+    await claimCycle.run()
+    const nextInMs = await timeUntilNext(context.table)
+    if (nextInMs !== undefined) this.#wakeSoon(Math.max(minPromoteDelayMs, nextInMs))
   }
 
-  /** Times that are further away are found by a later look. */
-  #wakeSoon(nextIn: number | undefined): void {
-    const { poll } = this.#parts.workplace.options
-    if (nextIn !== undefined && nextIn < 10 * poll) this.wakeIn(nextIn)
+  /** Jobs that are due later than ten polls are found by a later poll. */
+  #wakeSoon(nextInMs: number | undefined): void {
+    const { poll } = this.#parts.context.options
+    if (nextInMs !== undefined && nextInMs < 10 * poll) this.wakeIn(nextInMs)
   }
 
-  /** In pieces, so that nobody waits long for them. */
+  /** Removes old rows in batches, to keep transactions short. */
   async sweep(): Promise<void> {
-    const { workplace } = this.#parts
-    while ((await sweep(workplace.table)) === swept) if (workplace.isStopping) return
-    await this.#nameLacking()
+    const { context } = this.#parts
+    while ((await sweep(context.table)) === sweepBatchSize) if (context.isStopping) return
+    await this.#warnAboutMissingClasses()
   }
 
-  /** Jobs wait whose class no process here has: once for each name it is said. */
-  async #nameLacking(): Promise<void> {
-    const { table, registry, log } = this.#parts.workplace
-    for (const [name, waiting] of await waitingNames(table)) {
-      if (registry.jobs.has(name) || this.#lacking.has(name)) continue
-      this.#lacking.add(name)
-      log.warn({ job: name, waiting }, 'jobs wait whose class this application does not have')
+  /** Warns once for each name whose waiting jobs have no class in this application. */
+  async #warnAboutMissingClasses(): Promise<void> {
+    const { table, registry, log } = this.#parts.context
+    for (const [name, waiting] of await countDueByName(table)) {
+      if (registry.jobs.has(name) || this.#reportedNames.has(name)) continue
+      this.#reportedNames.add(name)
+      log.warn({ job: name, waiting }, 'jobs wait whose class does not exist in this application')
     }
   }
 }

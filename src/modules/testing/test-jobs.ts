@@ -1,13 +1,13 @@
 /** The jobs of a tested application: none runs by itself. */
 
 /** What the module of jobs has for tests. */
-interface JobsHome {
+interface JobsRuntime {
   readonly jobs: {
     list(options: ListOptions): Promise<(AddedEntry & { readonly secretBody: unknown })[]>
   }
   readonly registry: { find(owner: JobClass, method: string): { readonly name: string } }
   readonly worker: { readonly isDraining: boolean; drain(): Promise<number> }
-  readonly wakes: { inline: (() => Promise<unknown>) | undefined }
+  readonly notifier: { runInline: (() => Promise<unknown>) | undefined }
 }
 
 interface ListOptions {
@@ -38,16 +38,16 @@ export interface AddedEntry {
 const page = 1000
 
 export class TestJobs {
-  readonly #home: () => JobsHome
+  readonly #runtime: () => JobsRuntime
 
   /** Use `desk.jobs`. */
   constructor(get: (token: string) => unknown) {
-    this.#home = () => get('filigree.jobs') as JobsHome
+    this.#runtime = () => get('filigree.jobs') as JobsRuntime
   }
 
   /** Runs all that is due now, by the clock of the test, and what that adds. @returns how many runs there were */
   run(): Promise<number> {
-    return this.#home().worker.drain()
+    return this.#runtime().worker.drain()
   }
 
   /** The jobs of a method that were added since the last reset, in order; those that have run, too. */
@@ -55,7 +55,7 @@ export class TestJobs {
     type: JobClass<T>,
     method: keyof T & string,
   ): Promise<AddedEntry[]> {
-    const { registry, jobs } = this.#home()
+    const { registry, jobs } = this.#runtime()
     const { name } = registry.find(type, method)
     const all: AddedEntry[] = []
     for (;;) {
@@ -73,11 +73,11 @@ export class TestJobs {
    * Default false.
    */
   get inline(): boolean {
-    return this.#home().wakes.inline !== undefined
+    return this.#runtime().notifier.runInline !== undefined
   }
 
   set inline(isInline: boolean) {
-    const { wakes, worker } = this.#home()
-    wakes.inline = isInline ? async () => (worker.isDraining ? 0 : worker.drain()) : undefined
+    const { notifier, worker } = this.#runtime()
+    notifier.runInline = isInline ? async () => (worker.isDraining ? 0 : worker.drain()) : undefined
   }
 }

@@ -308,29 +308,33 @@ describe.each(grounds)('on %s', (_name, open) => {
       'at most 262144 are stored',
     ],
     [
-      'a body that is no JSON',
+      'a body that is not JSON',
       () => queue.add(Mail, 'farewell', { name: 1n as never }),
-      'is no JSON',
+      'cannot be converted to JSON',
     ],
     ['NUL', () => queue.add(Mail, 'farewell', { name: 'a\0b' }), 'NUL'],
-    ['half of a character', () => queue.add(Mail, 'farewell', { name: 'a\ud800' }), 'half of'],
+    ['an unpaired surrogate', () => queue.add(Mail, 'farewell', { name: 'a\ud800' }), 'surrogate'],
     ['NUL in unique', () => queue.add(Mail, 'farewell', { name: '' }, { unique: 'a\0b' }), 'NUL'],
     [
-      'half a character',
+      'an unpaired surrogate in unique',
       () => queue.add(Mail, 'farewell', { name: '' }, { unique: 'a\ud800' }),
       'NUL',
     ],
-    ['a class without jobs', () => queue.add(Orders, 'count' as never), 'Orders.count is no job'],
-    ['an unknown method', () => queue.add(Mail, 'nothing' as never), 'Mail.nothing is no job'],
+    [
+      'a class without jobs',
+      () => queue.add(Orders, 'count' as never),
+      'Orders.count is not a job',
+    ],
+    ['an unknown method', () => queue.add(Mail, 'nothing' as never), 'Mail.nothing is not a job'],
     [
       'a wrong time',
       () => queue.add(Mail, 'farewell', { name: '' }, { in: 'soon' }),
       'in is "soon"',
     ],
     [
-      'a wrong moment',
+      'an invalid date',
       () => queue.add(Mail, 'farewell', { name: '' }, { at: 'never' }),
-      'no moment',
+      'not a valid date',
     ],
     [
       'two times',
@@ -345,7 +349,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     [
       'an empty unique',
       () => queue.add(Mail, 'farewell', { name: '' }, { unique: '' }),
-      'unique is no text',
+      'unique must be a string',
     ],
     [
       'an unknown option',
@@ -355,17 +359,17 @@ describe.each(grounds)('on %s', (_name, open) => {
     [
       'a body of a thousand lists in one another',
       () => queue.addMany(Mail, 'farewell', [JSON.parse('['.repeat(1001) + ']'.repeat(1001))]),
-      'more than 500 deep',
+      'more than 500 levels deep',
     ],
     [
-      'a name that is no text',
+      'a name that is not a string',
       () => Promise.resolve().then(() => queue.list({ name: {} as never })),
-      'name must be a text',
+      'name must be a string',
     ],
     [
       'an unknown state',
       () => Promise.resolve().then(() => queue.list({ state: 'old' as never })),
-      'no state "old"',
+      'unknown state "old"',
     ],
   ])('%s is refused, and nothing is added', async (_what, add, message) => {
     await expect(add()).rejects.toThrow(message)

@@ -154,19 +154,23 @@ it('leap days come every four years', async () => {
 })
 
 it.each<[string, object, string]>([
-  ['four fields', Cron('0 3 * *'), 'it has not five fields'],
-  ['seconds', Cron('0 0 3 * * *'), 'it has not five fields'],
+  ['four fields', Cron('0 3 * *'), 'it needs five fields'],
+  ['seconds', Cron('0 0 3 * * *'), 'it needs five fields'],
   ['a minute of 60', Cron('60 3 * * *'), 'cannot be used'],
   ['a day that never comes', Cron('0 0 31 2 *'), 'it never matches'],
-  ['a zone that is none', Cron('0 3 * * *', { zone: 'Mars/Base' }), '"Mars/Base" is no IANA zone'],
-  ['no time', Every('soon'), '"soon" is no time'],
-  ['a name that is taken', Job({ name: 'Other.run' }), 'Two jobs are called "Other.run"'],
+  [
+    'a zone that is none',
+    Cron('0 3 * * *', { zone: 'Mars/Base' }),
+    '"Mars/Base" is not an IANA zone',
+  ],
+  ['no time', Every('soon'), '"soon" is not a time'],
+  ['a name that is taken', Job({ name: 'Other.run' }), 'Two jobs have the name "Other.run"'],
   ['perGroup without group', Job({ perGroup: 2 }), 'perGroup has no group'],
   ['a wrong rate', Job({ rate: 'often' }), 'rate is "often"'],
   ['minus one retry', Job({ retries: -1 }), 'retries is -1'],
-  ['a body that is no class', Job({ body: 'text' as never }), 'body'],
+  ['a body that is not a class', Job({ body: 'text' as never }), 'body'],
   ['an unknown option', Job({ retry: 1 } as never), 'unknown option "retry"'],
-])('%s is a fault at the start', async (_name, decorate, message) => {
+])('%s is a problem at the start', async (_name, decorate, message) => {
   class Odd {
     run(): void {
       return
