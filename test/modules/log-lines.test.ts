@@ -1,7 +1,7 @@
 /** What a terminal or a viewer of logs is shown. Source: docs/production.md, Access log. */
 import { describe, expect, it } from '@jest/globals'
 import type { HttpRequest } from 'filigree'
-import { LineText } from '../../src/modules/access-log/line-text.js'
+import { LineText } from '../../src/modules/access-log/line-writer.js'
 
 describe('the lines of the own log', () => {
   it('hold nothing that terminals and viewers take for a command or the end of a line', () => {

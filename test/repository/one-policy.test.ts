@@ -17,7 +17,7 @@ function outside(text: RegExp, ...but: readonly string[]): string[] {
 describe('the rights of a record', () => {
   it('are read from its notes in their rooms alone', () => {
     // `@Tool` has an option of the same name.
-    const tools = ['src/modules/mcp/offers.ts', 'src/modules/mcp/record-tools.ts']
+    const tools = ['src/modules/mcp/catalog.ts', 'src/modules/mcp/record-tools.ts']
     expect(outside(/\boptions\b[^\n]{0,20}\.(?:rows|writes)\b/, ...tools)).toEqual([])
     // It checks the form of what is written there at the start, and decides nothing.
     const check = 'src/records/model/record-options.ts'

@@ -12,7 +12,7 @@ const readers: Readonly<Record<string, string>> = {
   'src/records/schema/difference.ts':
     'the catalogue keeps conditions of indexes as texts, which the database writes in its own way',
   'src/engines/contract/json-sql.ts': 'fills in a form, which is no statement',
-  'src/modules/tracing/attributes.ts': 'literals are taken out of the SQL of spans',
+  'src/modules/tracing/tracing.ts': 'literals are taken out of the SQL of spans',
   'src/engines/postgres/batching/batched-statement.ts':
     'puts the values of calls in the place of placeholders, until the writer does',
   'src/engines/postgres/planner.ts': 'the command asks for the plans of texts that the server kept',

@@ -11,7 +11,7 @@ import {
   type Problem,
   type RequestOutcome,
 } from '../../index.js'
-import { LineText, rounded } from './line-text.js'
+import { LineText, rounded } from './line-writer.js'
 import { Redaction } from './redaction.js'
 
 export interface AccessLogOptions {

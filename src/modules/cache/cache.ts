@@ -2,23 +2,53 @@
  * Cached answers (`@CacheFor('60s')`) and conditional ones (`@ETag`). Source: decisions, "Second storey: production",
  * Caching; RFC 9110 §8.8.3 and §13.1.2; RFC 9111 §3.
  */
+
 import {
+  requestedOperation,
+  requestValue,
+  type RouteResponse,
+  type RequestedOperation,
+  type HttpRequest,
   acceptsEventStream,
   createDecorator,
   entityTag,
   matchesEntityTag,
   readSeconds,
   trackCallerAccess,
-  type RouteResponse,
-  type HttpRequest,
   type Intercept,
   type RouteInfo,
 } from '../../index.js'
-import { AnswerStore, type MadeAnswer } from './answer-store.js'
-import { isComplete, operationKey, takeOperation } from './cache-operation.js'
-import { findFaults, keyOf, sharedBy, type CacheRule } from './cache-rule.js'
+import { AnswerStore, type MadeAnswer } from './response-store.js'
+import { findFaults, keyOf, sharedBy, type CacheRule } from './cache-key.js'
 
-export type { CacheBy, CacheRule } from './cache-rule.js'
+/**
+ * `@CacheFor` on root fields of GraphQL: a query is cached as a whole, if all of its root fields have a time, for
+ * callers without a token and a cookie.
+ */
+
+/** Set by the first root field, which keeps the answer for all of them. */
+const isTaken = requestValue<true>('CacheFor')
+
+/** @returns the operation, if its answer may be shared with other callers */
+function takeOperation(request: HttpRequest): RequestedOperation | undefined {
+  const asked = requestedOperation.get(request)
+  if (asked?.kind !== 'query' || isTaken.get(request) === true) return undefined
+  isTaken.set(request, true)
+  return request.auth === undefined && request.headers.cookie === undefined ? asked : undefined
+}
+
+/** All parts of a request that the answer depends on. */
+function operationKey({ path, method, headers }: HttpRequest, asked: RequestedOperation): string {
+  const { text, name, variables } = asked
+  return JSON.stringify(['graphql', path, method, headers.accept, text, name, variables])
+}
+
+/** True if nothing in the operation failed. */
+function isComplete({ body }: RouteResponse): boolean {
+  return typeof body === 'string' && !('errors' in (JSON.parse(body) as object))
+}
+
+export type { CacheBy, CacheRule } from './cache-key.js'
 
 /** Headers that belong to a single answer and are not cached. */
 const passing = ['FreshToken', 'X-Request-Id', 'Date', 'RateLimit', 'RateLimit-Policy']

@@ -2,20 +2,83 @@
  * `compress()`: compresses answers for clients that accept it. Source: decisions, "Second storey: production",
  * Compression; RFC 9110 §8.4 and §12.5.3; BREACH (CVE-2013-3587).
  */
+
 import { pipeline, Readable } from 'node:stream'
 import {
+  type RouteResponse,
+  type HttpRequest,
   createModule,
   Operational,
   rejectUnknownOptions,
-  type RouteResponse,
-  type HttpRequest,
   type Interceptor,
   type Next,
   type RouteInfo,
 } from '../../index.js'
 import { chooseEncoding, encoderOf, encodings, type Encoding } from './encodings.js'
-import { mayPack, namesIn } from './packable.js'
-import { readPackedTags, toPackedTag } from './packed-tags.js'
+
+/** Tells which answers are worth compressing: all kinds of text, but no compressed formats and no event streams. */
+
+const packable =
+  /^(?:text\/(?!event-stream)|application\/(?:json|javascript|xml|wasm|graphql|manifest|rtf|sql|toml|x-ndjson|x-www-form-urlencoded|yaml)\b|font\/(?:otf|ttf)|image\/(?:bmp|svg|x-icon|vnd\.microsoft\.icon)|[\w.-]+\/[\w.+-]+\+(?:json|xml|yaml|text)\b)/i
+
+/** True if some client would get it compressed: then all clients get `Vary: Accept-Encoding`. */
+function mayPack(answer: RouteResponse): boolean {
+  const { status, headers } = answer
+  if (namesIn(answer, 'Cache-Control').includes('no-transform')) return false
+  // A 304 has no content type, so the original answer may have been compressed.
+  if (status === 304) return true
+  if (headers.get('Content-Encoding') !== undefined) return false
+  // The digest is one of these exact bytes.
+  if (headers.get('Content-Digest') !== undefined) return false
+  return packable.test(headers.get('Content-Type')?.trim() ?? '')
+}
+
+/** The entries of a header that is a list, in lower case. */
+function namesIn({ headers }: RouteResponse, name: string): string[] {
+  return (headers.get(name) ?? '').split(',').map((word) => word.trim().toLowerCase())
+}
+
+/**
+ * ETags of compressed answers. They are weak and contain the encoding, so that no strong tag stands for two sets of
+ * bytes: `"v7"` becomes `W/"v7+br"`. In conditions of later requests they are converted back, so that `If-None-Match`
+ * and `If-Match` work for clients with compressed answers. `If-Range` is not converted, because there are no ranges of
+ * compressed bytes. Source: RFC 9110 §8.8.3.3 and §13.1.
+ */
+
+/** What the server's own requests can do besides. */
+interface RequestOfServer extends HttpRequest {
+  replaceHeader(name: 'if-match' | 'if-none-match', value: string): void
+}
+
+/** @param tag the tag of the uncompressed answer */
+function toPackedTag(tag: string, encoding: string): string {
+  const [, weak = '', name] = /^\s*(W\/)?"([^"]*)"\s*$/.exec(tag) ?? []
+  if (name === undefined) return tag
+  return `W/"${name}${weak === '' ? '+' : '~'}${encoding}"`
+}
+
+/**
+ * Converts the tags in the request's conditions back to those of uncompressed answers.
+ *
+ * @returns the encoding of the client's answer, if it is a compressed one
+ */
+function readPackedTags(request: HttpRequest): string | undefined {
+  let found: string | undefined
+  const { headers } = request.incoming
+  for (const name of ['if-none-match', 'if-match'] as const) {
+    const given = headers[name]
+    if (typeof given !== 'string' || !/[+~](?:br|zstd|gzip)"/.test(given)) continue
+    const read = given.replace(
+      /W\/"([^"]*)([+~])(br|zstd|gzip)"/g,
+      (_, tag: string, sign: string, encoding: string) => {
+        found = encoding
+        return `${sign === '~' ? 'W/' : ''}"${tag}"`
+      },
+    )
+    ;(request as RequestOfServer).replaceHeader(name, read)
+  }
+  return found
+}
 
 export interface CompressOptions {
   /** The smallest answer that is compressed, in bytes. Default 1,024. */

@@ -16,8 +16,7 @@ import {
   type Problem,
   type Reply,
 } from '../../index.js'
-import { LoopDelay } from './loop-delay.js'
-import { Readiness, type Report } from './readiness.js'
+import { LoopDelay, Readiness, type Report } from './readiness.js'
 
 export interface HealthOptions {
   /** The prefix of `/live` and `/ready`. Default `/health`. */

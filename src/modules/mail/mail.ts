@@ -2,8 +2,11 @@
  * `filigree/mail`: mail that is sent by a job, in the transaction that asks for it. Outside production it is caught: in the
  * log, and in tests in `desk.mail`. Source: decisions, "Third storey: jobs", Face.
  */
+
 import { createHash } from 'node:crypto'
 import {
+  missingPackage,
+  type MissingPackage,
   ApplicationState,
   Clock,
   createModule,
@@ -15,12 +18,55 @@ import {
   resetState,
 } from '../../index.js'
 import { Job, Jobs, type AddedJob, type AddOptions, type RunningJob } from '../jobs/jobs.js'
-import { readAddress, type ReadAddress } from './address.js'
-import { KeptMail, toKeptMail, type Mail } from './message.js'
-import { nodemailer, openTransport, type MailTransport } from './transport.js'
+import { readAddress, type ReadAddress, KeptMail, toKeptMail, type Mail } from './message.js'
+
+/** Sends mail by nodemailer, which an application installs; only this file imports it. Source: nodemailer, SMTP transport. */
+
+/** What sends: a transport of nodemailer, or an object of one's own. */
+export interface MailTransport {
+  sendMail(message: object): Promise<unknown>
+  close?(): void
+}
+
+/** The part of the package that is used. */
+interface Package {
+  readonly createTransport: (options: object) => MailTransport
+}
+
+/** What is reported where it is not installed. */
+const nodemailer: MissingPackage = {
+  name: 'nodemailer',
+  code: 'MAIL_DRIVER_MISSING',
+  message: 'mail: the package nodemailer is missing, which sends mail.',
+  remedy: 'Run: npm install nodemailer',
+}
+
+/** Milliseconds. */
+const [connecting, silence] = [10_000, 30_000]
+
+/**
+ * @param address `smtp://user:password@host:587`, `smtps://…`
+ * @throws {DeclarationError} the package is missing
+ */
+async function openTransport(address: string): Promise<MailTransport> {
+  const { createTransport } = await load()
+  return createTransport({
+    ...{ url: address, pool: true, maxConnections: 5 },
+    ...{ connectionTimeout: connecting, greetingTimeout: connecting, socketTimeout: silence },
+  })
+}
+
+async function load(): Promise<Package> {
+  try {
+    // By a variable, so that the package is not needed to compile.
+    const loaded = (await import(nodemailer.name)) as Package & { readonly default?: Package }
+    return loaded.default ?? loaded
+  } catch (cause) {
+    throw missingPackage(nodemailer, cause)
+  }
+}
 
 export type { Address, Attachment, Mail } from './message.js'
-export type { MailTransport } from './transport.js'
 
 export interface MailOptions {
   /** `smtp://user:password@host:587`, `smtps://…`, or what has `sendMail`. Needed in production. */

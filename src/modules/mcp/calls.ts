@@ -27,9 +27,8 @@ import {
   type Members,
   type ServerInfo,
 } from './protocol.js'
-import { refused, type Rounds } from './rounds.js'
-import { Call, toolCallOf, unanswered } from './tool-call.js'
-import type { ToolResults } from './tool-results.js'
+import { refused, type Rounds, Call, toolCallOf, unanswered } from './tool-call.js'
+import type { ToolResults } from './results.js'
 import { dottedPath, type Place, type RouteTool } from './tool-schema.js'
 
 /** Who brought the message. */

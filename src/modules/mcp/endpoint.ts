@@ -8,8 +8,12 @@
  * revisions a client cancels by a message of its own: it names its calls by the label that `initialize` has given it, which stands for nothing
  * here. Source: decisions, "Third storey: admin and agents", Codes; the specification of 2026-07-28, Streamable HTTP.
  */
+
 import { randomUUID } from 'node:crypto'
 import {
+  HttpError,
+  type HttpRequest,
+  PublicUrl,
   clip,
   Controller,
   createDecorator,
@@ -17,20 +21,16 @@ import {
   Doc,
   events,
   Get,
-  HttpError,
   NoAuth,
   Post,
-  PublicUrl,
   reply,
-  type HttpRequest,
   type ModuleOptions,
   type Reply,
   type RequestAuth,
 } from '../../index.js'
-import { Addresses } from './addresses.js'
+import { isLoopback, type McpOptions } from './options.js'
 import type { Caller } from './calls.js'
-import { Conversation } from './conversation.js'
-import type { McpOptions } from './options.js'
+import { Conversation, label, RunningCalls, type Running } from './long-calls.js'
 import {
   after,
   answer,
@@ -49,8 +49,86 @@ import {
   type Message,
   type Transport,
 } from './protocol.js'
-import { label, RunningCalls, type Running } from './running-calls.js'
 import { McpServer } from './server.js'
+
+/**
+ * Which addresses the endpoint answers at. A page elsewhere can make a browser send requests to it under a name of its own
+ * (DNS rebinding): `Host` says that name, `Origin` where the page came from. Both have to be the public address, one of `hosts`, or
+ * this machine at the same port, where the request comes from this machine. Source: decisions, "Third storey: admin and agents".
+ */
+
+class Addresses {
+  readonly #publicUrl: PublicUrl
+  /** Names with a port, and those for every port. */
+  readonly #hosts: ReadonlySet<string>
+
+  /** The port may be known later than this. */
+  #own: { readonly href: string; readonly hosts: readonly string[] } | undefined
+
+  constructor(publicUrl: PublicUrl, hosts: readonly string[]) {
+    this.#publicUrl = publicUrl
+    this.#hosts = new Set(hosts.map((host) => host.toLowerCase()))
+  }
+
+  /** @throws {HttpError} 403 where the request came under another name, or from a page of another place */
+  admit(request: HttpRequest): void {
+    const { host = '', origin } = request.incoming.headers
+    const isHere = this.#isLocal(request, host)
+    if (!isHere && !this.#isOurs(host)) throw foreign('Host', host)
+    if (origin === undefined) return
+    const from = hostOf(origin)
+    if (from === undefined || !(this.#isOurs(from) || (isHere && isSamePlace(from, host))))
+      throw foreign('Origin', origin)
+  }
+
+  /** By a name of this machine, from this machine. */
+  #isLocal({ incoming }: HttpRequest, host: string): boolean {
+    return isLoopbackAddress(incoming.socket.remoteAddress ?? '') && isLoopback(nameOf(host))
+  }
+
+  #isOurs(host: string): boolean {
+    const asked = host.toLowerCase()
+    if (this.#hosts.has(asked) || this.#hosts.has(nameOf(asked))) return true
+    const { href } = this.#publicUrl
+    if (this.#own?.href !== href) this.#own = { href, hosts: hostsOf(href) }
+    return this.#own.hosts.includes(asked)
+  }
+}
+
+/** Browsers leave out the usual port, other clients may say it. */
+function hostsOf(href: string): string[] {
+  const { host, protocol } = new URL(href)
+  return [host, `${host}:${protocol === 'https:' ? 443 : 80}`]
+}
+
+/** `desk.example:8080` → `desk.example`. */
+function nameOf(host: string): string {
+  return host.toLowerCase().replace(/:\d*$/, '')
+}
+
+/** A page of this machine at another port is of another application. */
+function isSamePlace(origin: string, host: string): boolean {
+  return isLoopback(nameOf(origin)) && portOf(origin) === portOf(host)
+}
+
+function portOf(host: string): string {
+  return /:(\d+)$/.exec(host)?.[1] ?? ''
+}
+
+function hostOf(origin: string): string | undefined {
+  if (!/^https?:\/\/[^/?#@]+$/i.test(origin) || !URL.canParse(origin)) return undefined
+  return new URL(origin).host
+}
+
+function isLoopbackAddress(address: string): boolean {
+  return /^(?:::ffff:)?127\.|^::1$/.test(address)
+}
+
+function foreign(header: string, value: string): HttpError {
+  return new HttpError(403, 'Forbidden', {
+    reason: `${header} ${JSON.stringify(value)} is neither the public address nor one of mcp's hosts`,
+  })
+}
 
 type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
 

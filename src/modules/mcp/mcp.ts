@@ -15,11 +15,10 @@ import { ApplicationState, createModule, Routes, type ModuleOptions } from '../.
 import { endpoint } from './endpoint.js'
 import { findProblems, type McpOptions } from './options.js'
 import { MarkedRecords, RecordRoutes } from './record-tools.js'
-import { Rounds } from './rounds.js'
+import { Rounds, toolCallOf } from './tool-call.js'
 import { McpServer } from './server.js'
-import { toolCallOf } from './tool-call.js'
 
-export { content, type ContentBlock } from './content.js'
+export { content, type ContentBlock } from './results.js'
 export {
   Prompt,
   Resource,
@@ -28,7 +27,7 @@ export {
   type PromptOptions,
   type ResourceOptions,
   type ToolOptions,
-} from './marks.js'
+} from './decorators.js'
 export type { McpOptions } from './options.js'
 export type { Root, SampleOptions, ToolCall } from './tool-call.js'
 

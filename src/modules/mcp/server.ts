@@ -14,7 +14,7 @@ import {
 } from '../../index.js'
 import { Calls, tellClosed, unknownTool, type Caller, type Calling } from './calls.js'
 import { methodsOf, type Completing, type Round } from './methods.js'
-import { readOffers, RightsList, type Offered, type OfferedResource } from './offers.js'
+import { readOffers, RightsList, type Offered, type OfferedResource } from './catalog.js'
 import type { McpOptions } from './options.js'
 import {
   after,
@@ -27,10 +27,9 @@ import {
   type Result,
   type ServerInfo,
 } from './protocol.js'
-import { promptResult, resourceResult } from './read-results.js'
+import { promptResult, resourceResult, ToolResults, wordsOf } from './results.js'
 import { MarkedRecords } from './record-tools.js'
-import { Rounds } from './rounds.js'
-import { ToolResults, wordsOf } from './tool-results.js'
+import { Rounds } from './tool-call.js'
 
 type Exchanged = Exchange<Caller>
 

@@ -3,7 +3,7 @@
  * a tool answers is described where it is declared and an object. Source: decisions, "Third storey: admin and agents", Tools.
  */
 import { withOwnDefinitions, type RouteDescriptions, type RouteInfo } from '../../index.js'
-import type { ToolOptions } from './marks.js'
+import type { ToolOptions } from './decorators.js'
 import { isMembers, type Members } from './protocol.js'
 
 type Operation = NonNullable<ReturnType<RouteDescriptions['operations']['get']>>

@@ -13,12 +13,17 @@ import {
   type RouteInfo,
   type StatementEvent,
 } from '../../index.js'
-import { AllWorkers } from './all-workers.js'
-import { poolFamilies } from './database-pools.js'
-import { counted, counter, gauge, type Family } from './families.js'
-import { gatherGauges } from './gather-gauges.js'
-import { ProcessFigures, processorTime } from './process-figures.js'
-import { Counters, Series, toText } from './series.js'
+import { AllWorkers } from './worker-metrics.js'
+import { poolFamilies, gatherGauges, ProcessFigures, processorTime } from './gauges.js'
+import {
+  counted,
+  counter,
+  gauge,
+  type Family,
+  Counters,
+  Series,
+  toText,
+} from './metric-families.js'
 
 /** The most GraphQL operations with their own series, because clients choose the names. */
 const mostOperations = 250

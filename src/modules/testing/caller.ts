@@ -1,12 +1,120 @@
 /** Somebody who asks a tested application: with a token, with the static key, or with nothing. Keeps cookies. */
+
 import {
   rejectUnknownOptions,
   type Application,
   type InjectRequest,
   type InjectResponse,
 } from '../../index.js'
-import { CookieJar } from './cookie-jar.js'
-import { readEvents, type TestEvent } from './read-events.js'
+
+/** Reads an event stream. Source: WHATWG HTML, "Server-sent events", §9.2.6. */
+
+/** An event as it came. */
+export interface TestEvent {
+  /** `message` if the server sets none. */
+  readonly event: string
+  /** Parsed if it is JSON, else text. */
+  // Only the test knows what a stream sends.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly data: any
+  /** The last id that was sent, `''` if there was none. */
+  readonly id: string
+}
+
+/** @yields the events; leaving the loop ends the stream */
+async function* readEvents(
+  body: ReadableStream<Uint8Array>,
+): AsyncGenerator<TestEvent, void, undefined> {
+  const decoder = new TextDecoder()
+  let rest = ''
+  let id = ''
+  for await (const bytes of body) {
+    rest += decoder.decode(bytes, { stream: true }).replaceAll('\r\n', '\n')
+    for (let end = rest.indexOf('\n\n'); end !== -1; end = rest.indexOf('\n\n')) {
+      const fields = readFields(rest.slice(0, end))
+      rest = rest.slice(end + 2)
+      id = fields.get('id') ?? id
+      const data = fields.get('data')
+      if (data !== undefined) {
+        yield { event: fields.get('event') ?? 'message', data: parsed(data), id }
+      }
+    }
+  }
+}
+
+function readFields(block: string): Map<string, string> {
+  const fields = new Map<string, string>()
+  for (const line of block.split('\n')) {
+    const middle = line.indexOf(':')
+    // A comment.
+    if (middle === 0) continue
+    const name = middle === -1 ? line : line.slice(0, middle)
+    const value = middle === -1 ? '' : line.slice(middle + 1).replace(/^ /, '')
+    const before = name === 'data' ? fields.get(name) : undefined
+    fields.set(name, before === undefined ? value : `${before}\n${value}`)
+  }
+  return fields
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return text
+  }
+}
+
+/** The cookies of one caller, as a browser on the application's own pages keeps them. Source: RFC 6265, §5.3. */
+
+interface Kept {
+  readonly value: string
+  /** Milliseconds since 1970; `undefined` for as long as the jar lives. */
+  readonly until: number | undefined
+}
+
+class CookieJar {
+  readonly #cookies = new Map<string, Kept>()
+  readonly #now: () => number
+
+  constructor(now: () => number) {
+    this.#now = now
+  }
+
+  /** @param lines values of `Set-Cookie` */
+  take(lines: readonly string[]): void {
+    for (const line of lines) {
+      const [pair = '', ...attributes] = line.split(';')
+      const middle = pair.indexOf('=')
+      const name = pair.slice(0, middle).trim()
+      const until = this.#endOf(attributes)
+      if (until !== undefined && until <= this.#now()) this.#cookies.delete(name)
+      else this.#cookies.set(name, { value: pair.slice(middle + 1).trim(), until })
+    }
+  }
+
+  /** The header `Cookie`; `undefined` if there is none to send. */
+  get header(): string | undefined {
+    const now = this.#now()
+    const live = [...this.#cookies].filter(([, { until }]) => until === undefined || until > now)
+    return live.length === 0
+      ? undefined
+      : live.map(([name, { value }]) => `${name}=${value}`).join('; ')
+  }
+
+  clear(): void {
+    this.#cookies.clear()
+  }
+
+  #endOf(attributes: readonly string[]): number | undefined {
+    let expires: number | undefined
+    for (const attribute of attributes) {
+      const [name = '', value = ''] = attribute.split('=').map((part) => part.trim())
+      if (name.toLowerCase() === 'max-age') return this.#now() + Number(value) * 1000
+      if (name.toLowerCase() === 'expires') expires = Date.parse(value)
+    }
+    return expires
+  }
+}
 
 /** A file of a request, or several under one name. */
 export type TestFile = Blob | Uint8Array | readonly (Blob | Uint8Array)[]

@@ -2,11 +2,14 @@
  * `filigree/testing`: a whole application for tests, without a port, on a database of its own, with callers, a clock, and
  * what it has logged and sent. Works in node:test, vitest and jest, several at once.
  */
+
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import {
+  Clock,
+  readSeconds,
   ApplicationState,
   Auth,
   bootstrap,
-  Clock,
   inMemory,
   rejectUnknownOptions,
   type Application,
@@ -20,19 +23,93 @@ import {
   recordStatements,
   type LogLine,
   type SentStatement,
-} from './record-events.js'
-import type { MailHome, TestMail } from './caught-mail.js'
-import { TestClock } from './test-clock.js'
-import { TestJobs } from './test-jobs.js'
-import { randomKey, testKey } from './test-keys.js'
+  TestJobs,
+  type MailHome,
+  type TestMail,
+} from './recorders.js'
+
+/** The time of a tested application: the system's, and what the test has moved it. */
+
+export class TestClock extends Clock {
+  override readonly isMoved = true
+  #ahead = 0
+  readonly #watchers = new Set<() => unknown>()
+
+  override now(): number {
+    return super.now() + this.#ahead
+  }
+
+  override moved(): number {
+    return this.#ahead
+  }
+
+  /**
+   * Moves the time on: tokens, sessions, limits and kept answers see it at once. The system's time and timers stay as
+   * they are.
+   *
+   * @param time `'1h'`, `'90s'`, or seconds
+   * @returns once everything that waits for the time has looked at it
+   * @throws {TypeError} for what is no time
+   */
+  async advance(time: number | string): Promise<void> {
+    const seconds = readSeconds(time)
+    if (seconds === undefined) {
+      throw new TypeError(
+        `clock.advance: ${JSON.stringify(time)} is no time. Write '1h', '90s', or seconds.`,
+      )
+    }
+    await this.#move(this.#ahead + seconds * 1000)
+  }
+
+  /** Sets the time; it goes on from there. */
+  async set(time: Date | number | string): Promise<void> {
+    const moment = new Date(time).getTime()
+    if (Number.isNaN(moment)) throw new TypeError(`clock.set: ${String(time)} is no moment.`)
+    await this.#move(moment - super.now())
+  }
+
+  /** Goes by the system's time again. */
+  async reset(): Promise<void> {
+    if (this.#ahead !== 0) await this.#move(0)
+  }
+
+  override onMove(watcher: () => unknown): () => void {
+    this.#watchers.add(watcher)
+    return () => {
+      this.#watchers.delete(watcher)
+    }
+  }
+
+  async #move(ahead: number): Promise<void> {
+    this.#ahead = ahead
+    for (const watcher of [...this.#watchers]) await watcher()
+  }
+}
+
+/** Keys that live as long as the process: a test writes none to the disk. */
+
+let pem: string | undefined
+
+/** A private key as PEM text; one for all applications of the process, because each takes a tenth of a second to make. */
+function testKey(): string {
+  pem ??= generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({
+    type: 'pkcs8',
+    format: 'pem',
+  }) as string
+  return pem
+}
+
+/** A static key for `desk.operator`. */
+function randomKey(): string {
+  return randomBytes(24).toString('base64url')
+}
 
 export type { CallOptions, TestAnswer, TestFile, TestResult } from './caller.js'
 export { TestCaller } from './caller.js'
-export { TestClock } from './test-clock.js'
-export { TestJobs, type AddedEntry } from './test-jobs.js'
-export type { TestMail } from './caught-mail.js'
-export type { TestEvent } from './read-events.js'
-export type { LogLine, SentStatement } from './record-events.js'
+export { TestJobs, type AddedEntry } from './recorders.js'
+export type { TestMail } from './recorders.js'
+export type { TestEvent } from './caller.js'
+export type { LogLine, SentStatement } from './recorders.js'
 
 type Override = NonNullable<BootstrapOptions['override']>[number]
 type Token<T = unknown> = Parameters<Application['get']>[0] & (abstract new (...a: never[]) => T)

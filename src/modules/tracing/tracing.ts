@@ -3,8 +3,329 @@
  * application starts an SDK of its choice before `bootstrap`; without one nothing is traced, and the log says so.
  * Sources: W3C Trace Context; OpenTelemetry, Semantic Conventions for HTTP spans and for database spans.
  */
-import { createModule, rejectUnknownOptions } from '../../index.js'
-import { Tracing } from './spans.js'
+
+import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
+import {
+  type HttpRequest,
+  type RequestEvent,
+  type StatementEvent,
+  addLogFields,
+  ApplicationState,
+  HttpError,
+  type GateEvent,
+  type GraphqlEvent,
+  type HandlerEvent,
+  type JobAddedEvent,
+  type JobEvent,
+  type ToolEvent,
+  type WatchedWork,
+  createModule,
+  rejectUnknownOptions,
+} from '../../index.js'
+import {
+  context,
+  isSpanContextValid,
+  propagation,
+  ROOT_CONTEXT,
+  trace,
+  TraceFlags,
+  SpanKind,
+  SpanStatusCode,
+  type Context,
+  type Span,
+  type SpanContext,
+} from './opentelemetry.js'
+import { installDefaults, type ContextStore, injectIntoFetch } from './propagation.js'
+
+/** Turns the framework's events into spans. Code inside the work runs in the context of its span. */
+
+/** Attributes of spans. Source: OpenTelemetry, Semantic Conventions for HTTP spans and for database spans. */
+
+type Attributes = Record<string, string | number>
+
+const methods = new Set([
+  ...['GET', 'HEAD', 'POST', 'PUT', 'DELETE', 'CONNECT', 'OPTIONS', 'TRACE', 'PATCH'],
+])
+
+/** The method in a span's name: unusual ones become `HTTP`. */
+function toMethod({ method }: HttpRequest): string {
+  return methods.has(method) ? method : 'HTTP'
+}
+
+/** Without the query, which may contain secrets. */
+function startAttributes(request: HttpRequest): Attributes {
+  const { method, headers, incoming } = request
+  const isKnown = methods.has(method)
+  const attributes: Attributes = {
+    'http.request.method': isKnown ? method : '_OTHER',
+    'url.path': request.path,
+    'url.scheme': request.secure ? 'https' : 'http',
+    'client.address': request.ip,
+    'network.protocol.version': incoming.httpVersion,
+  }
+  if (!isKnown) attributes['http.request.method_original'] = method
+  if (headers['user-agent'] !== undefined) attributes['user_agent.original'] = headers['user-agent']
+  const [, host, port] = /^(.*?)(?::(\d{1,5}))?$/.exec(headers.host ?? '') ?? []
+  if (host !== undefined && host !== '') attributes['server.address'] = host
+  if (port !== undefined) attributes['server.port'] = Number(port)
+  return attributes
+}
+
+function endAttributes({ request, status, bytes, aborted }: RequestEvent): Attributes {
+  const attributes: Attributes = { 'http.response.body.size': bytes }
+  // 499 was never sent.
+  if (!aborted || status !== 499) attributes['http.response.status_code'] = status
+  if (request.route !== undefined) attributes['http.route'] = request.route.path
+  if (status >= 500) attributes['error.type'] = String(status)
+  return attributes
+}
+
+function statementAttributes({ system, kind, table, sql }: StatementEvent): Attributes {
+  return {
+    'db.system.name': system,
+    'db.operation.name': kind,
+    'db.query.text': withoutValues(sql),
+    ...(table === undefined ? {} : { 'db.collection.name': table }),
+  }
+}
+
+const clean = new Map<string, string>()
+const mostClean = 1000
+
+/** Values are sent apart from the text; literals that a program has written into the text are removed. */
+function withoutValues(sql: string): string {
+  let text = clean.get(sql)
+  if (text === undefined) {
+    text = sql.replace(
+      /"(?:[^"]|"")*"|'(?:[^']|'')*'|\$\d+|(?<![\w$.])\d+(?:\.\d+)?(?![\w.])/g,
+      (part) => (part.startsWith('"') || part.startsWith('$') ? part : '?'),
+    )
+    if (clean.size >= mostClean) clean.clear()
+    clean.set(sql, text)
+  }
+  return text
+}
+
+/** There is one instance for each process: events, tracer, context and propagation are global. */
+let users = 0
+let stop: (() => void) | undefined
+
+/** Listens while an application with this module runs and the process has an SDK: without an SDK it does nothing. */
+class Tracing {
+  static readonly inject = [ApplicationState]
+
+  constructor(private readonly state: ApplicationState) {}
+
+  onStart(): void {
+    if (users++ > 0) return
+    if (hasSdk()) stop = startTracing()
+    else this.state.log.warn({}, noSdk)
+  }
+
+  onStop(): void {
+    if (--users > 0) return
+    stop?.()
+    stop = undefined
+  }
+}
+
+const noSdk =
+  'tracing: OpenTelemetry has no SDK in this process, so nothing is traced. Register one before bootstrap.'
+
+/** The API's default tracer makes spans without an id. */
+function hasSdk(): boolean {
+  const span = tracer().startSpan('filigree', { root: true })
+  return isSpanContextValid(span.spanContext())
+}
+
+const tracer = (): ReturnType<typeof trace.getTracer> => trace.getTracer('filigree')
+
+/** The spans of current work. */
+const spans = new WeakMap<object, Span>()
+/** The spans of requests, for lines of the log. */
+const requestSpans = new WeakMap<object, Span>()
+
+function startTracing(): () => void {
+  const ends: (() => void)[] = []
+  const store = installDefaults(ends)
+  const listen = <Work extends WatchedWork>(
+    name: string,
+    begin: (work: Work) => Context,
+    end: (work: Work, span: Span) => void,
+  ): void => {
+    ends.push(bind(store, name, begin), onEnd(name, end))
+  }
+  listen<RequestEvent>('filigree:request', beginRequest, endRequest)
+  listen<GateEvent>('filigree:gate', (work) => begin(work, 'gate'), endWork)
+  listen<HandlerEvent>('filigree:handler', (work) => begin(work, work.name), endWork)
+  listen<GraphqlEvent>('filigree:graphql', beginOperation, endOperation)
+  listen<StatementEvent>('filigree:statement', beginStatement, endStatement)
+  listen<ToolEvent>('filigree:tool', beginTool, endWork)
+  listen<JobEvent>('filigree:job', beginJob, endJob)
+  ends.push(traceAdded())
+  ends.push(injectIntoFetch(), addLogFields(traceFields))
+  return () => {
+    for (const end of ends.reverse()) end()
+  }
+}
+
+function bind(store: ContextStore, name: string, begin: (work: never) => Context): () => void {
+  const start = channel(`tracing:${name}:start`)
+  start.bindStore(store, (work) => begin(work as never))
+  return () => {
+    start.unbindStore(store)
+  }
+}
+
+function onEnd(name: string, end: (work: never, span: Span) => void): () => void {
+  const listener = (message: unknown): void => {
+    const span = spans.get(message as object)
+    if (span === undefined) return
+    end(message as never, span)
+    span.end()
+  }
+  subscribe(name, listener)
+  return () => {
+    unsubscribe(name, listener)
+  }
+}
+
+/** Begins a span below the current one; none if the trace is not sampled, or there is no current span. */
+function begin(work: object, name: string, options: Parameters<typeof open>[2] = {}): Context {
+  const parent = context.active()
+  const isAlone = trace.getSpanContext(parent) === undefined
+  return isAlone || isUnwanted(parent) ? parent : open(work, name, options, parent)
+}
+
+function open(
+  work: object,
+  name: string,
+  options: {
+    kind?: SpanKind
+    attributes?: Record<string, string | number>
+    links?: { context: SpanContext }[]
+  },
+  parent: Context,
+): Context {
+  const span = tracer().startSpan(name, { kind: SpanKind.INTERNAL, ...options }, parent)
+  spans.set(work, span)
+  return trace.setSpan(parent, span)
+}
+
+/** The trace was started with the flag "not sampled". */
+function isUnwanted(parent: Context): boolean {
+  const above = trace.getSpanContext(parent)
+  return above !== undefined && (above.traceFlags & TraceFlags.SAMPLED) === 0
+}
+
+function beginRequest(event: RequestEvent): Context {
+  const { request } = event
+  const isWithin = request.carriedBy !== undefined
+  const parent = isWithin ? context.active() : propagation.extract(ROOT_CONTEXT, request.headers)
+  const above = trace.getSpan(parent)
+  if (above !== undefined && isUnwanted(parent)) {
+    requestSpans.set(request, above)
+    return parent
+  }
+  const attributes = startAttributes(request)
+  const made = open(
+    event,
+    toMethod(request),
+    { kind: isWithin ? SpanKind.INTERNAL : SpanKind.SERVER, attributes },
+    parent,
+  )
+  const span = trace.getSpan(made)
+  if (span !== undefined) requestSpans.set(request, span)
+  return made
+}
+
+function endRequest(event: RequestEvent, span: Span): void {
+  const { request, status, error } = event
+  const route = request.route?.path
+  if (route !== undefined) span.updateName(`${toMethod(request)} ${route}`)
+  span.setAttributes(endAttributes(event))
+  // A client's mistake is not an error of the server.
+  if (status < 500) return
+  span.setStatus({ code: SpanStatusCode.ERROR })
+  if (error instanceof Error) span.recordException(error)
+}
+
+function endWork({ error }: WatchedWork, span: Span): void {
+  if (error === undefined || (error instanceof HttpError && error.status < 500)) return
+  span.setStatus({ code: SpanStatusCode.ERROR })
+  span.setAttribute('error.type', error instanceof Error ? error.name : '_OTHER')
+  if (error instanceof Error) span.recordException(error)
+}
+
+/** The request of the route that it calls stands below it. */
+function beginTool(event: ToolEvent): Context {
+  const attributes = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': event.tool }
+  return begin(event, 'mcp.tool', { attributes })
+}
+
+function beginOperation(event: GraphqlEvent): Context {
+  const { type, name } = event
+  const attributes = {
+    'graphql.operation.type': type,
+    ...(name === undefined ? {} : { 'graphql.operation.name': name }),
+  }
+  // The client chooses the name, so it is an attribute and not the span's name.
+  return begin(event, type, { attributes })
+}
+
+function endOperation(event: GraphqlEvent, span: Span): void {
+  endWork(event, span)
+  if (event.failed) span.setStatus({ code: SpanStatusCode.ERROR })
+}
+
+/** A run is a trace of its own: it may come hours later, and often. It is linked to the one in which the job was added. */
+function beginJob(event: JobEvent): Context {
+  const { job, id, attempt, trace: traceparent } = event
+  const added = propagation.extract(ROOT_CONTEXT, { traceparent: traceparent ?? '' })
+  const above = trace.getSpanContext(added)
+  const attributes = { 'job.name': job, 'job.id': id, 'job.attempt': attempt }
+  const links = above === undefined ? [] : [{ context: above }]
+  return open(event, `job ${job}`, { kind: SpanKind.CONSUMER, attributes, links }, ROOT_CONTEXT)
+}
+
+function endJob(event: JobEvent, span: Span): void {
+  endWork(event, span)
+  if (event.outcome !== undefined) span.setAttribute('job.outcome', event.outcome)
+}
+
+/** A job keeps the trace of who adds it. */
+function traceAdded(): () => void {
+  const heard = (message: unknown): void => {
+    const carrier: Record<string, string> = {}
+    propagation.inject(context.active(), carrier)
+    if (carrier.traceparent !== undefined) (message as JobAddedEvent).trace = carrier.traceparent
+  }
+  subscribe('filigree:job-added', heard)
+  return () => {
+    unsubscribe('filigree:job-added', heard)
+  }
+}
+
+function beginStatement(event: StatementEvent): Context {
+  const { kind, table } = event
+  const name = table === undefined ? kind : `${kind} ${table}`
+  return begin(event, name, { kind: SpanKind.CLIENT, attributes: statementAttributes(event) })
+}
+
+/** The driver's message may contain values, so only the kind of the fault is recorded. */
+function endStatement({ error }: StatementEvent, span: Span): void {
+  if (error === undefined) return
+  const { kind } = error as { kind?: unknown }
+  span.setStatus({ code: SpanStatusCode.ERROR })
+  span.setAttribute('error.type', typeof kind === 'string' ? kind : '_OTHER')
+}
+
+function traceFields(request: object | undefined): Record<string, unknown> | undefined {
+  const running = trace.getSpan(context.active()) ?? (request && requestSpans.get(request))
+  const { traceId, spanId, traceFlags } = running?.spanContext() ?? {}
+  if (traceId === undefined || /^0*$/.test(traceId)) return undefined
+  return { trace_id: traceId, span_id: spanId, trace_flags: `0${String(traceFlags ?? 0)}` }
+}
 
 /** Makes spans of requests, gates, handlers, statements and GraphQL operations. */
 export const tracing = createModule(function tracing(...none: []) {

@@ -11,7 +11,7 @@ import {
   type Routes,
   schemaOf,
 } from '../../index.js'
-import { namesIn, promptOf, resourceOf, toolOf, type ResourceOptions } from './marks.js'
+import { namesIn, promptOf, resourceOf, toolOf, type ResourceOptions } from './decorators.js'
 import { completeText, type Members, type ServerInfo } from './protocol.js'
 import { isOfRecords, type MarkedRecords } from './record-tools.js'
 import { toTool, type RouteTool } from './tool-schema.js'

@@ -2,8 +2,76 @@
  * What a route answered, as the result of a tool. Text of rows is data: it is structured content, and the same as a text that is marked as
  * such, for the clients that read no structure. Source: decisions, "Third storey: admin and agents", Tools and Records.
  */
-import type { InternalResponse } from '../../index.js'
-import { metaNames, type ServerInfo } from './protocol.js'
+
+import { type InternalResponse, reply, type Reply } from '../../index.js'
+import {
+  isMembers,
+  ProtocolError,
+  codes,
+  type Members,
+  metaNames,
+  type ServerInfo,
+} from './protocol.js'
+
+/** What the handlers of resources and prompts answered, as results of the protocol. */
+
+/** What is read of it may change at any time, and may be the caller's alone. */
+const notKept = { ttlMs: 0, cacheScope: 'private' }
+
+export function resourceResult(
+  answer: InternalResponse,
+  uri: string,
+  mime: string | undefined,
+): Members {
+  const { body } = answer
+  const media = (answer.header('content-type') ?? 'text/plain').replace(/;.*$/, '').trim()
+  const mimeType = mime ?? media
+  const content = isText(media)
+    ? { uri, mimeType, text: body.toString() }
+    : { uri, mimeType, blob: Buffer.from(body as Buffer).toString('base64') }
+  return { contents: [content], ...notKept }
+}
+
+function isText(media: string): boolean {
+  return /^text\/|[/+](?:json|xml)$|^application\/(?:javascript|yaml|graphql)$/.test(media)
+}
+
+/** A text is what the user says; otherwise the messages as the handler has written them. */
+export function promptResult(answer: InternalResponse): Members {
+  const media = answer.header('content-type') ?? ''
+  const text = answer.body.toString()
+  if (!/[/+]json\b/.test(media))
+    return { messages: [{ role: 'user', content: { type: 'text', text } }] }
+  const value: unknown = JSON.parse(text)
+  const messages = Array.isArray(value) ? value : isMembers(value) ? value.messages : undefined
+  if (!Array.isArray(messages))
+    throw new ProtocolError(codes.internal, 'The prompt gave neither a text nor messages')
+  const description =
+    isMembers(value) && typeof value.description === 'string'
+      ? { description: value.description }
+      : {}
+  return { ...description, messages: messages.map(toMessage) }
+}
+
+function toMessage(message: unknown): Members {
+  if (!isMembers(message)) return { role: 'user', content: { type: 'text', text: String(message) } }
+  const { role = 'user', content } = message
+  return { role, content: typeof content === 'string' ? { type: 'text', text: content } : content }
+}
+
+/** `content`: what a tool answers where JSON is not enough, such as a picture. */
+
+/** A block of a tool's answer, as the protocol writes it. */
+export type ContentBlock =
+  | { readonly type: 'text'; readonly text: string }
+  | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
+  | { readonly type: 'resource'; readonly resource: Readonly<Record<string, unknown>> }
+  | { readonly type: 'resource_link'; readonly uri: string; readonly name: string }
+
+/** Answers with several blocks: `content([{ type: 'text', text: 'A chart' }, { type: 'image', data, mimeType: 'image/png' }])`. */
+export function content(blocks: readonly ContentBlock[]): Reply<readonly ContentBlock[]> {
+  return reply(blocks).type(blocksMedia)
+}
 
 /** What is in a block of content, for those who show it to a model: data of the application, and no words of ours. */
 export const dataMark = {

@@ -4,7 +4,7 @@
  * when one of them ends. Source: decisions, "Third storey: in operation", Workers.
  */
 import cluster, { type Worker } from 'node:cluster'
-import { counted, labelled, together, type Family } from './families.js'
+import { counted, labelled, together, type Family } from './metric-families.js'
 
 /** Milliseconds that the first process waits for a worker's answer; then what it told last counts. */
 const patience = 1500

@@ -1,0 +1,156 @@
+/** Measures this process: the delay of its event loop, its memory and its processor time. Read by the meter. */
+
+import { channel } from 'node:diagnostics_channel'
+import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks'
+import type { PoolState, ApplicationState, Gauge, ScrapeEvent } from '../../index.js'
+import {
+  type Family,
+  type GaugeFamily,
+  type Together,
+  toText,
+  type Labels,
+  gauge,
+  counter,
+} from './metric-families.js'
+
+/** What is told of the database's connections: those of its own pool, and those of each replica. */
+
+type Counts = Omit<PoolState, 'replicas'>
+
+/** The pool's own lines have no name of a server, as where there are no replicas. */
+export function poolFamilies({ replicas = [], ...own }: PoolState): Family[] {
+  const names = new Set<string>()
+  const servers: { readonly of: Labels; readonly counts: Counts; readonly isUp: boolean }[] = []
+  for (const { name, isUp, ...counts } of replicas) {
+    // Two databases of one server.
+    const replica = names.has(name) ? `${name}#${servers.length + 1}` : name
+    names.add(replica)
+    servers.push({ of: { replica }, counts, isUp })
+  }
+  const all = [{ of: {}, counts: own }, ...servers]
+  const of = (measure: (counts: Counts) => number): Sample[] =>
+    all.map((each) => [each.of, measure(each.counts)])
+  const families = [
+    gauges(
+      'database_connections',
+      'Connections of the pool.',
+      all.flatMap(({ of: labels, counts: { open, idle } }): Sample[] => [
+        [{ ...labels, state: 'used' }, open - idle],
+        [{ ...labels, state: 'idle' }, idle],
+      ]),
+    ),
+    gauges(
+      'database_connections_max',
+      'Largest number of connections.',
+      of(({ most }) => most),
+    ),
+    gauges(
+      'database_connections_waiting',
+      'Callers waiting for a connection.',
+      of(({ waiting }) => waiting),
+    ),
+  ]
+  if (servers.length === 0) return families
+  const up = servers.map(({ of: labels, isUp }): Sample => [labels, isUp ? 1 : 0])
+  return [...families, gauges('database_replica_up', 'Whether the replica answers.', up, 'min')]
+}
+
+type Sample = readonly [Labels, number]
+
+function gauges(
+  name: string,
+  help: string,
+  samples: readonly Sample[],
+  together: Together = 'sum',
+): GaugeFamily {
+  const written = samples.map(([labels, value]) => [toText(labels), value] as const)
+  return { name, type: 'gauge', help, samples: written, together }
+}
+
+/** Asks other packages for their gauges when metrics are read. Called by the meter. */
+
+const scrapes = channel('filigree:scrape')
+/** Milliseconds that packages have to give their figures. */
+const scrapeTime = 1000
+
+/** What packages say of the whole database, which no worker has to add up. */
+export async function gatherGauges(application: ApplicationState): Promise<Family[]> {
+  if (!scrapes.hasSubscribers) return []
+  const given: (Gauge | Promise<readonly Gauge[]>)[] = []
+  const event: ScrapeEvent = { application, add: (one) => given.push(one) }
+  scrapes.publish(event)
+  const gauges = (await Promise.all(given.map(soon))).flat()
+  return gauges.map(({ name, help, value }) => gauge(name, help, value))
+}
+
+/** Nothing, if it fails or takes too long. */
+async function soon(given: Gauge | Promise<readonly Gauge[]>): Promise<readonly Gauge[]> {
+  if (!(given instanceof Promise)) return [given]
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<readonly Gauge[]>((resolve) => {
+    timer = setTimeout(resolve, scrapeTime, [])
+  })
+  const gauges = await Promise.race([given.catch(() => []), late])
+  clearTimeout(timer)
+  return gauges
+}
+
+/** Milliseconds between two measurements of the event loop. */
+const resolution = 20
+
+export class ProcessFigures {
+  #delay: IntervalHistogram | undefined
+
+  start(): void {
+    this.#delay = monitorEventLoopDelay({ resolution })
+    this.#delay.enable()
+  }
+
+  stop(): void {
+    this.#delay?.disable()
+  }
+
+  /** Delays count from the read before. */
+  read(): Family[] {
+    const delay = this.#delay
+    const late = (share: string, percentile: number): Family => {
+      const value = delay === undefined ? 0 : secondsLate(delay, percentile)
+      const help = 'The delay of the event loop since the last scrape.'
+      return gauge(`nodejs_eventloop_delay_${share}_seconds`, help, value, 'max')
+    }
+    const delays = [late('p50', 50), late('p99', 99), late('max', 100)]
+    delay?.reset()
+    return [...delays, ...memory(), processorTime(), startTime()]
+  }
+}
+
+/** The seconds that the process has used a processor, of the user and of the system. */
+export function processorTime(): Family {
+  const { user, system } = process.cpuUsage()
+  return counter('process_cpu_seconds', 'Processor time.', (user + system) / 1e6)
+}
+
+function memory(): Family[] {
+  const { rss, heapUsed, heapTotal, external } = process.memoryUsage()
+  return [
+    gauge('process_resident_memory_bytes', 'Memory of the process.', rss),
+    gauge('nodejs_heap_used_bytes', 'Heap memory in use.', heapUsed),
+    gauge('nodejs_heap_total_bytes', 'Heap memory reserved.', heapTotal),
+    gauge('nodejs_external_memory_bytes', 'Memory of buffers and native objects.', external),
+  ]
+}
+
+function startTime(): Family {
+  const started = Math.round(performance.timeOrigin) / 1000
+  const help = 'Start time of the process, in seconds since 1970.'
+  return gauge('process_start_time_seconds', help, started, 'min')
+}
+
+/**
+ * The histogram records the time between measurements: what exceeds the resolution is delay. An empty histogram means
+ * none.
+ */
+function secondsLate(delay: IntervalHistogram, percentile: number): number {
+  if (delay.count === 0) return 0
+  return Math.max(0, Math.round(delay.percentile(percentile) / 1000 - resolution * 1000) / 1e6)
+}

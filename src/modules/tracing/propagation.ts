@@ -1,0 +1,191 @@
+/**
+ * Where running code finds its tracing context. The framework runs work in the store of a channel; OpenTelemetry asks
+ * its context manager. If the application has none, the store is the manager; otherwise the store runs work in both.
+ */
+
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import {
+  createTraceState,
+  isSpanContextValid,
+  trace,
+  TraceFlags,
+  type Context,
+  type TextMapGetter,
+  type TextMapPropagator,
+  type TextMapSetter,
+  context,
+  propagation,
+  createContextKey,
+  ROOT_CONTEXT,
+  type ContextManager,
+} from './opentelemetry.js'
+
+/**
+ * Reads and writes `traceparent` and `tracestate`, if the application has no propagator of its own.
+ * Source: W3C Trace Context, Level 1, §3.2 and §3.3.
+ */
+
+const form = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/
+
+class TraceContext implements TextMapPropagator {
+  inject(from: Context, carrier: unknown, setter: TextMapSetter): void {
+    const found = trace.getSpanContext(from)
+    if (found === undefined || !isSpanContextValid(found)) return
+    const flags = (found.traceFlags & TraceFlags.SAMPLED).toString(16).padStart(2, '0')
+    setter.set(carrier, 'traceparent', `00-${found.traceId}-${found.spanId}-${flags}`)
+    const state = found.traceState?.serialize() ?? ''
+    if (state !== '') setter.set(carrier, 'tracestate', state)
+  }
+
+  extract(into: Context, carrier: unknown, getter: TextMapGetter): Context {
+    const [, version, traceId = '', spanId = '', flags = '0', more] =
+      form.exec(firstOf(getter.get(carrier, 'traceparent'))?.trim() ?? '') ?? []
+    // Version ff is invalid, and version 00 has nothing after the flags.
+    if (version === undefined || version === 'ff' || (version === '00' && more !== undefined)) {
+      return into
+    }
+    const traceFlags = Number.parseInt(flags, 16) & TraceFlags.SAMPLED
+    const found = { traceId, spanId, traceFlags, isRemote: true }
+    if (!isSpanContextValid(found)) return into
+    const state = firstOf(getter.get(carrier, 'tracestate'))
+    const traceState = state === undefined ? undefined : createTraceState(state)
+    return trace.setSpanContext(into, { ...found, ...(traceState && { traceState }) })
+  }
+
+  fields(): string[] {
+    return ['traceparent', 'tracestate']
+  }
+}
+
+function firstOf(value: string | string[] | undefined): string | undefined {
+  return Array.isArray(value) ? value[0] : value
+}
+
+/** Adds the trace to requests of `fetch`: undici, which implements it, publishes each request before it is sent. */
+
+/** The part of undici's request that is used. */
+interface OutgoingRequest {
+  readonly headers?: string | readonly unknown[]
+  addHeader(name: string, value: string): unknown
+}
+
+const created = 'undici:request:create'
+
+/** @returns a function that ends it */
+export function injectIntoFetch(): () => void {
+  subscribe(created, inject)
+  return () => {
+    unsubscribe(created, inject)
+  }
+}
+
+function inject(message: unknown): void {
+  const active = context.active()
+  if (trace.getSpanContext(active) === undefined) return
+  const { request } = message as { request: OutgoingRequest }
+  // A header that a handler or an instrumentation has set stays.
+  if (names(request.headers).includes('traceparent')) return
+  const headers: Record<string, string> = {}
+  propagation.inject(active, headers)
+  for (const [name, value] of Object.entries(headers)) request.addHeader(name, value)
+}
+
+/** Older versions have lines of text, newer ones names and values in turn. */
+function names(headers: string | readonly unknown[] = []): string[] {
+  const list =
+    typeof headers === 'string'
+      ? headers.split('\r\n').map((line) => line.split(':', 1)[0] ?? '')
+      : headers.filter((_, index) => index % 2 === 0).map(String)
+  return list.map((name) => name.toLowerCase())
+}
+
+export class ContextStore extends AsyncLocalStorage<Context> {
+  /** True if the application brought its own context manager. */
+  isForeign = false
+
+  override run<R>(store: Context, callback: () => R): R
+  override run<R, Args extends unknown[]>(
+    store: Context,
+    callback: (...args: Args) => R,
+    ...args: Args
+  ): R
+  override run<R, Args extends unknown[]>(
+    store: Context,
+    callback: (...args: Args) => R,
+    ...args: Args
+  ): R {
+    if (!this.isForeign) return super.run(store, callback, ...args)
+    return super.run(store, () => context.with(store, callback, undefined, ...args))
+  }
+}
+
+/**
+ * Sets defaults for what the application has not set: a context manager, and the propagation of `traceparent`.
+ *
+ * @param ends receives functions that undo this
+ */
+export function installDefaults(ends: (() => void)[]): ContextStore {
+  const store = new ContextStore()
+  if (hasManager()) store.isForeign = true
+  else {
+    context.setGlobalContextManager(new StoreManager(store))
+    ends.push(() => {
+      context.disable()
+    })
+  }
+  if (propagation.fields().length === 0) {
+    propagation.setGlobalPropagator(new TraceContext())
+    ends.push(() => {
+      propagation.disable()
+    })
+  }
+  return store
+}
+
+function hasManager(): boolean {
+  const key = createContextKey('filigree')
+  return context.with(
+    ROOT_CONTEXT.setValue(key, true),
+    () => context.active().getValue(key) === true,
+  )
+}
+
+class StoreManager implements ContextManager {
+  readonly #store: ContextStore
+
+  constructor(store: ContextStore) {
+    this.#store = store
+  }
+
+  active(): Context {
+    return this.#store.getStore() ?? ROOT_CONTEXT
+  }
+
+  with<Args extends unknown[], F extends (...args: Args) => ReturnType<F>>(
+    active: Context,
+    callback: F,
+    self?: ThisParameterType<F>,
+    ...args: Args
+  ): ReturnType<F> {
+    return this.#store.run(active, () => callback.apply(self, args))
+  }
+
+  bind<T>(active: Context, target: T): T {
+    if (typeof target !== 'function') return target
+    const store = this.#store
+    const bound = function (this: unknown, ...args: unknown[]): unknown {
+      return store.run(active, () => Reflect.apply(target, this, args) as unknown)
+    }
+    return bound as T
+  }
+
+  enable(): this {
+    return this
+  }
+
+  disable(): this {
+    this.#store.disable()
+    return this
+  }
+}
