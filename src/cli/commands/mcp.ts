@@ -2,7 +2,11 @@
 
 import { HttpError } from '../../errors/http-error.js'
 import { methodsOf } from '../../modules/mcp/methods.js'
-import { wrongParams, type Members, type Offer } from '../../modules/mcp/protocol.js'
+import {
+  invalidParams,
+  type JsonObject,
+  type ServerDefinition,
+} from '../../modules/mcp/protocol.js'
 import { readOwnPackage } from '../package-files.js'
 import { documentationTools } from '../mcp/documentation-tools.js'
 import { projectTools } from '../mcp/project-tools.js'
@@ -26,7 +30,7 @@ const listTime = 3_600_000
 export async function offerTools(
   project: Project,
   failed: (error: unknown) => void,
-): Promise<Offer<undefined>> {
+): Promise<ServerDefinition<undefined>> {
   const { version } = await readOwnPackage()
   const list = { tools: all.map(({ listed }) => listed), ttlMs: listTime, cacheScope: 'public' }
   const { capabilities, methods } = methodsOf<undefined>({
@@ -34,7 +38,7 @@ export async function offerTools(
       list: () => list,
       call: async (name, given, { signal }) => {
         const tool = byName.get(name)
-        if (tool === undefined) throw wrongParams(`Unknown tool: ${name.slice(0, 100)}`)
+        if (tool === undefined) throw invalidParams(`Unknown tool: ${name.slice(0, 100)}`)
         try {
           return toResult(await tool.call(given, project, signal))
         } catch (error) {
@@ -45,7 +49,7 @@ export async function offerTools(
     },
   })
   const info = { name: 'filigree', title: 'Filigree', version }
-  return { info, instructions, capabilities, methods, failed }
+  return { info, instructions, capabilities, methods, onError: failed }
 }
 
 /** As applications mark what their routes answer. */
@@ -54,7 +58,7 @@ const dataMark = {
   _meta: { 'filigree/content': 'data' },
 }
 
-function toResult(answer: ToolAnswer): Members {
+function toResult(answer: ToolAnswer): JsonObject {
   if ('text' in answer) return { content: [{ type: 'text', text: answer.text }] }
   const { value, recorded = false } = answer
   const text = JSON.stringify(value)
@@ -65,7 +69,7 @@ function toResult(answer: ToolAnswer): Members {
 }
 
 /** What the agent can mend. */
-function toFault(error: ToolFault | HttpError): Members {
+function toFault(error: ToolFault | HttpError): JsonObject {
   const faults = error instanceof HttpError ? error.errors : undefined
   const lines = faults?.map(({ message }) => message) ?? [error.message]
   return { content: [{ type: 'text', text: lines.join('\n') }], isError: true }

@@ -4,18 +4,18 @@
  */
 import type { Readable, Writable } from 'node:stream'
 import {
-  answer,
+  respond,
   codes,
   idOf,
-  isMembers,
+  isJsonObject,
   notification,
   openExchange,
   ProtocolError,
   readMessage,
-  refusal,
+  errorResponse,
   type Message,
   type MessageId,
-  type Offer,
+  type ServerDefinition,
 } from '../../modules/mcp/protocol.js'
 
 /** Bytes of a line; longer ones are refused without being kept. */
@@ -30,7 +30,7 @@ export interface LineStreams {
 
 /** Serves until the input ends and all is answered. */
 export async function serveLines(
-  offer: Offer<undefined>,
+  offer: ServerDefinition<undefined>,
   { input, output }: LineStreams,
 ): Promise<void> {
   const server = new LineServer(offer, output)
@@ -62,12 +62,12 @@ function drained(output: Writable): Promise<void> {
 }
 
 class LineServer {
-  readonly #offer: Offer<undefined>
+  readonly #offer: ServerDefinition<undefined>
   readonly #output: Writable
   readonly #running = new Map<MessageId, AbortController>()
   readonly #answers = new Set<Promise<void>>()
 
-  constructor(offer: Offer<undefined>, output: Writable) {
+  constructor(offer: ServerDefinition<undefined>, output: Writable) {
     this.#offer = offer
     this.#output = output
   }
@@ -75,7 +75,7 @@ class LineServer {
   take(line: Line): void {
     if (line === tooLong) {
       const message = `A line has at most ${longest} bytes`
-      this.#send(refusal(new ProtocolError(codes.request, message)).text)
+      this.#send(errorResponse(new ProtocolError(codes.request, message)).text)
       return
     }
     if (line.trim() === '') return
@@ -83,15 +83,16 @@ class LineServer {
     try {
       value = JSON.parse(line)
     } catch {
-      this.#send(refusal(new ProtocolError(codes.parse, 'That is no JSON')).text)
+      this.#send(errorResponse(new ProtocolError(codes.parse, 'That is no JSON')).text)
       return
     }
     // Nothing was asked of the client.
-    if (isMembers(value) && !('method' in value) && ('result' in value || 'error' in value)) return
+    if (isJsonObject(value) && !('method' in value) && ('result' in value || 'error' in value))
+      return
     try {
       this.#heed(readMessage(value))
     } catch (error) {
-      this.#send(refusal(error, idOf(value)).text)
+      this.#send(errorResponse(error, idOf(value)).text)
     }
   }
 
@@ -122,11 +123,11 @@ class LineServer {
           this.#send(notification(method, params))
         },
       })
-      const answered = await answer(this.#offer, message, exchange)
+      const answered = await respond(this.#offer, message, exchange)
       // A request that was cancelled is not answered.
       if (answered !== undefined && !signal.aborted) this.#send(answered.text)
     } catch (error) {
-      this.#send(refusal(error, id).text)
+      this.#send(errorResponse(error, id).text)
     }
   }
 

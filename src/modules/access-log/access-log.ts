@@ -11,7 +11,7 @@ import {
   type Problem,
   type RequestOutcome,
 } from '../../index.js'
-import { LineText, rounded } from './line-writer.js'
+import { LineWriter, roundToHundredths } from './line-writer.js'
 import { Redaction } from './redaction.js'
 
 export interface AccessLogOptions {
@@ -39,8 +39,8 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
   class AccessLog {
     static inject = [ApplicationState]
     readonly #state: ApplicationState
-    readonly #lines = new LineText()
-    #end: (() => void) | undefined
+    readonly #lines = new LineWriter()
+    #stopObserving: (() => void) | undefined
 
     constructor(state: ApplicationState) {
       this.#state = state
@@ -50,7 +50,7 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
       const { log } = this.#state
       if (log.isLevelEnabled?.('info') === false) return
       const { late } = log
-      this.#end = this.#state.observe({
+      this.#stopObserving = this.#state.observe({
         // Once the id is read it is sent back: the client can name what the line is about.
         begins: (request) => {
           readId(request)
@@ -61,7 +61,7 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
           const details = hasDetails ? this.#details(request) : undefined
           if (late === undefined) {
             log.info(
-              Object.assign(describe(request, outcome), logFieldsOf(request), details),
+              Object.assign(createLine(request, outcome), logFieldsOf(request), details),
               'request',
             )
             return
@@ -73,7 +73,7 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
     }
 
     onStop(): void {
-      this.#end?.()
+      this.#stopObserving?.()
       this.#state.log.late?.flush()
     }
 
@@ -93,13 +93,13 @@ function readId(request: HttpRequest): string {
   return request.id
 }
 
-function describe(request: HttpRequest, { status, ms, bytes, aborted }: RequestOutcome): object {
+function createLine(request: HttpRequest, { status, ms, bytes, aborted }: RequestOutcome): object {
   const line = {
     requestId: request.id,
     method: request.method,
     route: request.route?.path ?? null,
     status,
-    ms: rounded(ms),
+    ms: roundToHundredths(ms),
     bytes,
     userId: request.user?.sub,
     address: request.ip,
@@ -115,7 +115,7 @@ function findProblems(options: AccessLogOptions): Problem[] {
   if (typeof redact === 'object' && !Array.isArray(redact))
     unknown.push(...rejectUnknownOptions(redact, ['headers', 'query'], 'accessLog redact'))
   const invalid = Object.entries(options).flatMap(([name, value]: [string, unknown]) => {
-    const remedy = remedyFor(name, value)
+    const remedy = fixFor(name, value)
     if (remedy === undefined) return []
     const message = `accessLog: ${name} is ${JSON.stringify(value)}.`
     return [{ code: 'INVALID_OPTION', message, remedy }]
@@ -123,7 +123,7 @@ function findProblems(options: AccessLogOptions): Problem[] {
   return [...unknown, ...invalid]
 }
 
-function remedyFor(name: string, value: unknown): string | undefined {
+function fixFor(name: string, value: unknown): string | undefined {
   if (value === undefined || !optionNames.includes(name)) return undefined
   switch (name) {
     case 'sample':
@@ -131,7 +131,7 @@ function remedyFor(name: string, value: unknown): string | undefined {
         ? undefined
         : 'Give a share from 0 to 1: 0.1 is every tenth request.'
     case 'headers':
-      return typeof value === 'boolean' || isNames(value) ? undefined : 'Give true, or names.'
+      return typeof value === 'boolean' || isListOfNames(value) ? undefined : 'Give true, or names.'
     case 'query':
       return typeof value === 'boolean' ? undefined : 'Give true or false.'
     default:
@@ -140,12 +140,12 @@ function remedyFor(name: string, value: unknown): string | undefined {
 }
 
 function isRedact(value: unknown): boolean {
-  if (isNames(value)) return true
+  if (isListOfNames(value)) return true
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const { headers = [], query = [] } = value as { headers?: unknown; query?: unknown }
-  return isNames(headers) && isNames(query)
+  return isListOfNames(headers) && isListOfNames(query)
 }
 
-function isNames(value: unknown): boolean {
+function isListOfNames(value: unknown): boolean {
   return Array.isArray(value) && value.every((name) => typeof name === 'string')
 }

@@ -4,7 +4,7 @@
  */
 import type { HttpRequest } from '../../index.js'
 
-const hidden = '[redacted]'
+const redacted = '[redacted]'
 
 /** Headers whose values are logged without being named: they describe the client and the message, never a person. */
 const harmlessHeaders: ReadonlySet<string> = new Set([
@@ -34,45 +34,48 @@ const secretKeys = [
 type Names = readonly string[]
 
 /** Names that end so say themselves that what they name is secret: `reset_token`, `x-amz-security-token`, `newPassword`. */
-const secretEnd = /(?:token|secret|passw(?:or)?d|passphrase|pwd|jwt|otp|signature|api[-_]?key)$/i
+const secretSuffix = /(?:token|secret|passw(?:or)?d|passphrase|pwd|jwt|otp|signature|api[-_]?key)$/i
 
 export class Redaction {
   readonly #headers: ReadonlySet<string>
   readonly #keys: ReadonlySet<string>
 
-  /** @param more names in addition to those of tokens and passwords: for both, or for each */
-  constructor(more: Names | { readonly headers?: Names; readonly query?: Names } = []) {
-    const { headers = [], query = [] } = isNames(more) ? { headers: more, query: more } : more
+  /** @param customNames names in addition to those of tokens and passwords: for both, or for each */
+  constructor(customNames: Names | { readonly headers?: Names; readonly query?: Names } = []) {
+    const { headers = [], query = [] } = isNames(customNames)
+      ? { headers: customNames, query: customNames }
+      : customNames
     this.#headers = toSet([...secretHeaders, ...headers])
     this.#keys = toSet([...secretKeys, ...query])
   }
 
-  /** @param wanted names, whose values are logged, or true for all: then only harmless headers are logged with their value */
-  headers(request: HttpRequest, wanted: boolean | Names): Record<string, string> {
-    const names = wanted === true ? Object.keys(request.headers) : wanted === false ? [] : wanted
-    const shown: Record<string, string> = {}
-    for (const given of names) {
-      const name = given.toLowerCase()
+  /** @param requested names, whose values are logged, or true for all: then only harmless headers are logged with their value */
+  headers(request: HttpRequest, requested: boolean | Names): Record<string, string> {
+    const names =
+      requested === true ? Object.keys(request.headers) : requested === false ? [] : requested
+    const logged: Record<string, string> = {}
+    for (const requestedName of names) {
+      const name = requestedName.toLowerCase()
       const value = request.headers[name]
       if (value === undefined) continue
-      const isShown = wanted !== true || harmlessHeaders.has(name)
-      shown[name] =
-        isShown && !this.#isSecretHeader(name) ? this.#withoutSecrets(name, value) : hidden
+      const isVisible = requested !== true || harmlessHeaders.has(name)
+      logged[name] =
+        isVisible && !this.#isSecretHeader(name) ? this.#withoutSecrets(name, value) : redacted
     }
-    return shown
+    return logged
   }
 
   /** The query by its decoded names; a repeated name has a list. */
   query({ url }: HttpRequest): Record<string, string | string[]> {
-    const shown = Object.create(null) as Record<string, string | string[]>
+    const logged = Object.create(null) as Record<string, string | string[]>
     const mark = url.indexOf('?')
-    if (mark === -1) return shown
-    for (const [name, given] of new URLSearchParams(url.slice(mark + 1))) {
-      const value = this.#isSecret(name) || isGraphqlText(name, given) ? hidden : given
-      const before = shown[name]
-      shown[name] = before === undefined ? value : [before, value].flat()
+    if (mark === -1) return logged
+    for (const [name, text] of new URLSearchParams(url.slice(mark + 1))) {
+      const value = this.#isSecret(name) || isGraphqlText(name, text) ? redacted : text
+      const before = logged[name]
+      logged[name] = before === undefined ? value : [before, value].flat()
     }
-    return shown
+    return logged
   }
 
   /** `token`, and what is written of it: `token[]`, `user[token]`, `token.eq`. */
@@ -80,12 +83,12 @@ export class Redaction {
     const parts = key.toLowerCase().split(/[[\].\s]+/)
     return (
       this.#keys.has(key.toLowerCase()) ||
-      parts.some((part) => this.#keys.has(part) || secretEnd.test(part))
+      parts.some((part) => this.#keys.has(part) || secretSuffix.test(part))
     )
   }
 
   #isSecretHeader(name: string): boolean {
-    return this.#headers.has(name) || secretEnd.test(name)
+    return this.#headers.has(name) || secretSuffix.test(name)
   }
 
   /** The address in `Referer` has a query, too. */
@@ -96,7 +99,7 @@ export class Redaction {
     const pairs = value.slice(mark + 1).split('#', 1)[0] ?? ''
     const query = new URLSearchParams(pairs)
     for (const [key, text] of [...query])
-      if (this.#isSecret(key) || isGraphqlText(key, text)) query.set(key, hidden)
+      if (this.#isSecret(key) || isGraphqlText(key, text)) query.set(key, redacted)
     return `${value.slice(0, mark)}?${query.toString()}`
   }
 }
@@ -106,8 +109,8 @@ function isGraphqlText(name: string, value: string): boolean {
   return name === 'query' && value.includes('{')
 }
 
-function isNames(given: unknown): given is Names {
-  return Array.isArray(given)
+function isNames(value: unknown): value is Names {
+  return Array.isArray(value)
 }
 
 function toSet(names: Names): ReadonlySet<string> {

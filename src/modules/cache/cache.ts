@@ -18,8 +18,8 @@ import {
   type Intercept,
   type RouteInfo,
 } from '../../index.js'
-import { AnswerStore, type MadeAnswer } from './response-store.js'
-import { findFaults, keyOf, sharedBy, type CacheRule } from './cache-key.js'
+import { ResponseStore, type HandlerResult } from './response-store.js'
+import { findRuleProblems, createKeyReader, createShareCheck, type CacheRule } from './cache-key.js'
 
 /**
  * `@CacheFor` on root fields of GraphQL: a query is cached as a whole, if all of its root fields have a time, for
@@ -27,19 +27,22 @@ import { findFaults, keyOf, sharedBy, type CacheRule } from './cache-key.js'
  */
 
 /** Set by the first root field, which keeps the answer for all of them. */
-const isTaken = requestValue<true>('CacheFor')
+const isHandled = requestValue<true>('CacheFor')
 
 /** @returns the operation, if its answer may be shared with other callers */
-function takeOperation(request: HttpRequest): RequestedOperation | undefined {
-  const asked = requestedOperation.get(request)
-  if (asked?.kind !== 'query' || isTaken.get(request) === true) return undefined
-  isTaken.set(request, true)
-  return request.auth === undefined && request.headers.cookie === undefined ? asked : undefined
+function claimOperation(request: HttpRequest): RequestedOperation | undefined {
+  const operation = requestedOperation.get(request)
+  if (operation?.kind !== 'query' || isHandled.get(request) === true) return undefined
+  isHandled.set(request, true)
+  return request.auth === undefined && request.headers.cookie === undefined ? operation : undefined
 }
 
 /** All parts of a request that the answer depends on. */
-function operationKey({ path, method, headers }: HttpRequest, asked: RequestedOperation): string {
-  const { text, name, variables } = asked
+function operationKey(
+  { path, method, headers }: HttpRequest,
+  operation: RequestedOperation,
+): string {
+  const { text, name, variables } = operation
   return JSON.stringify(['graphql', path, method, headers.accept, text, name, variables])
 }
 
@@ -51,7 +54,7 @@ function isComplete({ body }: RouteResponse): boolean {
 export type { CacheBy, CacheRule } from './cache-key.js'
 
 /** Headers that belong to a single answer and are not cached. */
-const passing = ['FreshToken', 'X-Request-Id', 'Date', 'RateLimit', 'RateLimit-Policy']
+const perResponseHeaders = ['FreshToken', 'X-Request-Id', 'Date', 'RateLimit', 'RateLimit-Policy']
 
 /**
  * Keeps the answers of a GET route in memory, until their time is over or a record that they were read from changes,
@@ -64,39 +67,41 @@ export const CacheFor = createDecorator(
   'CacheFor',
   (time: number | string, rule: CacheRule = {}) => ({
     before: 'body' as const,
-    check: (route: RouteInfo) => findFaults(time, rule, route),
-    inject: [AnswerStore],
-    intercept: (route: RouteInfo, store: AnswerStore) => {
-      const life = 1000 * (readSeconds(time) ?? 0)
-      if (route.controller === undefined) return keepOperations(store)
-      const key = keyOf(rule, route)
-      const isShared = sharedBy(rule, route)
+    check: (route: RouteInfo) => findRuleProblems(time, rule, route),
+    inject: [ResponseStore],
+    intercept: (route: RouteInfo, store: ResponseStore) => {
+      const lifetimeMs = 1000 * (readSeconds(time) ?? 0)
+      if (route.controller === undefined) return cacheOperations(store)
+      const key = createKeyReader(rule, route)
+      const isShared = createShareCheck(rule, route)
       let isPersonal = false
       return async (request, next) => {
         // What stays true by itself is not kept.
         if (acceptsEventStream(request)) return next()
         const name = key(request)
-        const known = await store.get(name)
-        if (known !== undefined) return conditional(request, known)
-        const make = async (): Promise<MadeAnswer> => {
+        const cached = await store.get(name)
+        if (cached !== undefined) return conditional(request, cached)
+        const make = async (): Promise<HandlerResult> => {
           store.readNow(request)
-          const readOf = trackCallerAccess(request)
-          const answer = await next()
-          const isFor = readOf()
-          if (!isKept(request, answer)) return { answer, kept: undefined }
-          if (isShared(isFor)) return { answer, kept: copy(answer) }
-          if (!isPersonal) request.log.warn({ route: route.name }, personal(route))
+          const readAccess = trackCallerAccess(request)
+          const response = await next()
+          const access = readAccess()
+          if (!isCacheable(request, response)) return { response, cacheable: undefined }
+          if (isShared(access)) return { response, cacheable: copy(response) }
+          if (!isPersonal) request.log.warn({ route: route.name }, personalWarning(route))
           isPersonal = true
-          return { answer, kept: undefined }
+          return { response, cacheable: undefined }
         }
         // Of such a route no request waits for the answer of another.
-        return isPersonal ? (await make()).answer : await once(store, { name, life, request }, make)
+        return isPersonal
+          ? (await make()).response
+          : await createOnce(store, { name, lifetimeMs, request }, make)
       }
     },
   }),
 )
 
-function personal({ name }: RouteInfo): string {
+function personalWarning({ name }: RouteInfo): string {
   return (
     `@CacheFor on ${name}: its answer depends on the caller, so it is not kept. Write by: ['user'] or by: [(request) => …]` +
     ' with all that it depends on, or make it without the user, cookies, the session, Authorization, rows and secured fields.'
@@ -104,68 +109,71 @@ function personal({ name }: RouteInfo): string {
 }
 
 /** The shortest time of the root fields applies; if one has no time, nothing is kept. */
-function keepOperations(store: AnswerStore): Intercept {
+function cacheOperations(store: ResponseStore): Intercept {
   return async (request, next) => {
-    const asked = takeOperation(request)
-    if (asked === undefined) return next()
-    const lives = asked.roots.map(
+    const operation = claimOperation(request)
+    if (operation === undefined) return next()
+    const lifetimes = operation.roots.map(
       (root) => 1000 * (readSeconds(root?.metadata.get(CacheFor)?.[0]) ?? 0),
     )
-    const life = Math.min(...lives)
-    if (life === 0) return next()
-    const name = operationKey(request, asked)
-    const known = await store.get(name)
-    if (known !== undefined) return conditional(request, known)
-    return await once(store, { name, life, request }, async () => {
+    const lifetimeMs = Math.min(...lifetimes)
+    if (lifetimeMs === 0) return next()
+    const name = operationKey(request, operation)
+    const cached = await store.get(name)
+    if (cached !== undefined) return conditional(request, cached)
+    return await createOnce(store, { name, lifetimeMs, request }, async () => {
       store.readNow(request)
-      const answer = await next()
-      const isShared = isKept(request, answer, ['accept', 'authorization', 'cookie'])
-      return { answer, kept: isShared && isComplete(answer) ? copy(answer) : undefined }
+      const response = await next()
+      const isShared = isCacheable(request, response, ['accept', 'authorization', 'cookie'])
+      return {
+        response,
+        cacheable: isShared && isComplete(response) ? copy(response) : undefined,
+      }
     })
   }
 }
 
-interface MissedAnswer {
+interface CacheMiss {
   readonly name: string
-  readonly life: number
+  readonly lifetimeMs: number
   readonly request: HttpRequest
 }
 
 /** Makes an answer once for all requests of its name that wait at this moment. */
-async function once(
-  store: AnswerStore,
-  { name, life, request }: MissedAnswer,
-  make: () => Promise<MadeAnswer>,
+async function createOnce(
+  store: ResponseStore,
+  { name, lifetimeMs: life, request }: CacheMiss,
+  make: () => Promise<HandlerResult>,
 ): Promise<RouteResponse> {
   const { signal } = request
   const hasLeft = (): boolean => signal.aborted
-  const { answer, isShared } = await store.keep({ name, life, hasLeft }, make)
-  return isShared ? conditional(request, answer) : answer
+  const { response, isShared } = await store.getOrCreate({ name, lifetimeMs: life, hasLeft }, make)
+  return isShared ? conditional(request, response) : response
 }
 
 /** Gives JSON and text an ETag, so that clients that already have it get 304. On a class: for its GET routes. */
 export const ETag = createDecorator('ETag', () => ({
   before: 'body' as const,
   intercept: (route: RouteInfo) => async (request, next) => {
-    const answer = await next()
-    if (route.method !== 'GET' || answer.status !== 200) return answer
-    const { body, headers } = answer
+    const response = await next()
+    if (route.method !== 'GET' || response.status !== 200) return response
+    const { body, headers } = response
     if (headers.get('ETag') === undefined) {
-      if (typeof body !== 'string' && !(body instanceof Uint8Array)) return answer
+      if (typeof body !== 'string' && !(body instanceof Uint8Array)) return response
       headers.set('ETag', entityTag(body))
     }
-    return conditional(request, answer)
+    return conditional(request, response)
   },
 }))
 
 /** 304 for clients that have this answer. */
-function conditional(request: HttpRequest, answer: RouteResponse): RouteResponse {
-  const tag = answer.headers.get('ETag')
-  if (answer.status !== 200 || tag === undefined) return answer
-  if (!matchesEntityTag(request.headers['if-none-match'], tag)) return answer
-  const known = answer.withBody(null, 304)
-  known.headers.delete('Content-Type')
-  return known
+function conditional(request: HttpRequest, response: RouteResponse): RouteResponse {
+  const tag = response.headers.get('ETag')
+  if (response.status !== 200 || tag === undefined) return response
+  if (!matchesEntityTag(request.headers['if-none-match'], tag)) return response
+  const cached = response.withBody(null, 304)
+  cached.headers.delete('Content-Type')
+  return cached
 }
 
 /**
@@ -173,7 +181,7 @@ function conditional(request: HttpRequest, answer: RouteResponse): RouteResponse
  *
  * @param varied the headers that are part of the key
  */
-function isKept(
+function isCacheable(
   { auth }: HttpRequest,
   { status, headers, body }: RouteResponse,
   varied: readonly string[] = ['authorization', 'cookie'],
@@ -183,18 +191,18 @@ function isKept(
   // The gate sets this header for all callers with a token; otherwise it is the handler's.
   const rule = auth === undefined ? (headers.get('Cache-Control') ?? '') : ''
   if (/\b(?:no-store|private)\b/i.test(rule)) return false
-  return wordsOf(headers.get('Vary')).every((name) => varied.includes(name))
+  return listItems(headers.get('Vary')).every((name) => varied.includes(name))
 }
 
-function wordsOf(list: string | undefined): string[] {
+function listItems(list: string | undefined): string[] {
   return (list ?? '')
     .split(',')
     .map((word) => word.trim().toLowerCase())
     .filter((word) => word !== '')
 }
 
-function copy(answer: RouteResponse): RouteResponse {
-  const copied = answer.withBody(answer.body)
-  for (const name of passing) copied.headers.delete(name)
-  return copied
+function copy(response: RouteResponse): RouteResponse {
+  const copy = response.withBody(response.body)
+  for (const name of perResponseHeaders) copy.headers.delete(name)
+  return copy
 }

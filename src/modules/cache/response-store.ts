@@ -13,28 +13,28 @@ import {
   resetState,
 } from '../../index.js'
 
-interface Kept {
-  readonly answer: RouteResponse
+interface CachedResponse {
+  readonly response: RouteResponse
   readonly tables: ReadonlySet<string>
   readonly bytes: number
-  readonly until: number
+  readonly expiresAt: number
 }
 
 /** What is known about an answer while it is made. */
 interface TablesRead {
   readonly tables: Set<string>
   /** A table that was read has changed meanwhile. */
-  stale: boolean
+  isStale: boolean
 }
 
 /** An answer as it was made, and the copy that others may have, if there is one. */
-export interface MadeAnswer {
-  readonly answer: RouteResponse
-  readonly kept: RouteResponse | undefined
+export interface HandlerResult {
+  readonly response: RouteResponse
+  readonly cacheable: RouteResponse | undefined
 }
 
 /** What a request that waits for another one gets: its answer, its turn, or neither. */
-type Shared = RouteResponse | 'next' | 'alone'
+type SharedOutcome = RouteResponse | 'next' | 'alone'
 
 type Database = NonNullable<ApplicationState['database']>
 type WatchedTable = Pick<ReturnType<Database['table']>, 'type' | 'name'>
@@ -46,38 +46,38 @@ interface StatementMessage {
   readonly tables: readonly string[]
 }
 
-const beginning = 'tracing:filigree:statement:start'
-const over = 'filigree:statement'
+const statementStart = 'tracing:filigree:statement:start'
+const statementEnd = 'filigree:statement'
 
 /** The most answers and bytes that are kept, and the most bytes of one answer. */
-const mostAnswers = 10_000
-const mostBytes = 32 * 1024 * 1024
-const mostOfOne = 1024 * 1024
+const maxResponses = 10_000
+const maxBytes = 32 * 1024 * 1024
+const maxResponseBytes = 1024 * 1024
 /** Milliseconds. */
-const longestTransaction = 60_000
+const maxTransactionMs = 60_000
 /** For so long the database is known to answer; for so long it is waited for. */
-const [certain, patience] = [1000, 1000]
+const [checkValidMs, checkTimeoutMs] = [1000, 1000]
 
-export class AnswerStore {
+export class ResponseStore {
   static readonly inject = [ApplicationState, Clock]
   readonly #state: ApplicationState
   readonly #clock: Clock
-  #isDeaf = false
+  #isReplica = false
   /** In the order of last use. */
-  readonly #kept = new Map<string, Kept>()
-  readonly #readings = new AsyncLocalStorage<TablesRead>()
-  readonly #open = new Set<TablesRead>()
+  readonly #cached = new Map<string, CachedResponse>()
+  readonly #currentReads = new AsyncLocalStorage<TablesRead>()
+  readonly #openReads = new Set<TablesRead>()
   /** Answers that are being made, by name. */
-  readonly #making = new Map<string, Promise<Shared>>()
+  readonly #pending = new Map<string, Promise<SharedOutcome>>()
   /** The application's tables by name. */
   #tables: ReadonlySet<string> = new Set()
-  readonly #ends: (() => void)[] = []
+  readonly #stopCallbacks: (() => void)[] = []
   #bytes = 0
   /** When the database was asked last and answered, by the steady clock. */
-  #heardAt = -Infinity
-  #asking: Promise<boolean> | undefined
+  #lastCheckAt = -Infinity
+  #runningCheck: Promise<boolean> | undefined
   /** Tables that statements have written, with the time; perhaps in a transaction that is not committed yet. */
-  readonly #written = new Map<string, number>()
+  readonly #writtenTables = new Map<string, number>()
 
   constructor(state: ApplicationState, clock: Clock) {
     this.#state = state
@@ -88,70 +88,70 @@ export class AnswerStore {
     const { database } = this.#state
     if (database === undefined) return
     // A replica reports no changes, so nothing is cached there.
-    this.#isDeaf = database.context.engine.isReadOnly === true
-    if (this.#isDeaf) return
+    this.#isReplica = database.context.engine.isReadOnly === true
+    if (this.#isReplica) return
     this.#tables = new Set([...database.tables].flatMap(namesOf))
-    this.#ends.push(
+    this.#stopCallbacks.push(
       ...(await Promise.all([...database.tables].map((table) => this.#watch(database, table)))),
     )
-    subscribe(beginning, this.#begins)
-    subscribe(over, this.#ended)
+    subscribe(statementStart, this.#onStatementStart)
+    subscribe(statementEnd, this.#onStatementEnd)
   }
 
   onStop(): void {
-    unsubscribe(beginning, this.#begins)
-    unsubscribe(over, this.#ended)
-    for (const end of this.#ends) end()
+    unsubscribe(statementStart, this.#onStatementStart)
+    unsubscribe(statementEnd, this.#onStatementEnd)
+    for (const end of this.#stopCallbacks) end()
     this[resetState]()
   }
 
   [resetState](): void {
-    this.#kept.clear()
+    this.#cached.clear()
     this.#bytes = 0
   }
 
   async get(name: string): Promise<RouteResponse | undefined> {
-    const kept = this.#kept.get(name)
-    if (kept === undefined) return undefined
-    if (kept.until <= this.#clock.now()) {
+    const cached = this.#cached.get(name)
+    if (cached === undefined) return undefined
+    if (cached.expiresAt <= this.#clock.now()) {
       this.#drop(name)
       return undefined
     }
-    if (kept.tables.size > 0 && !this.#hasJustHeard()) {
-      if (!(await this.#hears())) return undefined
-      if (this.#kept.get(name) !== kept) return undefined
+    if (cached.tables.size > 0 && !this.#wasJustChecked()) {
+      if (!(await this.#isFeedAlive())) return undefined
+      if (this.#cached.get(name) !== cached) return undefined
     }
-    this.#kept.delete(name)
-    this.#kept.set(name, kept)
-    return kept.answer.withBody(kept.answer.body)
+    this.#cached.delete(name)
+    this.#cached.set(name, cached)
+    return cached.response.withBody(cached.response.body)
   }
 
   /** A database within the process is always heard. */
-  #hasJustHeard(): boolean {
+  #wasJustChecked(): boolean {
     if (this.#state.database?.context.dialect.isLocal !== false) return true
-    return performance.now() - this.#heardAt < certain
+    return performance.now() - this.#lastCheckAt < checkValidMs
   }
 
   /** Changes are heard of as long as the database answers: otherwise nobody knows whether an answer still holds. */
-  #hears(): Promise<boolean> {
+  #isFeedAlive(): Promise<boolean> {
     const { database } = this.#state
-    const store = database?.timeouts(patience)
+    const store = database?.timeouts(checkTimeoutMs)
     if (database === undefined || store === undefined || store.isUnresponsive)
       return Promise.resolve(false)
-    const asked = performance.now()
-    this.#asking ??= store
+    const startedAt = performance.now()
+    this.#runningCheck ??= store
       .run(() => database.check())
       .then(
         () => {
-          this.#heardAt = asked
+          this.#lastCheckAt = startedAt
           return true
         },
         () => false,
       )
       .finally(() => {
-        this.#asking = undefined
+        this.#runningCheck = undefined
       })
-    return this.#asking
+    return this.#runningCheck
   }
 
   /** A replica may still lack the change that discarded an earlier answer. */
@@ -166,76 +166,91 @@ export class AnswerStore {
    *
    * @returns the answer, and whether another request has made it
    */
-  async keep(
-    { name, life, hasLeft }: { readonly name: string; life: number; hasLeft: () => boolean },
-    make: () => Promise<MadeAnswer>,
-  ): Promise<{ readonly answer: RouteResponse; readonly isShared: boolean }> {
+  async getOrCreate(
+    {
+      name,
+      lifetimeMs,
+      hasLeft,
+    }: { readonly name: string; lifetimeMs: number; hasLeft: () => boolean },
+    make: () => Promise<HandlerResult>,
+  ): Promise<{ readonly response: RouteResponse; readonly isShared: boolean }> {
     for (;;) {
-      const making = this.#making.get(name)
-      if (making === undefined) break
-      const shared = await making
+      const pending = this.#pending.get(name)
+      if (pending === undefined) break
+      const shared = await pending
       if (shared === 'next') continue
-      if (shared === 'alone') return { answer: await this.#make(name, life, make), isShared: false }
-      return { answer: shared.withBody(shared.body), isShared: true }
+      if (shared === 'alone')
+        return { response: await this.#create(name, lifetimeMs, make), isShared: false }
+      return { response: shared.withBody(shared.body), isShared: true }
     }
-    let share: (shared: Shared) => void = () => undefined
-    const made = new Promise<Shared>((resolve) => (share = resolve))
+    let share: (shared: SharedOutcome) => void = () => undefined
+    const promise = new Promise<SharedOutcome>((resolve) => (share = resolve))
     // Nobody tells of a change there: an answer that was begun earlier may be old.
-    if (!this.#isDeaf) this.#making.set(name, made)
-    let shared: Shared | undefined
+    if (!this.#isReplica) this.#pending.set(name, promise)
+    let shared: SharedOutcome | undefined
     try {
-      const answer = await this.#make(name, life, make, (kept) => (shared = kept))
-      return { answer, isShared: false }
+      const response = await this.#create(name, lifetimeMs, make, (copy) => (shared = copy))
+      return { response, isShared: false }
     } finally {
-      if (this.#making.get(name) === made) this.#making.delete(name)
+      if (this.#pending.get(name) === promise) this.#pending.delete(name)
       share(shared ?? (hasLeft() ? 'next' : 'alone'))
     }
   }
 
   /** @param share gets the copy for others, if there is one */
-  async #make(
+  async #create(
     name: string,
-    life: number,
-    make: () => Promise<MadeAnswer>,
-    share?: (kept: RouteResponse) => void,
+    lifetimeMs: number,
+    make: () => Promise<HandlerResult>,
+    share?: (cacheable: RouteResponse) => void,
   ): Promise<RouteResponse> {
-    const reading: TablesRead = { tables: new Set(), stale: false }
-    this.#open.add(reading)
+    const tablesRead: TablesRead = { tables: new Set(), isStale: false }
+    this.#openReads.add(tablesRead)
     try {
-      const { answer, kept } = await this.#readings.run(reading, make)
-      if (kept !== undefined && !reading.stale) {
-        this.#put(name, kept, reading.tables, life)
-        share?.(kept)
+      const { response, cacheable } = await this.#currentReads.run(tablesRead, make)
+      if (cacheable !== undefined && !tablesRead.isStale) {
+        this.#store(name, cacheable, tablesRead.tables, lifetimeMs)
+        share?.(cacheable)
       }
-      return answer
+      return response
     } finally {
-      this.#open.delete(reading)
+      this.#openReads.delete(tablesRead)
     }
   }
 
-  #put(name: string, answer: RouteResponse, tables: ReadonlySet<string>, life: number): void {
-    const content = answer.body as string | Uint8Array | null
+  #store(
+    name: string,
+    response: RouteResponse,
+    tables: ReadonlySet<string>,
+    lifetimeMs: number,
+  ): void {
+    const content = response.body as string | Uint8Array | null
     const bytes = 512 + 2 * name.length + (content === null ? 0 : Buffer.byteLength(content))
-    if (bytes > mostOfOne || this.#isDeaf) return
+    if (bytes > maxResponseBytes || this.#isReplica) return
     this.#drop(name)
-    this.#kept.set(name, { answer, tables, bytes, until: this.#clock.now() + life })
+    this.#cached.set(name, {
+      response,
+      tables,
+      bytes,
+      expiresAt: this.#clock.now() + lifetimeMs,
+    })
     this.#bytes += bytes
-    for (const oldest of this.#kept.keys()) {
-      if (this.#kept.size <= mostAnswers && this.#bytes <= mostBytes) return
+    for (const oldest of this.#cached.keys()) {
+      if (this.#cached.size <= maxResponses && this.#bytes <= maxBytes) return
       this.#drop(oldest)
     }
   }
 
   #drop(name: string): void {
-    const kept = this.#kept.get(name)
-    if (kept === undefined) return
-    this.#kept.delete(name)
-    this.#bytes -= kept.bytes
+    const cached = this.#cached.get(name)
+    if (cached === undefined) return
+    this.#cached.delete(name)
+    this.#bytes -= cached.bytes
   }
 
-  #changed(table: string): void {
-    for (const reading of this.#open) if (reading.tables.has(table)) reading.stale = true
-    for (const [name, { tables }] of this.#kept) if (tables.has(table)) this.#drop(name)
+  #invalidate(table: string): void {
+    for (const reading of this.#openReads) if (reading.tables.has(table)) reading.isStale = true
+    for (const [name, { tables }] of this.#cached) if (tables.has(table)) this.#drop(name)
   }
 
   #watch(database: Database, { type, name }: WatchedTable) {
@@ -243,41 +258,41 @@ export class AnswerStore {
     return database.watch(type, {
       columns: [],
       tell: () => {
-        this.#changed(table)
+        this.#invalidate(table)
       },
       end: () => undefined,
     })
   }
 
-  readonly #begins = (message: unknown): void => {
+  readonly #onStatementStart = (message: unknown): void => {
     const { tables, kind, database } = message as StatementMessage
-    const reading = this.#readings.getStore()
-    if (reading === undefined || !this.#open.has(reading)) return
+    const reading = this.#currentReads.getStore()
+    if (reading === undefined || !this.#openReads.has(reading)) return
     if (database !== this.#state.database) return
-    for (const table of this.#known(tables)) reading.tables.add(table)
+    for (const table of this.#toRecordTables(tables)) reading.tables.add(table)
     // A handler that writes is not cached, because the next call would not write.
-    if (isWrite(kind)) reading.stale = true
+    if (isWrite(kind)) reading.isStale = true
   }
 
   /** Direct writes, which the feed does not report, are at least noticed in this process. */
-  readonly #ended = (message: unknown): void => {
+  readonly #onStatementEnd = (message: unknown): void => {
     const { tables, kind, database } = message as StatementMessage
     if (database !== this.#state.database) return
     if (isWrite(kind)) {
-      for (const table of this.#known(tables)) {
-        this.#written.set(table, Date.now())
-        this.#changed(table)
+      for (const table of this.#toRecordTables(tables)) {
+        this.#writtenTables.set(table, Date.now())
+        this.#invalidate(table)
       }
     } else if (kind === 'COMMIT') {
-      for (const [table, at] of this.#written) {
-        this.#changed(table)
-        if (at < Date.now() - longestTransaction) this.#written.delete(table)
+      for (const [table, at] of this.#writtenTables) {
+        this.#invalidate(table)
+        if (at < Date.now() - maxTransactionMs) this.#writtenTables.delete(table)
       }
     }
   }
 
   /** Those of them that records have; all where nobody knows which. */
-  #known(tables: readonly string[]): Iterable<string> {
+  #toRecordTables(tables: readonly string[]): Iterable<string> {
     if (tables.includes('*')) return this.#tables
     return tables.map((table) => table.toLowerCase()).filter((table) => this.#tables.has(table))
   }

@@ -18,23 +18,23 @@ import { chooseEncoding, encoderOf, encodings, type Encoding } from './encodings
 
 /** Tells which answers are worth compressing: all kinds of text, but no compressed formats and no event streams. */
 
-const packable =
+const compressibleTypes =
   /^(?:text\/(?!event-stream)|application\/(?:json|javascript|xml|wasm|graphql|manifest|rtf|sql|toml|x-ndjson|x-www-form-urlencoded|yaml)\b|font\/(?:otf|ttf)|image\/(?:bmp|svg|x-icon|vnd\.microsoft\.icon)|[\w.-]+\/[\w.+-]+\+(?:json|xml|yaml|text)\b)/i
 
 /** True if some client would get it compressed: then all clients get `Vary: Accept-Encoding`. */
-function mayPack(answer: RouteResponse): boolean {
-  const { status, headers } = answer
-  if (namesIn(answer, 'Cache-Control').includes('no-transform')) return false
+function isCompressible(response: RouteResponse): boolean {
+  const { status, headers } = response
+  if (listItems(response, 'Cache-Control').includes('no-transform')) return false
   // A 304 has no content type, so the original answer may have been compressed.
   if (status === 304) return true
   if (headers.get('Content-Encoding') !== undefined) return false
   // The digest is one of these exact bytes.
   if (headers.get('Content-Digest') !== undefined) return false
-  return packable.test(headers.get('Content-Type')?.trim() ?? '')
+  return compressibleTypes.test(headers.get('Content-Type')?.trim() ?? '')
 }
 
 /** The entries of a header that is a list, in lower case. */
-function namesIn({ headers }: RouteResponse, name: string): string[] {
+function listItems({ headers }: RouteResponse, name: string): string[] {
   return (headers.get(name) ?? '').split(',').map((word) => word.trim().toLowerCase())
 }
 
@@ -46,12 +46,12 @@ function namesIn({ headers }: RouteResponse, name: string): string[] {
  */
 
 /** What the server's own requests can do besides. */
-interface RequestOfServer extends HttpRequest {
+interface ServerRequest extends HttpRequest {
   replaceHeader(name: 'if-match' | 'if-none-match', value: string): void
 }
 
 /** @param tag the tag of the uncompressed answer */
-function toPackedTag(tag: string, encoding: string): string {
+function toCompressedTag(tag: string, encoding: string): string {
   const [, weak = '', name] = /^\s*(W\/)?"([^"]*)"\s*$/.exec(tag) ?? []
   if (name === undefined) return tag
   return `W/"${name}${weak === '' ? '+' : '~'}${encoding}"`
@@ -62,22 +62,22 @@ function toPackedTag(tag: string, encoding: string): string {
  *
  * @returns the encoding of the client's answer, if it is a compressed one
  */
-function readPackedTags(request: HttpRequest): string | undefined {
-  let found: string | undefined
+function restoreTags(request: HttpRequest): string | undefined {
+  let clientEncoding: string | undefined
   const { headers } = request.incoming
   for (const name of ['if-none-match', 'if-match'] as const) {
-    const given = headers[name]
-    if (typeof given !== 'string' || !/[+~](?:br|zstd|gzip)"/.test(given)) continue
-    const read = given.replace(
+    const header = headers[name]
+    if (typeof header !== 'string' || !/[+~](?:br|zstd|gzip)"/.test(header)) continue
+    const restored = header.replace(
       /W\/"([^"]*)([+~])(br|zstd|gzip)"/g,
       (_, tag: string, sign: string, encoding: string) => {
-        found = encoding
+        clientEncoding = encoding
         return `${sign === '~' ? 'W/' : ''}"${tag}"`
       },
     )
-    ;(request as RequestOfServer).replaceHeader(name, read)
+    ;(request as ServerRequest).replaceHeader(name, restored)
   }
-  return found
+  return clientEncoding
 }
 
 export interface CompressOptions {
@@ -107,22 +107,28 @@ export const compress = createModule(function compress(options: CompressOptions 
     }
 
     async intercept(request: HttpRequest, next: Next): Promise<RouteResponse> {
-      const had = readPackedTags(request)
-      const answer = await next()
-      if (!personal && isPersonal(request, answer)) return answer
-      if (!mayPack(answer)) return answer
-      addVary(answer)
+      const clientEncoding = restoreTags(request)
+      const response = await next()
+      if (!personal && isPersonal(request, response)) return response
+      if (!isCompressible(response)) return response
+      addVary(response)
       // A response without a body keeps the tag of the body that the client has.
-      if (answer.status === 304) {
-        if (had !== undefined) markPacked(answer, had)
-        return answer
+      if (response.status === 304) {
+        if (clientEncoding !== undefined) markCompressed(response, clientEncoding)
+        return response
       }
-      if (answer.status === 206 || answer.body === null) return answer
-      const { encoding, always } = chooseEncoding(request.headers['accept-encoding'], offered)
-      if (encoding === undefined) return answer
-      const length = answer.headers.get('Content-Length')
-      if (!always && length !== undefined && Number(length) < min) return answer
-      return await pack(answer, encoding, { isKnown: length !== undefined, method: request.method })
+      if (response.status === 206 || response.body === null) return response
+      const { encoding, isRequired: always } = chooseEncoding(
+        request.headers['accept-encoding'],
+        offered,
+      )
+      if (encoding === undefined) return response
+      const length = response.headers.get('Content-Length')
+      if (!always && length !== undefined && Number(length) < min) return response
+      return await compressResponse(response, encoding, {
+        hasKnownLength: length !== undefined,
+        method: request.method,
+      })
     }
   }
   return { problems: findProblems(options), use: [Compressor] }
@@ -132,85 +138,90 @@ export const compress = createModule(function compress(options: CompressOptions 
 const withCookies: ReadonlySet<string> = new Set(['cookies', 'headers'])
 
 /** If a secret and a client's text are in one answer, its compressed length reveals whether they match. */
-function isPersonal({ route, headers }: HttpRequest, answer: RouteResponse): boolean {
+function isPersonal({ route, headers }: HttpRequest, response: RouteResponse): boolean {
   const names = route?.arguments ?? []
   if (names.includes('session')) return true
   if (headers.cookie === undefined) return false
-  return names.some((name) => withCookies.has(name)) || namesIn(answer, 'Vary').includes('cookie')
+  return (
+    names.some((name) => withCookies.has(name)) || listItems(response, 'Vary').includes('cookie')
+  )
 }
 
-function addVary(answer: RouteResponse): void {
-  const named = namesIn(answer, 'Vary')
-  if (!named.includes('*') && !named.includes('accept-encoding')) {
-    answer.headers.append('Vary', 'Accept-Encoding')
+function addVary(response: RouteResponse): void {
+  const listed = listItems(response, 'Vary')
+  if (!listed.includes('*') && !listed.includes('accept-encoding')) {
+    response.headers.append('Vary', 'Accept-Encoding')
   }
 }
 
-interface Packing {
+interface CompressionOptions {
   /** True if the length of the content is known. */
-  readonly isKnown: boolean
+  readonly hasKnownLength: boolean
   readonly method: string
 }
 
-async function pack(
-  answer: RouteResponse,
+async function compressResponse(
+  response: RouteResponse,
   encoding: Encoding,
-  { isKnown, method }: Packing,
+  { hasKnownLength: isKnown, method }: CompressionOptions,
 ): Promise<RouteResponse> {
-  const body = await packBody(answer.body, encoding, { isKnown, method })
-  if (body === undefined) return answer
-  const packed = answer.withBody(body)
-  packed.headers.set('Content-Encoding', encoding)
+  const body = await compressBody(response.body, encoding, { hasKnownLength: isKnown, method })
+  if (body === undefined) return response
+  const compressed = response.withBody(body)
+  compressed.headers.set('Content-Encoding', encoding)
   // Ranges refer to the uncompressed content.
-  packed.headers.delete('Accept-Ranges')
-  markPacked(packed, encoding)
-  return packed
+  compressed.headers.delete('Accept-Ranges')
+  markCompressed(compressed, encoding)
+  return compressed
 }
 
-function markPacked({ headers }: RouteResponse, encoding: string): void {
+function markCompressed({ headers }: RouteResponse, encoding: string): void {
   const tag = headers.get('ETag')
-  if (tag !== undefined) headers.set('ETag', toPackedTag(tag, encoding))
+  if (tag !== undefined) headers.set('ETag', toCompressedTag(tag, encoding))
 }
 
 /** @returns undefined if the body cannot be compressed */
-async function packBody(
+async function compressBody(
   body: unknown,
   encoding: Encoding,
-  { isKnown, method }: Packing,
+  { hasKnownLength: isKnown, method }: CompressionOptions,
 ): Promise<unknown> {
   const encoder = encoderOf(encoding)
   if (encoder === undefined) return undefined
-  if (typeof body === 'string' || body instanceof Uint8Array) return encoder.whole(body)
+  if (typeof body === 'string' || body instanceof Uint8Array) return encoder.compressAll(body)
   const stream = toReadable(body)
   if (stream === undefined) return undefined
   // Only the headers are sent, so the compressed body would not be read.
   if (method === 'HEAD') return body
-  const packer = encoder.stream(!isKnown)
-  pipeline(stream, packer, () => undefined)
-  return packer
+  const compressor = encoder.createStream(!isKnown)
+  pipeline(stream, compressor, () => undefined)
+  return compressor
 }
 
 function toReadable(body: unknown): Readable | undefined {
   if (body instanceof Readable) return body
   if (typeof body !== 'object' || body === null) return undefined
   if (body instanceof Blob) return Readable.from(body.stream())
-  const flows = Symbol.asyncIterator in body || Symbol.iterator in body
-  return flows ? Readable.from(body as AsyncIterable<unknown>) : undefined
+  const isIterable = Symbol.asyncIterator in body || Symbol.iterator in body
+  return isIterable ? Readable.from(body as AsyncIterable<unknown>) : undefined
 }
 
 function findProblems(options: CompressOptions) {
-  const { min, encodings: named, personal } = options as Record<string, unknown>
-  const faults: [string, string][] = []
+  const { min, encodings: listed, personal } = options as Record<string, unknown>
+  const invalidOptions: [string, string][] = []
   if (min !== undefined && !(Number.isSafeInteger(min) && (min as number) >= 0))
-    faults.push(['min is not a number of bytes', 'Give whole bytes, such as 1024.'])
+    invalidOptions.push(['min is not a number of bytes', 'Give whole bytes, such as 1024.'])
   const isList =
-    Array.isArray(named) && named.every((name) => ['br', 'zstd', 'gzip'].includes(name as string))
-  if (named !== undefined && !isList)
-    faults.push(['encodings contains an unknown one', "Choose from 'br', 'zstd' and 'gzip'."])
+    Array.isArray(listed) && listed.every((name) => ['br', 'zstd', 'gzip'].includes(name as string))
+  if (listed !== undefined && !isList)
+    invalidOptions.push([
+      'encodings contains an unknown one',
+      "Choose from 'br', 'zstd' and 'gzip'.",
+    ])
   if (personal !== undefined && typeof personal !== 'boolean')
-    faults.push(['personal is not a boolean', 'Write true or false.'])
+    invalidOptions.push(['personal is not a boolean', 'Write true or false.'])
   const unknown = rejectUnknownOptions(options, ['min', 'encodings', 'personal'], 'compress')
-  const invalid = faults.map(([message, remedy]) => ({
+  const invalid = invalidOptions.map(([message, remedy]) => ({
     code: 'INVALID_OPTION',
     message: `compress: ${message}.`,
     remedy,

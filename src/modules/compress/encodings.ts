@@ -7,9 +7,9 @@ export type Encoding = 'br' | 'zstd' | 'gzip'
 
 interface Encoder {
   /** Compresses a whole text in a thread. */
-  readonly whole: (content: string | Uint8Array) => Promise<Buffer>
-  /** @param flows whether each chunk must be sent at once, because it is unknown when the next one comes */
-  readonly stream: (flows: boolean) => Transform
+  readonly compressAll: (content: string | Uint8Array) => Promise<Buffer>
+  /** @param flushEachChunk whether each chunk must be sent at once, because it is unknown when the next one comes */
+  readonly createStream: (flushEachChunk: boolean) => Transform
 }
 
 /** Functions that newer runtimes have and older types do not declare. */
@@ -28,17 +28,18 @@ const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } }
 
 const encoders: Readonly<Partial<Record<Encoding, Encoder>>> = {
   br: {
-    whole: (content) => promisify(zlib.brotliCompress)(content, brotli),
-    stream: (flows) =>
+    compressAll: (content) => promisify(zlib.brotliCompress)(content, brotli),
+    createStream: (flushEachChunk) =>
       zlib.createBrotliCompress({
         ...brotli,
-        ...(flows ? { flush: constants.BROTLI_OPERATION_FLUSH } : {}),
+        ...(flushEachChunk ? { flush: constants.BROTLI_OPERATION_FLUSH } : {}),
       }),
   },
   ...readZstd(zlib),
   gzip: {
-    whole: (content) => promisify(zlib.gzip)(content),
-    stream: (flows) => zlib.createGzip(flows ? { flush: constants.Z_SYNC_FLUSH } : {}),
+    compressAll: (content) => promisify(zlib.gzip)(content),
+    createStream: (flushEachChunk) =>
+      zlib.createGzip(flushEachChunk ? { flush: constants.Z_SYNC_FLUSH } : {}),
   },
 }
 
@@ -53,7 +54,7 @@ function readZstd({ zstdCompress, createZstdCompress, constants: names }: Zstd):
   readonly zstd?: Encoder
 } {
   if (zstdCompress === undefined || createZstdCompress === undefined) return {}
-  const whole = (content: string | Uint8Array): Promise<Buffer> =>
+  const compressAll = (content: string | Uint8Array): Promise<Buffer> =>
     new Promise((resolve, reject) => {
       zstdCompress(Buffer.from(content), {}, (error, packed) => {
         // Bun calls back with undefined in place of null.
@@ -61,39 +62,42 @@ function readZstd({ zstdCompress, createZstdCompress, constants: names }: Zstd):
         else resolve(packed)
       })
     })
-  const stream = (flows: boolean): Transform =>
-    createZstdCompress(flows ? { flush: names.ZSTD_e_flush } : {})
-  return { zstd: { whole, stream } }
+  const createStream = (flushEachChunk: boolean): Transform =>
+    createZstdCompress(flushEachChunk ? { flush: names.ZSTD_e_flush } : {})
+  return { zstd: { compressAll, createStream } }
 }
 
-export interface Wish {
+export interface EncodingChoice {
   /** `undefined`: the content is sent uncompressed. */
   readonly encoding: Encoding | undefined
   /** True if the client does not accept uncompressed content. */
-  readonly always: boolean
+  readonly isRequired: boolean
 }
 
-const plain: Wish = { encoding: undefined, always: false }
+const uncompressed: EncodingChoice = { encoding: undefined, isRequired: false }
 
 /**
  * The client's preferred encoding by its weights; among equals the first of `offered`.
  *
  * @param accepted `Accept-Encoding`: `gzip, br;q=0.8, *;q=0`
  */
-export function chooseEncoding(accepted: string | undefined, offered: readonly Encoding[]): Wish {
-  if (accepted === undefined) return plain
+export function chooseEncoding(
+  accepted: string | undefined,
+  offered: readonly Encoding[],
+): EncodingChoice {
+  if (accepted === undefined) return uncompressed
   const weights = readWeights(accepted)
-  const others = weights.get('*')
-  const identity = weights.get('identity') ?? others
-  const weightOf = (name: string): number => weights.get(name) ?? others ?? 0
+  const wildcard = weights.get('*')
+  const identity = weights.get('identity') ?? wildcard
+  const weightOf = (name: string): number => weights.get(name) ?? wildcard ?? 0
   let best: Encoding | undefined
   for (const one of offered) {
     if (weightOf(one) > (best === undefined ? 0 : weightOf(best))) best = one
   }
-  if (best === undefined) return plain
+  if (best === undefined) return uncompressed
   // A client that gives uncompressed content a higher weight prefers it.
-  if ((weights.get('identity') ?? 0) > weightOf(best)) return plain
-  return { encoding: best, always: identity === 0 }
+  if ((weights.get('identity') ?? 0) > weightOf(best)) return uncompressed
+  return { encoding: best, isRequired: identity === 0 }
 }
 
 function readWeights(accepted: string): Map<string, number> {
@@ -102,8 +106,8 @@ function readWeights(accepted: string): Map<string, number> {
     const [, name, weight] =
       /^\s*([\w*!#$%&'+.^`|~-]+)\s*(?:;\s*q\s*=\s*([01](?:\.\d{0,3})?)\s*)?$/i.exec(part) ?? []
     if (name === undefined) continue
-    const known = name.toLowerCase().replace(/^x-gzip$/, 'gzip')
-    weights.set(known, Math.min(1, Number(weight ?? 1)))
+    const encoding = name.toLowerCase().replace(/^x-gzip$/, 'gzip')
+    weights.set(encoding, Math.min(1, Number(weight ?? 1)))
   }
   return weights
 }

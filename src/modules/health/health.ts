@@ -47,7 +47,10 @@ const defaults = {
 
 /** Serves `/health/live` and `/health/ready`. */
 export const health = createModule(function health(options: HealthOptions = {}) {
-  const { path, timeout, eventLoopDelay, leaving, ready } = { ...defaults, ...givenOf(options) }
+  const { path, timeout, eventLoopDelay, leaving, ready } = {
+    ...defaults,
+    ...withoutUndefined(options),
+  }
 
   /** The state that both probes share, and the delay at the end of the application. */
   class HealthProbe {
@@ -74,7 +77,7 @@ export const health = createModule(function health(options: HealthOptions = {}) 
     }
 
     ready(): Report | Promise<Report> {
-      return this.#readiness.ask()
+      return this.#readiness.read()
     }
   }
 
@@ -90,7 +93,7 @@ export const health = createModule(function health(options: HealthOptions = {}) 
     @Get('/live')
     @Doc({ description: 'The process answers.', exampleResponse: { status: 'ok' } })
     live(): Reply<{ status: string }> {
-      return unkept(reply({ status: 'ok' }))
+      return withoutCaching(reply({ status: 'ok' }))
     }
 
     @Get('/ready')
@@ -101,7 +104,7 @@ export const health = createModule(function health(options: HealthOptions = {}) 
     })
     async ready(): Promise<Reply<Report>> {
       const report = await this.probe.ready()
-      return unkept(reply(report, report.status === 'ok' ? 200 : 503))
+      return withoutCaching(reply(report, report.status === 'ok' ? 200 : 503))
     }
   }
 
@@ -113,28 +116,30 @@ export const health = createModule(function health(options: HealthOptions = {}) 
   }
 })
 
-function unkept<T>(answer: Reply<T>): Reply<T> {
+function withoutCaching<T>(answer: Reply<T>): Reply<T> {
   return answer.header('Cache-Control', 'no-store')
 }
 
-function givenOf(options: HealthOptions): HealthOptions {
+function withoutUndefined(options: HealthOptions): HealthOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }
 
 /** Faults of the options. */
 function findProblems(options: HealthOptions): Problem[] {
-  const invalid = Object.entries(givenOf(options)).flatMap(([name, value]: [string, unknown]) => {
-    const fits =
-      name === 'path'
-        ? typeof value === 'string'
-        : name === 'ready'
-          ? value === 'writes' || value === 'reads'
-          : !(name in defaults) || (typeof value === 'number' && value >= 0 && value < 2 ** 31)
-    if (fits) return []
-    const remedy =
-      "path is a text, ready is 'writes' or 'reads'; timeout, eventLoopDelay and leaving are milliseconds."
-    const message = `health: ${name} is ${JSON.stringify(value)}.`
-    return [{ code: 'INVALID_OPTION', message, remedy }]
-  })
+  const invalid = Object.entries(withoutUndefined(options)).flatMap(
+    ([name, value]: [string, unknown]) => {
+      const fits =
+        name === 'path'
+          ? typeof value === 'string'
+          : name === 'ready'
+            ? value === 'writes' || value === 'reads'
+            : !(name in defaults) || (typeof value === 'number' && value >= 0 && value < 2 ** 31)
+      if (fits) return []
+      const remedy =
+        "path is a text, ready is 'writes' or 'reads'; timeout, eventLoopDelay and leaving are milliseconds."
+      const message = `health: ${name} is ${JSON.stringify(value)}.`
+      return [{ code: 'INVALID_OPTION', message, remedy }]
+    },
+  )
   return [...invalid, ...rejectUnknownOptions(options, Object.keys(defaults), 'health')]
 }

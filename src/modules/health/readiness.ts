@@ -14,13 +14,13 @@ const resolution = 20
 const window = 5000
 
 export class LoopDelay {
-  readonly #most: number
+  readonly #maxDelay: number
   #histogram: IntervalHistogram | undefined
   #since = 0
 
-  /** @param most the largest delay that is acceptable, in milliseconds */
-  constructor(most: number) {
-    this.#most = most
+  /** @param maxDelay the largest delay that is acceptable, in milliseconds */
+  constructor(maxDelay: number) {
+    this.#maxDelay = maxDelay
   }
 
   start(): void {
@@ -44,7 +44,7 @@ export class LoopDelay {
       histogram.reset()
       this.#since = performance.now()
     }
-    return worst <= this.#most
+    return worst <= this.#maxDelay
   }
 }
 
@@ -64,46 +64,46 @@ export interface ReadinessOptions {
 }
 
 /** Milliseconds for which a report is used again. */
-const kept = 1000
+const reportLifetimeMs = 1000
 
 /** A check that has not ended after so many times its time never will. */
-const mostTimes = 10
+const maxTimeouts = 10
 
-interface Running {
+interface RunningCheck {
   readonly result: Promise<boolean>
   readonly since: number
 }
 
 export class Readiness {
   readonly #options: ReadinessOptions
-  readonly #running = new Map<() => unknown, Running>()
+  readonly #runningChecks = new Map<() => unknown, RunningCheck>()
   #report: Promise<Report> | undefined
-  #until = 0
+  #expiresAt = 0
   #checks: readonly NamedCheck[] | undefined
 
   constructor(options: ReadinessOptions) {
     this.#options = options
   }
 
-  ask(): Report | Promise<Report> {
+  read(): Report | Promise<Report> {
     if (this.#options.state.closing) return { status: 'closing' }
-    if (this.#report === undefined || performance.now() >= this.#until) {
-      this.#until = Infinity
-      this.#report = this.#make().finally(() => {
-        this.#until = performance.now() + kept
+    if (this.#report === undefined || performance.now() >= this.#expiresAt) {
+      this.#expiresAt = Infinity
+      this.#report = this.#createReport().finally(() => {
+        this.#expiresAt = performance.now() + reportLifetimeMs
       })
     }
     return this.#report
   }
 
-  async #make(): Promise<Report> {
+  async #createReport(): Promise<Report> {
     const { delay } = this.#options
-    this.#checks ??= this.#collect()
-    const found = await Promise.all(
+    this.#checks ??= this.#collectChecks()
+    const results = await Promise.all(
       this.#checks.map(async ({ name, check }) => [name, await this.#run(check)] as const),
     )
     const checks: Record<string, 'ok' | 'failing'> = {}
-    for (const [name, fine] of [...found, ['eventLoop', delay.isFine()] as const]) {
+    for (const [name, fine] of [...results, ['eventLoop', delay.isFine()] as const]) {
       // Two checks with the same name share an entry, which shows the worse result.
       checks[name] = fine && checks[name] !== 'failing' ? 'ok' : 'failing'
     }
@@ -111,7 +111,7 @@ export class Readiness {
     return { status: isFine ? 'ok' : 'failing', checks }
   }
 
-  #collect(): readonly NamedCheck[] {
+  #collectChecks(): readonly NamedCheck[] {
     const { state, ready } = this.#options
     const { database, checks } = state
     const check = (): unknown => (ready === 'reads' ? database?.check('reads') : database?.check())
@@ -122,20 +122,20 @@ export class Readiness {
   async #run(check: () => unknown): Promise<boolean> {
     const { timeout } = this.#options
     const now = performance.now()
-    let running = this.#running.get(check)
-    if (running === undefined || now - running.since > mostTimes * timeout) {
-      const begun = { since: now, result: isFine(check) }
-      running = begun
-      this.#running.set(check, begun)
-      void begun.result.finally(() => {
-        if (this.#running.get(check) === begun) this.#running.delete(check)
+    let running = this.#runningChecks.get(check)
+    if (running === undefined || now - running.since > maxTimeouts * timeout) {
+      const started = { since: now, result: passes(check) }
+      running = started
+      this.#runningChecks.set(check, started)
+      void started.result.finally(() => {
+        if (this.#runningChecks.get(check) === started) this.#runningChecks.delete(check)
       })
     }
     let timer: NodeJS.Timeout | undefined
-    const late = new Promise<boolean>((resolve) => {
+    const timedOut = new Promise<boolean>((resolve) => {
       timer = setTimeout(resolve, timeout, false)
     })
-    const fine = await Promise.race([running.result, late])
+    const fine = await Promise.race([running.result, timedOut])
     clearTimeout(timer)
     return fine
   }
@@ -146,7 +146,7 @@ interface NamedCheck {
   readonly check: () => unknown
 }
 
-async function isFine(check: () => unknown): Promise<boolean> {
+async function passes(check: () => unknown): Promise<boolean> {
   try {
     return (await check()) !== false
   } catch {

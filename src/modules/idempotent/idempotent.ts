@@ -19,7 +19,7 @@ import {
   type Interceptor,
   type Next,
 } from '../../index.js'
-import { inFlight, KeptAnswers, type ClaimedKey, type KeptAnswer } from './key-store.js'
+import { inFlight, KeyStore, type ClaimedKey, type StoredResponse } from './key-store.js'
 
 /** Documents writes that accept an `Idempotency-Key`. */
 
@@ -30,7 +30,7 @@ const content = {
   'application/problem+json': { schema: { $ref: '#/components/schemas/ProblemBody' } },
 }
 
-const answers = {
+const statusDescriptions = {
   '409':
     'The first request with this key has not been answered yet, or was done but its response is not stored, or the data conflict.',
   '422': 'The key was already used for a different request.',
@@ -38,15 +38,15 @@ const answers = {
 
 function documentKey(operation: Operation, { method }: RouteInfo): Operation {
   if (method === 'GET') return operation
-  const known = (operation.responses ?? {}) as Record<string, unknown>
-  const more = Object.fromEntries(
-    Object.entries(answers).map(([status, description]) => [
+  const existingResponses = (operation.responses ?? {}) as Record<string, unknown>
+  const ownResponses = Object.fromEntries(
+    Object.entries(statusDescriptions).map(([status, description]) => [
       status,
-      known[status] ?? { description, content },
+      existingResponses[status] ?? { description, content },
     ]),
   )
-  const responses = Object.entries({ ...known, ...more }).sort(([one], [other]) =>
-    one.localeCompare(other),
+  const responses = Object.entries({ ...existingResponses, ...ownResponses }).sort(
+    ([one], [other]) => one.localeCompare(other),
   )
   return {
     ...operation,
@@ -70,41 +70,41 @@ export interface IdempotentOptions {
 }
 
 /** The largest answer that is kept, in bytes. */
-const mostBytes = 1024 * 1024
+const maxStoredBytes = 1024 * 1024
 
 const sessionCookie = 'app_session'
 
 /** Headers that belong to a single answer and are not repeated. */
-const passing = /^(?:x-request-id|date|server-timing|ratelimit.*|retry-after)$/i
+const perResponseHeaders = /^(?:x-request-id|date|server-timing|ratelimit.*|retry-after)$/i
 
 /** Headers that carry credentials: a response with one of them is never stored. */
-const credentials = ['set-cookie', 'freshtoken']
+const credentialHeaders = ['set-cookie', 'freshtoken']
 
 /** A request with a key, while it is served. */
-interface Keyed {
+interface KeyedRequest {
   readonly id: string
   /** Of the first request with the key, whose response will be stored. */
-  claimed: ClaimedKey | undefined
+  claimedKey: ClaimedKey | undefined
   /** The first answer, to be repeated. */
-  again: KeptAnswer | undefined
+  storedResponse: StoredResponse | undefined
 }
 
-const keyedOf = requestValue<Keyed>('idempotency')
+const keyedOf = requestValue<KeyedRequest>('idempotency')
 
 /** Applies to the writes of the importing module and of the modules that it imports. Experimental, as the draft is. */
 export const idempotent = createModule(function idempotent(options: IdempotentOptions = {}) {
   const seconds = readSeconds(options.keep ?? '24h')
-  const life = seconds && seconds * 1000
+  const lifetimeMs = seconds && seconds * 1000
 
   /** Runs after the gate, where the caller is known, and sees the whole answer. */
-  class IdempotentAnswers implements Interceptor {
-    static readonly inject = [KeptAnswers]
+  class StoreResponses implements Interceptor {
+    static readonly inject = [KeyStore]
     static readonly before = 'body'
     static readonly document = documentKey
-    readonly #kept: KeptAnswers
+    readonly #keys: KeyStore
 
-    constructor(kept: KeptAnswers) {
-      this.#kept = kept
+    constructor(keys: KeyStore) {
+      this.#keys = keys
     }
 
     applies(route: RouteInfo): boolean {
@@ -114,29 +114,34 @@ export const idempotent = createModule(function idempotent(options: IdempotentOp
     async intercept(request: HttpRequest, next: Next): Promise<RouteResponse> {
       const key = readKey(request.headers['idempotency-key'])
       if (key === undefined) return next()
-      const keyed: Keyed = { id: idOf(request, key), claimed: undefined, again: undefined }
+      const keyed: KeyedRequest = {
+        id: idOf(request, key),
+        claimedKey: undefined,
+        storedResponse: undefined,
+      }
       keyedOf.set(request, keyed)
-      const answer = await next()
-      if (keyed.again !== undefined) return replay(answer, keyed.again)
-      if (keyed.claimed !== undefined) await this.#end(keyed.claimed, answer)
-      return answer
+      const response = await next()
+      if (keyed.storedResponse !== undefined) return replay(response, keyed.storedResponse)
+      if (keyed.claimedKey !== undefined) await this.#storeResult(keyed.claimedKey, response)
+      return response
     }
 
     /** After a failure of the server, only the key's row can tell whether the request has written. */
-    #end(key: ClaimedKey, answer: RouteResponse): Promise<void> {
-      const { status } = answer
-      if (status >= 200 && status < 300) return this.#kept.keep(key, toKept(answer), life ?? 0)
-      return this.#kept.release(key, status < 500)
+    #storeResult(key: ClaimedKey, response: RouteResponse): Promise<void> {
+      const { status } = response
+      if (status >= 200 && status < 300)
+        return this.#keys.store(key, toStoredResponse(response), lifetimeMs ?? 0)
+      return this.#keys.release(key, status < 500)
     }
   }
 
   /** Runs before the handler, where the body is known. */
-  class IdempotentRequests implements Interceptor {
-    static readonly inject = [KeptAnswers]
-    readonly #kept: KeptAnswers
+  class ClaimKeys implements Interceptor {
+    static readonly inject = [KeyStore]
+    readonly #keys: KeyStore
 
-    constructor(kept: KeptAnswers) {
-      this.#kept = kept
+    constructor(keys: KeyStore) {
+      this.#keys = keys
     }
 
     applies(route: RouteInfo): boolean {
@@ -147,23 +152,23 @@ export const idempotent = createModule(function idempotent(options: IdempotentOp
       const keyed = keyedOf.get(request)
       if (keyed === undefined) return next<unknown>()
       const hash = hashOf(request)
-      const claim = await this.#kept.claim(keyed.id, hash)
+      const claim = await this.#keys.claim(keyed.id, hash)
       if (claim.state === 'claimed') {
-        keyed.claimed = claim.key
-        this.#kept.markWrites(request, claim.key, life ?? 0)
+        keyed.claimedKey = claim.key
+        this.#keys.markWrites(request, claim.key, lifetimeMs ?? 0)
         return next<unknown>()
       }
-      if (claim.hash !== hash) throw otherBody()
+      if (claim.hash !== hash) throw keyReused()
       if (claim.state === 'running') throw inFlight()
       if (claim.state === 'done') throw notStored()
-      keyed.again = claim.answer
+      keyed.storedResponse = claim.response
       return reply(null, 204)
     }
   }
   return {
-    providers: [KeptAnswers],
-    problems: findProblems(options, life),
-    use: [IdempotentAnswers, IdempotentRequests],
+    providers: [KeyStore],
+    problems: findProblems(options, lifetimeMs),
+    use: [StoreResponses, ClaimKeys],
     cors: { allowedHeaders: ['Idempotency-Key'], exposedHeaders: ['Idempotent-Replayed'] },
   }
 })
@@ -173,10 +178,10 @@ function isWrite({ method }: RouteInfo): boolean {
 }
 
 /** @throws {HttpError} 400 if it is empty or too long */
-function readKey(given: string | undefined): string | undefined {
-  if (given === undefined) return undefined
+function readKey(header: string | undefined): string | undefined {
+  if (header === undefined) return undefined
   // The draft quotes the key; many clients do not.
-  const key = given.trim().replace(/^"(.*)"$/, '$1')
+  const key = header.trim().replace(/^"(.*)"$/, '$1')
   if (key !== '' && key.length <= 255) return key
   throw new HttpError(400, 'Idempotency-Key must have 1 to 255 characters.', {
     code: 'IDEMPOTENCY_KEY',
@@ -184,7 +189,7 @@ function readKey(given: string | undefined): string | undefined {
 }
 
 /** Claims that describe the token, and decide no rights. */
-const ofToken: ReadonlySet<string> = new Set(['exp', 'iat', 'nbf', 'auth_time', 'jti'])
+const tokenClaims: ReadonlySet<string> = new Set(['exp', 'iat', 'nbf', 'auth_time', 'jti'])
 
 function idOf(request: HttpRequest, key: string): string {
   const { method, path } = request
@@ -198,22 +203,23 @@ function callerOf({ auth, user, ip, cookies, headers }: HttpRequest): unknown[] 
     const authorization = auth === undefined ? headers.authorization : undefined
     return ['visitor', ip, cookies[sessionCookie], authorization]
   }
-  const claims = Object.entries(user).filter(([claim]) => !ofToken.has(claim))
+  const claims = Object.entries(user).filter(([claim]) => !tokenClaims.has(claim))
   return claims.sort(([one], [other]) => (one < other ? -1 : 1))
 }
 
 function hashOf({ path, query, body, files, headers, route }: HttpRequest): string {
-  const sent = Object.entries(files).map(([name, given]) => [
+  const fileDetails = Object.entries(files).map(([name, file]) => [
     name,
-    ...[given].flat().map(({ name: file, size, type }) => [file, size, type]),
+    ...[file].flat().map(({ name: file, size, type }) => [file, size, type]),
   ])
   const bytes = body instanceof Uint8Array ? body : undefined
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
-  const plain = bytes === undefined ? body : null
+  const jsonBody = bytes === undefined ? body : null
   // A handler that names them may know its visitor by them.
   const cookie = route?.arguments.includes('cookies') === true ? headers.cookie : undefined
-  const head = JSON.stringify([path, query, type, plain, sent, cookie], (_, value: unknown) =>
-    typeof value === 'bigint' ? `${value}n` : value,
+  const head = JSON.stringify(
+    [path, query, type, jsonBody, fileDetails, cookie],
+    (_, value: unknown) => (typeof value === 'bigint' ? `${value}n` : value),
   )
   return sha256(head, bytes)
 }
@@ -223,23 +229,23 @@ function sha256(text: string, bytes: Uint8Array = new Uint8Array()): string {
 }
 
 /** @returns undefined for responses that are not repeated: streams, very long ones, and those with credentials */
-function toKept({ status, headers, body }: RouteResponse): KeptAnswer | undefined {
-  if (credentials.some((name) => headers.get(name) !== undefined)) return undefined
+function toStoredResponse({ status, headers, body }: RouteResponse): StoredResponse | undefined {
+  if (credentialHeaders.some((name) => headers.get(name) !== undefined)) return undefined
   if (body !== null && typeof body !== 'string' && !(body instanceof Uint8Array)) return undefined
-  if (body !== null && body.length > mostBytes) return undefined
-  return { status, headers: [...headers].filter(([name]) => !passing.test(name)), body }
+  if (body !== null && body.length > maxStoredBytes) return undefined
+  return { status, headers: [...headers].filter(([name]) => !perResponseHeaders.test(name)), body }
 }
 
-function replay(answer: RouteResponse, { status, headers, body }: KeptAnswer): RouteResponse {
-  const again = answer.withBody(body, status)
-  for (const [name] of headers) again.headers.delete(name)
+function replay(response: RouteResponse, { status, headers, body }: StoredResponse): RouteResponse {
+  const repeated = response.withBody(body, status)
+  for (const [name] of headers) repeated.headers.delete(name)
   // One by one: `Vary` and `Link` may stand there more than once.
-  for (const [name, value] of headers) again.headers.append(name, value)
-  again.headers.set('Idempotent-Replayed', 'true')
-  return again
+  for (const [name, value] of headers) repeated.headers.append(name, value)
+  repeated.headers.set('Idempotent-Replayed', 'true')
+  return repeated
 }
 
-function otherBody(): HttpError {
+function keyReused(): HttpError {
   return new HttpError(422, 'This Idempotency-Key was already used for a different request.', {
     code: 'IDEMPOTENCY_KEY_REUSED',
   })
@@ -253,9 +259,9 @@ function notStored(): HttpError {
   )
 }
 
-function findProblems(options: IdempotentOptions, life: number | undefined) {
+function findProblems(options: IdempotentOptions, lifetimeMs: number | undefined) {
   const problems = rejectUnknownOptions(options, ['keep'], 'idempotent')
-  if (life === undefined) {
+  if (lifetimeMs === undefined) {
     problems.push({
       code: 'INVALID_OPTION',
       message: `idempotent: keep is ${JSON.stringify(options.keep)}.`,

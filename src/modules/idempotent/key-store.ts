@@ -13,7 +13,7 @@ import { randomUUID } from 'node:crypto'
 import { Clock, Database, HttpError, type HttpRequest } from '../../index.js'
 
 /** An answer in the form in which it is kept. */
-export interface KeptAnswer {
+export interface StoredResponse {
   readonly status: number
   /** Names and values. */
   readonly headers: readonly (readonly [string, string])[]
@@ -35,7 +35,7 @@ export type Claim =
   | { readonly state: 'claimed'; readonly key: ClaimedKey }
   | { readonly state: 'running'; readonly hash: string }
   | { readonly state: 'done'; readonly hash: string }
-  | { readonly state: 'answered'; readonly hash: string; readonly answer: KeptAnswer }
+  | { readonly state: 'answered'; readonly hash: string; readonly response: StoredResponse }
 
 type Row = Record<'id' | 'hash' | 'claim' | 'process', string> &
   Record<'answer', string | null> &
@@ -67,41 +67,41 @@ const createProcesses = `create table if not exists ${processes} (
 const done = ''
 
 /** Milliseconds between two heartbeats of a process that holds keys, and after a heartbeat that failed. */
-const [beatEvery, beatAgain] = [2_000, 500]
+const [heartbeatIntervalMs, heartbeatRetryMs] = [2_000, 500]
 
 /** Milliseconds after its last heartbeat when a process may be challenged. */
-const lease = 5_000
+const leaseMs = 5_000
 
 /** Milliseconds that a challenged process has for a heartbeat, before its keys can be taken. */
-const grace = 4_000
+const challengeMs = 4_000
 
 /** Milliseconds after which the row of a request that never ended is removed. */
-const longestRun = 24 * 3_600_000
+const maxRunMs = 24 * 3_600_000
 
 /** Milliseconds after which the row of a process that holds no key is removed. */
-const forgotten = 3_600_000
+const processLifetimeMs = 3_600_000
 
 /** Milliseconds between two removals of old rows. */
-const sweepEvery = 60_000
+const sweepIntervalMs = 60_000
 
 /** Milliseconds that a request waits for the database: a write with a key is refused rather than done without it. */
-const patience = 2_000
+const databaseTimeoutMs = 2_000
 
 /** Milliseconds between two attempts to store a response, and for all attempts together. */
-const [insistEvery, insistFor] = [500, 120_000]
+const [retryIntervalMs, maxRetryMs] = [500, 120_000]
 
-export class KeptAnswers {
+export class KeyStore {
   static readonly inject = [Database, Clock]
   readonly #database: Database
   readonly #clock: Clock
-  readonly #store: ReturnType<Database['timeouts']>
+  readonly #timeouts: ReturnType<Database['timeouts']>
   /** The id of this process, or rather of its application. */
   readonly #process = randomUUID()
   /** Keys of requests that run, and of those whose response is not stored yet. */
-  readonly #held = new Set<ClaimedKey>()
+  readonly #heldKeys = new Set<ClaimedKey>()
   /** When the lease was renewed, by `performance.now()`. */
-  #beatAt = -Infinity
-  #beating: Promise<void> | undefined
+  #lastHeartbeatAt = -Infinity
+  #runningHeartbeat: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
   #unwatch: (() => void) | undefined
   #isStopped = false
@@ -110,15 +110,17 @@ export class KeptAnswers {
   constructor(database: Database, clock: Clock) {
     this.#database = database
     this.#clock = clock
-    this.#store = database.timeouts(patience)
+    this.#timeouts = database.timeouts(databaseTimeoutMs)
   }
 
   async onStart(): Promise<void> {
     await this.#database.ensureTable(table, createTable)
     await this.#database.ensureTable(processes, createProcesses)
     // Not begun by a request, whose context it would have.
-    this.#beatLater(beatEvery)
-    this.#unwatch = this.#clock.onMove(() => (this.#held.size === 0 ? undefined : this.#beat()))
+    this.#scheduleHeartbeat(heartbeatIntervalMs)
+    this.#unwatch = this.#clock.onMove(() =>
+      this.#heldKeys.size === 0 ? undefined : this.#heartbeat(),
+    )
   }
 
   onStop(): void {
@@ -134,10 +136,10 @@ export class KeptAnswers {
    */
   async claim(id: string, hash: string): Promise<Claim> {
     const key: ClaimedKey = { id, claim: randomUUID() }
-    this.#held.add(key)
+    this.#heldKeys.add(key)
     try {
-      const claim = await this.#store.run(() => this.#claim(key, hash))
-      if (claim.state !== 'claimed') this.#held.delete(key)
+      const claim = await this.#timeouts.run(() => this.#claim(key, hash))
+      if (claim.state !== 'claimed') this.#heldKeys.delete(key)
       return claim
     } catch (error) {
       // The statement may have been executed, or may still be.
@@ -147,21 +149,21 @@ export class KeptAnswers {
   }
 
   async #claim(key: ClaimedKey, hash: string): Promise<Claim> {
-    if (performance.now() - this.#beatAt >= beatEvery) await this.#beat()
+    if (performance.now() - this.#lastHeartbeatAt >= heartbeatIntervalMs) await this.#heartbeat()
     const now = this.#now()
     await this.#sweep(now)
     const { id, claim } = key
-    const expires = now + longestRun
-    const taken = { hash, claim, process: this.#process, answer: null, expires_at: expires }
+    const expires = now + maxRunMs
+    const claimColumns = { hash, claim, process: this.#process, answer: null, expires_at: expires }
     const claimed = await this.#tables
       .insertInto(table)
-      .values({ id, ...taken })
+      .values({ id, ...claimColumns })
       .onConflict((conflict) =>
         conflict
           .column('id')
-          .doUpdateSet(taken)
+          .doUpdateSet(claimColumns)
           .where((row) => {
-            const mayLive = row
+            const liveProcess = row
               .selectFrom(processes)
               .select(`${processes}.id`)
               .whereRef(`${processes}.id`, '=', `${table}.process`)
@@ -169,12 +171,12 @@ export class KeptAnswers {
                 process.or([
                   process('alive_until', '>', now),
                   process('challenged_at', 'is', null),
-                  process('challenged_at', '>', now - grace),
+                  process('challenged_at', '>', now - challengeMs),
                 ]),
               )
             return row.or([
               row(`${table}.expires_at`, '<=', now),
-              row.and([row(`${table}.answer`, 'is', null), row.not(row.exists(mayLive))]),
+              row.and([row(`${table}.answer`, 'is', null), row.not(row.exists(liveProcess))]),
             ])
           }),
       )
@@ -193,7 +195,7 @@ export class KeptAnswers {
       return { state: 'running', hash: row.hash }
     }
     if (row.answer === done) return { state: 'done', hash: row.hash }
-    return { state: 'answered', hash: row.hash, answer: fromText(row.answer) }
+    return { state: 'answered', hash: row.hash, response: fromText(row.answer) }
   }
 
   /** Asks a process whose lease has expired for a heartbeat. */
@@ -209,35 +211,36 @@ export class KeptAnswers {
   }
 
   /** Renews the lease of this process. */
-  #beat(): Promise<void> {
-    this.#beating ??= this.#renew().finally(() => {
-      this.#beating = undefined
+  #heartbeat(): Promise<void> {
+    this.#runningHeartbeat ??= this.#renewLease().finally(() => {
+      this.#runningHeartbeat = undefined
     })
-    return this.#beating
+    return this.#runningHeartbeat
   }
 
-  async #renew(): Promise<void> {
-    const lives = { alive_until: this.#now() + lease, challenged_at: null }
+  async #renewLease(): Promise<void> {
+    const leaseColumns = { alive_until: this.#now() + leaseMs, challenged_at: null }
     await this.#tables
       .insertInto(processes)
-      .values({ id: this.#process, ...lives })
-      .onConflict((conflict) => conflict.column('id').doUpdateSet(lives))
+      .values({ id: this.#process, ...leaseColumns })
+      .onConflict((conflict) => conflict.column('id').doUpdateSet(leaseColumns))
       .execute()
-    this.#beatAt = performance.now()
+    this.#lastHeartbeatAt = performance.now()
   }
 
   /** Again and again; without a statement while no key is held. */
-  #beatLater(wait: number): void {
+  #scheduleHeartbeat(wait: number): void {
     const beat = async (): Promise<void> => {
       let isRenewed = true
-      if (this.#held.size > 0)
-        isRenewed = await this.#store
-          .run(() => this.#beat())
+      if (this.#heldKeys.size > 0)
+        isRenewed = await this.#timeouts
+          .run(() => this.#heartbeat())
           .then(
             () => true,
             () => false,
           )
-      if (!this.#isStopped) this.#beatLater(isRenewed ? beatEvery : beatAgain)
+      if (!this.#isStopped)
+        this.#scheduleHeartbeat(isRenewed ? heartbeatIntervalMs : heartbeatRetryMs)
     }
     this.#timer = setTimeout(() => void beat(), wait).unref()
   }
@@ -246,13 +249,13 @@ export class KeptAnswers {
    * From now on each transaction of the request marks the key before its commit, and single writes run in a transaction. If
    * another request has taken the key, the transaction is rolled back.
    *
-   * @param life milliseconds
+   * @param lifetimeMs milliseconds
    */
-  markWrites(request: HttpRequest, { id, claim }: ClaimedKey, life: number): void {
+  markWrites(request: HttpRequest, { id, claim }: ClaimedKey, lifetimeMs: number): void {
     this.#database.beforeCommit(request, async () => {
       const marked = await this.#tables
         .updateTable(table)
-        .set({ answer: done, expires_at: this.#now() + life })
+        .set({ answer: done, expires_at: this.#now() + lifetimeMs })
         .where('id', '=', id)
         .where('claim', '=', claim)
         .executeTakeFirst()
@@ -263,16 +266,16 @@ export class KeptAnswers {
   /**
    * Never fails: the request was done, and its response is stored once the database responds.
    *
-   * @param answer undefined: it cannot be repeated, but the request will not be done again either
-   * @param life milliseconds
+   * @param response undefined: it cannot be repeated, but the request will not be done again either
+   * @param lifetimeMs milliseconds
    */
-  keep(key: ClaimedKey, answer: KeptAnswer | undefined, life: number): Promise<void> {
+  store(key: ClaimedKey, response: StoredResponse | undefined, lifetimeMs: number): Promise<void> {
     const { id, claim } = key
-    const text = answer === undefined ? done : toText(answer)
-    return this.#insist(key, () =>
+    const text = response === undefined ? done : toText(response)
+    return this.#retryUntilDone(key, () =>
       this.#tables
         .updateTable(table)
-        .set({ answer: text, expires_at: this.#now() + life })
+        .set({ answer: text, expires_at: this.#now() + lifetimeMs })
         .where('id', '=', id)
         .where('claim', '=', claim)
         .execute(),
@@ -286,42 +289,42 @@ export class KeptAnswers {
    */
   release(key: ClaimedKey, hasFailed = false): Promise<void> {
     const { id, claim } = key
-    return this.#insist(key, () => {
-      const own = this.#tables.deleteFrom(table).where('id', '=', id).where('claim', '=', claim)
-      return (hasFailed ? own : own.where('answer', 'is', null)).execute()
+    return this.#retryUntilDone(key, () => {
+      const ownRow = this.#tables.deleteFrom(table).where('id', '=', id).where('claim', '=', claim)
+      return (hasFailed ? ownRow : ownRow.where('answer', 'is', null)).execute()
     })
   }
 
   /** Done now, or in the background; the key is held until then. */
-  async #insist(
+  async #retryUntilDone(
     key: ClaimedKey,
     work: () => Promise<unknown>,
-    until = performance.now() + insistFor,
+    until = performance.now() + maxRetryMs,
   ): Promise<void> {
     try {
-      await this.#store.run(work)
-      this.#held.delete(key)
+      await this.#timeouts.run(work)
+      this.#heldKeys.delete(key)
     } catch (error) {
       if (performance.now() >= until) {
-        this.#held.delete(key)
+        this.#heldKeys.delete(key)
         this.#database.log.error(
           { err: error },
           'an answer could not be kept for its Idempotency-Key',
         )
         return
       }
-      setTimeout(() => void this.#insist(key, work, until), insistEvery).unref()
+      setTimeout(() => void this.#retryUntilDone(key, work, until), retryIntervalMs).unref()
     }
   }
 
   async #sweep(now: number): Promise<void> {
     if (now < this.#nextSweep) return
-    this.#nextSweep = now + sweepEvery
+    this.#nextSweep = now + sweepIntervalMs
     await this.#tables.deleteFrom(table).where('expires_at', '<=', now).execute()
     // The row of a process that holds keys says when they can be taken.
     await this.#tables
       .deleteFrom(processes)
-      .where('alive_until', '<=', now - forgotten)
+      .where('alive_until', '<=', now - processLifetimeMs)
       .where((process) =>
         process.not(
           process.exists(
@@ -356,14 +359,14 @@ export function inFlight(): HttpError {
   )
 }
 
-function toText({ status, headers, body }: KeptAnswer): string {
+function toText({ status, headers, body }: StoredResponse): string {
   const bytes = body instanceof Uint8Array ? Buffer.from(body).toString('base64') : undefined
   return JSON.stringify(
     bytes === undefined ? { status, headers, body } : { status, headers, bytes },
   )
 }
 
-function fromText(text: string): KeptAnswer {
-  const { bytes, ...kept } = JSON.parse(text) as KeptAnswer & { readonly bytes?: string }
-  return bytes === undefined ? kept : { ...kept, body: Buffer.from(bytes, 'base64') }
+function fromText(text: string): StoredResponse {
+  const { bytes, ...response } = JSON.parse(text) as StoredResponse & { readonly bytes?: string }
+  return bytes === undefined ? response : { ...response, body: Buffer.from(bytes, 'base64') }
 }

@@ -18,7 +18,7 @@ import {
   resetState,
 } from '../../index.js'
 import { Job, Jobs, type AddedJob, type AddOptions, type RunningJob } from '../jobs/jobs.js'
-import { readAddress, type ReadAddress, KeptMail, toKeptMail, type Mail } from './message.js'
+import { readAddress, type ParsedAddress, StoredMail, toStoredMail, type Mail } from './message.js'
 
 /** Sends mail by nodemailer, which an application installs; only this file imports it. Source: nodemailer, SMTP transport. */
 
@@ -42,7 +42,7 @@ const nodemailer: MissingPackage = {
 }
 
 /** Milliseconds. */
-const [connecting, silence] = [10_000, 30_000]
+const [connectionTimeoutMs, socketTimeoutMs] = [10_000, 30_000]
 
 /**
  * @param address `smtp://user:password@host:587`, `smtps://…`
@@ -52,7 +52,11 @@ async function openTransport(address: string): Promise<MailTransport> {
   const { createTransport } = await load()
   return createTransport({
     ...{ url: address, pool: true, maxConnections: 5 },
-    ...{ connectionTimeout: connecting, greetingTimeout: connecting, socketTimeout: silence },
+    ...{
+      connectionTimeout: connectionTimeoutMs,
+      greetingTimeout: connectionTimeoutMs,
+      socketTimeout: socketTimeoutMs,
+    },
   })
 }
 
@@ -103,12 +107,12 @@ export class Mailer {
    * @throws {TypeError} no sender, no receiver, no content; an address, header or attachment that is malformed or too much
    */
   async send(mail: Mail, options: AddOptions = {}): Promise<AddedJob> {
-    return this.#jobs.add(MailJobs, 'send', toKeptMail(mail, this.#from), options)
+    return this.#jobs.add(MailJobs, 'send', toStoredMail(mail, this.#from), options)
   }
 }
 
 /** The mails that a process has caught: the last ones. */
-const mostCaught = 1000
+const maxCaught = 1000
 
 export class MailJobs implements Lifecycle {
   static readonly inject = [ApplicationState, Clock, 'filigree.mail.options']
@@ -148,23 +152,23 @@ export class MailJobs implements Lifecycle {
 
   @Job({
     name: 'mail.send',
-    body: KeptMail,
+    body: StoredMail,
     secret: true,
     retries: 10,
     backoff: '30s',
     timeout: '2m',
   })
-  async send(mail: KeptMail, job: RunningJob): Promise<void> {
+  async send(mail: StoredMail, job: RunningJob): Promise<void> {
     if (this.#catches) {
-      this.#keep(mail)
+      this.#catchMail(mail)
       return
     }
     const { transport } = this.#options
     this.#transport ??=
       typeof transport === 'object' ? Promise.resolve(transport) : openTransport(transport ?? '')
-    const sending = await this.#transport
+    const transporter = await this.#transport
     const content: object = mail
-    await sending.sendMail({
+    await transporter.sendMail({
       ...content,
       ...{ from: readAddress(mail.from), replyTo: readAddress(mail.replyTo) },
       ...{ to: readAll(mail.to), cc: readAll(mail.cc), bcc: readAll(mail.bcc) },
@@ -184,16 +188,16 @@ export class MailJobs implements Lifecycle {
     ;(await this.#transport.catch(() => undefined))?.close?.()
   }
 
-  #keep(mail: KeptMail): void {
+  #catchMail(mail: StoredMail): void {
     const { from, to, cc, bcc, subject, text, html, replyTo, headers, attachments = [] } = mail
-    const more = {
+    const optional = {
       ...(text === undefined ? {} : { text }),
       ...(html === undefined ? {} : { html }),
       ...(replyTo === undefined ? {} : { replyTo }),
       ...(headers === undefined ? {} : { headers }),
     }
-    this.caught.push({ from, to, cc, bcc, subject, ...more })
-    if (this.caught.length > mostCaught) this.caught.shift()
+    this.caught.push({ from, to, cc, bcc, subject, ...optional })
+    if (this.caught.length > maxCaught) this.caught.shift()
     // Its text may have a link that signs in.
     const details = { to, subject, attachments: attachments.length }
     this.#state.log.info(details, 'a mail was caught: outside production none is sent')
@@ -228,11 +232,11 @@ export const mail = createModule(function mail(options: MailOptions = {}) {
   }
 })
 
-function readAll(list: readonly string[]): (ReadAddress | undefined)[] {
+function readAll(list: readonly string[]): (ParsedAddress | undefined)[] {
   return list.map(readAddress)
 }
 
-function messageIdOf({ from, subject, to }: KeptMail, id: number): string {
+function messageIdOf({ from, subject, to }: StoredMail, id: number): string {
   const domain = /@([^\s>@]+)>?\s*$/.exec(from)?.[1] ?? 'localhost'
   const hash = createHash('sha256')
     .update(JSON.stringify([from, to, subject]))
@@ -243,16 +247,17 @@ function messageIdOf({ from, subject, to }: KeptMail, id: number): string {
 function findProblems(options: MailOptions): Problem[] {
   const { transport, from, catch: catches } = options as Readonly<Record<string, unknown>>
   const problems = rejectUnknownOptions(options, ['transport', 'from', 'catch'], 'mail')
-  const refuse = (name: string, remedy: string): void => {
+  const addProblem = (name: string, remedy: string): void => {
     problems.push({ code: 'INVALID_OPTION', message: `mail: ${name} cannot be used.`, remedy })
   }
   const isAddress = typeof transport === 'string' && /^smtps?:\/\/./.test(transport)
   const isObject =
     typeof (transport as Partial<MailTransport> | null | undefined)?.sendMail === 'function'
   if (transport !== undefined && !isAddress && !isObject)
-    refuse('transport', "Write 'smtp://user:password@host:587', or an object with sendMail.")
+    addProblem('transport', "Write 'smtp://user:password@host:587', or an object with sendMail.")
   if (from !== undefined && readAddress(from) === undefined)
-    refuse('from', "Write 'desk@example.com' or 'Help desk <desk@example.com>'.")
-  if (catches !== undefined && typeof catches !== 'boolean') refuse('catch', 'Write true or false.')
+    addProblem('from', "Write 'desk@example.com' or 'Help desk <desk@example.com>'.")
+  if (catches !== undefined && typeof catches !== 'boolean')
+    addProblem('catch', 'Write true or false.')
   return problems
 }

@@ -15,21 +15,27 @@ import {
   Watched,
   type ToolEvent,
 } from '../../index.js'
-import type { Round } from './methods.js'
+import type { RoundInput } from './methods.js'
 import {
-  after,
+  andThen,
   codes,
   completeText,
   ProtocolError,
-  wrongParams,
+  invalidParams,
   type Exchange,
-  type Later,
-  type Members,
+  type MaybePromise,
+  type JsonObject,
   type ServerInfo,
 } from './protocol.js'
-import { refused, type Rounds, Call, toolCallOf, unanswered } from './tool-call.js'
+import {
+  invalidState,
+  type RoundStates,
+  ActiveToolCall,
+  toolCallOf,
+  inputRequiredStatus,
+} from './tool-call.js'
 import type { ToolResults } from './results.js'
-import { dottedPath, type Place, type RouteTool } from './tool-schema.js'
+import { dottedPath, type ArgumentLocation, type RouteTool } from './tool-schema.js'
 
 /** Who brought the message. */
 export interface Caller {
@@ -41,15 +47,15 @@ export interface Caller {
 }
 
 /** What is called, and what came along when it is called again. */
-export interface Calling {
+export interface CallRequest {
   readonly method: string
   readonly name: string
-  readonly given: Members
-  readonly round: Round
+  readonly input: JsonObject
+  readonly round: RoundInput
 }
 
 /** The caller needs a token, or another one. */
-class NeedsToken extends ProtocolError {
+class TokenRequired extends ProtocolError {
   constructor() {
     super(401, 'Unauthorized', { status: 401 })
   }
@@ -57,158 +63,190 @@ class NeedsToken extends ProtocolError {
 
 const toolEvents = new Watched<ToolEvent>('filigree:tool')
 
-export class Calls {
+export class RouteCaller {
   readonly #routes: Routes
-  readonly #rounds: Rounds
+  readonly #roundStates: RoundStates
   readonly #info: ServerInfo
   readonly results: ToolResults
 
-  constructor(parts: { routes: Routes; rounds: Rounds; info: ServerInfo; results: ToolResults }) {
-    this.#routes = parts.routes
-    this.#rounds = parts.rounds
-    this.#info = parts.info
-    this.results = parts.results
+  constructor(options: {
+    routes: Routes
+    roundStates: RoundStates
+    info: ServerInfo
+    results: ToolResults
+  }) {
+    this.#routes = options.routes
+    this.#roundStates = options.roundStates
+    this.#info = options.info
+    this.results = options.results
   }
 
   /** The text of the tool's result. */
-  tool(tool: RouteTool, calling: Calling, exchange: Exchange<Caller>): Later<string> {
-    const faults = faultsOf(tool, calling.given)
-    if (faults !== undefined)
-      return after(this.#refuseStrangers(tool, exchange), () =>
-        this.results.failed(inputFaults(faults)),
+  tool(tool: RouteTool, request: CallRequest, exchange: Exchange<Caller>): MaybePromise<string> {
+    const inputProblems = findInputProblems(tool, request.input)
+    if (inputProblems !== undefined)
+      return andThen(this.#rejectUnauthorized(tool, exchange), () =>
+        this.results.failed(inputProblemText(inputProblems)),
       )
-    const call = toCall(tool, calling, exchange.context)
-    if (!toolEvents.heard) return this.#run(tool, call, calling, exchange)
+    const call = toCall(tool, request, exchange.context)
+    if (!toolEvents.heard) return this.#callTool(tool, call, request, exchange)
     const work = { tool: tool.name, route: tool.route.name, ms: 0, error: undefined }
-    return toolEvents.around(work, () => this.#run(tool, call, calling, exchange))
+    return toolEvents.around(work, () => this.#callTool(tool, call, request, exchange))
   }
 
-  #run(
+  #callTool(
     tool: RouteTool,
     call: RouteCall,
-    calling: Calling,
+    request: CallRequest,
     exchange: Exchange<Caller>,
-  ): Later<string> {
-    return after(this.route(tool.route, call, calling, exchange), (answer) => {
-      if (typeof answer === 'string') return answer
-      if (answer.status === 403 && !this.#isPlain(tool.route)) throw unknownTool(tool.name)
-      return this.results.of(answer, exchange.isModern)
+  ): MaybePromise<string> {
+    return andThen(this.route(tool.route, call, request, exchange), (response) => {
+      if (typeof response === 'string') return response
+      if (response.status === 403 && !this.#hasNoGuard(tool.route)) throw unknownTool(tool.name)
+      return this.results.fromResponse(response, exchange.isModern)
     })
   }
 
   /** What a tool takes is told to those alone who may call it. The walk asks all others. */
-  #refuseStrangers({ route, name }: RouteTool, { context }: Exchange<Caller>): Later<void> {
+  #rejectUnauthorized(
+    { route, name }: RouteTool,
+    { context }: Exchange<Caller>,
+  ): MaybePromise<void> {
     const { request, auth } = context
-    return after(this.#routes.admits(route, request, auth), (admits) => {
+    return andThen(this.#routes.admits(route, request, auth), (admits) => {
       if (admits) return
-      tellClosed(route, request)
-      throw auth === undefined ? new NeedsToken() : unknownTool(name)
+      logRefusal(route, request)
+      throw auth === undefined ? new TokenRequired() : unknownTool(name)
     })
   }
 
   /**
    * What the route answered, or the text of a result that asks the client.
    *
-   * @throws {NeedsToken} where the gate wants another token
+   * @throws {TokenRequired} where the gate wants another token
    * @throws {ProtocolError} for a state that no call of this route has given
    */
   route(
     route: RouteInfo,
     call: RouteCall,
-    calling: Calling,
+    request: CallRequest,
     exchange: Exchange<Caller>,
-  ): Later<InternalResponse | string> {
+  ): MaybePromise<InternalResponse | string> {
     if (route.arguments.includes('toolCall'))
-      return this.#askingRoute(route, call, calling, exchange)
-    if (calling.round.state !== undefined) throw refused('is of a call that asks')
+      return this.#callInteractiveRoute(route, call, request, exchange)
+    if (request.round.state !== undefined) throw invalidState('is of a call that asks')
     return this.#send(exchange.context, route, call)
   }
 
   /** Of a handler that may ask the client. */
-  async #askingRoute(
+  async #callInteractiveRoute(
     route: RouteInfo,
     call: RouteCall,
-    calling: Calling,
+    request: CallRequest,
     exchange: Exchange<Caller>,
   ): Promise<InternalResponse | string> {
     const { context } = exchange
-    const own = await this.#begin(calling, exchange)
+    const toolCall = await this.#createToolCall(request, exchange)
     const prepare = (request: HttpRequest): void => {
-      toolCallOf.set(request, own)
+      toolCallOf.set(request, toolCall)
     }
-    const answer = await this.#send(context, route, { ...call, prepare })
-    const asked =
-      answer.status === unanswered ? await this.#asked(own, calling, context) : undefined
-    return asked ?? answer
+    const response = await this.#send(context, route, { ...call, prepare })
+    const inputRequired =
+      response.status === inputRequiredStatus
+        ? await this.#inputRequiredText(toolCall, request, context)
+        : undefined
+    return inputRequired ?? response
   }
 
   #send(
     { request, cancelled }: Caller,
     route: RouteInfo,
     call: RouteCall,
-  ): Later<InternalResponse> {
+  ): MaybePromise<InternalResponse> {
     const failed = (error: unknown): InternalResponse => {
-      const isTold = error instanceof NeedsToken || error instanceof HttpError
+      const isExpected = error instanceof TokenRequired || error instanceof HttpError
       // Who has left or cancelled gets no answer, and nothing is wrong.
-      if (!isTold && cancelled?.aborted !== true && !request.outgoing.destroyed)
+      if (!isExpected && cancelled?.aborted !== true && !request.outgoing.destroyed)
         request.log.error({ err: error, route: route.name }, 'mcp: a call has no answer')
-      return toAnswer(error)
+      return toErrorResponse(error)
     }
     try {
-      const whole = cancelled === undefined ? call : { ...call, signal: cancelled }
-      const answer = this.#routes.call(request, route, whole)
-      return answer instanceof Promise ? answer.then(admitted, failed) : admitted(answer)
+      const callWithSignal = cancelled === undefined ? call : { ...call, signal: cancelled }
+      const response = this.#routes.call(request, route, callWithSignal)
+      return response instanceof Promise
+        ? response.then(requireAccess, failed)
+        : requireAccess(response)
     } catch (error) {
       return failed(error)
     }
   }
 
-  async #begin({ round, method, name, given }: Calling, exchange: Exchange<Caller>): Promise<Call> {
-    if (round.state === undefined) return new Call(exchange, {})
+  async #createToolCall(
+    { round, method, name, input }: CallRequest,
+    exchange: Exchange<Caller>,
+  ): Promise<ActiveToolCall> {
+    if (round.state === undefined) return new ActiveToolCall(exchange, {})
     const caller = exchange.context.auth?.claims
-    const { answers, asked } = await this.#rounds.open(round.state, { caller, method, name, given })
-    const fresh = Object.entries(round.answers).filter(([one]) => asked.includes(one))
-    return new Call(exchange, { ...answers, ...Object.fromEntries(fresh) })
+    const { responses: earlierResponses, requestNames } = await this.#roundStates.open(
+      round.state,
+      {
+        caller,
+        method,
+        name,
+        input,
+      },
+    )
+    const newResponses = Object.entries(round.responses).filter(([key]) =>
+      requestNames.includes(key),
+    )
+    return new ActiveToolCall(exchange, {
+      ...earlierResponses,
+      ...Object.fromEntries(newResponses),
+    })
   }
 
   /** @throws {ProtocolError} where the client could not answer */
-  async #asked(call: Call, calling: Calling, { auth }: Caller): Promise<string | undefined> {
+  async #inputRequiredText(
+    call: ActiveToolCall,
+    request: CallRequest,
+    { auth }: Caller,
+  ): Promise<string | undefined> {
     if (call.refusal !== undefined) throw call.refusal
-    const asked = Object.keys(call.asked)
-    if (asked.length === 0) return undefined
-    const { method, name, given } = calling
-    const requestState = await this.#rounds.seal(
-      { caller: auth?.claims, method, name, given },
-      { answers: call.answers, asked },
+    const requestNames = Object.keys(call.inputRequests)
+    if (requestNames.length === 0) return undefined
+    const { method, name, input } = request
+    const requestState = await this.#roundStates.seal(
+      { caller: auth?.claims, method, name, input },
+      { responses: call.responses, requestNames },
     )
-    const result = { resultType: 'input_required', inputRequests: call.asked, requestState }
+    const result = { resultType: 'input_required', inputRequests: call.inputRequests, requestState }
     return completeText(result, this.#info)
   }
 
   /** Whether nobody is asked but the rule's roles. */
-  #isPlain(route: RouteInfo): boolean {
+  #hasNoGuard(route: RouteInfo): boolean {
     return !this.#routes.asksGuard(route)
   }
 }
 
 /** The client hears of nothing that is closed to it; the log says why. */
-export function tellClosed({ name }: RouteInfo, { log }: HttpRequest): void {
+export function logRefusal({ name }: RouteInfo, { log }: HttpRequest): void {
   log.debug({ reason: `mcp: the rule of ${name} does not admit the caller` }, 'request refused')
 }
 
 export function unknownTool(name: string): ProtocolError {
-  return wrongParams(`Unknown tool: ${clip(name)}`)
+  return invalidParams(`Unknown tool: ${clip(name)}`)
 }
 
-/** @throws {NeedsToken} where the gate wants another token */
-function admitted(answer: InternalResponse): InternalResponse {
-  if (answer.status === 401) throw new NeedsToken()
-  return answer
+/** @throws {TokenRequired} where the gate wants another token */
+function requireAccess(response: InternalResponse): InternalResponse {
+  if (response.status === 401) throw new TokenRequired()
+  return response
 }
 
 /** @throws {ProtocolError} where a token is needed, the client has left, or the answer is none that a tool can give */
-function toAnswer(error: unknown): InternalResponse {
-  if (error instanceof NeedsToken) throw error
+function toErrorResponse(error: unknown): InternalResponse {
+  if (error instanceof TokenRequired) throw error
   if (!(error instanceof HttpError))
     throw new ProtocolError(
       codes.internal,
@@ -218,56 +256,59 @@ function toAnswer(error: unknown): InternalResponse {
   return { status, header: () => undefined, body: JSON.stringify({ error: message, errors }) }
 }
 
-interface InputFault {
+interface InputProblem {
   readonly path: string
   readonly message: string
 }
 
-function inputFaults(faults: readonly InputFault[]): string {
+function inputProblemText(inputProblems: readonly InputProblem[]): string {
   return [
     '400 The input does not fit.',
-    ...faults.map(({ path, message }) => `${path}: ${message}`),
+    ...inputProblems.map(({ path, message }) => `${path}: ${message}`),
   ].join('\n')
 }
 
 /** What the route's own checks cannot see: arguments that go nowhere, and parts of the path. */
-function faultsOf(tool: RouteTool, given: Members): InputFault[] | undefined {
-  const { places, required } = tool
-  let faults: InputFault[] | undefined
-  for (const path of Object.keys(given)) {
-    if (placeOf(tool, path) === undefined)
-      (faults ??= []).push({ path, message: 'is no argument of this tool' })
+function findInputProblems(tool: RouteTool, input: JsonObject): InputProblem[] | undefined {
+  const { locations, required } = tool
+  let inputProblems: InputProblem[] | undefined
+  for (const path of Object.keys(input)) {
+    if (locationOf(tool, path) === undefined)
+      (inputProblems ??= []).push({ path, message: 'is no argument of this tool' })
   }
   for (const path of required) {
-    if (places.get(path) === 'path' && !Object.hasOwn(given, path))
-      (faults ??= []).push({ path, message: 'is required' })
+    if (locations.get(path) === 'path' && !Object.hasOwn(input, path))
+      (inputProblems ??= []).push({ path, message: 'is required' })
   }
-  return faults
+  return inputProblems
 }
 
-function placeOf({ places, takesPaths }: RouteTool, name: string): Place | undefined {
-  return places.get(name) ?? (takesPaths && dottedPath.test(name) ? 'query' : undefined)
+function locationOf(
+  { locations, takesDottedPaths }: RouteTool,
+  name: string,
+): ArgumentLocation | undefined {
+  return locations.get(name) ?? (takesDottedPaths && dottedPath.test(name) ? 'query' : undefined)
 }
 
-function toCall(tool: RouteTool, calling: Calling, { auth }: Caller): RouteCall {
-  const { given } = calling
+function toCall(tool: RouteTool, request: CallRequest, { auth }: Caller): RouteCall {
+  const { input } = request
   const params: Record<string, string> = {}
   const body: Record<string, unknown> = {}
   let query: URLSearchParams | undefined
-  for (const name of Object.keys(given)) {
-    const value = given[name]
-    const place = placeOf(tool, name)
-    if (place === 'body') body[name] = value
-    else if (place === 'path') params[name] = toText(value)
+  for (const name of Object.keys(input)) {
+    const value = input[name]
+    const location = locationOf(tool, name)
+    if (location === 'body') body[name] = value
+    else if (location === 'path') params[name] = toText(value)
     else addQuery((query ??= new URLSearchParams()), name, value)
   }
   return {
     params,
     query: query?.toString(),
-    body: tool.wholeBody ? body.body : tool.hasBody ? body : undefined,
-    headers: tool.isKeyed
+    body: tool.hasBodyArgument ? body.body : tool.hasBody ? body : undefined,
+    headers: tool.takesIdempotencyKey
       ? // What is kept for nobody in particular is not for the next who asks the same.
-        { 'idempotency-key': auth === undefined ? randomUUID() : keyOf(calling) }
+        { 'idempotency-key': auth === undefined ? randomUUID() : idempotencyKeyOf(request) }
       : undefined,
   }
 }
@@ -283,8 +324,8 @@ function toText(value: unknown): string {
 }
 
 /** One for the same call of the same tool: what is asked twice is done once. */
-function keyOf({ name, given }: Calling): string {
+function idempotencyKeyOf({ name, input }: CallRequest): string {
   return createHash('sha256')
-    .update(JSON.stringify([name, given]))
+    .update(JSON.stringify([name, input]))
     .digest('base64url')
 }

@@ -12,79 +12,79 @@ import {
   schemaOf,
 } from '../../index.js'
 import { namesIn, promptOf, resourceOf, toolOf, type ResourceOptions } from './decorators.js'
-import { completeText, type Members, type ServerInfo } from './protocol.js'
-import { isOfRecords, type MarkedRecords } from './record-tools.js'
+import { completeText, type JsonObject, type ServerInfo } from './protocol.js'
+import { isRecordRoute, type ToolRecords } from './record-tools.js'
 import { toTool, type RouteTool } from './tool-schema.js'
 
 /** @returns what stands in the braces, as it was written; undefined for another address */
-export type Match = (uri: string) => readonly string[] | undefined
+export type UriMatcher = (uri: string) => readonly string[] | undefined
 
 /** A resource, or a template of them. */
-export interface OfferedResource {
+export interface CatalogResource {
   readonly route: RouteInfo
   readonly uri: string
   /** Undefined where it has no braces. */
-  readonly match: Match | undefined
+  readonly match: UriMatcher | undefined
   readonly names: readonly string[]
   readonly mime: string | undefined
   readonly complete: Completer
-  readonly told: Members
+  readonly description: JsonObject
 }
 
-export interface OfferedPrompt {
+export interface CatalogPrompt {
   readonly route: RouteInfo
   readonly name: string
   readonly names: readonly string[]
   readonly complete: Completer
-  readonly told: Members
+  readonly description: JsonObject
 }
 
 type Completer = ResourceOptions['complete']
 
 /** One entry of a list, with who may see it. */
-interface Entry {
+interface ListEntry {
   readonly route: RouteInfo
   /** Somebody without a token may see it. Default: as the route's rule says. */
   readonly isOpen?: boolean
-  readonly told: Members
+  readonly description: JsonObject
 }
 
 /** Entries that the same callers see. */
-interface Rule {
+interface VisibilityRule {
   readonly route: RouteInfo
   readonly isOpen: boolean | undefined
   readonly entries: number[]
 }
 
 /** How long clients may keep a list: it changes with the program and with the caller's rights. */
-const listTime = 300_000
+const listTtlMs = 300_000
 /** Sets of rights whose lists are kept. */
-const mostKept = 500
+const maxCachedLists = 500
 
 export interface ListKind {
   readonly name: 'tools' | 'resources' | 'resourceTemplates' | 'prompts'
-  readonly entries: readonly Entry[]
+  readonly entries: readonly ListEntry[]
 }
 
 /** The lists of one kind, by rights. */
-export class RightsList {
+export class AccessList {
   readonly #kind: ListKind
   readonly #routes: Routes
   readonly #info: ServerInfo
   /** A route for each rule, with the places of its entries. */
-  readonly #rules: readonly Rule[]
-  readonly #kept = new Map<string, string>()
+  readonly #rules: readonly VisibilityRule[]
+  readonly #cachedTexts = new Map<string, string>()
 
   constructor(kind: ListKind, routes: Routes, info: ServerInfo) {
     this.#kind = kind
     this.#routes = routes
     this.#info = info
-    const rules = new Map<unknown, Rule>()
+    const rules = new Map<unknown, VisibilityRule>()
     for (const [index, { route, isOpen }] of kind.entries.entries()) {
       const rule = isOpen ?? routes.ruleOf(route)
-      const known = rules.get(rule)
-      if (known === undefined) rules.set(rule, { route, isOpen, entries: [index] })
-      else known.entries.push(index)
+      const existing = rules.get(rule)
+      if (existing === undefined) rules.set(rule, { route, isOpen, entries: [index] })
+      else existing.entries.push(index)
     }
     this.#rules = [...rules.values()]
   }
@@ -102,19 +102,19 @@ export class RightsList {
         isOpen === undefined
           ? this.#routes.admits(route, request, auth)
           : isOpen || auth !== undefined
-      if (typeof admits !== 'boolean') return this.#readLater(request, auth, rights, index)
+      if (typeof admits !== 'boolean') return this.#readAsync(request, auth, rights, index)
       rights += admits ? '1' : '0'
     }
     return this.#textFor(rights)
   }
 
-  async #readLater(
+  async #readAsync(
     request: HttpRequest,
     auth: RequestAuth | undefined,
-    known: string,
+    checkedRights: string,
     from: number,
   ): Promise<string> {
-    let rights = known
+    let rights = checkedRights
     for (const { route, isOpen } of this.#rules.slice(from)) {
       const admits = isOpen ?? (await this.#routes.admits(route, request, auth))
       rights += admits || (isOpen !== undefined && auth !== undefined) ? '1' : '0'
@@ -122,85 +122,96 @@ export class RightsList {
     return this.#textFor(rights)
   }
 
-  #isOpen({ route, isOpen }: Rule): boolean {
+  #isOpen({ route, isOpen }: VisibilityRule): boolean {
     return isOpen ?? this.#routes.isOpen(route)
   }
 
   #textFor(rights: string): string {
-    const known = this.#kept.get(rights)
-    if (known !== undefined) return known
-    const seen = new Set(
+    const cachedText = this.#cachedTexts.get(rights)
+    if (cachedText !== undefined) return cachedText
+    const visibleIndexes = new Set(
       this.#rules.flatMap(({ entries }, at) => (rights[at] === '1' ? entries : [])),
     )
-    const told = this.#kind.entries.filter((_, index) => seen.has(index)).map(({ told }) => told)
+    const descriptions = this.#kind.entries
+      .filter((_, index) => visibleIndexes.has(index))
+      .map(({ description: descriptions }) => descriptions)
     const isPublic = this.#rules.every((rule) => this.#isOpen(rule))
     const cacheScope = isPublic ? 'public' : 'private'
-    const result = { [this.#kind.name]: told, ttlMs: listTime, cacheScope }
+    const result = { [this.#kind.name]: descriptions, ttlMs: listTtlMs, cacheScope }
     const text = completeText(result, this.#info)
-    if (this.#kept.size >= mostKept) this.#kept.clear()
-    this.#kept.set(rights, text)
+    if (this.#cachedTexts.size >= maxCachedLists) this.#cachedTexts.clear()
+    this.#cachedTexts.set(rights, text)
     return text
   }
 }
 
-export interface Offered {
+export interface Catalog {
   readonly tools: ReadonlyMap<string, RouteTool>
-  readonly resources: readonly OfferedResource[]
-  readonly prompts: ReadonlyMap<string, OfferedPrompt>
+  readonly resources: readonly CatalogResource[]
+  readonly prompts: ReadonlyMap<string, CatalogPrompt>
 }
 
-interface Fault {
+interface CatalogProblem {
   readonly code: string
   readonly message: string
   readonly remedy: string
 }
 
 /** @throws {DeclarationError} with every mark that cannot be offered */
-export function readOffers(routes: Routes, marked: MarkedRecords): Offered {
-  const faults: Fault[] = []
+export function readCatalog(routes: Routes, marked: ToolRecords): Catalog {
+  const problems: CatalogProblem[] = []
   const tools = new Map<string, RouteTool>()
-  const resources: OfferedResource[] = []
-  const prompts = new Map<string, OfferedPrompt>()
+  const resources: CatalogResource[] = []
+  const prompts = new Map<string, CatalogPrompt>()
   const described = routes.describe()
-  const refuse = (route: RouteInfo, message: string, remedy: string): void => {
+  const addProblem = (route: RouteInfo, message: string, remedy: string): void => {
     const where = `${route.method} ${route.path} (${route.name})`
-    faults.push({ code: 'TOOL_DECLARATION', message: `${where} ${message}.`, remedy })
+    problems.push({ code: 'TOOL_DECLARATION', message: `${where} ${message}.`, remedy })
   }
   for (const route of routes.all) {
     const resource = resourceOf(route)
     if (resource !== undefined) resources.push(toResource(route, resource, described))
     const prompt = promptOf(route)
     if (prompt !== undefined) {
-      const made = toPrompt(route, prompt, described)
-      if (prompts.has(made.name))
-        refuse(route, `is the second prompt ${made.name}`, 'Name one otherwise.')
-      prompts.set(made.name, made)
+      const createdPrompt = toPrompt(route, prompt, described)
+      if (prompts.has(createdPrompt.name))
+        addProblem(route, `is the second prompt ${createdPrompt.name}`, 'Name one otherwise.')
+      prompts.set(createdPrompt.name, createdPrompt)
     }
     const options = resource === undefined && prompt === undefined ? toolOf(route) : undefined
     if (options === undefined) continue
     if (options.writes !== undefined)
-      refuse(route, 'has @Tool with writes, which records have', 'Take writes out.')
+      addProblem(route, 'has @Tool with writes, which records have', 'Take writes out.')
     const tool = toTool(route, options, described)
     if ('message' in tool) {
-      refuse(route, tool.message, tool.remedy)
+      addProblem(route, tool.message, tool.remedy)
       continue
     }
-    if (isOfRecords(route) && marked.graphql === undefined) continue
+    if (isRecordRoute(route) && marked.graphql === undefined) continue
     if (tools.has(tool.name))
-      refuse(route, `is the second tool ${tool.name}`, "Name one otherwise: @Tool({ name: '…' }).")
-    tools.set(tool.name, isOfRecords(route) ? toRecordTool(tool, marked) : tool)
+      addProblem(
+        route,
+        `is the second tool ${tool.name}`,
+        "Name one otherwise: @Tool({ name: '…' }).",
+      )
+    tools.set(tool.name, isRecordRoute(route) ? toRecordTool(tool, marked) : tool)
   }
-  if (faults.length > 0) throw new DeclarationError(faults)
+  if (problems.length > 0) throw new DeclarationError(problems)
   return { tools, resources, prompts }
 }
 
 /** They read unless some record opens its mutations, though both are sent by POST. */
-function toRecordTool(tool: RouteTool, { writes, isOpen }: MarkedRecords): RouteTool {
+function toRecordTool(tool: RouteTool, { writes, isOpen }: ToolRecords): RouteTool {
   const isReading = tool.name === 'describe' || !writes
   const annotations = isReading
     ? { readOnlyHint: true, openWorldHint: false }
     : { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false }
-  return { ...tool, isKeyed: false, isOpen, told: { ...tool.told, annotations } }
+  return {
+    ...tool,
+    takesIdempotencyKey: false,
+    isOpen,
+    description: { ...tool.description, annotations },
+  }
 }
 
 type Options<T> = Exclude<T, undefined>
@@ -209,21 +220,21 @@ function toResource(
   route: RouteInfo,
   { template, options }: Options<ReturnType<typeof resourceOf>>,
   { operations }: RouteDescriptions,
-): OfferedResource {
+): CatalogResource {
   const names = namesIn(template)
   const { name = memberOf(route), mime, complete } = options
-  const words = wordsOf(options, operations.get(route))
+  const texts = textsOf(options, operations.get(route))
   const isTemplate = names.length > 0
-  const place = isTemplate ? { uriTemplate: template } : { uri: template }
-  const told = { ...place, name, ...words, ...(mime && { mimeType: mime }) }
+  const uriProperty = isTemplate ? { uriTemplate: template } : { uri: template }
+  const description = { ...uriProperty, name, ...texts, ...(mime && { mimeType: mime }) }
   return {
     route,
     uri: template,
-    match: isTemplate ? toMatch(template) : undefined,
+    match: isTemplate ? createUriMatcher(template) : undefined,
     names,
     mime,
     complete,
-    told,
+    description,
   }
 }
 
@@ -231,15 +242,15 @@ function toResource(
  * Each brace stands for one part of the address, up to where its next text stands for the first time. No regular expression does
  * that for several braces in a time that the address's length bounds.
  */
-function toMatch(template: string): Match {
+function createUriMatcher(template: string): UriMatcher {
   const [head = '', ...texts] = template.split(/\{\w+\}/)
   const last = texts.length - 1
   return (uri) => {
     if (!uri.startsWith(head)) return undefined
     const values: string[] = []
     let from = head.length
-    for (const [place, text] of texts.entries()) {
-      const end = place === last ? uri.length - text.length : uri.indexOf(text, from + 1)
+    for (const [position, text] of texts.entries()) {
+      const end = position === last ? uri.length - text.length : uri.indexOf(text, from + 1)
       const value = uri.slice(from, end)
       if (end <= from || !uri.startsWith(text, end) || /[/?#]/.test(value)) return undefined
       values.push(value)
@@ -253,39 +264,39 @@ function toPrompt(
   route: RouteInfo,
   options: Options<ReturnType<typeof promptOf>>,
   { operations }: RouteDescriptions,
-): OfferedPrompt {
+): CatalogPrompt {
   const { name = memberOf(route), arguments: type, complete } = options
-  const schema = type === undefined ? {} : (schemaOf(type) as Members)
+  const schema = type === undefined ? {} : (schemaOf(type) as JsonObject)
   const { properties = {}, required = [] } = schema as {
     properties?: Readonly<Record<string, { description?: string; title?: string }>>
     required?: readonly string[]
   }
   const names = Object.keys(properties)
-  const given = Object.entries(properties).map(([one, { description, title }]) => ({
+  const promptArguments = Object.entries(properties).map(([one, { description, title }]) => ({
     name: one,
     ...(title && { title }),
     ...(description && { description }),
     required: required.includes(one),
   }))
-  const told = {
+  const promptDescription = {
     name,
-    ...wordsOf(options, operations.get(route)),
-    ...(names.length > 0 && { arguments: given }),
+    ...textsOf(options, operations.get(route)),
+    ...(names.length > 0 && { arguments: promptArguments }),
   }
-  return { route, name, names, complete, told }
+  return { route, name, names, complete, description: promptDescription }
 }
 
-interface Words {
+interface Texts {
   readonly title?: string | undefined
   readonly description?: string | undefined
 }
 
-function wordsOf(
-  own: Words,
+function textsOf(
+  options: Texts,
   documented: { summary?: string; description?: string } | undefined,
-): Members {
-  const title = own.title ?? documented?.summary
-  const description = own.description ?? documented?.description ?? title
+): JsonObject {
+  const title = options.title ?? documented?.summary
+  const description = options.description ?? documented?.description ?? title
   return { ...(title && { title }), ...(description && { description }) }
 }
 

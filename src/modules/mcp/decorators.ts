@@ -21,10 +21,13 @@ export interface ToolOptions {
 }
 
 /** What stands on a route: `false` takes one out of its controller's. */
-const tools = createDecorator('Tool', (...[options = {}]: [options?: ToolOptions | false]) => ({
-  check: () => (options === false ? [] : unknown(options, toolNames)),
-}))
-const onClasses = new WeakMap<object, ToolOptions | false>()
+const toolDecorator = createDecorator(
+  'Tool',
+  (...[options = {}]: [options?: ToolOptions | false]) => ({
+    check: () => (options === false ? [] : findUnknownOptions(options, toolNames)),
+  }),
+)
+const classOptions = new WeakMap<object, ToolOptions | false>()
 
 /**
  * Offers a route to agents; on a controller all its routes; on a record its rows, by the tool `query`.
@@ -35,43 +38,43 @@ export function Tool(target: Class, context?: DecoratorContext): void
 export function Tool(target: object, member: string | symbol, descriptor: PropertyDescriptor): void
 export function Tool(value: unknown, context: DecoratorContext): void
 export function Tool(...args: unknown[]): unknown {
-  const isBare = typeof args[0] === 'function' || args.length > 1
-  const [options] = (isBare ? [{}] : args) as [(ToolOptions | false)?]
-  const decorate = tools(options ?? {}) as (...decorated: unknown[]) => unknown
-  const mark = (...decorated: unknown[]): unknown => {
+  const isWithoutOptions = typeof args[0] === 'function' || args.length > 1
+  const [options] = (isWithoutOptions ? [{}] : args) as [(ToolOptions | false)?]
+  const decorate = toolDecorator(options ?? {}) as (...decorated: unknown[]) => unknown
+  const decorateTarget = (...decorated: unknown[]): unknown => {
     const [target] = decorated
-    if (typeof target === 'function' && isClassPlace(decorated))
-      onClasses.set(target, options ?? {})
+    if (typeof target === 'function' && isClassDecoration(decorated))
+      classOptions.set(target, options ?? {})
     return decorate(...decorated)
   }
-  return isBare ? mark(...args) : mark
+  return isWithoutOptions ? decorateTarget(...args) : decorateTarget
 }
 
 /** Standard decorators get methods as functions, too. */
-function isClassPlace([, context]: readonly unknown[]): boolean {
+function isClassDecoration([, context]: readonly unknown[]): boolean {
   if (context === undefined) return true
   return typeof context === 'object' && (context as { kind?: unknown }).kind === 'class'
 }
 
 /** @returns what is said of a route as a tool; undefined where it is none */
 export function toolOf(route: RouteInfo): ToolOptions | undefined {
-  const noted = route.metadata.get(tools)
-  if (noted === undefined) return undefined
-  const [said = {}] = noted
-  return said === false ? undefined : said
+  const metadata = route.metadata.get(toolDecorator)
+  if (metadata === undefined) return undefined
+  const [options = {}] = metadata
+  return options === false ? undefined : options
 }
 
 /** The same of a record. */
 export function toolOfRecord(type: object): ToolOptions | undefined {
-  const said = onClasses.get(type)
-  return said === false ? undefined : said
+  const options = classOptions.get(type)
+  return options === false ? undefined : options
 }
 
 /** What may stand for an argument, by what is written of it so far and the arguments that are known. */
 export type Complete = (
   text: string,
   argument: string,
-  known: Readonly<Record<string, unknown>>,
+  knownArguments: Readonly<Record<string, unknown>>,
 ) => readonly string[] | Promise<readonly string[]>
 
 export interface ResourceOptions {
@@ -96,31 +99,34 @@ export interface PromptOptions {
   complete?: Complete | Readonly<Record<string, Complete>>
 }
 
-const resources = createDecorator('Resource', (template: string, options: ResourceOptions) => ({
-  check: () => [...faultsOfTemplate(template), ...unknown(options, resourceNames)],
-}))
-const prompts = createDecorator('Prompt', (options: PromptOptions) => ({
-  check: () => unknown(options, promptNames),
+const resourceDecorator = createDecorator(
+  'Resource',
+  (template: string, options: ResourceOptions) => ({
+    check: () => [...findTemplateProblems(template), ...findUnknownOptions(options, resourceNames)],
+  }),
+)
+const promptDecorator = createDecorator('Prompt', (options: PromptOptions) => ({
+  check: () => findUnknownOptions(options, promptNames),
 }))
 
-const words = ['name', 'title', 'description'] as const
-const toolNames: readonly (keyof ToolOptions)[] = [...words, 'writes']
-const resourceNames: readonly (keyof ResourceOptions)[] = [...words, 'complete', 'mime']
-const promptNames: readonly (keyof PromptOptions)[] = [...words, 'arguments', 'complete']
+const textOptions = ['name', 'title', 'description'] as const
+const toolNames: readonly (keyof ToolOptions)[] = [...textOptions, 'writes']
+const resourceNames: readonly (keyof ResourceOptions)[] = [...textOptions, 'complete', 'mime']
+const promptNames: readonly (keyof PromptOptions)[] = [...textOptions, 'arguments', 'complete']
 
-interface Fault {
+interface DecoratorProblem {
   readonly message: string
   readonly remedy: string
 }
 
-function unknown(options: object, names: readonly string[]): Fault[] {
+function findUnknownOptions(options: object, names: readonly string[]): DecoratorProblem[] {
   return rejectUnknownOptions(options, names, 'its options').map(({ message, remedy }) => ({
     message: `has options that are unknown: ${message}`,
     remedy,
   }))
 }
 
-function faultsOfTemplate(template: unknown): Fault[] {
+function findTemplateProblems(template: unknown): DecoratorProblem[] {
   if (typeof template === 'string' && /^[a-z][a-z\d+.-]*:(?:[^{}]|\{\w+\}(?!\{))+$/i.test(template))
     return []
   return [
@@ -144,17 +150,17 @@ export function Resource(template: string, options: ResourceOptions = {}): AnyDe
   const path = `/~resource/${namesIn(template)
     .map((name) => `<${name}>/`)
     .join('')}${encodeURIComponent(template).replace(/%|[^\w-]/g, '_')}`
-  return both(Get(path, { internal: true }), resources(template, options))
+  return combine(Get(path, { internal: true }), resourceDecorator(template, options))
 }
 
 /** Offers a prompt: the method returns a text, or `{ messages: [{ role, content }] }`. As `@Resource`, it is a route. */
 export function Prompt(options: PromptOptions = {}): AnyDecorator {
   const { arguments: type, name = '' } = options
   const query = type === undefined ? {} : { query: type as never }
-  return both(Get(`/~prompt/${name}`, { internal: true, ...query }), prompts(options))
+  return combine(Get(`/~prompt/${name}`, { internal: true, ...query }), promptDecorator(options))
 }
 
-function both(first: AnyDecorator, second: AnyDecorator): AnyDecorator {
+function combine(first: AnyDecorator, second: AnyDecorator): AnyDecorator {
   return ((...decorated: never[]): void => {
     ;(first as (...args: never[]) => unknown)(...decorated)
     ;(second as (...args: never[]) => unknown)(...decorated)
@@ -164,10 +170,10 @@ function both(first: AnyDecorator, second: AnyDecorator): AnyDecorator {
 export function resourceOf(
   route: RouteInfo,
 ): { readonly template: string; readonly options: ResourceOptions } | undefined {
-  const noted = route.metadata.get(resources)
-  return noted && { template: noted[0], options: noted[1] }
+  const metadata = route.metadata.get(resourceDecorator)
+  return metadata && { template: metadata[0], options: metadata[1] }
 }
 
 export function promptOf(route: RouteInfo): PromptOptions | undefined {
-  return route.metadata.get(prompts)?.[0]
+  return route.metadata.get(promptDecorator)?.[0]
 }

@@ -30,10 +30,15 @@ import {
 } from '../../index.js'
 import { isLoopback, type McpOptions } from './options.js'
 import type { Caller } from './calls.js'
-import { Conversation, label, RunningCalls, type Running } from './long-calls.js'
 import {
-  after,
-  answer,
+  MessageStream,
+  sessionHeader,
+  CancellableCalls,
+  type CancellableCall,
+} from './long-calls.js'
+import {
+  andThen,
+  respond,
   codes,
   idOf,
   isModernMessage,
@@ -42,10 +47,10 @@ import {
   openExchange,
   ProtocolError,
   readMessage,
-  refusal,
-  type Answered,
-  type Later,
-  type Members,
+  errorResponse,
+  type ProtocolResponse,
+  type MaybePromise,
+  type JsonObject,
   type Message,
   type Transport,
 } from './protocol.js'
@@ -57,13 +62,13 @@ import { McpServer } from './server.js'
  * this machine at the same port, where the request comes from this machine. Source: decisions, "Third storey: admin and agents".
  */
 
-class Addresses {
+class AllowedHosts {
   readonly #publicUrl: PublicUrl
   /** Names with a port, and those for every port. */
   readonly #hosts: ReadonlySet<string>
 
   /** The port may be known later than this. */
-  #own: { readonly href: string; readonly hosts: readonly string[] } | undefined
+  #publicHosts: { readonly href: string; readonly hosts: readonly string[] } | undefined
 
   constructor(publicUrl: PublicUrl, hosts: readonly string[]) {
     this.#publicUrl = publicUrl
@@ -71,14 +76,17 @@ class Addresses {
   }
 
   /** @throws {HttpError} 403 where the request came under another name, or from a page of another place */
-  admit(request: HttpRequest): void {
+  check(request: HttpRequest): void {
     const { host = '', origin } = request.incoming.headers
-    const isHere = this.#isLocal(request, host)
-    if (!isHere && !this.#isOurs(host)) throw foreign('Host', host)
+    const isLocal = this.#isLocal(request, host)
+    if (!isLocal && !this.#isAllowed(host)) throw forbiddenHost('Host', host)
     if (origin === undefined) return
-    const from = hostOf(origin)
-    if (from === undefined || !(this.#isOurs(from) || (isHere && isSamePlace(from, host))))
-      throw foreign('Origin', origin)
+    const originHost = hostOf(origin)
+    if (
+      originHost === undefined ||
+      !(this.#isAllowed(originHost) || (isLocal && isSameLocalPort(originHost, host)))
+    )
+      throw forbiddenHost('Origin', origin)
   }
 
   /** By a name of this machine, from this machine. */
@@ -86,12 +94,12 @@ class Addresses {
     return isLoopbackAddress(incoming.socket.remoteAddress ?? '') && isLoopback(nameOf(host))
   }
 
-  #isOurs(host: string): boolean {
-    const asked = host.toLowerCase()
-    if (this.#hosts.has(asked) || this.#hosts.has(nameOf(asked))) return true
+  #isAllowed(host: string): boolean {
+    const requestedHost = host.toLowerCase()
+    if (this.#hosts.has(requestedHost) || this.#hosts.has(nameOf(requestedHost))) return true
     const { href } = this.#publicUrl
-    if (this.#own?.href !== href) this.#own = { href, hosts: hostsOf(href) }
-    return this.#own.hosts.includes(asked)
+    if (this.#publicHosts?.href !== href) this.#publicHosts = { href, hosts: hostsOf(href) }
+    return this.#publicHosts.hosts.includes(requestedHost)
   }
 }
 
@@ -107,7 +115,7 @@ function nameOf(host: string): string {
 }
 
 /** A page of this machine at another port is of another application. */
-function isSamePlace(origin: string, host: string): boolean {
+function isSameLocalPort(origin: string, host: string): boolean {
   return isLoopback(nameOf(origin)) && portOf(origin) === portOf(host)
 }
 
@@ -124,7 +132,7 @@ function isLoopbackAddress(address: string): boolean {
   return /^(?:::ffff:)?127\.|^::1$/.test(address)
 }
 
-function foreign(header: string, value: string): HttpError {
+function forbiddenHost(header: string, value: string): HttpError {
   return new HttpError(403, 'Forbidden', {
     reason: `${header} ${JSON.stringify(value)} is neither the public address nor one of mcp's hosts`,
   })
@@ -138,23 +146,23 @@ export function endpoint(options: McpOptions): ControllerClass {
   const metadataPath = `/.well-known/oauth-protected-resource${path}`
 
   /** Before anything else of the route, so that nothing runs for a page of another place. */
-  const OwnAddresses = createDecorator('OwnAddresses', () => ({
+  const CheckAllowedHosts = createDecorator('CheckAllowedHosts', () => ({
     before: 'gate' as const,
     inject: [PublicUrl],
     enter: (_route: unknown, publicUrl: PublicUrl) => {
-      const addresses = new Addresses(publicUrl, hosts)
+      const allowedHosts = new AllowedHosts(publicUrl, hosts)
       return (request: HttpRequest): void => {
-        addresses.admit(request)
+        allowedHosts.check(request)
       }
     },
   }))
 
   @Controller()
   @NoAuth
-  @OwnAddresses
+  @CheckAllowedHosts
   class McpController {
     static readonly inject = [McpServer, PublicUrl]
-    private readonly running = new RunningCalls()
+    private readonly cancellableCalls = new CancellableCalls()
 
     constructor(
       private readonly server: McpServer,
@@ -163,16 +171,16 @@ export function endpoint(options: McpOptions): ControllerClass {
 
     @Post(path, { args: ['body'], body: Object, ...(limit !== undefined && { limit }) })
     @Doc({ summary: 'Messages of the Model Context Protocol', tags: ['agents'] })
-    take(body: unknown): Later<Reply> {
+    receive(body: unknown): MaybePromise<Reply> {
       // Named among the arguments it would bring a session, which no agent has.
       const request = currentRequest()
       if (request === undefined) throw new Error('mcp: there is no request.')
-      return after(this.server.callerOf(request), (auth) => this.heed(body, request, auth))
+      return andThen(this.server.callerOf(request), (auth) => this.handle(body, request, auth))
     }
 
     @Get(metadataPath)
     @Doc({ summary: 'Where tokens for agents come from (RFC 9728)', tags: ['agents'] })
-    metadata(): Members {
+    metadata(): JsonObject {
       return {
         resource: this.publicUrl.to(path),
         ...(authorizationServers.length > 0 && { authorization_servers: authorizationServers }),
@@ -180,61 +188,64 @@ export function endpoint(options: McpOptions): ControllerClass {
       }
     }
 
-    private heed(
+    private handle(
       body: unknown,
       request: HttpRequest,
       auth: RequestAuth | undefined | 'bad',
-    ): Later<Reply> {
+    ): MaybePromise<Reply> {
       if (auth === 'bad') throw this.unauthorized(true)
       if (auth === undefined && !this.server.isOpen) throw this.unauthorized(false)
-      refuseOtherMedia(request)
+      requireJson(request)
       try {
-        return this.answer(readMessage(body), request, auth)
+        return this.respondTo(readMessage(body), request, auth)
       } catch (error) {
         if (!(error instanceof ProtocolError)) throw error
-        return this.toReply(refusal(error, idOf(body)), auth !== undefined)
+        return this.toReply(errorResponse(error, idOf(body)), auth !== undefined)
       }
     }
 
-    private answer(
+    private respondTo(
       message: Message,
       request: HttpRequest,
       auth: RequestAuth | undefined,
-    ): Later<Reply> {
+    ): MaybePromise<Reply> {
       const revision = headerOf(request, 'mcp-protocol-version')
       const isModern = isModernMessage(message, revision)
       if (message.id === undefined) {
-        this.running.cancelled(message, request)
+        this.cancellableCalls.cancel(message, request)
         return reply(null, 202)
       }
       if (isModern) checkHeaders(request, message, revision)
-      const own = isModern ? undefined : this.running.begin(message.id, request)
-      const caller = { request, auth, cancelled: own?.cancelled }
+      const cancellable = isModern ? undefined : this.cancellableCalls.start(message.id, request)
+      const caller = { request, auth, cancelled: cancellable?.signal }
       const transport = new HttpTransport(caller, revision)
-      const answering = answer(this.server.offer, message, openExchange(message, transport))
-      const running = endingWith(answering, own)
-      const finish = (given: Answered | undefined): Reply => {
-        if (given === undefined) return reply(null, 202)
-        const told = this.toReply(given, auth !== undefined)
-        const isGreeted = message.method === 'initialize' && !isModern && given.status === 200
-        return isGreeted ? told.header(label, randomUUID()) : told
+      const result = respond(this.server.definition, message, openExchange(message, transport))
+      const pending = endAfter(result, cancellable)
+      const finish = (response: ProtocolResponse | undefined): Reply => {
+        if (response === undefined) return reply(null, 202)
+        const httpReply = this.toReply(response, auth !== undefined)
+        const isInitialized =
+          message.method === 'initialize' && !isModern && response.status === 200
+        return isInitialized ? httpReply.header(sessionHeader, randomUUID()) : httpReply
       }
-      const isThere = !(running instanceof Promise) && transport.conversation === undefined
-      if (isThere || !takesEvents(request)) return after(running, finish)
-      const talk = (transport.conversation ??= new Conversation())
-      const whole = Promise.resolve(running)
-      return talk
-        .first(whole)
-        .then((given) =>
-          given === undefined
-            ? events(talk.items(whole)).header('X-Accel-Buffering', 'no')
-            : finish(given),
+      const isReady = !(pending instanceof Promise) && transport.stream === undefined
+      if (isReady || !acceptsEvents(request)) return andThen(pending, finish)
+      const stream = (transport.stream ??= new MessageStream())
+      const responsePromise = Promise.resolve(pending)
+      return stream
+        .waitForResponse(responsePromise)
+        .then((response) =>
+          response === undefined
+            ? events(stream.items(responsePromise)).header('X-Accel-Buffering', 'no')
+            : finish(response),
         )
     }
 
-    private toReply({ text, status }: Answered, hasToken: boolean): Reply {
-      const told = reply(text, status).type(json)
-      return status === 401 ? told.header('WWW-Authenticate', this.challenge(hasToken)) : told
+    private toReply({ text, status }: ProtocolResponse, hasToken: boolean): Reply {
+      const httpReply = reply(text, status).type(json)
+      return status === 401
+        ? httpReply.header('WWW-Authenticate', this.challenge(hasToken))
+        : httpReply
     }
 
     private unauthorized(isBad: boolean): HttpError {
@@ -254,11 +265,14 @@ export function endpoint(options: McpOptions): ControllerClass {
 }
 
 /** An older client can cancel it until there is an answer. */
-function endingWith<T>(answering: Later<T>, own: Running | undefined): Later<T> {
-  if (own === undefined) return answering
-  if (answering instanceof Promise) return answering.finally(own.end)
-  own.end()
-  return answering
+function endAfter<T>(
+  result: MaybePromise<T>,
+  cancellable: CancellableCall | undefined,
+): MaybePromise<T> {
+  if (cancellable === undefined) return result
+  if (result instanceof Promise) return result.finally(cancellable.end)
+  cancellable.end()
+  return result
 }
 
 /** What an HTTP request knows of its message. */
@@ -266,7 +280,7 @@ class HttpTransport implements Transport<Caller> {
   readonly context: Caller
   readonly revision: string | undefined
   /** Where something is said ahead of the answer. */
-  conversation: Conversation | undefined
+  stream: MessageStream | undefined
 
   constructor(context: Caller, revision: string | undefined) {
     this.context = context
@@ -279,15 +293,15 @@ class HttpTransport implements Transport<Caller> {
     return cancelled === undefined ? request.signal : AbortSignal.any([cancelled, request.signal])
   }
 
-  notify(method: string, params: Members): void {
-    if (!takesEvents(this.context.request)) return
-    this.conversation ??= new Conversation()
-    this.conversation.say(notification(method, params))
+  notify(method: string, params: JsonObject): void {
+    if (!acceptsEvents(this.context.request)) return
+    this.stream ??= new MessageStream()
+    this.stream.send(notification(method, params))
   }
 }
 
 /** @throws {HttpError} 415: a form would come from any page */
-function refuseOtherMedia(request: HttpRequest): void {
+function requireJson(request: HttpRequest): void {
   if (!/^application\/json\b/i.test(headerOf(request, 'content-type') ?? ''))
     throw new HttpError(415, `Send ${json}.`, { headers: { accept: json } })
 }
@@ -297,12 +311,12 @@ function headerOf({ incoming }: HttpRequest, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined
 }
 
-function takesEvents(request: HttpRequest): boolean {
+function acceptsEvents(request: HttpRequest): boolean {
   return headerOf(request, 'accept')?.includes('text/event-stream') === true
 }
 
 /** Which member of the parameters `Mcp-Name` repeats. */
-const named: ReadonlyMap<string, string> = new Map([
+const nameMembers: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
@@ -314,21 +328,21 @@ function checkHeaders(
   { method, params, meta }: Message,
   revision: string | undefined,
 ): void {
-  const said = meta?.[metaNames.revision]
-  if (revision === undefined) throw mismatch('MCP-Protocol-Version is missing')
-  if (typeof said === 'string' && said !== revision)
-    throw mismatch(`MCP-Protocol-Version '${clip(revision)}' is not that of the body`)
+  const bodyRevision = meta?.[metaNames.revision]
+  if (revision === undefined) throw headerMismatch('MCP-Protocol-Version is missing')
+  if (typeof bodyRevision === 'string' && bodyRevision !== revision)
+    throw headerMismatch(`MCP-Protocol-Version '${clip(revision)}' is not that of the body`)
   // What is wrong with the body itself is told first.
-  if (said === undefined) return
-  const ofMethod = headerOf(request, 'mcp-method')
-  if (ofMethod !== method)
-    throw mismatch(`Mcp-Method '${clip(ofMethod ?? '')}' is not that of the body`)
-  const member = named.get(method)
+  if (bodyRevision === undefined) return
+  const methodHeader = headerOf(request, 'mcp-method')
+  if (methodHeader !== method)
+    throw headerMismatch(`Mcp-Method '${clip(methodHeader ?? '')}' is not that of the body`)
+  const member = nameMembers.get(method)
   if (member === undefined) return
   const name = decodeName(headerOf(request, 'mcp-name'))
-  const wanted = params[member]
-  if (name === undefined || name !== wanted)
-    throw mismatch(`Mcp-Name '${clip(name ?? '')}' is not that of the body`)
+  const expectedName = params[member]
+  if (name === undefined || name !== expectedName)
+    throw headerMismatch(`Mcp-Name '${clip(name ?? '')}' is not that of the body`)
 }
 
 const encoded = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/
@@ -339,6 +353,6 @@ function decodeName(header: string | undefined): string | undefined {
   return inside === null ? header : Buffer.from(inside[1] ?? '', 'base64').toString('utf8')
 }
 
-function mismatch(what: string): ProtocolError {
+function headerMismatch(what: string): ProtocolError {
   return new ProtocolError(codes.headers, `Header mismatch: ${what}`, { status: 400 })
 }

@@ -1,7 +1,7 @@
 /** An answer that may become a stream: as soon as something is said ahead of it, or when it takes long. */
 
 import type { HttpRequest, EventItem } from '../../index.js'
-import { idOf, type Message, type MessageId, type Answered } from './protocol.js'
+import { idOf, type Message, type MessageId, type ProtocolResponse } from './protocol.js'
 
 /**
  * Calls of clients of older revisions, which cancel by a message of its own, `notifications/cancelled`. They name themselves by the label that
@@ -10,33 +10,33 @@ import { idOf, type Message, type MessageId, type Answered } from './protocol.js
  */
 
 /** The header of the label. */
-export const label = 'Mcp-Session-Id'
+export const sessionHeader = 'Mcp-Session-Id'
 
 /** A call that can be ended. */
-export interface Running {
+export interface CancellableCall {
   /** Aborts where the client cancels. */
-  readonly cancelled: AbortSignal
+  readonly signal: AbortSignal
   readonly end: () => void
 }
 
-export class RunningCalls {
+export class CancellableCalls {
   readonly #calls = new Map<string, AbortController>()
 
   /** @returns undefined for a client without a label, which nobody can cancel for */
-  begin(id: MessageId, request: HttpRequest): Running | undefined {
+  start(id: MessageId, request: HttpRequest): CancellableCall | undefined {
     const key = keyOf(id, request)
     if (key === undefined || this.#calls.has(key)) return undefined
-    const cancel = new AbortController()
-    this.#calls.set(key, cancel)
+    const controller = new AbortController()
+    this.#calls.set(key, controller)
     return {
-      cancelled: cancel.signal,
+      signal: controller.signal,
       end: () => {
         this.#calls.delete(key)
       },
     }
   }
 
-  cancelled({ method, params }: Message, request: HttpRequest): void {
+  cancel({ method, params }: Message, request: HttpRequest): void {
     if (method !== 'notifications/cancelled') return
     const id = idOf({ id: params.requestId })
     const key = id === undefined ? undefined : keyOf(id, request)
@@ -46,12 +46,12 @@ export class RunningCalls {
 
 /** The token belongs to it, so that a label that was seen is good for nothing. */
 function keyOf(id: MessageId, { incoming }: HttpRequest): string | undefined {
-  const { [label.toLowerCase()]: given, authorization = '' } = incoming.headers
-  return typeof given === 'string' ? JSON.stringify([given, authorization, id]) : undefined
+  const { [sessionHeader.toLowerCase()]: sessionId, authorization = '' } = incoming.headers
+  return typeof sessionId === 'string' ? JSON.stringify([sessionId, authorization, id]) : undefined
 }
 
 /** How many seconds a call may take before its answer becomes a stream, whose heartbeats keep the connection. */
-const longCall = 5
+const longCallSeconds = 5
 
 /** Calls that may become long, the oldest first: one clock for all, since a timer for each would cost more. */
 class LongCalls {
@@ -73,7 +73,7 @@ class LongCalls {
   #tick(): void {
     this.#seconds++
     for (const [isLong, began] of this.#calls) {
-      if (this.#seconds - began <= longCall) return
+      if (this.#seconds - began <= longCallSeconds) return
       this.#calls.delete(isLong)
       isLong()
     }
@@ -85,31 +85,33 @@ class LongCalls {
 const longCalls = new LongCalls()
 
 /** How many messages wait for a client that does not read. */
-const mostUnread = 100
+const maxUnread = 100
 
-export class Conversation {
-  #said: string[] = []
+export class MessageStream {
+  #messages: string[] = []
   #wake: (() => void) | undefined
 
   /** Sends a message ahead of the answer. For a client that does not read the latest alone are kept. */
-  say(text: string): void {
-    if (this.#said.length >= mostUnread) this.#said.shift()
-    this.#said.push(text)
+  send(text: string): void {
+    if (this.#messages.length >= maxUnread) this.#messages.shift()
+    this.#messages.push(text)
     this.#wake?.()
   }
 
   /** @returns the answer, or undefined where a stream has to begin before it */
-  first(running: Promise<Answered | undefined>): Promise<Answered | undefined> {
-    if (this.#said.length > 0) return Promise.resolve(undefined)
+  waitForResponse(
+    running: Promise<ProtocolResponse | undefined>,
+  ): Promise<ProtocolResponse | undefined> {
+    if (this.#messages.length > 0) return Promise.resolve(undefined)
     return new Promise((resolve) => {
       const begin = (): void => {
         end(undefined)
       }
-      const end = (answered: Answered | undefined): void => {
+      const end = (response: ProtocolResponse | undefined): void => {
         if (this.#wake !== begin) return
         longCalls.end(begin)
         this.#wake = undefined
-        resolve(answered)
+        resolve(response)
       }
       this.#wake = begin
       longCalls.begin(begin)
@@ -118,23 +120,25 @@ export class Conversation {
   }
 
   /** What is said, as it comes, and the answer at last. */
-  async *items(running: Promise<Answered | undefined>): AsyncGenerator<EventItem, void, undefined> {
-    const end: { isOver: boolean; answered?: Answered | undefined } = { isOver: false }
-    void running.then((answered) => {
-      end.answered = answered
-      end.isOver = true
+  async *items(
+    running: Promise<ProtocolResponse | undefined>,
+  ): AsyncGenerator<EventItem, void, undefined> {
+    const end: { hasEnded: boolean; response?: ProtocolResponse | undefined } = { hasEnded: false }
+    void running.then((response) => {
+      end.response = response
+      end.hasEnded = true
       this.#wake?.()
     })
     for (;;) {
-      for (const data of this.#said.splice(0)) yield { data }
+      for (const data of this.#messages.splice(0)) yield { data }
       // What was said while one was sent.
-      if (this.#said.length > 0) continue
-      if (end.isOver) break
+      if (this.#messages.length > 0) continue
+      if (end.hasEnded) break
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })
       this.#wake = undefined
     }
-    if (end.answered !== undefined) yield { data: end.answered.text }
+    if (end.response !== undefined) yield { data: end.response.text }
   }
 }

@@ -14,8 +14,8 @@
 import { ApplicationState, createModule, Routes, type ModuleOptions } from '../../index.js'
 import { endpoint } from './endpoint.js'
 import { findProblems, type McpOptions } from './options.js'
-import { MarkedRecords, RecordRoutes } from './record-tools.js'
-import { Rounds, toolCallOf } from './tool-call.js'
+import { ToolRecords, RecordRoutes } from './record-tools.js'
+import { RoundStates, toolCallOf } from './tool-call.js'
 import { McpServer } from './server.js'
 
 export { content, type ContentBlock } from './results.js'
@@ -38,13 +38,17 @@ export const mcp = createModule(function mcp(options: McpOptions = {}): ModuleOp
   return {
     controllers: [endpoint(options), RecordRoutes],
     providers: [
-      Rounds,
-      MarkedRecords,
+      RoundStates,
+      ToolRecords,
       {
         provide: McpServer,
-        inject: [Routes, Rounds, ApplicationState, MarkedRecords],
-        make: (routes: Routes, rounds: Rounds, state: ApplicationState, marked: MarkedRecords) =>
-          new McpServer(routes, rounds, state, marked, options),
+        inject: [Routes, RoundStates, ApplicationState, ToolRecords],
+        make: (
+          routes: Routes,
+          roundStates: RoundStates,
+          state: ApplicationState,
+          toolRecords: ToolRecords,
+        ) => new McpServer(routes, roundStates, state, toolRecords, options),
       },
     ],
     cors: {

@@ -3,21 +3,21 @@
  * behind them gives lists as kept texts and runs what is called. Source: the specification of 2026-07-28, Server features.
  */
 import {
-  isMembers,
-  wrongParams,
+  isJsonObject,
+  invalidParams,
   type Exchange,
-  type Later,
-  type Members,
+  type MaybePromise,
+  type JsonObject,
   type Method,
   type Result,
 } from './protocol.js'
 
 /** A list for one caller: the whole result (`{ tools: […], ttlMs, cacheScope }`), or its complete text. */
-type ReadList<Context> = (exchange: Exchange<Context>) => Later<Result>
+type ReadList<Context> = (exchange: Exchange<Context>) => MaybePromise<Result>
 
 /** What the client sends along when it asks again, with answers to what it was asked. */
-export interface Round {
-  readonly answers: Members
+export interface RoundInput {
+  readonly responses: JsonObject
   readonly state: string | undefined
 }
 
@@ -26,45 +26,49 @@ export interface Tools<Context> {
   /** @throws {ProtocolError} for a tool that is not there */
   readonly call: (
     name: string,
-    given: Members,
+    input: JsonObject,
     exchange: Exchange<Context>,
-    round: Round,
-  ) => Later<Result>
+    round: RoundInput,
+  ) => MaybePromise<Result>
 }
 
 export interface Resources<Context> {
   readonly list: ReadList<Context>
   readonly templates: ReadList<Context>
-  readonly read: (uri: string, exchange: Exchange<Context>, round: Round) => Later<Result>
+  readonly read: (
+    uri: string,
+    exchange: Exchange<Context>,
+    round: RoundInput,
+  ) => MaybePromise<Result>
 }
 
 export interface Prompts<Context> {
   readonly list: ReadList<Context>
   readonly get: (
     name: string,
-    given: Members,
+    input: JsonObject,
     exchange: Exchange<Context>,
-    round: Round,
-  ) => Later<Result>
+    round: RoundInput,
+  ) => MaybePromise<Result>
 }
 
 /** What is completed: an argument of a prompt or of a resource's template. */
-export interface Completing {
-  readonly of: 'prompt' | 'resource'
+export interface CompletionRequest {
+  readonly kind: 'prompt' | 'resource'
   /** The prompt's name, or the template. */
   readonly name: string
   readonly argument: string
   /** What is written so far. */
   readonly text: string
   /** Arguments that are known already. */
-  readonly known: Members
+  readonly knownArguments: JsonObject
 }
 
 /** @returns all that fit; the first hundred are sent */
 export type Complete<Context> = (
-  asked: Completing,
+  request: CompletionRequest,
   exchange: Exchange<Context>,
-) => Later<readonly string[]>
+) => MaybePromise<readonly string[]>
 
 export interface Features<Context> {
   readonly tools?: Tools<Context> | undefined
@@ -75,30 +79,30 @@ export interface Features<Context> {
 
 /** What `Offer` needs of them. */
 export function methodsOf<Context>({ tools, resources, prompts, complete }: Features<Context>): {
-  readonly capabilities: Members
+  readonly capabilities: JsonObject
   readonly methods: ReadonlyMap<string, Method<Context>>
 } {
   const methods = new Map<string, Method<Context>>()
   if (tools !== undefined) {
-    methods.set('tools/list', listing(tools.list))
+    methods.set('tools/list', listMethod(tools.list))
     methods.set('tools/call', (params, exchange) =>
-      tools.call(textOf(params, 'name'), givenOf(params), exchange, roundOf(params)),
+      tools.call(textOf(params, 'name'), argumentsOf(params), exchange, roundInputOf(params)),
     )
   }
   if (resources !== undefined) {
-    methods.set('resources/list', listing(resources.list))
-    methods.set('resources/templates/list', listing(resources.templates))
+    methods.set('resources/list', listMethod(resources.list))
+    methods.set('resources/templates/list', listMethod(resources.templates))
     methods.set('resources/read', (params, exchange) =>
-      resources.read(textOf(params, 'uri'), exchange, roundOf(params)),
+      resources.read(textOf(params, 'uri'), exchange, roundInputOf(params)),
     )
   }
   if (prompts !== undefined) {
-    methods.set('prompts/list', listing(prompts.list))
+    methods.set('prompts/list', listMethod(prompts.list))
     methods.set('prompts/get', (params, exchange) =>
-      prompts.get(textOf(params, 'name'), givenOf(params), exchange, roundOf(params)),
+      prompts.get(textOf(params, 'name'), argumentsOf(params), exchange, roundInputOf(params)),
     )
   }
-  if (complete !== undefined) methods.set('completion/complete', completing(complete))
+  if (complete !== undefined) methods.set('completion/complete', completionMethod(complete))
   const capabilities = {
     ...(tools && { tools: {} }),
     ...(resources && { resources: {} }),
@@ -109,57 +113,62 @@ export function methodsOf<Context>({ tools, resources, prompts, complete }: Feat
 }
 
 /** Lists are sent whole, so there is no place in one to go on from. */
-function listing<Context>(read: ReadList<Context>): Method<Context> {
+function listMethod<Context>(read: ReadList<Context>): Method<Context> {
   return ({ cursor }, exchange) => {
-    if (cursor !== undefined) throw wrongParams('Invalid cursor: lists are sent whole')
+    if (cursor !== undefined) throw invalidParams('Invalid cursor: lists are sent whole')
     return read(exchange)
   }
 }
 
 /** The most that one answer may hold. */
-const mostCompletions = 100
+const maxCompletions = 100
 
-function completing<Context>(complete: Complete<Context>): Method<Context> {
+function completionMethod<Context>(complete: Complete<Context>): Method<Context> {
   return async (params, exchange) => {
     const { ref, argument, context } = params
-    if (!isMembers(ref) || !isMembers(argument))
-      throw wrongParams('A completion has ref and argument, both objects')
-    const of = ref.type === 'ref/prompt' ? 'prompt' : 'resource'
-    if (of === 'resource' && ref.type !== 'ref/resource')
-      throw wrongParams('ref.type is ref/prompt or ref/resource')
-    const known = isMembers(context) && isMembers(context.arguments) ? context.arguments : {}
-    const found = await complete(
+    if (!isJsonObject(ref) || !isJsonObject(argument))
+      throw invalidParams('A completion has ref and argument, both objects')
+    const kind = ref.type === 'ref/prompt' ? 'prompt' : 'resource'
+    if (kind === 'resource' && ref.type !== 'ref/resource')
+      throw invalidParams('ref.type is ref/prompt or ref/resource')
+    const knownArguments =
+      isJsonObject(context) && isJsonObject(context.arguments) ? context.arguments : {}
+    const matches = await complete(
       {
-        of,
-        name: textOf(ref, of === 'prompt' ? 'name' : 'uri'),
+        kind,
+        name: textOf(ref, kind === 'prompt' ? 'name' : 'uri'),
         argument: textOf(argument, 'name'),
         text: textOf(argument, 'value'),
-        known,
+        knownArguments,
       },
       exchange,
     )
-    const values = found.slice(0, mostCompletions)
-    const { length: total } = found
+    const values = matches.slice(0, maxCompletions)
+    const { length: total } = matches
     return { completion: { values, total, hasMore: total > values.length } }
   }
 }
 
-function textOf(params: Members, name: string): string {
+function textOf(params: JsonObject, name: string): string {
   const value = Object.hasOwn(params, name) ? params[name] : undefined
-  if (typeof value !== 'string') throw wrongParams(`${name} is missing, or no text`)
+  if (typeof value !== 'string') throw invalidParams(`${name} is missing, or no text`)
   return value
 }
 
-function givenOf({ arguments: given = {} }: Members): Members {
-  if (!isMembers(given)) throw wrongParams('arguments is an object')
-  return given
+function argumentsOf({ arguments: input = {} }: JsonObject): JsonObject {
+  if (!isJsonObject(input)) throw invalidParams('arguments is an object')
+  return input
 }
 
 /** What nobody has asked for is no answer: what was asked stands in the state. */
-function roundOf({ inputResponses: answers = {}, requestState: state }: Members): Round {
-  if (!isMembers(answers)) throw wrongParams('inputResponses is an object')
-  if (state !== undefined && typeof state !== 'string') throw wrongParams('requestState is a text')
-  if (state === undefined && Object.keys(answers).length > 0)
-    throw wrongParams('inputResponses without requestState: nothing was asked')
-  return { answers, state }
+function roundInputOf({
+  inputResponses: responses = {},
+  requestState: state,
+}: JsonObject): RoundInput {
+  if (!isJsonObject(responses)) throw invalidParams('inputResponses is an object')
+  if (state !== undefined && typeof state !== 'string')
+    throw invalidParams('requestState is a text')
+  if (state === undefined && Object.keys(responses).length > 0)
+    throw invalidParams('inputResponses without requestState: nothing was asked')
+  return { responses, state }
 }

@@ -32,25 +32,28 @@ const names: Readonly<Record<keyof McpOptions, true>> = {
   version: true,
 }
 
-export function findProblems(given: McpOptions): Problem[] {
-  const problems = [...rejectUnknownOptions(given, Object.keys(names), 'mcp')]
-  const options = given as Readonly<globalThis.Record<keyof McpOptions, unknown>>
-  const refuse = (what: string, remedy: string): void => {
+export function findProblems(input: McpOptions): Problem[] {
+  const problems = [...rejectUnknownOptions(input, Object.keys(names), 'mcp')]
+  const options = input as Readonly<globalThis.Record<keyof McpOptions, unknown>>
+  const addProblem = (what: string, remedy: string): void => {
     problems.push({ code: 'INVALID_OPTION', message: `mcp: ${what}.`, remedy })
   }
   const { path = '/mcp', hosts = [], authorizationServers: servers = [] } = options
   if (typeof path !== 'string' || !/^(?:\/[\w.~-]+)+$/.test(path))
-    refuse('path is no plain path', "Write { path: '/mcp' }.")
+    addProblem('path is no plain path', "Write { path: '/mcp' }.")
   if (!isListOf(hosts, isHost))
-    refuse('hosts is no list of names', "Write { hosts: ['desk.internal', 'desk.internal:8080'] }.")
+    addProblem(
+      'hosts is no list of names',
+      "Write { hosts: ['desk.internal', 'desk.internal:8080'] }.",
+    )
   if (!isListOf(servers, isIssuer))
-    refuse(
+    addProblem(
       'authorizationServers is no list of https addresses',
       "Write { authorizationServers: ['https://login.example'] }.",
     )
   for (const name of ['name', 'version', 'instructions'] as const) {
     if (!['string', 'undefined'].includes(typeof options[name]))
-      refuse(`${name} is no text`, 'Write a text, or leave it out.')
+      addProblem(`${name} is no text`, 'Write a text, or leave it out.')
   }
   return problems
 }

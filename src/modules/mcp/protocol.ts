@@ -18,7 +18,7 @@ import { clip } from '../../index.js'
 const modernRevision = '2026-07-28'
 /** Those that begin with `initialize`, the latest first. */
 const olderRevisions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
-const supported: readonly string[] = [modernRevision, ...olderRevisions]
+const supportedRevisions: readonly string[] = [modernRevision, ...olderRevisions]
 
 const metaPrefix = 'io.modelcontextprotocol/'
 export const metaNames = {
@@ -62,15 +62,15 @@ export class ProtocolError extends Error {
 }
 
 export type MessageId = string | number
-export type Members = Readonly<Record<string, unknown>>
+export type JsonObject = Readonly<Record<string, unknown>>
 
 /** A request, or a notification where it has no id. */
 export interface Message {
   readonly id: MessageId | undefined
   readonly method: string
-  readonly params: Members
+  readonly params: JsonObject
   /** `params._meta`; undefined where there is none. */
-  readonly meta: Members | undefined
+  readonly meta: JsonObject | undefined
 }
 
 /**
@@ -78,22 +78,26 @@ export interface Message {
  * finds what can be found
  */
 export function readMessage(value: unknown): Message {
-  if (Array.isArray(value)) throw invalid('Batches are not taken: send one message at a time')
-  if (!isMembers(value)) throw invalid('A message is an object')
+  if (Array.isArray(value))
+    throw invalidRequest('Batches are not taken: send one message at a time')
+  if (!isJsonObject(value)) throw invalidRequest('A message is an object')
   const { jsonrpc, method, params = {} } = value
-  if (jsonrpc !== '2.0') throw invalid('jsonrpc has to be "2.0"')
+  if (jsonrpc !== '2.0') throw invalidRequest('jsonrpc has to be "2.0"')
   if (typeof method !== 'string')
-    throw invalid('A message names its method; answers are not taken, since nothing was asked')
-  if ('id' in value && idOf(value) === undefined) throw invalid('An id is a text or a whole number')
-  if (!isMembers(params)) throw invalid('params is an object')
+    throw invalidRequest(
+      'A message names its method; answers are not taken, since nothing was asked',
+    )
+  if ('id' in value && idOf(value) === undefined)
+    throw invalidRequest('An id is a text or a whole number')
+  if (!isJsonObject(params)) throw invalidRequest('params is an object')
   const { _meta: meta } = params
-  if (meta !== undefined && !isMembers(meta)) throw wrongParams('_meta is an object', 400)
+  if (meta !== undefined && !isJsonObject(meta)) throw invalidParams('_meta is an object', 400)
   return { id: idOf(value), method, params, meta }
 }
 
 /** The id of what may be a request, for its answer. */
 export function idOf(value: unknown): MessageId | undefined {
-  if (!isMembers(value)) return undefined
+  if (!isJsonObject(value)) return undefined
   const { id } = value
   return typeof id === 'string' || (typeof id === 'number' && Number.isInteger(id)) ? id : undefined
 }
@@ -105,13 +109,13 @@ export interface Exchange<Context> {
   /** The revision says its capabilities with each request, and takes rounds of questions. */
   readonly isModern: boolean
   /** What the client can do, `{ elicitation: {} }`; empty in older revisions, where it was said to nobody in particular. */
-  readonly capabilities: Members
+  readonly capabilities: JsonObject
   /** Where progress is told; undefined where nobody wants to hear. */
   readonly progressToken: MessageId | undefined
   /** Aborts when the client leaves or cancels; made when it is first read. */
   readonly signal: AbortSignal | undefined
   /** Sends a notification ahead of the answer. */
-  notify(method: string, params: Members): void
+  notify(method: string, params: JsonObject): void
 }
 
 /** What a transport knows of a message. */
@@ -121,7 +125,7 @@ export interface Transport<Context> {
   readonly revision?: string | undefined
   readonly signal?: AbortSignal | undefined
   /** Default: notifications are dropped. */
-  notify?(method: string, params: Members): void
+  notify?(method: string, params: JsonObject): void
 }
 
 /** True if the message is of the revision that has no `initialize`, or claims to be. */
@@ -146,7 +150,7 @@ class OpenExchange<Context> implements Exchange<Context> {
   readonly context: Context
   readonly revision: string
   readonly isModern: boolean
-  readonly capabilities: Members
+  readonly capabilities: JsonObject
   readonly progressToken: MessageId | undefined
   readonly #transport: Transport<Context>
 
@@ -155,16 +159,16 @@ class OpenExchange<Context> implements Exchange<Context> {
     const { meta = {} } = message
     this.context = context
     this.isModern = isModernMessage(message, revision)
-    const own = this.isModern
+    const sessionProperties = this.isModern
       ? readModern(meta, revision)
       : { revision: revision ?? '2025-03-26', capabilities: {} }
-    this.revision = own.revision
-    this.capabilities = own.capabilities
+    this.revision = sessionProperties.revision
+    this.capabilities = sessionProperties.capabilities
     this.progressToken = readToken(meta.progressToken)
     this.#transport = transport
   }
 
-  notify(method: string, params: Members): void {
+  notify(method: string, params: JsonObject): void {
     this.#transport.notify?.(method, params)
   }
 
@@ -175,34 +179,42 @@ class OpenExchange<Context> implements Exchange<Context> {
 }
 
 function readModern(
-  meta: Members,
+  meta: JsonObject,
   revision: string | undefined,
-): { readonly revision: string; readonly capabilities: Members } {
-  const asked = meta[metaNames.revision] ?? (revision === modernRevision ? undefined : revision)
-  if (typeof asked !== 'string') throw wrongParams(`_meta lacks ${metaNames.revision}, a text`, 400)
-  if (asked !== modernRevision)
+): { readonly revision: string; readonly capabilities: JsonObject } {
+  const requestedRevision =
+    meta[metaNames.revision] ?? (revision === modernRevision ? undefined : revision)
+  if (typeof requestedRevision !== 'string')
+    throw invalidParams(`_meta lacks ${metaNames.revision}, a text`, 400)
+  if (requestedRevision !== modernRevision)
     throw new ProtocolError(codes.revision, 'Unsupported protocol version', {
       status: 400,
-      data: { supported, requested: asked },
+      data: { supported: supportedRevisions, requested: requestedRevision },
     })
   const capabilities = meta[metaNames.capabilities]
-  if (!isMembers(capabilities))
-    throw wrongParams(`_meta lacks ${metaNames.capabilities}, an object`, 400)
-  return { revision: asked, capabilities }
+  if (!isJsonObject(capabilities))
+    throw invalidParams(`_meta lacks ${metaNames.capabilities}, an object`, 400)
+  return { revision: requestedRevision, capabilities }
 }
 
 /** There now, or later: no promise is made where nothing waits. */
-export type Later<T> = T | Promise<T>
+export type MaybePromise<T> = T | Promise<T>
 
-export function after<T, R>(value: Later<T>, next: (value: T) => Later<R>): Later<R> {
+export function andThen<T, R>(
+  value: MaybePromise<T>,
+  next: (value: T) => MaybePromise<R>,
+): MaybePromise<R> {
   return value instanceof Promise ? value.then(next) : next(value)
 }
 
 /** A result: an object, or the JSON text of one that is complete as it is, kept from before. */
-export type Result = Members | string
+export type Result = JsonObject | string
 
 /** @throws {ProtocolError} what the answer says instead; anything else is told as an internal error */
-export type Method<Context> = (params: Members, exchange: Exchange<Context>) => Later<Result>
+export type Method<Context> = (
+  params: JsonObject,
+  exchange: Exchange<Context>,
+) => MaybePromise<Result>
 
 export interface ServerInfo {
   readonly name: string
@@ -211,20 +223,20 @@ export interface ServerInfo {
 }
 
 /** What a server offers. */
-export interface Offer<Context> {
+export interface ServerDefinition<Context> {
   readonly info: ServerInfo
   /** For the model: how to use this server. */
   readonly instructions?: string
   /** What there is: `{ tools: {} }`. */
-  readonly capabilities: Members
+  readonly capabilities: JsonObject
   /** By name: `tools/list`. */
   readonly methods: ReadonlyMap<string, Method<Context>>
   /** Called with what is no `ProtocolError`; the client is told nothing of it. */
-  readonly failed?: (error: unknown, context: Context) => void
+  readonly onError?: (error: unknown, context: Context) => void
 }
 
 /** The answer to a request. */
-export interface Answered {
+export interface ProtocolResponse {
   /** JSON-RPC, whole. */
   readonly text: string
   /** What HTTP answers with. */
@@ -235,63 +247,63 @@ export interface Answered {
  * @returns at once where the method does not wait; `undefined` for a notification, which nobody answers. Never throws nor
  * rejects
  */
-export function answer<Context>(
-  offer: Offer<Context>,
+export function respond<Context>(
+  offer: ServerDefinition<Context>,
   message: Message,
   exchange: Exchange<Context>,
-): Later<Answered | undefined> {
+): MaybePromise<ProtocolResponse | undefined> {
   const { id, method, params } = message
   if (id === undefined) return undefined
-  const failed = (error: unknown): Answered => {
+  const failed = (error: unknown): ProtocolResponse => {
     try {
-      if (!(error instanceof ProtocolError)) offer.failed?.(error, exchange.context)
-      return refusal(error, id)
+      if (!(error instanceof ProtocolError)) offer.onError?.(error, exchange.context)
+      return errorResponse(error, id)
     } catch {
       // A revoked proxy throws at whoever asks what it is.
       const unreadable = new Error(`${method} has thrown what cannot be looked at.`)
-      offer.failed?.(unreadable, exchange.context)
-      return refusal(unreadable, id)
+      offer.onError?.(unreadable, exchange.context)
+      return errorResponse(unreadable, id)
     }
   }
-  const told = (result: Result): Answered => {
+  const response = (result: Result): ProtocolResponse => {
     try {
-      return { text: answerText(id, toResultText(offer, result)), status: 200 }
+      return { text: responseText(id, toResultText(offer, result)), status: 200 }
     } catch (error) {
       return failed(error)
     }
   }
   try {
-    const run = offer.methods.get(method) ?? ownMethod(offer, method, exchange.isModern)
+    const run = offer.methods.get(method) ?? builtInMethod(offer, method, exchange.isModern)
     if (run === undefined)
       throw new ProtocolError(codes.method, `Method not found: ${clip(method)}`, {
         status: exchange.isModern ? 404 : 200,
       })
     const result = run(params, exchange)
-    return result instanceof Promise ? result.then(told, failed) : told(result)
+    return result instanceof Promise ? result.then(response, failed) : response(result)
   } catch (error) {
     return failed(error)
   }
 }
 
 /** The answer that says what is wrong; without an id where it could not be read. */
-export function refusal(error: unknown, id?: MessageId): Answered {
-  const told =
+export function errorResponse(error: unknown, id?: MessageId): ProtocolResponse {
+  const response =
     error instanceof ProtocolError
       ? error
       : new ProtocolError(codes.internal, 'Internal server error', { status: 500 })
-  const { code, message, data, status } = told
+  const { code, message, data, status } = response
   const text = JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } })
   return { text, status }
 }
 
 /** A notification as text. */
-export function notification(method: string, params: Members): string {
+export function notification(method: string, params: JsonObject): string {
   return JSON.stringify({ jsonrpc: '2.0', method, params })
 }
 
 /** What every server has, whatever it offers. */
-function ownMethod<Context>(
-  offer: Offer<Context>,
+function builtInMethod<Context>(
+  offer: ServerDefinition<Context>,
   method: string,
   isModern: boolean,
 ): Method<Context> | undefined {
@@ -302,37 +314,45 @@ function ownMethod<Context>(
 }
 
 /** It depends on the server alone, until it is started anew. */
-function discovery<Context>({ capabilities, instructions }: Offer<Context>): Members {
-  const told = { supportedVersions: supported, capabilities, instructions }
-  return { ...told, ttlMs: discoveryTime, cacheScope: 'public' }
+function discovery<Context>({ capabilities, instructions }: ServerDefinition<Context>): JsonObject {
+  const response = { supportedVersions: supportedRevisions, capabilities, instructions }
+  return { ...response, ttlMs: discoveryTtlMs, cacheScope: 'public' }
 }
 
-const discoveryTime = 3_600_000
+const discoveryTtlMs = 3_600_000
 
 function initialization<Context>(
-  { capabilities, info, instructions }: Offer<Context>,
-  { protocolVersion }: Members,
+  { capabilities, info, instructions }: ServerDefinition<Context>,
+  { protocolVersion }: JsonObject,
 ): string {
-  const agreed = olderRevisions.find((revision) => revision === protocolVersion)
+  const agreedRevision = olderRevisions.find((revision) => revision === protocolVersion)
   const [latest] = olderRevisions
-  const told = { protocolVersion: agreed ?? latest, capabilities, serverInfo: info, instructions }
-  return JSON.stringify(told)
+  const response = {
+    protocolVersion: agreedRevision ?? latest,
+    capabilities,
+    serverInfo: info,
+    instructions,
+  }
+  return JSON.stringify(response)
 }
 
 /** Adds who answers, and that the answer is whole where it does not say so. */
-function toResultText<Context>({ info }: Offer<Context>, result: Result): string {
+function toResultText<Context>({ info }: ServerDefinition<Context>, result: Result): string {
   if (typeof result === 'string') return result
   return completeText(result, info)
 }
 
 /** The text of a result with what all of them say. */
-export function completeText(result: Members, info: ServerInfo): string {
-  const { _meta: own } = result
-  const meta = { ...(isMembers(own) ? own : {}), [metaNames.server]: info }
+export function completeText(result: JsonObject, info: ServerInfo): string {
+  const { _meta: sessionProperties } = result
+  const meta = {
+    ...(isJsonObject(sessionProperties) ? sessionProperties : {}),
+    [metaNames.server]: info,
+  }
   return JSON.stringify({ resultType: 'complete', ...result, _meta: meta })
 }
 
-function answerText(id: MessageId, result: string): string {
+function responseText(id: MessageId, result: string): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`
 }
 
@@ -343,14 +363,14 @@ function readToken(value: unknown): MessageId | undefined {
 }
 
 /** Parameters that a method cannot take. */
-export function wrongParams(message: string, status = 200, data?: unknown): ProtocolError {
+export function invalidParams(message: string, status = 200, data?: unknown): ProtocolError {
   return new ProtocolError(codes.params, message, { status, data })
 }
 
-function invalid(message: string): ProtocolError {
+function invalidRequest(message: string): ProtocolError {
   return new ProtocolError(codes.request, message, { status: 400 })
 }
 
-export function isMembers(value: unknown): value is Members {
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

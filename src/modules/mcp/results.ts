@@ -5,10 +5,10 @@
 
 import { type InternalResponse, reply, type Reply } from '../../index.js'
 import {
-  isMembers,
+  isJsonObject,
   ProtocolError,
   codes,
-  type Members,
+  type JsonObject,
   metaNames,
   type ServerInfo,
 } from './protocol.js'
@@ -16,20 +16,20 @@ import {
 /** What the handlers of resources and prompts answered, as results of the protocol. */
 
 /** What is read of it may change at any time, and may be the caller's alone. */
-const notKept = { ttlMs: 0, cacheScope: 'private' }
+const notCached = { ttlMs: 0, cacheScope: 'private' }
 
 export function resourceResult(
-  answer: InternalResponse,
+  response: InternalResponse,
   uri: string,
   mime: string | undefined,
-): Members {
-  const { body } = answer
-  const media = (answer.header('content-type') ?? 'text/plain').replace(/;.*$/, '').trim()
+): JsonObject {
+  const { body } = response
+  const media = (response.header('content-type') ?? 'text/plain').replace(/;.*$/, '').trim()
   const mimeType = mime ?? media
   const content = isText(media)
     ? { uri, mimeType, text: body.toString() }
     : { uri, mimeType, blob: Buffer.from(body as Buffer).toString('base64') }
-  return { contents: [content], ...notKept }
+  return { contents: [content], ...notCached }
 }
 
 function isText(media: string): boolean {
@@ -37,24 +37,25 @@ function isText(media: string): boolean {
 }
 
 /** A text is what the user says; otherwise the messages as the handler has written them. */
-export function promptResult(answer: InternalResponse): Members {
-  const media = answer.header('content-type') ?? ''
-  const text = answer.body.toString()
+export function promptResult(response: InternalResponse): JsonObject {
+  const media = response.header('content-type') ?? ''
+  const text = response.body.toString()
   if (!/[/+]json\b/.test(media))
     return { messages: [{ role: 'user', content: { type: 'text', text } }] }
   const value: unknown = JSON.parse(text)
-  const messages = Array.isArray(value) ? value : isMembers(value) ? value.messages : undefined
+  const messages = Array.isArray(value) ? value : isJsonObject(value) ? value.messages : undefined
   if (!Array.isArray(messages))
     throw new ProtocolError(codes.internal, 'The prompt gave neither a text nor messages')
   const description =
-    isMembers(value) && typeof value.description === 'string'
+    isJsonObject(value) && typeof value.description === 'string'
       ? { description: value.description }
       : {}
   return { ...description, messages: messages.map(toMessage) }
 }
 
-function toMessage(message: unknown): Members {
-  if (!isMembers(message)) return { role: 'user', content: { type: 'text', text: String(message) } }
+function toMessage(message: unknown): JsonObject {
+  if (!isJsonObject(message))
+    return { role: 'user', content: { type: 'text', text: String(message) } }
   const { role = 'user', content } = message
   return { role, content: typeof content === 'string' ? { type: 'text', text: content } : content }
 }
@@ -78,7 +79,7 @@ export const dataMark = {
   annotations: { audience: ['assistant'] },
   _meta: { 'filigree/content': 'data' },
 }
-const dataTail = JSON.stringify(dataMark).slice(1)
+const dataMarkText = JSON.stringify(dataMark).slice(1)
 
 /** The media type of a handler's own blocks: `content([...])`. */
 export const blocksMedia = 'application/vnd.filigree.mcp-content+json'
@@ -86,18 +87,18 @@ export const blocksMedia = 'application/vnd.filigree.mcp-content+json'
 /** Writes results as text: what a route answered is JSON already. */
 export class ToolResults {
   /** The end of every result of the modern revision. */
-  readonly #tail: string
+  readonly #resultEnd: string
 
   constructor(info: ServerInfo) {
-    this.#tail = `,"_meta":${JSON.stringify({ [metaNames.server]: info })},"resultType":"complete"}`
+    this.#resultEnd = `,"_meta":${JSON.stringify({ [metaNames.server]: info })},"resultType":"complete"}`
   }
 
   /** @param isModern any JSON may be structured; before only objects */
-  of(answer: InternalResponse, isModern: boolean): string {
-    const { status, body } = answer
-    if (status >= 400) return this.failed(wordsOf(answer))
-    const media = (answer.header('content-type') ?? '').replace(/;.*$/, '').trim()
-    if (status >= 300) return this.#content(textBlock(redirected(answer)))
+  fromResponse(response: InternalResponse, isModern: boolean): string {
+    const { status, body } = response
+    if (status >= 400) return this.failed(errorText(response))
+    const media = (response.header('content-type') ?? '').replace(/;.*$/, '').trim()
+    if (status >= 300) return this.#content(textBlock(redirectText(response)))
     if (body.length === 0) return this.#content(textBlock('Done.'))
     if (media === blocksMedia) return this.#content(String(body))
     if (media === 'application/json' || media.endsWith('+json'))
@@ -107,18 +108,18 @@ export class ToolResults {
   }
 
   /** Something that the model may do better. */
-  failed(words: string): string {
-    return `{"content":[${textPart(words)}],"isError":true${this.#tail}`
+  failed(text: string): string {
+    return `{"content":[${textPart(text)}],"isError":true${this.#resultEnd}`
   }
 
   #json(text: string, isModern: boolean): string {
-    const content = `{"content":[{"type":"text","text":${JSON.stringify(text)},${dataTail}]`
+    const content = `{"content":[{"type":"text","text":${JSON.stringify(text)},${dataMarkText}]`
     const isStructured = isModern || text.startsWith('{')
-    return `${content}${isStructured ? `,"structuredContent":${text}` : ''}${this.#tail}`
+    return `${content}${isStructured ? `,"structuredContent":${text}` : ''}${this.#resultEnd}`
   }
 
   #content(blocks: string): string {
-    return `{"content":${blocks}${this.#tail}`
+    return `{"content":${blocks}${this.#resultEnd}`
   }
 }
 
@@ -142,24 +143,24 @@ function binaryBlock(bytes: Buffer, mimeType: string): string {
   return JSON.stringify([{ type: 'resource', resource }])
 }
 
-function redirected(answer: InternalResponse): string {
-  return `The answer leads to ${answer.header('location') ?? 'elsewhere'}.`
+function redirectText(response: InternalResponse): string {
+  return `The answer leads to ${response.header('location') ?? 'elsewhere'}.`
 }
 
 /** What the program says of a refusal, with the faults and their paths; of what failed inside nothing is told. */
-export function wordsOf(answer: InternalResponse): string {
-  const { status, body } = answer
-  const after = answer.header('retry-after')
-  const wait = after === undefined ? '' : ` Try again in ${after} s.`
-  return `${status} ${readError(String(body))}${wait}`
+export function errorText(response: InternalResponse): string {
+  const { status, body } = response
+  const retryAfter = response.header('retry-after')
+  const retryText = retryAfter === undefined ? '' : ` Try again in ${retryAfter} s.`
+  return `${status} ${readError(String(body))}${retryText}`
 }
 
 interface ErrorBody {
   readonly error?: unknown
-  readonly errors?: readonly Fault[]
+  readonly errors?: readonly ErrorDetail[]
 }
 
-interface Fault {
+interface ErrorDetail {
   readonly path?: unknown
   readonly message?: unknown
 }
@@ -176,9 +177,9 @@ function readError(text: string): string {
   }
 }
 
-function toLine({ path, message }: Fault): string {
-  const [place, words] = [toPath(path), String(message)]
-  return words.startsWith(`${place} `) ? words : `${place}: ${words}`
+function toLine({ path, message }: ErrorDetail): string {
+  const [pathText, text] = [toPath(path), String(message)]
+  return text.startsWith(`${pathText} `) ? text : `${pathText}: ${text}`
 }
 
 function toPath(path: unknown): string {

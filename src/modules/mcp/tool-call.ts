@@ -16,9 +16,9 @@ import {
   schemaOf,
 } from '../../index.js'
 import {
-  isMembers,
-  wrongParams,
-  type Members,
+  isJsonObject,
+  invalidParams,
+  type JsonObject,
   codes,
   ProtocolError,
   type Exchange,
@@ -31,26 +31,26 @@ import {
  */
 
 /** Who asks for what: a state counts for the same alone. */
-interface Asking {
+interface CallIdentity {
   readonly caller: Claims | null | undefined
   readonly method: string
   readonly name: string
-  readonly given: Members
+  readonly input: JsonObject
 }
 
 /** Where a call that asks has come to. */
-interface Told {
+interface RoundState {
   /** Of earlier rounds, by the names of their questions. */
-  readonly answers: Members
+  readonly responses: JsonObject
   /** The names of what was asked at last: nothing else can be answered. */
-  readonly asked: readonly string[]
+  readonly requestNames: readonly string[]
 }
 
-const life = 15 * 60_000
-const startBytes = 12
+const stateLifetimeMs = 15 * 60_000
+const ivBytes = 12
 const tagBytes = 16
 
-export class Rounds {
+export class RoundStates {
   static readonly inject = [Auth, Clock]
   #key: Promise<Buffer> | undefined
 
@@ -59,38 +59,39 @@ export class Rounds {
     private readonly clock: Clock,
   ) {}
 
-  async seal(asking: Asking, { answers, asked }: Told): Promise<string> {
-    const until = this.clock.now() + life
-    const text = JSON.stringify({ of: digest(asking), until, answers, asked })
-    const start = randomBytes(startBytes)
-    const cipher = createCipheriv('aes-256-gcm', await this.#secret(), start)
+  async seal(identity: CallIdentity, { responses, requestNames }: RoundState): Promise<string> {
+    const expiresAt = this.clock.now() + stateLifetimeMs
+    const text = JSON.stringify({ call: digest(identity), expiresAt, responses, requestNames })
+    const iv = randomBytes(ivBytes)
+    const cipher = createCipheriv('aes-256-gcm', await this.#secret(), iv)
     const sealed = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
-    return Buffer.concat([start, cipher.getAuthTag(), sealed]).toString('base64url')
+    return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url')
   }
 
   /** @throws {ProtocolError} for a state that is not ours, of another caller or call, or run out */
-  async open(state: string, asking: Asking): Promise<Told> {
-    const told = await this.#read(state)
-    if (told === undefined || told.of !== digest(asking)) throw refused('is not of this call')
-    if (typeof told.until !== 'number' || told.until < this.clock.now())
-      throw refused('has run out')
-    const { answers, asked } = told
+  async open(state: string, identity: CallIdentity): Promise<RoundState> {
+    const opened = await this.#read(state)
+    if (opened === undefined || opened.call !== digest(identity))
+      throw invalidState('is not of this call')
+    if (typeof opened.expiresAt !== 'number' || opened.expiresAt < this.clock.now())
+      throw invalidState('has run out')
+    const { responses, requestNames } = opened
     return {
-      answers: isMembers(answers) ? answers : {},
-      asked: Array.isArray(asked) ? (asked as string[]) : [],
+      responses: isJsonObject(responses) ? responses : {},
+      requestNames: Array.isArray(requestNames) ? (requestNames as string[]) : [],
     }
   }
 
-  async #read(state: string): Promise<Members | undefined> {
+  async #read(state: string): Promise<JsonObject | undefined> {
     try {
       const bytes = Buffer.from(state, 'base64url')
-      if (bytes.length < startBytes + tagBytes) return undefined
-      const start = bytes.subarray(0, startBytes)
-      const decipher = createDecipheriv('aes-256-gcm', await this.#secret(), start)
-      decipher.setAuthTag(bytes.subarray(startBytes, startBytes + tagBytes))
-      const text = decipher.update(bytes.subarray(startBytes + tagBytes))
-      const told: unknown = JSON.parse(Buffer.concat([text, decipher.final()]).toString('utf8'))
-      return isMembers(told) ? told : undefined
+      if (bytes.length < ivBytes + tagBytes) return undefined
+      const iv = bytes.subarray(0, ivBytes)
+      const decipher = createDecipheriv('aes-256-gcm', await this.#secret(), iv)
+      decipher.setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes))
+      const text = decipher.update(bytes.subarray(ivBytes + tagBytes))
+      const value: unknown = JSON.parse(Buffer.concat([text, decipher.final()]).toString('utf8'))
+      return isJsonObject(value) ? value : undefined
     } catch {
       return undefined
     }
@@ -103,15 +104,15 @@ export class Rounds {
   }
 }
 
-function digest({ caller, method, name, given }: Asking): string {
-  const who = caller === undefined ? null : caller === null ? 'key' : [caller.iss, caller.sub]
-  const text = JSON.stringify([who, method, name, given])
+function digest({ caller, method, name, input }: CallIdentity): string {
+  const callerKey = caller === undefined ? null : caller === null ? 'key' : [caller.iss, caller.sub]
+  const text = JSON.stringify([callerKey, method, name, input])
   return createHash('sha256').update(text).digest('base64url')
 }
 
 /** A state that is not what it should be. */
-export function refused(why: string): Error {
-  return wrongParams(`Invalid requestState: it ${why}`)
+export function invalidState(why: string): Error {
+  return invalidParams(`Invalid requestState: it ${why}`)
 }
 
 type Class<T> = new (...args: never[]) => T
@@ -141,7 +142,7 @@ export interface ToolCall {
    *
    * @param share from 0 to 1
    */
-  progress(share: number, words?: string): void
+  progress(share: number, message?: string): void
   /**
    * Asks the person at the client. Ends this round unless the answer is there.
    *
@@ -149,7 +150,7 @@ export interface ToolCall {
    * @param type a class of plain fields, which the answer is checked by
    * @returns null where the person says no
    */
-  ask<T extends object>(name: string, type: Class<T>, words: string): Promise<T | null>
+  ask<T extends object>(name: string, type: Class<T>, message: string): Promise<T | null>
   /** Asks the model of the client, likewise. */
   sample(name: string, options: SampleOptions): Promise<Readonly<Record<string, unknown>>>
   /** Asks which places the client shows, likewise. */
@@ -157,79 +158,84 @@ export interface ToolCall {
 }
 
 /** Stops a handler whose question is not answered. The program's other code sees an HttpError. */
-class Unanswered extends HttpError {
+class InputRequired extends HttpError {
   constructor(name: string) {
-    super(unanswered, 'An answer of the client is needed.', { reason: `mcp asks for ${name}` })
+    super(inputRequiredStatus, 'An answer of the client is needed.', {
+      reason: `mcp asks for ${name}`,
+    })
   }
 }
 
 /** Precondition Required: the call is made again with the answer. */
-export const unanswered = 428
+export const inputRequiredStatus = 428
 
 /** What a share has to rise by to be told. */
-const leastStep = 0.001
+const minProgressStep = 0.001
 
 /** A call while it runs: what it asks, and what is answered already. */
-export class Call implements ToolCall {
+export class ActiveToolCall implements ToolCall {
   readonly capabilities: Readonly<Record<string, unknown>>
   /** Questions of this round, by name. */
-  readonly asked: Record<string, Members> = {}
+  readonly inputRequests: Record<string, JsonObject> = {}
   /** Answers of all rounds that were asked for, by name. */
-  readonly answers: Record<string, unknown>
+  readonly responses: Record<string, unknown>
   /** What the client would have to be able to do. */
   refusal: ProtocolError | undefined
   readonly #exchange: Exchange<unknown>
-  #share = -leastStep
+  #share = -minProgressStep
   #signal: AbortSignal | undefined
 
-  constructor(exchange: Exchange<unknown>, answers: Members) {
+  constructor(exchange: Exchange<unknown>, responses: JsonObject) {
     this.#exchange = exchange
     this.capabilities = exchange.capabilities
-    this.answers = { ...answers }
+    this.responses = { ...responses }
   }
 
   get signal(): AbortSignal {
     return (this.#signal ??= this.#exchange.signal ?? new AbortController().signal)
   }
 
-  progress(share: number, words?: string): void {
+  progress(share: number, message?: string): void {
     const { progressToken } = this.#exchange
     const progress = Math.min(1, share)
-    const isFurther = progress - this.#share >= (progress < 1 ? leastStep : Number.MIN_VALUE)
+    const isFurther = progress - this.#share >= (progress < 1 ? minProgressStep : Number.MIN_VALUE)
     if (progressToken === undefined || !isFurther) return
     this.#share = progress
-    const told = { progressToken, progress, total: 1, message: words }
-    this.#exchange.notify('notifications/progress', told)
+    const notification = { progressToken, progress, total: 1, message }
+    this.#exchange.notify('notifications/progress', notification)
   }
 
-  ask<T extends object>(name: string, type: Class<T>, words: string): Promise<T | null> {
-    const given = this.#answerTo(name)
-    if (isMembers(given) && (given.action === 'decline' || given.action === 'cancel'))
+  ask<T extends object>(name: string, type: Class<T>, message: string): Promise<T | null> {
+    const response = this.#responseTo(name)
+    if (isJsonObject(response) && (response.action === 'decline' || response.action === 'cancel'))
       return Promise.resolve(null)
-    const accepted = isMembers(given) && given.action === 'accept'
-    const checked = accepted ? readAnswer(type, given.content) : undefined
+    const isAccepted = isJsonObject(response) && response.action === 'accept'
+    const checked = isAccepted ? readResponse(type, response.content) : undefined
     if (checked !== undefined) return Promise.resolve(checked)
     const { type: kind, properties, required = [] } = schemaOf(type)
     const requestedSchema = { type: kind, properties, required }
-    const params = { mode: 'form', message: words, requestedSchema }
-    return this.#put(name, 'elicitation', { method: 'elicitation/create', params })
+    const params = { mode: 'form', message, requestedSchema }
+    return this.#requestInput(name, 'elicitation', { method: 'elicitation/create', params })
   }
 
   sample(name: string, options: SampleOptions): Promise<Readonly<Record<string, unknown>>> {
-    const given = this.#answerTo(name)
-    if (isMembers(given) && given.content !== undefined) return Promise.resolve(given)
-    return this.#put(name, 'sampling', { method: 'sampling/createMessage', params: options })
+    const response = this.#responseTo(name)
+    if (isJsonObject(response) && response.content !== undefined) return Promise.resolve(response)
+    return this.#requestInput(name, 'sampling', {
+      method: 'sampling/createMessage',
+      params: options,
+    })
   }
 
   roots(name: string): Promise<readonly Root[]> {
-    const given = this.#answerTo(name)
-    if (isMembers(given) && Array.isArray(given.roots))
-      return Promise.resolve(given.roots as readonly Root[])
-    return this.#put(name, 'roots', { method: 'roots/list' })
+    const response = this.#responseTo(name)
+    if (isJsonObject(response) && Array.isArray(response.roots))
+      return Promise.resolve(response.roots as readonly Root[])
+    return this.#requestInput(name, 'roots', { method: 'roots/list' })
   }
 
-  #answerTo(name: string): unknown {
-    return Object.hasOwn(this.answers, name) ? this.answers[name] : undefined
+  #responseTo(name: string): unknown {
+    return Object.hasOwn(this.responses, name) ? this.responses[name] : undefined
   }
 
   /**
@@ -237,32 +243,32 @@ export class Call implements ToolCall {
    *
    * @returns what rejects: several may be asked at once, `Promise.all([…])`
    */
-  #put(name: string, capability: string, question: Members): Promise<never> {
+  #requestInput(name: string, capability: string, inputRequest: JsonObject): Promise<never> {
     const { isModern, capabilities, revision } = this.#exchange
     if (!isModern)
       throw new HttpError(501, `This client cannot be asked: it speaks ${clip(revision)}.`)
-    if (Object.hasOwn(capabilities, capability)) this.asked[name] = question
+    if (Object.hasOwn(capabilities, capability)) this.inputRequests[name] = inputRequest
     else
       this.refusal ??= new ProtocolError(codes.capability, `The client lacks ${capability}`, {
         status: 400,
         data: { requiredCapabilities: { [capability]: {} } },
       })
-    return Promise.reject(new Unanswered(name))
+    return Promise.reject(new InputRequired(name))
   }
 }
 
 /** What is not asked for is passed over. @returns undefined for what is no answer: it is asked again */
-function readAnswer<T extends object>(type: Class<T>, content: unknown): T | undefined {
+function readResponse<T extends object>(type: Class<T>, content: unknown): T | undefined {
   try {
     const { properties = {} } = schemaOf(type)
-    const known = Object.entries(isMembers(content) ? content : {}).filter(([name]) =>
+    const declaredFields = Object.entries(isJsonObject(content) ? content : {}).filter(([name]) =>
       Object.hasOwn(properties, name),
     )
-    return checkOf(type)(Object.fromEntries(known)) as T
+    return checkOf(type)(Object.fromEntries(declaredFields)) as T
   } catch {
     return undefined
   }
 }
 
 /** Of the request within. */
-export const toolCallOf = requestValue<Call>('tool call')
+export const toolCallOf = requestValue<ActiveToolCall>('tool call')

@@ -4,50 +4,50 @@
  */
 import { withOwnDefinitions, type RouteDescriptions, type RouteInfo } from '../../index.js'
 import type { ToolOptions } from './decorators.js'
-import { isMembers, type Members } from './protocol.js'
+import { isJsonObject, type JsonObject } from './protocol.js'
 
 type Operation = NonNullable<ReturnType<RouteDescriptions['operations']['get']>>
 type Schemas = RouteDescriptions['schemas']
 
 /** Where an argument goes. */
-export type Place = 'path' | 'query' | 'body'
+export type ArgumentLocation = 'path' | 'query' | 'body'
 
 /** A route that is a tool. */
 export interface RouteTool {
   readonly route: RouteInfo
   readonly name: string
   /** As `tools/list` tells it. */
-  readonly told: Members
-  readonly places: ReadonlyMap<string, Place>
+  readonly description: JsonObject
+  readonly locations: ReadonlyMap<string, ArgumentLocation>
   readonly required: readonly string[]
   /** The body is the argument `body`, because it is no object of known fields. */
-  readonly wholeBody: boolean
+  readonly hasBodyArgument: boolean
   readonly hasBody: boolean
   /** Dotted paths go into the query: it filters by fields behind relations, which the document does not list. */
-  readonly takesPaths: boolean
+  readonly takesDottedPaths: boolean
   /** Somebody without a token may see it. Default: as the route's rule says. */
   readonly isOpen?: boolean
   /** Calling it twice with the same arguments is done once: it takes keys. */
-  readonly isKeyed: boolean
+  readonly takesIdempotencyKey: boolean
 }
 
 /** Why a route is no tool, with what to do. */
-export interface ToolFault {
+export interface ToolProblem {
   readonly message: string
   readonly remedy: string
 }
 
 /** Letters that names of tools consist of. */
-const goodName = /^[\w.-]{1,128}$/
+const toolNamePattern = /^[\w.-]{1,128}$/
 
 export function toTool(
   route: RouteInfo,
   options: ToolOptions,
   { operations, schemas }: RouteDescriptions,
-): RouteTool | ToolFault {
+): RouteTool | ToolProblem {
   const operation = operations.get(route) ?? { responses: {} }
   const name = options.name ?? operation.operationId ?? route.name
-  if (!goodName.test(name))
+  if (!toolNamePattern.test(name))
     return {
       message: `is the tool ${JSON.stringify(name)}`,
       remedy: "Use letters, digits, _, - and .: @Tool({ name: 'closeTicket' }).",
@@ -56,7 +56,7 @@ export function toTool(
   if ('message' in input) return input
   const { title = operation.summary, description = operation.description } = options
   const output = outputOf(operation, schemas)
-  const told = {
+  const toolDescription = {
     name,
     ...(title !== undefined && { title }),
     ...((description ?? title) !== undefined && { description: description ?? title }),
@@ -64,39 +64,54 @@ export function toTool(
     ...(output && { outputSchema: output }),
     annotations: hintsOf(route, operation),
   }
-  const { places, required, wholeBody, hasBody, takesPaths } = input
-  const isKeyed = takesKeys(operation)
-  return { route, name, told, places, required, wholeBody, hasBody, takesPaths, isKeyed }
+  const { locations, required, hasBodyArgument, hasBody, takesDottedPaths } = input
+  const takesIdempotencyKey = takesIdempotencyKeys(operation)
+  return {
+    route,
+    name,
+    description: toolDescription,
+    locations,
+    required,
+    hasBodyArgument,
+    hasBody,
+    takesDottedPaths,
+    takesIdempotencyKey,
+  }
 }
 
 interface Input {
-  readonly schema: Members
-  readonly places: ReadonlyMap<string, Place>
+  readonly schema: JsonObject
+  readonly locations: ReadonlyMap<string, ArgumentLocation>
   readonly required: readonly string[]
-  readonly wholeBody: boolean
+  readonly hasBodyArgument: boolean
   readonly hasBody: boolean
-  readonly takesPaths: boolean
+  readonly takesDottedPaths: boolean
 }
 
 /** `account.owner.name.like` */
 export const dottedPath = /^\w+(?:\.\w+)+$/
 
-function readInput(operation: Operation, schemas: Schemas): Input | ToolFault {
+function readInput(operation: Operation, schemas: Schemas): Input | ToolProblem {
   const properties: Record<string, unknown> = {}
-  const places = new Map<string, Place>()
+  const locations = new Map<string, ArgumentLocation>()
   const required: string[] = []
-  let clash: string | undefined
-  const add = (name: string, place: Place, schema: unknown, isRequired: boolean): void => {
-    if (places.has(name)) clash ??= name
-    places.set(name, place)
+  let duplicateName: string | undefined
+  const add = (
+    name: string,
+    location: ArgumentLocation,
+    schema: unknown,
+    isRequired: boolean,
+  ): void => {
+    if (locations.has(name)) duplicateName ??= name
+    locations.set(name, location)
     Object.defineProperty(properties, name, { value: schema, enumerable: true })
     if (isRequired) required.push(name)
   }
   for (const parameter of operation.parameters ?? []) {
     if (!('in' in parameter) || (parameter.in !== 'path' && parameter.in !== 'query')) continue
-    const { name, in: place, schema, content, description, required: isRequired } = parameter
-    const plain = asJson(schema ?? content?.['application/json']?.schema ?? {})
-    add(name, place, { ...plain, ...(description && { description }) }, isRequired === true)
+    const { name, in: location, schema, content, description, required: isRequired } = parameter
+    const jsonSchema = toJsonSchema(schema ?? content?.['application/json']?.schema ?? {})
+    add(name, location, { ...jsonSchema, ...(description && { description }) }, isRequired === true)
   }
   const body = readBody(operation, schemas)
   if (body === 'other')
@@ -108,29 +123,41 @@ function readInput(operation: Operation, schemas: Schemas): Input | ToolFault {
     if (body !== undefined) add('body', 'body', body.schema, body.required)
   } else {
     for (const [name, schema] of Object.entries(body.fields))
-      add(name, 'body', schema, body.needed.includes(name))
+      add(name, 'body', schema, body.requiredFields.includes(name))
   }
-  if (clash !== undefined)
+  if (duplicateName !== undefined)
     return {
-      message: `has ${clash} twice, of which a tool's arguments can have one`,
+      message: `has ${duplicateName} twice, of which a tool's arguments can have one`,
       remedy: 'Call one of them otherwise.',
     }
   // Only records' filters have names with dots.
-  const takesPaths = [...places].some(([name, place]) => place === 'query' && name.includes('.'))
-  const patternProperties = takesPaths ? { patternProperties: behindRelations } : {}
-  const flat = { type: 'object', properties, ...patternProperties, required }
-  const closed = { ...flat, additionalProperties: false }
-  const schema = withOwnDefinitions(closed as never, schemas) as Members
-  const { wholeBody, hasBody } = { wholeBody: body !== undefined && !body.fields, hasBody: !!body }
-  return { schema: tidy(schema), places, required, wholeBody, hasBody, takesPaths }
+  const takesDottedPaths = [...locations].some(
+    ([name, location]) => location === 'query' && name.includes('.'),
+  )
+  const patternProperties = takesDottedPaths ? { patternProperties: relationPathProperties } : {}
+  const objectSchema = { type: 'object', properties, ...patternProperties, required }
+  const closedSchema = { ...objectSchema, additionalProperties: false }
+  const schema = withOwnDefinitions(closedSchema as never, schemas) as JsonObject
+  const { hasBodyArgument, hasBody } = {
+    hasBodyArgument: body !== undefined && !body.fields,
+    hasBody: !!body,
+  }
+  return {
+    schema: dropEmptyRequired(schema),
+    locations,
+    required,
+    hasBodyArgument,
+    hasBody,
+    takesDottedPaths,
+  }
 }
 
-const behindRelations = {
+const relationPathProperties = {
   [dottedPath.source]: { description: 'A field behind a relation, with its operator.' },
 }
 
 /** An empty list of what is required says nothing. */
-function tidy({ required, ...schema }: Members): Members {
+function dropEmptyRequired({ required, ...schema }: JsonObject): JsonObject {
   return Array.isArray(required) && required.length > 0 ? { ...schema, required } : schema
 }
 
@@ -138,8 +165,8 @@ interface Body {
   readonly schema: unknown
   readonly required: boolean
   /** Of an object; undefined where it is something else. */
-  readonly fields: Members | undefined
-  readonly needed: readonly string[]
+  readonly fields: JsonObject | undefined
+  readonly requiredFields: readonly string[]
 }
 
 /** @returns undefined where none is read, `'other'` where it is no JSON */
@@ -150,50 +177,57 @@ function readBody(operation: Operation, schemas: Schemas): Body | 'other' | unde
   const media = content['application/json'] ?? content['*/*']
   if (media === undefined) return 'other'
   const schema: unknown = media.schema ?? {}
-  const whole = resolve(schema, schemas)
+  const bodySchema = resolve(schema, schemas)
   const fields =
-    whole.type === 'object' && isMembers(whole.properties) ? whole.properties : undefined
-  const needed = Array.isArray(whole.required) ? (whole.required as string[]) : []
-  return { schema, required, fields: fields && isClosed(whole) ? fields : undefined, needed }
+    bodySchema.type === 'object' && isJsonObject(bodySchema.properties)
+      ? bodySchema.properties
+      : undefined
+  const requiredFields = Array.isArray(bodySchema.required) ? (bodySchema.required as string[]) : []
+  return {
+    schema,
+    required,
+    fields: fields && isClosed(bodySchema) ? fields : undefined,
+    requiredFields,
+  }
 }
 
 /** Other keys could not be told from the query's. */
-function isClosed({ properties }: Members): boolean {
-  return isMembers(properties) && Object.keys(properties).length > 0
+function isClosed({ properties }: JsonObject): boolean {
+  return isJsonObject(properties) && Object.keys(properties).length > 0
 }
 
-function resolve(schema: unknown, schemas: Schemas): Members {
-  if (!isMembers(schema)) return {}
+function resolve(schema: unknown, schemas: Schemas): JsonObject {
+  if (!isJsonObject(schema)) return {}
   const { $ref } = schema
   if (typeof $ref !== 'string') return schema
-  return (schemas[$ref.replace(/^.*\//, '')] ?? {}) as Members
+  return (schemas[$ref.replace(/^.*\//, '')] ?? {}) as JsonObject
 }
 
 /** A query says truth as text, `true` or `1`; JSON has a value for it. */
-function asJson(schema: object): Members {
-  const { anyOf, ...said } = schema as Members
-  if (!Array.isArray(anyOf) || anyOf.length !== 2) return schema as Members
-  const [value, digit] = anyOf as Members[]
+function toJsonSchema(schema: object): JsonObject {
+  const { anyOf, ...keywords } = schema as JsonObject
+  if (!Array.isArray(anyOf) || anyOf.length !== 2) return schema as JsonObject
+  const [value, digit] = anyOf as JsonObject[]
   const isDigit = Array.isArray(digit?.enum) && digit.enum.every((one) => one === 0 || one === 1)
-  return isDigit && value?.type === 'boolean' ? { ...value, ...said } : (schema as Members)
+  return isDigit && value?.type === 'boolean' ? { ...value, ...keywords } : (schema as JsonObject)
 }
 
 /** Of the one successful answer that is declared, where it is an object. */
-function outputOf({ responses = {} }: Operation, schemas: Schemas): Members | undefined {
+function outputOf({ responses = {} }: Operation, schemas: Schemas): JsonObject | undefined {
   const successes = Object.entries(responses).filter(([status]) => status.startsWith('2'))
-  const [success, ...others] = successes
-  if (success === undefined || others.length > 0) return undefined
-  const [, answer] = success as [string, unknown]
-  if (!isMembers(answer) || !isMembers(answer.content)) return undefined
-  const media = answer.content['application/json']
-  const schema = isMembers(media) ? media.schema : undefined
-  if (!isMembers(schema) || resolve(schema, schemas).type !== 'object') return undefined
-  return withOwnDefinitions(schema, schemas) as Members
+  const [success, ...otherSuccesses] = successes
+  if (success === undefined || otherSuccesses.length > 0) return undefined
+  const [, response] = success as [string, unknown]
+  if (!isJsonObject(response) || !isJsonObject(response.content)) return undefined
+  const media = response.content['application/json']
+  const schema = isJsonObject(media) ? media.schema : undefined
+  if (!isJsonObject(schema) || resolve(schema, schemas).type !== 'object') return undefined
+  return withOwnDefinitions(schema, schemas) as JsonObject
 }
 
-function hintsOf({ method }: RouteInfo, operation: Operation): Members {
+function hintsOf({ method }: RouteInfo, operation: Operation): JsonObject {
   if (method === 'GET') return { readOnlyHint: true, openWorldHint: false }
-  const idempotentHint = method === 'PUT' || method === 'DELETE' || takesKeys(operation)
+  const idempotentHint = method === 'PUT' || method === 'DELETE' || takesIdempotencyKeys(operation)
   return {
     readOnlyHint: false,
     destructiveHint: method === 'DELETE',
@@ -203,7 +237,7 @@ function hintsOf({ method }: RouteInfo, operation: Operation): Members {
 }
 
 /** `idempotent()` documents its header. */
-function takesKeys({ parameters = [] }: Operation): boolean {
+function takesIdempotencyKeys({ parameters = [] }: Operation): boolean {
   return parameters.some(
     (one) => 'in' in one && one.in === 'header' && /^idempotency-key$/i.test(one.name),
   )

@@ -6,8 +6,8 @@ import type { PoolState, ApplicationState, Gauge, ScrapeEvent } from '../../inde
 import {
   type Family,
   type GaugeFamily,
-  type Together,
-  toText,
+  type Aggregation,
+  toLabelText,
   type Labels,
   gauge,
   counter,
@@ -18,7 +18,7 @@ import {
 type Counts = Omit<PoolState, 'replicas'>
 
 /** The pool's own lines have no name of a server, as where there are no replicas. */
-export function poolFamilies({ replicas = [], ...own }: PoolState): Family[] {
+export function poolFamilies({ replicas = [], ...primary }: PoolState): Family[] {
   const names = new Set<string>()
   const servers: { readonly of: Labels; readonly counts: Counts; readonly isUp: boolean }[] = []
   for (const { name, isUp, ...counts } of replicas) {
@@ -27,7 +27,7 @@ export function poolFamilies({ replicas = [], ...own }: PoolState): Family[] {
     names.add(replica)
     servers.push({ of: { replica }, counts, isUp })
   }
-  const all = [{ of: {}, counts: own }, ...servers]
+  const all = [{ of: {}, counts: primary }, ...servers]
   const of = (measure: (counts: Counts) => number): Sample[] =>
     all.map((each) => [each.of, measure(each.counts)])
   const families = [
@@ -61,36 +61,38 @@ function gauges(
   name: string,
   help: string,
   samples: readonly Sample[],
-  together: Together = 'sum',
+  together: Aggregation = 'sum',
 ): GaugeFamily {
-  const written = samples.map(([labels, value]) => [toText(labels), value] as const)
-  return { name, type: 'gauge', help, samples: written, together }
+  const labelledSamples = samples.map(([labels, value]) => [toLabelText(labels), value] as const)
+  return { name, type: 'gauge', help, samples: labelledSamples, aggregation: together }
 }
 
 /** Asks other packages for their gauges when metrics are read. Called by the meter. */
 
-const scrapes = channel('filigree:scrape')
+const scrapeChannel = channel('filigree:scrape')
 /** Milliseconds that packages have to give their figures. */
-const scrapeTime = 1000
+const scrapeTimeoutMs = 1000
 
 /** What packages say of the whole database, which no worker has to add up. */
-export async function gatherGauges(application: ApplicationState): Promise<Family[]> {
-  if (!scrapes.hasSubscribers) return []
-  const given: (Gauge | Promise<readonly Gauge[]>)[] = []
-  const event: ScrapeEvent = { application, add: (one) => given.push(one) }
-  scrapes.publish(event)
-  const gauges = (await Promise.all(given.map(soon))).flat()
+export async function readOtherGauges(application: ApplicationState): Promise<Family[]> {
+  if (!scrapeChannel.hasSubscribers) return []
+  const pending: (Gauge | Promise<readonly Gauge[]>)[] = []
+  const event: ScrapeEvent = { application, add: (one) => pending.push(one) }
+  scrapeChannel.publish(event)
+  const gauges = (await Promise.all(pending.map(withinTimeout))).flat()
   return gauges.map(({ name, help, value }) => gauge(name, help, value))
 }
 
 /** Nothing, if it fails or takes too long. */
-async function soon(given: Gauge | Promise<readonly Gauge[]>): Promise<readonly Gauge[]> {
-  if (!(given instanceof Promise)) return [given]
+async function withinTimeout(
+  pending: Gauge | Promise<readonly Gauge[]>,
+): Promise<readonly Gauge[]> {
+  if (!(pending instanceof Promise)) return [pending]
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<readonly Gauge[]>((resolve) => {
-    timer = setTimeout(resolve, scrapeTime, [])
+  const delayGauge = new Promise<readonly Gauge[]>((resolve) => {
+    timer = setTimeout(resolve, scrapeTimeoutMs, [])
   })
-  const gauges = await Promise.race([given.catch(() => []), late])
+  const gauges = await Promise.race([pending.catch(() => []), delayGauge])
   clearTimeout(timer)
   return gauges
 }
@@ -98,7 +100,7 @@ async function soon(given: Gauge | Promise<readonly Gauge[]>): Promise<readonly 
 /** Milliseconds between two measurements of the event loop. */
 const resolution = 20
 
-export class ProcessFigures {
+export class ProcessMetrics {
   #delay: IntervalHistogram | undefined
 
   start(): void {
@@ -113,12 +115,12 @@ export class ProcessFigures {
   /** Delays count from the read before. */
   read(): Family[] {
     const delay = this.#delay
-    const late = (share: string, percentile: number): Family => {
-      const value = delay === undefined ? 0 : secondsLate(delay, percentile)
+    const delayGauge = (share: string, percentile: number): Family => {
+      const value = delay === undefined ? 0 : delaySeconds(delay, percentile)
       const help = 'The delay of the event loop since the last scrape.'
       return gauge(`nodejs_eventloop_delay_${share}_seconds`, help, value, 'max')
     }
-    const delays = [late('p50', 50), late('p99', 99), late('max', 100)]
+    const delays = [delayGauge('p50', 50), delayGauge('p99', 99), delayGauge('max', 100)]
     delay?.reset()
     return [...delays, ...memory(), processorTime(), startTime()]
   }
@@ -150,7 +152,7 @@ function startTime(): Family {
  * The histogram records the time between measurements: what exceeds the resolution is delay. An empty histogram means
  * none.
  */
-function secondsLate(delay: IntervalHistogram, percentile: number): number {
+function delaySeconds(delay: IntervalHistogram, percentile: number): number {
   if (delay.count === 0) return 0
   return Math.max(0, Math.round(delay.percentile(percentile) / 1000 - resolution * 1000) / 1e6)
 }

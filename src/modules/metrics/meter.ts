@@ -13,20 +13,20 @@ import {
   type RouteInfo,
   type StatementEvent,
 } from '../../index.js'
-import { AllWorkers } from './worker-metrics.js'
-import { poolFamilies, gatherGauges, ProcessFigures, processorTime } from './gauges.js'
+import { WorkerMetrics } from './worker-metrics.js'
+import { poolFamilies, readOtherGauges, ProcessMetrics, processorTime } from './gauges.js'
 import {
-  counted,
+  countersOnly,
   counter,
   gauge,
   type Family,
   Counters,
   Series,
-  toText,
+  toLabelText,
 } from './metric-families.js'
 
 /** The most GraphQL operations with their own series, because clients choose the names. */
-const mostOperations = 250
+const maxOperations = 250
 const other = '_other'
 /** The label of requests without a route. */
 const unmatched = 'unmatched'
@@ -44,10 +44,10 @@ export interface MeterOptions {
 export class Meter {
   readonly #state: ApplicationState
   readonly #exemplars: boolean
-  readonly #workers = new AllWorkers({
+  readonly #workers = new WorkerMetrics({
     measure: () => this.#measure(),
     count: () => [
-      ...counted(this.#httpFamilies()),
+      ...countersOnly(this.#httpFamilies()),
       processorTime(),
       ...this.#databaseCounters(),
       ...this.#graphqlCounters(),
@@ -55,7 +55,7 @@ export class Meter {
       ...this.#jobFamilies(),
     ],
   })
-  readonly #process = new ProcessFigures()
+  readonly #process = new ProcessMetrics()
   readonly #requests = new Map<string, Series>()
   readonly #statements = new Counters('table', 'kind')
   readonly #statementSeconds = new Counters('table', 'kind')
@@ -65,13 +65,13 @@ export class Meter {
   readonly #operationNames = new Set<string>()
   readonly #jobs = new Counters('job', 'outcome')
   readonly #jobSeconds = new Map<string, Series>()
-  readonly #seen = new Map<RouteInfo | string, Map<string, Series[]>>()
+  readonly #seriesByRoute = new Map<RouteInfo | string, Map<string, Series[]>>()
   #inFlight = 0
   #received = 0
   #sent = 0
   #throttled = 0
   #tables: ReadonlySet<string> = new Set()
-  #ends: (() => void)[] = []
+  #stopCallbacks: (() => void)[] = []
 
   constructor(state: ApplicationState, { exemplars }: MeterOptions) {
     this.#state = state
@@ -88,7 +88,7 @@ export class Meter {
         this.#countRequest(request, outcome)
       },
     })
-    this.#ends = [
+    this.#stopCallbacks = [
       stopObserving,
       listen('filigree:statement', (event) => {
         this.#countStatement(event as StatementEvent)
@@ -104,7 +104,7 @@ export class Meter {
   }
 
   onStop(): void {
-    for (const end of this.#ends.splice(0)) end()
+    for (const end of this.#stopCallbacks.splice(0)) end()
     this.#process.stop()
     this.#workers.stop()
   }
@@ -112,7 +112,7 @@ export class Meter {
   /** What this process has measured, or all workers together. */
   async read(isLabelled: boolean): Promise<readonly Family[]> {
     const families = await this.#workers.measure(isLabelled)
-    return [...families, ...(await gatherGauges(this.#state))]
+    return [...families, ...(await readOtherGauges(this.#state))]
   }
 
   #countRequest(request: HttpRequest, { status, bytes, received, ms }: RequestOutcome): void {
@@ -123,18 +123,19 @@ export class Meter {
     this.#sent += bytes
     this.#received += received
     if (status === 429) this.#throttled++
-    this.#workers.hasNews = true
+    this.#workers.hasUnreportedCounts = true
     if (!this.#exemplars) return
     const traceId = sampledTrace(request)
     if (traceId !== undefined)
-      series.show(bucket, { traceId, value: seconds, at: Date.now() / 1000 })
+      series.setExemplar(bucket, { traceId, value: seconds, at: Date.now() / 1000 })
   }
 
   /** Labels are written once for each route, method and status. */
   #seriesOf({ method, route }: HttpRequest, status: number): Series {
     const key = route ?? unmatched
-    let byStatus = this.#seen.get(key)
-    if (byStatus === undefined) this.#seen.set(key, (byStatus = new Map<string, Series[]>()))
+    let byStatus = this.#seriesByRoute.get(key)
+    if (byStatus === undefined)
+      this.#seriesByRoute.set(key, (byStatus = new Map<string, Series[]>()))
     let series = byStatus.get(method)
     if (series === undefined) {
       series = []
@@ -145,8 +146,8 @@ export class Meter {
   }
 
   #makeSeries(method: string, route = unmatched, status: number): Series {
-    const known = methods.has(method) ? method : other
-    const labels = toText({ method: known, route, status: String(status) })
+    const methodLabel = methods.has(method) ? method : other
+    const labels = toLabelText({ method: methodLabel, route, status: String(status) })
     let series = this.#requests.get(labels)
     if (series === undefined) this.#requests.set(labels, (series = new Series(buckets)))
     return series
@@ -154,40 +155,40 @@ export class Meter {
 
   #countStatement({ database, kind, table, ms, error }: StatementEvent): void {
     if (!this.#state.owns(database)) return
-    const [of, does] = [this.#tableLabel(table), statementKind(kind)]
-    this.#statements.of(of, does).sum++
-    this.#statementSeconds.of(of, does).sum += ms / 1000
-    if (error !== undefined) this.#statementErrors.of(of, does).sum++
-    this.#workers.hasNews = true
+    const [tableLabel, kindLabel] = [this.#tableLabel(table), statementKind(kind)]
+    this.#statements.get(tableLabel, kindLabel).sum++
+    this.#statementSeconds.get(tableLabel, kindLabel).sum += ms / 1000
+    if (error !== undefined) this.#statementErrors.get(tableLabel, kindLabel).sum++
+    this.#workers.hasUnreportedCounts = true
   }
 
   /** Tables of records have their own label; all other tables share one. */
   #tableLabel(table: string | undefined): string {
     if (table === undefined) return ''
     if (this.#tables.has(table)) return table
-    const known = new Set([...(this.#state.database?.tables ?? [])].map(({ name }) => name))
-    this.#tables = known
-    return known.has(table) ? table : other
+    const tableNames = new Set([...(this.#state.database?.tables ?? [])].map(({ name }) => name))
+    this.#tables = tableNames
+    return tableNames.has(table) ? table : other
   }
 
   #countOperation({ graphql, type, name = '', failed, error, ms }: GraphqlEvent): void {
     if (!this.#state.owns(graphql)) return
-    if (this.#operationNames.size < mostOperations) this.#operationNames.add(name)
-    const shown = this.#operationNames.has(name) ? name : other
+    if (this.#operationNames.size < maxOperations) this.#operationNames.add(name)
+    const nameLabel = this.#operationNames.has(name) ? name : other
     const outcome = failed || error !== undefined ? 'error' : 'ok'
-    this.#operations.of(shown, type, outcome).sum++
-    this.#operationSeconds.of(shown, type).sum += ms / 1000
-    this.#workers.hasNews = true
+    this.#operations.get(nameLabel, type, outcome).sum++
+    this.#operationSeconds.get(nameLabel, type).sum += ms / 1000
+    this.#workers.hasUnreportedCounts = true
   }
 
   #countJob({ application, job, outcome = 'lost', ms }: JobEvent): void {
     if (application !== this.#state) return
-    this.#jobs.of(job, outcome.replace(' ', '_')).sum++
-    const labels = toText({ job })
+    this.#jobs.get(job, outcome.replace(' ', '_')).sum++
+    const labels = toLabelText({ job })
     let series = this.#jobSeconds.get(labels)
     if (series === undefined) this.#jobSeconds.set(labels, (series = new Series(jobBuckets)))
     series.observe(ms / 1000)
-    this.#workers.hasNews = true
+    this.#workers.hasUnreportedCounts = true
   }
 
   /** None, before a job has run. */
@@ -280,10 +281,10 @@ export class Meter {
   }
 }
 
-function listen(channel: string, hear: (event: unknown) => void): () => void {
-  subscribe(channel, hear)
+function listen(channel: string, listener: (event: unknown) => void): () => void {
+  subscribe(channel, listener)
   return () => {
-    unsubscribe(channel, hear)
+    unsubscribe(channel, listener)
   }
 }
 

@@ -13,15 +13,15 @@ type CounterFamily = FamilyOf<'counter', number>
 
 export interface GaugeFamily extends FamilyOf<'gauge', number> {
   /** What stands for several processes. */
-  readonly together: Together
+  readonly aggregation: Aggregation
 }
 
-interface HistogramFamily extends FamilyOf<'histogram', Measured> {
+interface HistogramFamily extends FamilyOf<'histogram', HistogramValue> {
   /** The buckets' upper bounds, ascending. */
   readonly bounds: readonly number[]
 }
 
-export type Together = 'sum' | 'max' | 'min'
+export type Aggregation = 'sum' | 'max' | 'min'
 export type Family = CounterFamily | GaugeFamily | HistogramFamily
 
 /** A number without labels. */
@@ -29,9 +29,9 @@ export function gauge(
   name: string,
   help: string,
   value: number,
-  together: Together = 'sum',
+  aggregation: Aggregation = 'sum',
 ): GaugeFamily {
-  return { name, type: 'gauge', help, samples: [['', value]], together }
+  return { name, type: 'gauge', help, samples: [['', value]], aggregation }
 }
 
 export function counter(
@@ -48,32 +48,32 @@ export function counter(
 }
 
 /** Adds up what several processes have measured, in the order of the first that has it. */
-export function together(parts: readonly (readonly Family[])[]): Family[] {
+export function mergeFamilies(parts: readonly (readonly Family[])[]): Family[] {
   const found = new Map<string, Family>()
   for (const family of parts.flat()) {
     const before = found.get(family.name)
-    found.set(family.name, before === undefined ? family : join(before, family))
+    found.set(family.name, before === undefined ? family : mergeFamily(before, family))
   }
   return [...found.values()]
 }
 
-function join(one: Family, other: Family): Family {
+function mergeFamily(one: Family, other: Family): Family {
   if (one.type === 'histogram') {
     if (other.type !== 'histogram') return one
-    return { ...one, samples: joined(one.samples, other.samples, addMeasured) }
+    return { ...one, samples: mergeSamples(one.samples, other.samples, addHistograms) }
   }
   if (other.type === 'histogram') return one
-  const how = one.type === 'gauge' ? one.together : 'sum'
-  return { ...one, samples: joined(one.samples, other.samples, ways[how]) }
+  const aggregation = one.type === 'gauge' ? one.aggregation : 'sum'
+  return { ...one, samples: mergeSamples(one.samples, other.samples, aggregations[aggregation]) }
 }
 
-const ways: Readonly<Record<Together, (one: number, other: number) => number>> = {
+const aggregations: Readonly<Record<Aggregation, (one: number, other: number) => number>> = {
   sum: (one, other) => one + other,
   max: Math.max,
   min: Math.min,
 }
 
-function joined<Value>(
+function mergeSamples<Value>(
   one: readonly (readonly [string, Value])[],
   other: readonly (readonly [string, Value])[],
   add: (one: Value, other: Value) => Value,
@@ -86,7 +86,7 @@ function joined<Value>(
   return [...found]
 }
 
-function addMeasured(one: Measured, other: Measured): Measured {
+function addHistograms(one: HistogramValue, other: HistogramValue): HistogramValue {
   const latest = (index: number) => {
     const [first, second] = [one.exemplars?.[index] ?? null, other.exemplars?.[index] ?? null]
     return first === null || (second !== null && second.at > first.at) ? second : first
@@ -102,7 +102,7 @@ function addMeasured(one: Measured, other: Measured): Measured {
 }
 
 /** The same with a label more on each sample. */
-export function labelled(families: readonly Family[], label: string): Family[] {
+export function addLabel(families: readonly Family[], label: string): Family[] {
   const add = <Value>([labels, value]: readonly [string, Value]): [string, Value] => [
     labels === '' ? label : `${labels},${label}`,
     value,
@@ -115,7 +115,7 @@ export function labelled(families: readonly Family[], label: string): Family[] {
 }
 
 /** What stays of a process that has ended: what it counted. */
-export function counted(families: readonly Family[]): Family[] {
+export function countersOnly(families: readonly Family[]): Family[] {
   return families.filter(({ type }) => type !== 'gauge')
 }
 
@@ -124,7 +124,7 @@ export function counted(families: readonly Family[]): Family[] {
 export type Labels = Readonly<Record<string, string>>
 
 /** Labels without the braces: `method="GET",route="/items"`. */
-export function toText(labels: Labels): string {
+export function toLabelText(labels: Labels): string {
   return Object.entries(labels)
     .map(([name, value]) => `${name}="${escape(value)}"`)
     .join(',')
@@ -137,17 +137,17 @@ function escape(value: string): string {
 /** A number by up to three labels, which are given by their values in turn. */
 export class Counters {
   readonly #names: readonly string[]
-  readonly #found = new Map<string, Map<string, Map<string, Counter>>>()
+  readonly #counters = new Map<string, Map<string, Map<string, Counter>>>()
 
   /** @param names the labels' names */
   constructor(...names: string[]) {
     this.#names = names
   }
 
-  of(first: string, second: string, third = ''): Counter {
-    let bySecond = this.#found.get(first)
+  get(first: string, second: string, third = ''): Counter {
+    let bySecond = this.#counters.get(first)
     if (bySecond === undefined)
-      this.#found.set(first, (bySecond = new Map<string, Map<string, Counter>>()))
+      this.#counters.set(first, (bySecond = new Map<string, Map<string, Counter>>()))
     let byThird = bySecond.get(second)
     if (byThird === undefined) bySecond.set(second, (byThird = new Map<string, Counter>()))
     let counter = byThird.get(third)
@@ -158,12 +158,12 @@ export class Counters {
   /** Each with its labels. */
   samples(): [labels: string, value: number][] {
     const samples: [string, number][] = []
-    for (const [first, bySecond] of this.#found) {
+    for (const [first, bySecond] of this.#counters) {
       for (const [second, byThird] of bySecond) {
         for (const [third, { sum }] of byThird) {
           const values = [first, second, third]
           const labels = this.#names.map((name, at) => [name, values[at] ?? ''] as const)
-          samples.push([toText(Object.fromEntries(labels)), sum])
+          samples.push([toLabelText(Object.fromEntries(labels)), sum])
         }
       }
     }
@@ -184,7 +184,7 @@ export interface Exemplar {
 }
 
 /** Measured values by the buckets that they fall into. */
-export interface Measured {
+export interface HistogramValue {
   /** One for each bucket and for what is above all of them; not added up. */
   readonly counts: readonly number[]
   readonly sum: number
@@ -214,7 +214,7 @@ export class Series {
     return index
   }
 
-  show(bucket: number, exemplar: Exemplar): void {
+  setExemplar(bucket: number, exemplar: Exemplar): void {
     this.exemplars ??= this.counts.map(() => null)
     this.exemplars[bucket] = exemplar
   }

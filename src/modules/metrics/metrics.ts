@@ -58,14 +58,15 @@ function writeText(families: readonly Family[], format: Format): string {
 
 function writeFamily(lines: string[], family: Family, format: Format): void {
   const { name, type, help } = family
-  const total = type === 'counter' ? `${name}_total` : name
-  const shown = format === 'openmetrics' ? name : total
-  lines.push(`# HELP ${shown} ${help}`, `# TYPE ${shown} ${type}`)
+  const sampleName = type === 'counter' ? `${name}_total` : name
+  const familyName = format === 'openmetrics' ? name : sampleName
+  lines.push(`# HELP ${familyName} ${help}`, `# TYPE ${familyName} ${type}`)
   if (family.type === 'histogram') {
     for (const sample of family.samples) writeHistogram(lines, family, sample, format)
     return
   }
-  for (const [labels, value] of family.samples) lines.push(`${total}${inBraces(labels)} ${value}`)
+  for (const [labels, value] of family.samples)
+    lines.push(`${sampleName}${inBraces(labels)} ${value}`)
 }
 
 function writeHistogram(
@@ -74,16 +75,19 @@ function writeHistogram(
   [labels, { counts, sum, exemplars }]: Extract<Family, { type: 'histogram' }>['samples'][number],
   format: Format,
 ): void {
-  const before = labels === '' ? '' : `${labels},`
-  let below = 0
+  const labelPrefix = labels === '' ? '' : `${labels},`
+  let cumulativeCount = 0
   for (const [index, count] of counts.entries()) {
-    below += count
+    cumulativeCount += count
     const bound = bounds[index]
     const le = bound === undefined ? '+Inf' : toBound(bound, format)
     const exemplar = format === 'openmetrics' ? toExemplar(exemplars?.[index]) : ''
-    lines.push(`${name}_bucket{${before}le="${le}"} ${below}${exemplar}`)
+    lines.push(`${name}_bucket{${labelPrefix}le="${le}"} ${cumulativeCount}${exemplar}`)
   }
-  lines.push(`${name}_sum${inBraces(labels)} ${sum}`, `${name}_count${inBraces(labels)} ${below}`)
+  lines.push(
+    `${name}_sum${inBraces(labels)} ${sum}`,
+    `${name}_count${inBraces(labels)} ${cumulativeCount}`,
+  )
 }
 
 /** OpenMetrics writes whole numbers as floats. */
@@ -130,7 +134,7 @@ export const metrics = createModule(function metrics(options: MetricsOptions = {
   }
 
   @Controller(path)
-  @gate(secured)
+  @securedBy(secured)
   @Operational
   @Doc({ tags: ['metrics'] })
   class MetricsController {
@@ -157,7 +161,7 @@ export const metrics = createModule(function metrics(options: MetricsOptions = {
   }
 })
 
-function gate(secured: MetricsOptions['secured']): AnyDecorator {
+function securedBy(secured: MetricsOptions['secured']): AnyDecorator {
   if (secured === undefined) return (() => undefined) as AnyDecorator
   if (secured === false) return NoAuth
   if (typeof secured === 'string') return Secured(secured)

@@ -4,22 +4,22 @@
  * when one of them ends. Source: decisions, "Third storey: in operation", Workers.
  */
 import cluster, { type Worker } from 'node:cluster'
-import { counted, labelled, together, type Family } from './metric-families.js'
+import { countersOnly, addLabel, mergeFamilies, type Family } from './metric-families.js'
 
 /** Milliseconds that the first process waits for a worker's answer; then what it told last counts. */
-const patience = 1500
+const workerTimeoutMs = 1500
 /** Milliseconds after which a worker that gets no answer from the first process tells its own alone. */
-const longestWait = 2500
+const primaryTimeoutMs = 2500
 /** Milliseconds between two times that a worker tells what it has counted, while it counts. */
-const tellEvery = 500
+const reportIntervalMs = 500
 
 /** The messages between the processes; `of` numbers the applications of a process that have metrics. */
-type Message = { readonly filigree: 'metrics'; readonly of: number } & (
-  | { readonly say: 'counted'; readonly families: readonly Family[] }
-  | { readonly say: 'ask'; readonly id: number; readonly families: readonly Family[] }
-  | { readonly say: 'tell'; readonly id: number }
-  | { readonly say: 'told'; readonly id: number; readonly families: readonly Family[] }
-  | { readonly say: 'all'; readonly id: number; readonly parts: readonly Part[] }
+type Message = { readonly filigree: 'metrics'; readonly applicationId: number } & (
+  | { readonly kind: 'counts'; readonly families: readonly Family[] }
+  | { readonly kind: 'request'; readonly id: number; readonly families: readonly Family[] }
+  | { readonly kind: 'measure'; readonly id: number }
+  | { readonly kind: 'measured'; readonly id: number; readonly families: readonly Family[] }
+  | { readonly kind: 'response'; readonly id: number; readonly parts: readonly Part[] }
 )
 
 /** What one worker has measured; of workers that have ended what they counted. */
@@ -29,7 +29,7 @@ interface Part {
 }
 
 /** Workers that have ended and are still told of by themselves; what the earlier ones counted is one, number 0. */
-const mostEnded = 16
+const maxEndedWorkers = 16
 
 let applications = 0
 
@@ -40,15 +40,15 @@ export interface Measures {
   readonly count: () => readonly Family[]
 }
 
-export class AllWorkers {
+export class WorkerMetrics {
   readonly #measure: () => readonly Family[]
   readonly #count: () => readonly Family[]
-  readonly #of = ++applications
-  readonly #waiting = new Map<number, (parts: readonly Part[]) => void>()
-  #ends: (() => void)[] = []
-  #asked = 0
+  readonly #applicationId = ++applications
+  readonly #pendingRequests = new Map<number, (parts: readonly Part[]) => void>()
+  #stopCallbacks: (() => void)[] = []
+  #requestCount = 0
   /** Something was counted since it was told. */
-  hasNews = false
+  hasUnreportedCounts = false
 
   constructor({ measure, count }: Measures) {
     this.#measure = measure
@@ -56,142 +56,151 @@ export class AllWorkers {
   }
 
   start(): void {
-    if (cluster.isPrimary) this.#ends.push(collect(this.#of))
-    else this.#follow()
+    if (cluster.isPrimary) this.#stopCallbacks.push(collectInPrimary(this.#applicationId))
+    else this.#listenToPrimary()
   }
 
   /** The first process keeps what was counted until the end. */
   stop(): void {
-    for (const end of this.#ends.splice(0)) end()
-    if (cluster.isWorker) this.#tellCounted()
+    for (const end of this.#stopCallbacks.splice(0)) end()
+    if (cluster.isWorker) this.#reportCounts()
   }
 
   /** @param isLabelled each worker's own, with a label that names it */
   async measure(isLabelled: boolean): Promise<readonly Family[]> {
-    const parts = cluster.isWorker && process.connected ? await this.#ask() : undefined
+    const parts = cluster.isWorker && process.connected ? await this.#requestAllParts() : undefined
     if (parts === undefined) return this.#measure()
-    const own = { worker: cluster.worker?.id ?? 0, families: this.#measure() }
-    const all = [...parts.filter(({ worker }) => worker !== own.worker), own]
-    return together(
-      all.map(({ worker, families }) =>
-        isLabelled ? labelled(families, `worker="${worker}"`) : families,
+    const ownPart = { worker: cluster.worker?.id ?? 0, families: this.#measure() }
+    const allParts = [...parts.filter(({ worker }) => worker !== ownPart.worker), ownPart]
+    return mergeFamilies(
+      allParts.map(({ worker, families }) =>
+        isLabelled ? addLabel(families, `worker="${worker}"`) : families,
       ),
     )
   }
 
-  #follow(): void {
-    const hear = (given: unknown): void => {
-      const message = given as Message
-      if (!isOurs(message, this.#of)) return
-      if (message.say === 'tell') {
-        send({ ...heading(this.#of), say: 'told', id: message.id, families: this.#measure() })
-      } else if (message.say === 'all') this.#waiting.get(message.id)?.(message.parts)
+  #listenToPrimary(): void {
+    const onMessage = (value: unknown): void => {
+      const message = value as Message
+      if (!isMetricsMessage(message, this.#applicationId)) return
+      if (message.kind === 'measure') {
+        send({
+          ...heading(this.#applicationId),
+          kind: 'measured',
+          id: message.id,
+          families: this.#measure(),
+        })
+      } else if (message.kind === 'response') this.#pendingRequests.get(message.id)?.(message.parts)
     }
-    process.on('message', hear)
-    const telling = setInterval(() => {
-      if (this.hasNews) this.#tellCounted()
-    }, tellEvery).unref()
-    this.#ends.push(() => {
-      process.off('message', hear)
-      clearInterval(telling)
+    process.on('message', onMessage)
+    const reportTimer = setInterval(() => {
+      if (this.hasUnreportedCounts) this.#reportCounts()
+    }, reportIntervalMs).unref()
+    this.#stopCallbacks.push(() => {
+      process.off('message', onMessage)
+      clearInterval(reportTimer)
     })
   }
 
-  #tellCounted(): void {
-    this.hasNews = false
-    send({ ...heading(this.#of), say: 'counted', families: this.#count() })
+  #reportCounts(): void {
+    this.hasUnreportedCounts = false
+    send({ ...heading(this.#applicationId), kind: 'counts', families: this.#count() })
   }
 
-  #ask(): Promise<readonly Part[] | undefined> {
-    const id = ++this.#asked
+  #requestAllParts(): Promise<readonly Part[] | undefined> {
+    const id = ++this.#requestCount
     return new Promise((resolve) => {
       const end = (parts: readonly Part[] | undefined): void => {
-        this.#waiting.delete(id)
+        this.#pendingRequests.delete(id)
         clearTimeout(timer)
         resolve(parts)
       }
-      const timer = setTimeout(end, longestWait, undefined)
-      this.#waiting.set(id, end)
-      send({ ...heading(this.#of), say: 'ask', id, families: this.#count() })
+      const timer = setTimeout(end, primaryTimeoutMs, undefined)
+      this.#pendingRequests.set(id, end)
+      send({ ...heading(this.#applicationId), kind: 'request', id, families: this.#count() })
     })
   }
 }
 
 /** In the first process: hears what workers have counted, and asks all of them for one. @returns what ends it */
-function collect(of: number): () => void {
-  const known = new Map<number, readonly Family[]>()
-  const asking = new Map<number, (worker: number, families: readonly Family[]) => void>()
-  let questions = 0
-  const ask = async (asker: Worker, id: number): Promise<void> => {
-    const others = Object.values(cluster.workers ?? {}).filter(
-      (worker) => worker !== undefined && worker !== asker && worker.isConnected(),
+function collectInPrimary(applicationId: number): () => void {
+  const latestCounts = new Map<number, readonly Family[]>()
+  const collectors = new Map<number, (worker: number, families: readonly Family[]) => void>()
+  let requestCount = 0
+  const collectFor = async (requester: Worker, id: number): Promise<void> => {
+    const otherWorkers = Object.values(cluster.workers ?? {}).filter(
+      (worker) => worker !== undefined && worker !== requester && worker.isConnected(),
     ) as Worker[]
-    const question = ++questions
-    const open = new Set(others.map((worker) => worker.id))
-    const told = new Map<number, readonly Family[]>()
+    const requestId = ++requestCount
+    const pendingIds = new Set(otherWorkers.map((worker) => worker.id))
+    const measured = new Map<number, readonly Family[]>()
     await new Promise<void>((resolve) => {
-      const timer = setTimeout(resolve, patience)
+      const timer = setTimeout(resolve, workerTimeoutMs)
       const settle = (): void => {
-        if (open.size > 0) return
+        if (pendingIds.size > 0) return
         clearTimeout(timer)
         resolve()
       }
-      asking.set(question, (worker, families) => {
-        told.set(worker, families)
-        known.set(worker, counted(families))
-        open.delete(worker)
+      collectors.set(requestId, (worker, families) => {
+        measured.set(worker, families)
+        latestCounts.set(worker, countersOnly(families))
+        pendingIds.delete(worker)
         settle()
       })
-      for (const worker of others) worker.send({ ...heading(of), say: 'tell', id: question })
+      for (const worker of otherWorkers)
+        worker.send({ ...heading(applicationId), kind: 'measure', id: requestId })
       settle()
     })
-    asking.delete(question)
-    const parts = new Map([...known, ...told])
-    if (!asker.isConnected()) return
-    asker.send({
-      ...heading(of),
-      say: 'all',
+    collectors.delete(requestId)
+    const parts = new Map([...latestCounts, ...measured])
+    if (!requester.isConnected()) return
+    requester.send({
+      ...heading(applicationId),
+      kind: 'response',
       id,
       parts: [...parts].map(([worker, families]) => ({ worker, families })),
     } satisfies Message)
   }
-  const hear = (worker: Worker, given: unknown): void => {
-    const message = given as Message
-    if (!isOurs(message, of)) return
-    if (message.say === 'counted') known.set(worker.id, message.families)
-    else if (message.say === 'told') asking.get(message.id)?.(worker.id, message.families)
-    else if (message.say === 'ask') {
-      known.set(worker.id, message.families)
-      void ask(worker, message.id)
+  const onMessage = (worker: Worker, value: unknown): void => {
+    const message = value as Message
+    if (!isMetricsMessage(message, applicationId)) return
+    if (message.kind === 'counts') latestCounts.set(worker.id, message.families)
+    else if (message.kind === 'measured') collectors.get(message.id)?.(worker.id, message.families)
+    else if (message.kind === 'request') {
+      latestCounts.set(worker.id, message.families)
+      void collectFor(worker, message.id)
     }
   }
-  const ended: number[] = []
-  const end = ({ id }: Worker): void => {
-    ended.push(id)
-    const oldest = ended.length > mostEnded ? ended.shift() : undefined
+  const endedIds: number[] = []
+  const onExit = ({ id }: Worker): void => {
+    endedIds.push(id)
+    const oldest = endedIds.length > maxEndedWorkers ? endedIds.shift() : undefined
     if (oldest === undefined) return
-    known.set(0, together([known.get(0) ?? [], known.get(oldest) ?? []]))
-    known.delete(oldest)
+    latestCounts.set(0, mergeFamilies([latestCounts.get(0) ?? [], latestCounts.get(oldest) ?? []]))
+    latestCounts.delete(oldest)
   }
-  cluster.on('message', hear)
-  cluster.on('exit', end)
+  cluster.on('message', onMessage)
+  cluster.on('exit', onExit)
   return () => {
-    cluster.off('message', hear)
-    cluster.off('exit', end)
+    cluster.off('message', onMessage)
+    cluster.off('exit', onExit)
   }
 }
 
-function isOurs(message: Message, of: number): boolean {
+function isMetricsMessage(message: Message, applicationId: number): boolean {
   return (
     typeof message === 'object' &&
     (message as unknown) !== null &&
     (message as { filigree?: unknown }).filigree === 'metrics' &&
-    message.of === of
+    message.applicationId === applicationId
   )
 }
 
-function heading(of: number): { readonly filigree: 'metrics'; readonly of: number } {
-  return { filigree: 'metrics', of }
+function heading(applicationId: number): {
+  readonly filigree: 'metrics'
+  readonly applicationId: number
+} {
+  return { filigree: 'metrics', applicationId }
 }
 
 function send(message: Message): void {

@@ -54,12 +54,12 @@ export const securityHeaders = createModule(function securityHeaders(
     static readonly everywhere = true
 
     async intercept(request: HttpRequest, next: Next): Promise<RouteResponse> {
-      const answer = await next()
+      const response = await next()
       if (hsts !== false && request.secure) {
-        setMissing(answer, 'Strict-Transport-Security', `max-age=${hsts}; includeSubDomains`)
+        setMissing(response, 'Strict-Transport-Security', `max-age=${hsts}; includeSubDomains`)
       }
-      if (isHtml(answer)) for (const [name, value] of headers) setMissing(answer, name, value)
-      return answer
+      if (isHtml(response)) for (const [name, value] of headers) setMissing(response, name, value)
+      return response
     }
   }
   return { problems: findProblems(options), use: [SecurityHeaders] }
@@ -81,20 +81,21 @@ function findProblems(options: SecurityHeadersOptions) {
   const { csp, hsts, frame, referrer } = options as Record<string, unknown>
   const isText = (value: unknown): boolean => typeof value === 'string' && sendable.test(value)
   const isOff = (value: unknown): boolean => value === undefined || value === false
-  const faults: [string, string][] = []
-  if (!isOff(csp) && !isText(csp)) faults.push(['csp is not a policy', 'Give its text, or false.'])
+  const invalidOptions: [string, string][] = []
+  if (!isOff(csp) && !isText(csp))
+    invalidOptions.push(['csp is not a policy', 'Give its text, or false.'])
   if (!isOff(referrer) && !isText(referrer))
-    faults.push(['referrer is not a policy', "Give 'no-referrer', or false."])
+    invalidOptions.push(['referrer is not a policy', "Give 'no-referrer', or false."])
   if (!isOff(hsts) && !(Number.isSafeInteger(hsts) && (hsts as number) >= 0))
-    faults.push(['hsts is not a number of seconds', 'Give whole seconds, or false.'])
+    invalidOptions.push(['hsts is not a number of seconds', 'Give whole seconds, or false.'])
   if (!isOff(frame) && frame !== 'DENY' && frame !== 'SAMEORIGIN')
-    faults.push(['frame is invalid', "Write 'DENY', 'SAMEORIGIN' or false."])
+    invalidOptions.push(['frame is invalid', "Write 'DENY', 'SAMEORIGIN' or false."])
   const unknown = rejectUnknownOptions(
     options,
     ['csp', 'hsts', 'frame', 'referrer'],
     'securityHeaders',
   )
-  const invalid = faults.map(([message, remedy]) => ({
+  const invalid = invalidOptions.map(([message, remedy]) => ({
     code: 'INVALID_OPTION',
     message: `securityHeaders: ${message}.`,
     remedy,

@@ -36,7 +36,7 @@ async function* readEvents(
       id = fields.get('id') ?? id
       const data = fields.get('data')
       if (data !== undefined) {
-        yield { event: fields.get('event') ?? 'message', data: parsed(data), id }
+        yield { event: fields.get('event') ?? 'message', data: parseData(data), id }
       }
     }
   }
@@ -56,7 +56,7 @@ function readFields(block: string): Map<string, string> {
   return fields
 }
 
-function parsed(text: string): unknown {
+function parseData(text: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch {
@@ -66,14 +66,14 @@ function parsed(text: string): unknown {
 
 /** The cookies of one caller, as a browser on the application's own pages keeps them. Source: RFC 6265, §5.3. */
 
-interface Kept {
+interface Cookie {
   readonly value: string
   /** Milliseconds since 1970; `undefined` for as long as the jar lives. */
-  readonly until: number | undefined
+  readonly expiresAt: number | undefined
 }
 
 class CookieJar {
-  readonly #cookies = new Map<string, Kept>()
+  readonly #cookies = new Map<string, Cookie>()
   readonly #now: () => number
 
   constructor(now: () => number) {
@@ -86,16 +86,18 @@ class CookieJar {
       const [pair = '', ...attributes] = line.split(';')
       const middle = pair.indexOf('=')
       const name = pair.slice(0, middle).trim()
-      const until = this.#endOf(attributes)
-      if (until !== undefined && until <= this.#now()) this.#cookies.delete(name)
-      else this.#cookies.set(name, { value: pair.slice(middle + 1).trim(), until })
+      const expiresAt = this.#readExpiry(attributes)
+      if (expiresAt !== undefined && expiresAt <= this.#now()) this.#cookies.delete(name)
+      else this.#cookies.set(name, { value: pair.slice(middle + 1).trim(), expiresAt })
     }
   }
 
   /** The header `Cookie`; `undefined` if there is none to send. */
   get header(): string | undefined {
     const now = this.#now()
-    const live = [...this.#cookies].filter(([, { until }]) => until === undefined || until > now)
+    const live = [...this.#cookies].filter(
+      ([, { expiresAt }]) => expiresAt === undefined || expiresAt > now,
+    )
     return live.length === 0
       ? undefined
       : live.map(([name, { value }]) => `${name}=${value}`).join('; ')
@@ -105,7 +107,7 @@ class CookieJar {
     this.#cookies.clear()
   }
 
-  #endOf(attributes: readonly string[]): number | undefined {
+  #readExpiry(attributes: readonly string[]): number | undefined {
     let expires: number | undefined
     for (const attribute of attributes) {
       const [name = '', value = ''] = attribute.split('=').map((part) => part.trim())
@@ -210,10 +212,12 @@ export class TestCaller {
     options?: Omit<CallOptions, 'files'>,
   ): Promise<TestResult> {
     const path = this.#parts.graphqlPath()
-    const answer = await this.post(path, { query, variables }, options)
-    const body = answer.body as unknown
+    const response = await this.post(path, { query, variables }, options)
+    const body = response.body as unknown
     if (typeof body === 'object' && body !== null && 'data' in body) return body
-    throw new Error(`graphql: POST ${path} answered ${answer.status}: ${answer.text.slice(0, 500)}`)
+    throw new Error(
+      `graphql: POST ${path} answered ${response.status}: ${response.text.slice(0, 500)}`,
+    )
   }
 
   /**
@@ -254,16 +258,16 @@ export class TestCaller {
     body: unknown,
     options: CallOptions = {},
   ): Promise<TestAnswer> {
-    refuseUnknown(options)
+    refuseUnknownOptions(options)
     const request = {
       method,
       url: withQuery(path, options.query),
       headers: await this.#headers(method, options.headers),
       ...toContent(body, options.files),
     }
-    const answer = await this.#parts.app.inject(request)
-    this.#keep(answer.headers)
-    return toAnswer(answer)
+    const response = await this.#parts.app.inject(request)
+    this.#storeCredentials(response.headers)
+    return toTestAnswer(response)
   }
 
   async #stream(
@@ -272,26 +276,26 @@ export class TestCaller {
     body: string | undefined,
     options: Omit<CallOptions, 'files'>,
   ): Promise<AsyncGenerator<TestEvent, void, undefined>> {
-    refuseUnknown(options)
+    refuseUnknownOptions(options)
     const headers = new Headers(await this.#headers(method, options.headers))
     headers.set('accept', 'text/event-stream')
     if (body !== undefined) headers.set('content-type', 'application/json')
     const url = `http://localhost${withQuery(path, options.query)}`
-    const answer = await this.#parts.app.handle(
+    const response = await this.#parts.app.handle(
       new Request(url, { method, headers, ...(body === undefined ? {} : { body }) }),
     )
-    this.#cookies.take(answer.headers.getSetCookie())
-    const type = answer.headers.get('content-type') ?? ''
-    if (!type.startsWith('text/event-stream') || answer.body === null) {
-      const text = await answer.text()
-      throw new Error(`${method} ${path} answered ${answer.status}: ${text.slice(0, 500)}`)
+    this.#cookies.take(response.headers.getSetCookie())
+    const type = response.headers.get('content-type') ?? ''
+    if (!type.startsWith('text/event-stream') || response.body === null) {
+      const text = await response.text()
+      throw new Error(`${method} ${path} answered ${response.status}: ${text.slice(0, 500)}`)
     }
-    return readEvents(answer.body)
+    return readEvents(response.body)
   }
 
   async #headers(
     method: string,
-    given: Readonly<Record<string, string>> = {},
+    custom: Readonly<Record<string, string>> = {},
   ): Promise<Record<string, string>> {
     const headers: Record<string, string> = {}
     this.#token ??= await this.#parts.token?.()
@@ -302,18 +306,18 @@ export class TestCaller {
       // What a browser says of a page of the application itself.
       if (method !== 'GET' && method !== 'HEAD') headers['sec-fetch-site'] = 'same-origin'
     }
-    for (const [name, value] of Object.entries(given)) headers[name.toLowerCase()] = value
+    for (const [name, value] of Object.entries(custom)) headers[name.toLowerCase()] = value
     return headers
   }
 
-  #keep(headers: Readonly<Record<string, string>>): void {
+  #storeCredentials(headers: Readonly<Record<string, string>>): void {
     const { 'set-cookie': cookies, freshtoken } = headers
     if (cookies !== undefined) this.#cookies.take(cookies.split('\n'))
     if (this.#parts.rotates && freshtoken !== undefined) this.#token = freshtoken
   }
 }
 
-function refuseUnknown(options: object): void {
+function refuseUnknownOptions(options: object): void {
   for (const { message, remedy } of rejectUnknownOptions(
     options,
     Object.keys(callNames),
@@ -359,8 +363,10 @@ function toForm(fields: unknown, files: NonNullable<CallOptions['files']>): Form
       form.append(name, toText(item))
     }
   }
-  for (const [name, given] of Object.entries(files)) {
-    for (const one of Array.isArray(given) ? (given as (Blob | Uint8Array)[]) : [given]) {
+  for (const [name, filesOfName] of Object.entries(files)) {
+    for (const one of Array.isArray(filesOfName)
+      ? (filesOfName as (Blob | Uint8Array)[])
+      : [filesOfName]) {
       const blob = one instanceof Blob ? one : new Blob([new Uint8Array(one as Uint8Array)])
       form.append(name, blob, blob instanceof File ? blob.name : name)
     }
@@ -368,7 +374,7 @@ function toForm(fields: unknown, files: NonNullable<CallOptions['files']>): Form
   return form
 }
 
-function toAnswer({ status, headers, body: text, bytes }: InjectResponse): TestAnswer {
+function toTestAnswer({ status, headers, body: text, bytes }: InjectResponse): TestAnswer {
   const isJson = /^application\/(?:[\w.-]+\+)?json\b/.test(headers['content-type'] ?? '')
   const body: unknown = text === '' ? null : isJson ? (JSON.parse(text) as unknown) : text
   return { status, headers, body, text, bytes }

@@ -17,7 +17,7 @@ export interface TestMail {
 }
 
 /** What the module of mail has for tests. */
-export interface MailHome {
+export interface MailRuntime {
   readonly caught: readonly TestMail[]
 }
 
@@ -54,14 +54,14 @@ export function recordStatements(
   database: object | undefined,
   statements: SentStatement[],
 ): () => void {
-  const heard = (message: unknown): void => {
+  const onStatement = (message: unknown): void => {
     const { database: from, sql, kind, table } = message as StatementEvent
     if (from !== database || table?.startsWith('filigree_') === true) return
     statements.push({ sql, kind, table })
   }
-  subscribe(channel, heard)
+  subscribe(channel, onStatement)
   return () => {
-    unsubscribe(channel, heard)
+    unsubscribe(channel, onStatement)
   }
 }
 
@@ -102,7 +102,7 @@ export interface AddedEntry {
   readonly uniqueKey: string | null
 }
 
-const page = 1000
+const pageSize = 1000
 
 export class TestJobs {
   readonly #runtime: () => JobsRuntime
@@ -124,14 +124,16 @@ export class TestJobs {
   ): Promise<AddedEntry[]> {
     const { registry, jobs } = this.#runtime()
     const { name } = registry.find(type, method)
-    const all: AddedEntry[] = []
+    const entries: AddedEntry[] = []
     for (;;) {
-      const last = all.at(-1)
+      const last = entries.at(-1)
       const after = last === undefined ? {} : { after: last.id }
-      const some = await jobs.list({ name, limit: page, ...after })
+      const entriesOfPage = await jobs.list({ name, limit: pageSize, ...after })
       // Those of secret jobs are there for the program.
-      all.push(...some.map((one) => ({ ...one, body: (one.body ?? one.secretBody) as unknown })))
-      if (some.length < page) return all.reverse()
+      entries.push(
+        ...entriesOfPage.map((one) => ({ ...one, body: (one.body ?? one.secretBody) as unknown })),
+      )
+      if (entriesOfPage.length < pageSize) return entries.reverse()
     }
   }
 

@@ -24,7 +24,7 @@ import {
   type LogLine,
   type SentStatement,
   TestJobs,
-  type MailHome,
+  type MailRuntime,
   type TestMail,
 } from './recorders.js'
 
@@ -63,9 +63,9 @@ export class TestClock extends Clock {
 
   /** Sets the time; it goes on from there. */
   async set(time: Date | number | string): Promise<void> {
-    const moment = new Date(time).getTime()
-    if (Number.isNaN(moment)) throw new TypeError(`clock.set: ${String(time)} is no moment.`)
-    await this.#move(moment - super.now())
+    const timestamp = new Date(time).getTime()
+    if (Number.isNaN(timestamp)) throw new TypeError(`clock.set: ${String(time)} is no moment.`)
+    await this.#move(timestamp - super.now())
   }
 
   /** Goes by the system's time again. */
@@ -175,15 +175,15 @@ export async function testApplication(
   })
 }
 
-function toOverride(given: TestOverride): Override {
-  if (!('provide' in given)) return given
-  refuseOdd(given, ['provide', 'use'], 'testApplication override')
-  return [given.provide, given.use]
+function toOverride(value: TestOverride): Override {
+  if (!('provide' in value)) return value
+  refuseUnknownOptions(value, ['provide', 'use'], 'testApplication override')
+  return [value.provide, value.use]
 }
 
 /** @throws {TypeError} an unknown option */
-function refuseOdd(given: object, known: readonly string[], where: string): void {
-  for (const { message, remedy } of rejectUnknownOptions(given, known, where))
+function refuseUnknownOptions(value: object, optionNames: readonly string[], where: string): void {
+  for (const { message, remedy } of rejectUnknownOptions(value, optionNames, where))
     throw new TypeError(`${message} ${remedy}`)
 }
 
@@ -216,7 +216,7 @@ export class TestApplication {
   readonly #state: ApplicationState
   readonly #callers = new Set<WeakRef<TestCaller>>()
   readonly #statements: SentStatement[] = []
-  readonly #endRecording: () => void
+  readonly #stopRecording: () => void
   #closed: Promise<void> | undefined
 
   constructor(parts: TestParts) {
@@ -227,7 +227,7 @@ export class TestApplication {
     this.log = log
     this.statements = this.#statements
     this.#state = app.get(ApplicationState)
-    this.#endRecording = recordStatements(this.#state.database, this.#statements)
+    this.#stopRecording = recordStatements(this.#state.database, this.#statements)
     this.jobs = new TestJobs((token) => app.get(token))
     this.anonymous = this.#caller(undefined)
     this.operator = this.#caller(() => operatorKey)
@@ -235,7 +235,7 @@ export class TestApplication {
 
   /** The mails that were sent since the last reset, once their jobs have run. Needs `filigree/mail`. */
   get mail(): readonly TestMail[] {
-    return [...this.app.get<MailHome>('filigree.mail').caught]
+    return [...this.app.get<MailRuntime>('filigree.mail').caught]
   }
 
   /**
@@ -267,7 +267,7 @@ export class TestApplication {
    * @throws {Error} for a database that `testApplication` was given, unless `emptyTables` says so
    */
   async reset(options: ResetOptions = {}): Promise<void> {
-    refuseOdd(options, ['emptyTables'], 'reset')
+    refuseUnknownOptions(options, ['emptyTables'], 'reset')
     const { emptyTables = false } = options
     if (!this.#parts.isOwnDatabase && !emptyTables) {
       throw new Error(
@@ -285,7 +285,7 @@ export class TestApplication {
 
   /** Ends the application. Calling it again does nothing. */
   close(): Promise<void> {
-    this.#closed ??= this.app.close().finally(this.#endRecording)
+    this.#closed ??= this.app.close().finally(this.#stopRecording)
     return this.#closed
   }
 

@@ -8,11 +8,11 @@ import type { Limit } from './rule.js'
 /** The result of counting a request. */
 export interface Count {
   /** False: the limit is reached, and the request was not counted. */
-  readonly taken: boolean
+  readonly isCounted: boolean
   /** The number of requests left in the window. */
-  readonly left: number
+  readonly remaining: number
   /** When the window ends, in milliseconds since 1970. */
-  readonly ends: number
+  readonly endsAt: number
 }
 
 /** Counts synchronously, or with a promise. */
@@ -34,18 +34,18 @@ export abstract class Counters {
   }
 
   /** Counts a request unless the limit is reached. @param name the limit's name, the same in all processes */
-  abstract take(name: string, key: string, limit: Limit): Count | Promise<Count>
+  abstract tryCount(name: string, key: string, limit: Limit): Count | Promise<Count>
   /** Subtracts a request again, if its window has not ended. */
-  abstract giveBack(name: string, key: string, ends: number): void | Promise<void>
+  abstract uncount(name: string, key: string, ends: number): void | Promise<void>
 }
 
 interface Window {
   count: number
-  readonly ends: number
+  readonly endsAt: number
 }
 
 /** The most keys of one limit; beyond them the oldest window is forgotten. */
-const mostKeys = 100_000
+const maxKeys = 100_000
 
 /** For a single process. */
 export class MemoryCounters extends Counters {
@@ -63,35 +63,35 @@ export class MemoryCounters extends Counters {
     return this.#now?.() ?? super.now()
   }
 
-  take(name: string, key: string, { most, window: length }: Limit): Count {
+  tryCount(name: string, key: string, { most, window: length }: Limit): Count {
     const now = this.now()
     let windows = this.#limits.get(name)
     if (windows === undefined) this.#limits.set(name, (windows = new Map<string, Window>()))
     let window = windows.get(key)
-    if (window === undefined || window.ends <= now) {
+    if (window === undefined || window.endsAt <= now) {
       windows.delete(key)
-      forgetEnded(windows, now)
-      windows.set(key, (window = { count: 0, ends: now + length }))
+      removeEnded(windows, now)
+      windows.set(key, (window = { count: 0, endsAt: now + length }))
     }
-    if (window.count >= most) return { taken: false, left: 0, ends: window.ends }
+    if (window.count >= most) return { isCounted: false, remaining: 0, endsAt: window.endsAt }
     window.count++
-    return { taken: true, left: most - window.count, ends: window.ends }
+    return { isCounted: true, remaining: most - window.count, endsAt: window.endsAt }
   }
 
   [resetState](): void {
     this.#limits.clear()
   }
 
-  giveBack(name: string, key: string, ends: number): void {
+  uncount(name: string, key: string, ends: number): void {
     const window = this.#limits.get(name)?.get(key)
-    if (window?.ends === ends && window.count > 0) window.count--
+    if (window?.endsAt === ends && window.count > 0) window.count--
   }
 }
 
 /** The windows of a limit end in the order in which they began. */
-function forgetEnded(windows: Map<string, Window>, now: number): void {
-  for (const [key, { ends }] of windows) {
-    if (ends > now && windows.size < mostKeys) return
+function removeEnded(windows: Map<string, Window>, now: number): void {
+  for (const [key, { endsAt: ends }] of windows) {
+    if (ends > now && windows.size < maxKeys) return
     windows.delete(key)
   }
 }
@@ -109,10 +109,10 @@ const createTable = `create table if not exists ${table} (
 create index if not exists ${table}_ends_at on ${table} (ends_at)`
 
 /** Milliseconds between two removals of ended windows. */
-const sweepEvery = 60_000
+const sweepIntervalMs = 60_000
 
 /** Milliseconds that a request waits for the database; then memory counts. */
-const patience = 200
+const databaseTimeoutMs = 200
 
 /**
  * For all processes of the database, by the database's clock: a single statement counts, so that two requests cannot both
@@ -122,15 +122,15 @@ const patience = 200
 export class DatabaseCounters extends Counters {
   static readonly inject = [Database, Clock]
   readonly #database: Database
-  readonly #shared: ReturnType<Database['timeouts']>
-  readonly #meanwhile: MemoryCounters
+  readonly #timeouts: ReturnType<Database['timeouts']>
+  readonly #fallback: MemoryCounters
   #nextSweep = 0
 
   constructor(database: Database, clock: Clock) {
     super(clock)
     this.#database = database
-    this.#shared = database.timeouts(patience)
-    this.#meanwhile = new MemoryCounters(clock, () => this.now())
+    this.#timeouts = database.timeouts(databaseTimeoutMs)
+    this.#fallback = new MemoryCounters(clock, () => this.now())
   }
 
   override now(): number {
@@ -142,51 +142,51 @@ export class DatabaseCounters extends Counters {
   }
 
   [resetState](): void {
-    this.#meanwhile[resetState]()
+    this.#fallback[resetState]()
   }
 
-  async take(name: string, key: string, limit: Limit): Promise<Count> {
-    if (this.#shared.isUnresponsive) return this.#meanwhile.take(name, key, limit)
+  async tryCount(name: string, key: string, limit: Limit): Promise<Count> {
+    if (this.#timeouts.isUnresponsive) return this.#fallback.tryCount(name, key, limit)
     try {
-      return await this.#shared.run(() => this.#takeShared(name, key, limit, this.now()))
+      return await this.#timeouts.run(() => this.#tryCountInDatabase(name, key, limit, this.now()))
     } catch (error) {
       if (!isUnavailable(error)) throw error
-      return this.#meanwhile.take(name, key, limit)
+      return this.#fallback.tryCount(name, key, limit)
     }
   }
 
-  async #takeShared(
+  async #tryCountInDatabase(
     name: string,
     key: string,
     { most, window }: Limit,
     now: number,
   ): Promise<Count> {
     await this.#sweep(now)
-    const whole = `${name} ${key}`
-    const row = await this.#count(whole, most, { now, ends: now + window })
+    const fullKey = `${name} ${key}`
+    const row = await this.#upsertWindow(fullKey, most, { now, ends: now + window })
     if (row !== undefined) {
-      return { taken: true, left: most - row.count, ends: Number(row.ends_at) }
+      return { isCounted: true, remaining: most - row.count, endsAt: Number(row.ends_at) }
     }
-    const full = await this.#tables
+    const existing = await this.#tables
       .selectFrom(table)
       .select('ends_at')
-      .where('key', '=', whole)
+      .where('key', '=', fullKey)
       .executeTakeFirst()
-    return { taken: false, left: 0, ends: Number(full?.ends_at ?? now) }
+    return { isCounted: false, remaining: 0, endsAt: Number(existing?.ends_at ?? now) }
   }
 
-  async giveBack(name: string, key: string, ends: number): Promise<void> {
-    this.#meanwhile.giveBack(name, key, ends)
-    if (this.#shared.isUnresponsive) return
+  async uncount(name: string, key: string, ends: number): Promise<void> {
+    this.#fallback.uncount(name, key, ends)
+    if (this.#timeouts.isUnresponsive) return
     try {
-      await this.#shared.run(() => this.#giveBackShared(name, key, ends))
+      await this.#timeouts.run(() => this.#uncountInDatabase(name, key, ends))
     } catch (error) {
       // A request that the database counted before it stopped answering stays counted.
       if (!isUnavailable(error)) throw error
     }
   }
 
-  async #giveBackShared(name: string, key: string, ends: number): Promise<void> {
+  async #uncountInDatabase(name: string, key: string, ends: number): Promise<void> {
     await this.#tables
       .updateTable(table)
       .set((row) => ({ count: row('count', '-', 1) }))
@@ -203,9 +203,9 @@ export class DatabaseCounters extends Counters {
    * where ends_at <= ? or count < ? returning count, ends_at
    * ```
    */
-  #count(
+  #upsertWindow(
     key: string,
-    most: number,
+    max: number,
     { now, ends }: { readonly now: number; readonly ends: number },
   ) {
     return this.#tables
@@ -228,7 +228,7 @@ export class DatabaseCounters extends Counters {
             }
           })
           .where((row) =>
-            row.or([row(`${table}.ends_at`, '<=', now), row(`${table}.count`, '<', most)]),
+            row.or([row(`${table}.ends_at`, '<=', now), row(`${table}.count`, '<', max)]),
           ),
       )
       .returning(['count', 'ends_at'])
@@ -237,7 +237,7 @@ export class DatabaseCounters extends Counters {
 
   async #sweep(now: number): Promise<void> {
     if (now < this.#nextSweep) return
-    this.#nextSweep = now + sweepEvery
+    this.#nextSweep = now + sweepIntervalMs
     await this.#tables.deleteFrom(table).where('ends_at', '<=', now).execute()
   }
 

@@ -37,7 +37,7 @@ export interface Limit extends Rate {
   readonly policy: string
 }
 
-export interface Fault {
+export interface RuleProblem {
   readonly message: string
   readonly remedy: string
 }
@@ -52,49 +52,53 @@ export function readLimit(text: unknown): Limit | undefined {
 }
 
 /** @param more the names of options besides those of the rule */
-export function findFaults(limit: unknown, rule: unknown, more: readonly string[] = []): Fault[] {
-  const faults: Fault[] = []
+export function findRuleProblems(
+  limit: unknown,
+  rule: unknown,
+  more: readonly string[] = [],
+): RuleProblem[] {
+  const problems: RuleProblem[] = []
   if (readLimit(limit) === undefined) {
-    faults.push({
+    problems.push({
       message: `limit is ${JSON.stringify(limit)}`,
       remedy: "Write requests and a time: '5/m', '100/15m', '1000/h'.",
     })
   }
   if (typeof rule !== 'object' || rule === null) {
-    faults.push({ message: 'its options are not an object', remedy: "Write { by: 'user' }." })
-    return faults
+    problems.push({ message: 'its options are not an object', remedy: "Write { by: 'user' }." })
+    return problems
   }
   const { by, store } = rule as Record<string, unknown>
-  const isKnown = [undefined, 'ip', 'user'].includes(by as never) || typeof by === 'function'
-  if (!isKnown && fieldOf(by) === undefined) {
-    faults.push({
+  const isValidBy = [undefined, 'ip', 'user'].includes(by as never) || typeof by === 'function'
+  if (!isValidBy && bodyFieldOf(by) === undefined) {
+    problems.push({
       message: `by is ${JSON.stringify(by)}`,
       remedy: "Write 'ip', 'user', 'body.name', (request) => key or (request, body) => key.",
     })
   }
   if (![undefined, 'memory', 'database'].includes(store as never)) {
-    faults.push({
+    problems.push({
       message: `store is ${JSON.stringify(store)}`,
       remedy: "Write 'memory' or 'database'.",
     })
   }
-  return [...faults, ...rejectUnknownOptions(rule, [...more, 'by', 'store'])]
+  return [...problems, ...rejectUnknownOptions(rule, [...more, 'by', 'store'])]
 }
 
 /** `name` of `'body.name'`; undefined where it is none. */
-function fieldOf(by: unknown): string | undefined {
+function bodyFieldOf(by: unknown): string | undefined {
   return typeof by === 'string' ? /^body\.([^.\s]+)$/.exec(by)?.[1] : undefined
 }
 
 /** True where the body has to be there before a request can be counted. */
-export function wantsBody(by: ThrottleBy): boolean {
-  return fieldOf(by) !== undefined || (typeof by === 'function' && by.length > 1)
+export function requiresBody(by: ThrottleBy): boolean {
+  return bodyFieldOf(by) !== undefined || (typeof by === 'function' && by.length > 1)
 }
 
 /** @returns what is wrong with a limit by the body on this route */
-export function findBodyFaults(by: ThrottleBy, { body, name }: RouteInfo): Fault[] {
-  const field = fieldOf(by)
-  if (!wantsBody(by) || (field !== undefined && body?.includes(field) === true)) return []
+export function findBodyProblems(by: ThrottleBy, { body, name }: RouteInfo): RuleProblem[] {
+  const field = bodyFieldOf(by)
+  if (!requiresBody(by) || (field !== undefined && body?.includes(field) === true)) return []
   if (body === undefined) {
     const remedy = `Declare its body: @Post('/', { body: Credentials }), or count by 'ip'.`
     return [{ message: `counts by the body, and ${name} declares no class for one`, remedy }]
@@ -109,9 +113,9 @@ export type KeyReader = (request: HttpRequest) => string | undefined | Promise<s
 
 /** Anonymous requests are counted by address. */
 export function toKeyReader(by: ThrottleBy, state: ApplicationState): KeyReader {
-  if (by === 'user') return (request) => keyOfCaller(request, state)
+  if (by === 'user') return (request) => toCallerKey(request, state)
   if (by === 'ip') return (request) => `ip ${networkOf(request.ip)}`
-  const field = fieldOf(by)
+  const field = bodyFieldOf(by)
   if (field !== undefined)
     return ({ body }) => toBodyKey(field, (body as Record<string, unknown> | undefined)?.[field])
   if (typeof by === 'string') return () => undefined
@@ -133,7 +137,7 @@ function toBodyKey(field: string, value: unknown): string | undefined {
 }
 
 /** On open routes nobody else asks who calls. Who cannot be known now, for want of the database, is counted by address. */
-function keyOfCaller(request: HttpRequest, state: ApplicationState): string | Promise<string> {
+function toCallerKey(request: HttpRequest, state: ApplicationState): string | Promise<string> {
   const caller = state.callerOf(request)
   return caller instanceof Promise
     ? caller.then(
@@ -155,8 +159,8 @@ export function networkOf(address: string): string {
   const [front = '', back] = address.replace(/%.*$/, '').split('::')
   const before = front === '' ? [] : front.split(':')
   const after = back === undefined || back === '' ? [] : back.split(':')
-  const missing = back === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
-  const groups = [...before, ...Array<string>(missing).fill('0'), ...after]
+  const missingGroups = back === undefined ? 0 : Math.max(0, 8 - before.length - after.length)
+  const groups = [...before, ...Array<string>(missingGroups).fill('0'), ...after]
   return `${groups
     .slice(0, 4)
     .map((group) => group.replace(/^0+(?=.)/, '').toLowerCase())

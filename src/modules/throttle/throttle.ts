@@ -26,11 +26,11 @@ import {
   type Count,
 } from './counters.js'
 import {
-  findBodyFaults,
-  findFaults,
+  findBodyProblems,
+  findRuleProblems,
   readLimit,
   toKeyReader,
-  wantsBody,
+  requiresBody,
   type Limit,
   type ThrottleBy,
   type ThrottleRule,
@@ -49,19 +49,22 @@ export interface ThrottleOptions extends ThrottleRule {
  */
 export const throttle = createModule(function throttle({ limit, ...rule }: ThrottleOptions) {
   const { by = 'ip', store = 'memory' } = rule
-  const faults = [...findFaults(limit, rule, ['limit']), ...(wantsBody(by) ? [bodiesDiffer] : [])]
-  const read = readLimit(limit)
+  const ruleProblems = [
+    ...findRuleProblems(limit, rule, ['limit']),
+    ...(requiresBody(by) ? [bodyProblem] : []),
+  ]
+  const parsedLimit = readLimit(limit)
   const name = `application ${limit} ${typeof by === 'string' ? by : 'key'}`
   class ApplicationThrottle implements EntryInterceptor {
     static readonly inject = [ApplicationCounters, ApplicationState]
-    static readonly before = placeOf(by)
+    static readonly before = positionOf(by)
     static readonly everywhere = true
     static readonly document = (operation: OpenApiOperation, route: RouteInfo): OpenApiOperation =>
-      isCounted(route) ? documentRefusal(operation) : operation
+      isCounted(route) ? documentLimit(operation) : operation
     readonly enter: OnEnter
 
     constructor(counters: Counters, state: ApplicationState) {
-      this.enter = limiter({ name, limit: read ?? never, by, counters }, state)
+      this.enter = createLimiter({ name, limit: parsedLimit ?? fallbackLimit, by, counters }, state)
     }
 
     applies(route: RouteInfo): boolean {
@@ -69,7 +72,7 @@ export const throttle = createModule(function throttle({ limit, ...rule }: Throt
     }
   }
   return {
-    problems: faults.map(({ message, remedy }) => ({
+    problems: ruleProblems.map(({ message, remedy }) => ({
       code: 'INVALID_OPTION',
       message: `throttle: ${message}.`,
       remedy,
@@ -97,17 +100,20 @@ export const throttle = createModule(function throttle({ limit, ...rule }: Throt
  */
 export const Throttle = createDecorator('Throttle', (limit: string, rule: ThrottleRule = {}) => {
   const { by = 'ip', store } = rule
-  const read = readLimit(limit)
+  const parsedLimit = readLimit(limit)
   return {
-    before: placeOf(by),
+    before: positionOf(by),
     check: (route: RouteInfo) => {
-      const faults = findFaults(limit, rule)
-      return faults.length > 0 ? faults : findBodyFaults(by, route)
+      const ruleProblems = findRuleProblems(limit, rule)
+      return ruleProblems.length > 0 ? ruleProblems : findBodyProblems(by, route)
     },
-    document: documentRefusal,
+    document: documentLimit,
     inject: [countersOf(store), ApplicationState],
     enter: (route: RouteInfo, counters: Counters, state: ApplicationState) =>
-      limiter({ name: nameOf(route, limit), limit: read ?? never, by, counters }, state),
+      createLimiter(
+        { name: limitName(route, limit), limit: parsedLimit ?? fallbackLimit, by, counters },
+        state,
+      ),
   }
 })
 
@@ -116,13 +122,13 @@ function isCounted({ metadata }: RouteInfo): boolean {
   return metadata.get(Operational) === undefined
 }
 
-const bodiesDiffer = {
+const bodyProblem = {
   message: 'by asks for a body, of which each route has another',
   remedy: "Write @Throttle('5/m', { by: 'body.name' }) before the route.",
 }
 
 /** Replaces an invalid limit, which stops the start anyway. */
-const never: Limit = { most: 1, window: 1, label: '', policy: '' }
+const fallbackLimit: Limit = { most: 1, window: 1, label: '', policy: '' }
 
 function countersOf(store: ThrottleRule['store']) {
   if (store === undefined) return ApplicationCounters
@@ -130,23 +136,23 @@ function countersOf(store: ThrottleRule['store']) {
 }
 
 /** The user is only known after the gate, and a body once it is read and checked. */
-function placeOf(by: ThrottleBy): InterceptorPosition {
-  if (wantsBody(by)) return 'handler'
+function positionOf(by: ThrottleBy): InterceptorPosition {
+  if (requiresBody(by)) return 'handler'
   return by === 'ip' ? 'gate' : 'body'
 }
 
 type OpenApiOperation = Parameters<NonNullable<InterceptorClass['document']>>[0]
 
-const limitsOf = new WeakMap<RouteInfo, number>()
+const limitCounts = new WeakMap<RouteInfo, number>()
 
 /** The same name in every process; two limits on one route have different names. */
-function nameOf(route: RouteInfo, limit: string): string {
-  const number = (limitsOf.get(route) ?? 0) + 1
-  limitsOf.set(route, number)
+function limitName(route: RouteInfo, limit: string): string {
+  const number = (limitCounts.get(route) ?? 0) + 1
+  limitCounts.set(route, number)
   return `${route.method} ${route.path} ${limit} ${number}`
 }
 
-interface Limiting {
+interface LimiterOptions {
   readonly name: string
   readonly limit: Limit
   readonly by: ThrottleBy
@@ -154,84 +160,88 @@ interface Limiting {
 }
 
 /** A limit that has counted a request, and those before it. */
-interface Counted {
-  readonly by: Limiting
+interface CountedRequest {
+  readonly limiter: LimiterOptions
   readonly key: string
   readonly count: Count
-  readonly before: Counted | undefined
+  readonly previous: CountedRequest | undefined
 }
 
-const countedFor = requestValue<Counted | undefined>('throttle')
+const countedFor = requestValue<CountedRequest | undefined>('throttle')
 
 /** It acts on the way in alone, and in memory at once: a limit costs its requests no promise. */
-function limiter(limiting: Limiting, state: ApplicationState): OnEnter {
-  const keyOf = toKeyReader(limiting.by, state)
+function createLimiter(options: LimiterOptions, state: ApplicationState): OnEnter {
+  const readKey = toKeyReader(options.by, state)
   return (request) => {
     // What is asked within a request was counted with it, where the limit is one for both.
-    if (request.carriedBy !== undefined && hasCounted(request.carriedBy, limiting)) return undefined
-    const key = keyOf(request)
+    if (request.carriedBy !== undefined && hasCounted(request.carriedBy, options)) return undefined
+    const key = readKey(request)
     return key instanceof Promise
-      ? key.then((known) => countBy(request, limiting, known))
-      : countBy(request, limiting, key)
+      ? key.then((known) => countBy(request, options, known))
+      : countBy(request, options, key)
   }
 }
 
-function hasCounted(request: HttpRequest, limiting: Limiting): boolean {
+function hasCounted(request: HttpRequest, options: LimiterOptions): boolean {
   let counted = countedFor.get(request)
-  while (counted !== undefined && counted.by !== limiting) counted = counted.before
+  while (counted !== undefined && counted.limiter !== options) counted = counted.previous
   return counted !== undefined
 }
 
 function countBy(
   request: HttpRequest,
-  limiting: Limiting,
+  options: LimiterOptions,
   key: string | undefined,
 ): Promise<void> | undefined {
   if (key === undefined) return undefined
-  const { name, limit, counters } = limiting
-  const count = counters.take(name, key, limit)
+  const { name, limit, counters } = options
+  const count = counters.tryCount(name, key, limit)
   return count instanceof Promise
-    ? count.then((there) => heed(request, limiting, key, there))
-    : heed(request, limiting, key, count)
+    ? count.then((databaseCount) => applyCount(request, options, key, databaseCount))
+    : applyCount(request, options, key, count)
 }
 
-function heed(
+function applyCount(
   request: HttpRequest,
-  by: Limiting,
+  options: LimiterOptions,
   key: string,
   count: Count,
 ): Promise<never> | undefined {
-  const before = countedFor.get(request)
-  if (!count.taken) return refuse(request, by, count, before)
-  countedFor.set(request, { by, key, count, before })
+  const previous = countedFor.get(request)
+  if (!count.isCounted) return refuse(request, options, count, previous)
+  countedFor.set(request, { limiter: options, key, count, previous })
   // The tightest limit sets the headers for all of them.
-  for (let other = before; other !== undefined; other = other.before) {
+  for (let other = previous; other !== undefined; other = other.previous) {
     if (!isTighter(count, other.count)) return undefined
   }
-  request.setHeader('RateLimit-Policy', by.limit.policy)
-  request.setHeader('RateLimit', toState(by, count))
+  request.setHeader('RateLimit-Policy', options.limit.policy)
+  request.setHeader('RateLimit', rateLimitHeader(options, count))
   return undefined
 }
 
 /** If one limit refuses, none may count the request. */
 function refuse(
   request: HttpRequest,
-  by: Limiting,
+  options: LimiterOptions,
   count: Count,
-  before: Counted | undefined,
+  previous: CountedRequest | undefined,
 ): Promise<never> | undefined {
   const waits: Promise<void>[] = []
-  for (let other = before; other !== undefined; other = other.before) {
-    const given = other.by.counters.giveBack(other.by.name, other.key, other.count.ends)
-    if (given instanceof Promise) waits.push(given)
+  for (let other = previous; other !== undefined; other = other.previous) {
+    const uncounted = other.limiter.counters.uncount(
+      other.limiter.name,
+      other.key,
+      other.count.endsAt,
+    )
+    if (uncounted instanceof Promise) waits.push(uncounted)
   }
   countedFor.set(request, undefined)
   const refusal = new HttpError(429, undefined, {
-    reason: `${by.name.replace(/ \d+$/, '')} by ${typeof by.by === 'string' ? by.by : 'a function'}: ${by.limit.label} is used up`,
+    reason: `${options.name.replace(/ \d+$/, '')} by ${typeof options.by === 'string' ? options.by : 'a function'}: ${options.limit.label} is used up`,
     headers: {
-      'Retry-After': String(by.counters.secondsUntil(count.ends)),
-      'RateLimit-Policy': by.limit.policy,
-      RateLimit: toState(by, count),
+      'Retry-After': String(options.counters.secondsUntil(count.endsAt)),
+      'RateLimit-Policy': options.limit.policy,
+      RateLimit: rateLimitHeader(options, count),
     },
   })
   if (waits.length === 0) throw refusal
@@ -241,24 +251,29 @@ function refuse(
 }
 
 function isTighter(one: Count, other: Count): boolean {
-  return one.left === other.left ? one.ends > other.ends : one.left < other.left
+  return one.remaining === other.remaining
+    ? one.endsAt > other.endsAt
+    : one.remaining < other.remaining
 }
 
-function toState({ limit, counters }: Limiting, { left, ends }: Count): string {
+function rateLimitHeader(
+  { limit, counters }: LimiterOptions,
+  { remaining: left, endsAt: ends }: Count,
+): string {
   return `${limit.label};r=${left};t=${counters.secondsUntil(ends)}`
 }
 
 /** Documents the limit. */
-function documentRefusal<Operation extends { responses?: Record<string, unknown> }>(
+function documentLimit<Operation extends { responses?: Record<string, unknown> }>(
   operation: Operation,
 ): Operation {
-  const responses = { ...operation.responses, '429': refused }
-  return { ...operation, responses: sorted(responses) }
+  const responses = { ...operation.responses, '429': limitResponse }
+  return { ...operation, responses: sortByStatus(responses) }
 }
 
 const header = (description: string) => ({ description, schema: { type: 'string' as const } })
 
-const refused = {
+const limitResponse = {
   description: 'Too many requests: wait before you try again.',
   headers: {
     'Retry-After': {
@@ -275,7 +290,7 @@ const refused = {
 }
 
 /** By status; names such as `default` come last. */
-function sorted(responses: Record<string, unknown>): Record<string, unknown> {
+function sortByStatus(responses: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(responses).sort(([one], [other]) => one.localeCompare(other)),
   )

@@ -26,31 +26,31 @@ import {
  * Source: W3C Trace Context, Level 1, §3.2 and §3.3.
  */
 
-const form = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/
+const traceparentPattern = /^([\da-f]{2})-([\da-f]{32})-([\da-f]{16})-([\da-f]{2})(-.*)?$/
 
 class TraceContext implements TextMapPropagator {
   inject(from: Context, carrier: unknown, setter: TextMapSetter): void {
-    const found = trace.getSpanContext(from)
-    if (found === undefined || !isSpanContextValid(found)) return
-    const flags = (found.traceFlags & TraceFlags.SAMPLED).toString(16).padStart(2, '0')
-    setter.set(carrier, 'traceparent', `00-${found.traceId}-${found.spanId}-${flags}`)
-    const state = found.traceState?.serialize() ?? ''
+    const spanContext = trace.getSpanContext(from)
+    if (spanContext === undefined || !isSpanContextValid(spanContext)) return
+    const flags = (spanContext.traceFlags & TraceFlags.SAMPLED).toString(16).padStart(2, '0')
+    setter.set(carrier, 'traceparent', `00-${spanContext.traceId}-${spanContext.spanId}-${flags}`)
+    const state = spanContext.traceState?.serialize() ?? ''
     if (state !== '') setter.set(carrier, 'tracestate', state)
   }
 
   extract(into: Context, carrier: unknown, getter: TextMapGetter): Context {
     const [, version, traceId = '', spanId = '', flags = '0', more] =
-      form.exec(firstOf(getter.get(carrier, 'traceparent'))?.trim() ?? '') ?? []
+      traceparentPattern.exec(firstOf(getter.get(carrier, 'traceparent'))?.trim() ?? '') ?? []
     // Version ff is invalid, and version 00 has nothing after the flags.
     if (version === undefined || version === 'ff' || (version === '00' && more !== undefined)) {
       return into
     }
     const traceFlags = Number.parseInt(flags, 16) & TraceFlags.SAMPLED
-    const found = { traceId, spanId, traceFlags, isRemote: true }
-    if (!isSpanContextValid(found)) return into
+    const spanContext = { traceId, spanId, traceFlags, isRemote: true }
+    if (!isSpanContextValid(spanContext)) return into
     const state = firstOf(getter.get(carrier, 'tracestate'))
     const traceState = state === undefined ? undefined : createTraceState(state)
-    return trace.setSpanContext(into, { ...found, ...(traceState && { traceState }) })
+    return trace.setSpanContext(into, { ...spanContext, ...(traceState && { traceState }) })
   }
 
   fields(): string[] {
@@ -70,13 +70,13 @@ interface OutgoingRequest {
   addHeader(name: string, value: string): unknown
 }
 
-const created = 'undici:request:create'
+const requestCreated = 'undici:request:create'
 
 /** @returns a function that ends it */
 export function injectIntoFetch(): () => void {
-  subscribe(created, inject)
+  subscribe(requestCreated, inject)
   return () => {
-    unsubscribe(created, inject)
+    unsubscribe(requestCreated, inject)
   }
 }
 
@@ -102,7 +102,7 @@ function names(headers: string | readonly unknown[] = []): string[] {
 
 export class ContextStore extends AsyncLocalStorage<Context> {
   /** True if the application brought its own context manager. */
-  isForeign = false
+  hasCustomManager = false
 
   override run<R>(store: Context, callback: () => R): R
   override run<R, Args extends unknown[]>(
@@ -115,7 +115,7 @@ export class ContextStore extends AsyncLocalStorage<Context> {
     callback: (...args: Args) => R,
     ...args: Args
   ): R {
-    if (!this.isForeign) return super.run(store, callback, ...args)
+    if (!this.hasCustomManager) return super.run(store, callback, ...args)
     return super.run(store, () => context.with(store, callback, undefined, ...args))
   }
 }
@@ -127,7 +127,7 @@ export class ContextStore extends AsyncLocalStorage<Context> {
  */
 export function installDefaults(ends: (() => void)[]): ContextStore {
   const store = new ContextStore()
-  if (hasManager()) store.isForeign = true
+  if (hasManager()) store.hasCustomManager = true
   else {
     context.setGlobalContextManager(new StoreManager(store))
     ends.push(() => {

@@ -89,25 +89,25 @@ function statementAttributes({ system, kind, table, sql }: StatementEvent): Attr
   }
 }
 
-const clean = new Map<string, string>()
-const mostClean = 1000
+const cleanTexts = new Map<string, string>()
+const maxCleanTexts = 1000
 
 /** Values are sent apart from the text; literals that a program has written into the text are removed. */
 function withoutValues(sql: string): string {
-  let text = clean.get(sql)
+  let text = cleanTexts.get(sql)
   if (text === undefined) {
     text = sql.replace(
       /"(?:[^"]|"")*"|'(?:[^']|'')*'|\$\d+|(?<![\w$.])\d+(?:\.\d+)?(?![\w.])/g,
       (part) => (part.startsWith('"') || part.startsWith('$') ? part : '?'),
     )
-    if (clean.size >= mostClean) clean.clear()
-    clean.set(sql, text)
+    if (cleanTexts.size >= maxCleanTexts) cleanTexts.clear()
+    cleanTexts.set(sql, text)
   }
   return text
 }
 
 /** There is one instance for each process: events, tracer, context and propagation are global. */
-let users = 0
+let activeApplications = 0
 let stop: (() => void) | undefined
 
 /** Listens while an application with this module runs and the process has an SDK: without an SDK it does nothing. */
@@ -117,13 +117,13 @@ class Tracing {
   constructor(private readonly state: ApplicationState) {}
 
   onStart(): void {
-    if (users++ > 0) return
+    if (activeApplications++ > 0) return
     if (hasSdk()) stop = startTracing()
     else this.state.log.warn({}, noSdk)
   }
 
   onStop(): void {
-    if (--users > 0) return
+    if (--activeApplications > 0) return
     stop?.()
     stop = undefined
   }
@@ -146,14 +146,14 @@ const spans = new WeakMap<object, Span>()
 const requestSpans = new WeakMap<object, Span>()
 
 function startTracing(): () => void {
-  const ends: (() => void)[] = []
-  const store = installDefaults(ends)
+  const stopCallbacks: (() => void)[] = []
+  const store = installDefaults(stopCallbacks)
   const listen = <Work extends WatchedWork>(
     name: string,
     begin: (work: Work) => Context,
     end: (work: Work, span: Span) => void,
   ): void => {
-    ends.push(bind(store, name, begin), onEnd(name, end))
+    stopCallbacks.push(bind(store, name, begin), onEnd(name, end))
   }
   listen<RequestEvent>('filigree:request', beginRequest, endRequest)
   listen<GateEvent>('filigree:gate', (work) => begin(work, 'gate'), endWork)
@@ -162,10 +162,10 @@ function startTracing(): () => void {
   listen<StatementEvent>('filigree:statement', beginStatement, endStatement)
   listen<ToolEvent>('filigree:tool', beginTool, endWork)
   listen<JobEvent>('filigree:job', beginJob, endJob)
-  ends.push(traceAdded())
-  ends.push(injectIntoFetch(), addLogFields(traceFields))
+  stopCallbacks.push(traceAdded())
+  stopCallbacks.push(injectIntoFetch(), addLogFields(traceFields))
   return () => {
-    for (const end of ends.reverse()) end()
+    for (const end of stopCallbacks.reverse()) end()
   }
 }
 
@@ -191,13 +191,13 @@ function onEnd(name: string, end: (work: never, span: Span) => void): () => void
 }
 
 /** Begins a span below the current one; none if the trace is not sampled, or there is no current span. */
-function begin(work: object, name: string, options: Parameters<typeof open>[2] = {}): Context {
+function begin(work: object, name: string, options: Parameters<typeof startSpan>[2] = {}): Context {
   const parent = context.active()
-  const isAlone = trace.getSpanContext(parent) === undefined
-  return isAlone || isUnwanted(parent) ? parent : open(work, name, options, parent)
+  const hasNoParent = trace.getSpanContext(parent) === undefined
+  return hasNoParent || isNotSampled(parent) ? parent : startSpan(work, name, options, parent)
 }
 
-function open(
+function startSpan(
   work: object,
   name: string,
   options: {
@@ -213,30 +213,30 @@ function open(
 }
 
 /** The trace was started with the flag "not sampled". */
-function isUnwanted(parent: Context): boolean {
-  const above = trace.getSpanContext(parent)
-  return above !== undefined && (above.traceFlags & TraceFlags.SAMPLED) === 0
+function isNotSampled(parent: Context): boolean {
+  const parentSpan = trace.getSpanContext(parent)
+  return parentSpan !== undefined && (parentSpan.traceFlags & TraceFlags.SAMPLED) === 0
 }
 
 function beginRequest(event: RequestEvent): Context {
   const { request } = event
-  const isWithin = request.carriedBy !== undefined
-  const parent = isWithin ? context.active() : propagation.extract(ROOT_CONTEXT, request.headers)
-  const above = trace.getSpan(parent)
-  if (above !== undefined && isUnwanted(parent)) {
-    requestSpans.set(request, above)
+  const isInternal = request.carriedBy !== undefined
+  const parent = isInternal ? context.active() : propagation.extract(ROOT_CONTEXT, request.headers)
+  const parentSpan = trace.getSpan(parent)
+  if (parentSpan !== undefined && isNotSampled(parent)) {
+    requestSpans.set(request, parentSpan)
     return parent
   }
   const attributes = startAttributes(request)
-  const made = open(
+  const spanContext = startSpan(
     event,
     toMethod(request),
-    { kind: isWithin ? SpanKind.INTERNAL : SpanKind.SERVER, attributes },
+    { kind: isInternal ? SpanKind.INTERNAL : SpanKind.SERVER, attributes },
     parent,
   )
-  const span = trace.getSpan(made)
+  const span = trace.getSpan(spanContext)
   if (span !== undefined) requestSpans.set(request, span)
-  return made
+  return spanContext
 }
 
 function endRequest(event: RequestEvent, span: Span): void {
@@ -282,10 +282,15 @@ function endOperation(event: GraphqlEvent, span: Span): void {
 function beginJob(event: JobEvent): Context {
   const { job, id, attempt, trace: traceparent } = event
   const added = propagation.extract(ROOT_CONTEXT, { traceparent: traceparent ?? '' })
-  const above = trace.getSpanContext(added)
+  const parentSpan = trace.getSpanContext(added)
   const attributes = { 'job.name': job, 'job.id': id, 'job.attempt': attempt }
-  const links = above === undefined ? [] : [{ context: above }]
-  return open(event, `job ${job}`, { kind: SpanKind.CONSUMER, attributes, links }, ROOT_CONTEXT)
+  const links = parentSpan === undefined ? [] : [{ context: parentSpan }]
+  return startSpan(
+    event,
+    `job ${job}`,
+    { kind: SpanKind.CONSUMER, attributes, links },
+    ROOT_CONTEXT,
+  )
 }
 
 function endJob(event: JobEvent, span: Span): void {
@@ -295,14 +300,14 @@ function endJob(event: JobEvent, span: Span): void {
 
 /** A job keeps the trace of who adds it. */
 function traceAdded(): () => void {
-  const heard = (message: unknown): void => {
+  const onJobAdded = (message: unknown): void => {
     const carrier: Record<string, string> = {}
     propagation.inject(context.active(), carrier)
     if (carrier.traceparent !== undefined) (message as JobAddedEvent).trace = carrier.traceparent
   }
-  subscribe('filigree:job-added', heard)
+  subscribe('filigree:job-added', onJobAdded)
   return () => {
-    unsubscribe('filigree:job-added', heard)
+    unsubscribe('filigree:job-added', onJobAdded)
   }
 }
 
@@ -329,9 +334,9 @@ function traceFields(request: object | undefined): Record<string, unknown> | und
 
 /** Makes spans of requests, gates, handlers, statements and GraphQL operations. */
 export const tracing = createModule(function tracing(...none: []) {
-  const [given]: readonly unknown[] = none
+  const [options]: readonly unknown[] = none
   return {
-    problems: rejectUnknownOptions(given, [], 'tracing'),
+    problems: rejectUnknownOptions(options, [], 'tracing'),
     providers: [Tracing],
     cors: { allowedHeaders: ['traceparent', 'tracestate'] },
   }

@@ -2,12 +2,12 @@
 import { expect, test } from '@jest/globals'
 import { methodsOf } from '../../../src/modules/mcp/methods.js'
 import {
-  answer,
+  respond,
   openExchange,
   readMessage,
-  refusal,
-  wrongParams,
-  type Offer,
+  errorResponse,
+  invalidParams,
+  type ServerDefinition,
 } from '../../../src/modules/mcp/protocol.js'
 
 const modern = {
@@ -20,26 +20,26 @@ const { capabilities, methods } = methodsOf<string>({
     list: () => ({ tools: [{ name: 'greet' }], ttlMs: 0, cacheScope: 'private' }),
     call: (name, { who }, { context }) => {
       if (name === 'fall') throw new Error('secret')
-      if (name !== 'greet') throw wrongParams(`Unknown tool: ${name}`)
+      if (name !== 'greet') throw invalidParams(`Unknown tool: ${name}`)
       return { content: [{ type: 'text', text: `${context}, ${String(who)}` }] }
     },
   },
 })
 const failures: unknown[] = []
-const offer: Offer<string> = {
+const offer: ServerDefinition<string> = {
   info: { name: 'desk', version: '1.0.0' },
   capabilities,
   methods,
-  failed: (error) => failures.push(error),
+  onError: (error) => failures.push(error),
 }
 
 async function ask(message: object): Promise<unknown> {
   try {
     const read = readMessage({ jsonrpc: '2.0', ...message })
-    const answered = await answer(offer, read, openExchange(read, { context: 'Hello' }))
+    const answered = await respond(offer, read, openExchange(read, { context: 'Hello' }))
     return answered === undefined ? undefined : { ...answered, text: JSON.parse(answered.text) }
   } catch (error) {
-    const { status, text } = refusal(error)
+    const { status, text } = errorResponse(error)
     return { status, text: JSON.parse(text) as unknown }
   }
 }
