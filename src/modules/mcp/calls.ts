@@ -1,6 +1,6 @@
 /**
- * Calls the routes behind tools, resources and prompts, for the caller of the request that brought the message. A handler that asks
- * ends its round here. Source: decisions, "Third storey: admin and agents", Tools and Beyond tools.
+ * Calls the routes behind tools, resources and prompts, with the rights of the caller of the message. If a handler asks the client
+ * for input, the call ends with an `input_required` result.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import {
@@ -37,16 +37,16 @@ import {
 import type { ToolResults } from './results.js'
 import { dottedPath, type ArgumentLocation, type RouteTool } from './tool-schema.js'
 
-/** Who brought the message. */
+/** The sender of a message. */
 export interface Caller {
   readonly request: HttpRequest
-  /** Undefined: nobody in particular. */
+  /** Undefined: an anonymous caller. */
   readonly auth: RequestAuth | undefined
-  /** Aborts where the client cancels by a message; leaving is known of the request. */
+  /** Aborts when the client cancels with a message. A closed connection aborts the signal of the request instead. */
   readonly cancelled?: AbortSignal | undefined
 }
 
-/** What is called, and what came along when it is called again. */
+/** A call, with the input of earlier rounds if it is repeated. */
 export interface CallRequest {
   readonly method: string
   readonly name: string
@@ -54,7 +54,7 @@ export interface CallRequest {
   readonly round: RoundInput
 }
 
-/** The caller needs a token, or another one. */
+/** The call requires a token, or another one. */
 class TokenRequired extends ProtocolError {
   constructor() {
     super(401, 'Unauthorized', { status: 401 })
@@ -81,7 +81,7 @@ export class RouteCaller {
     this.results = options.results
   }
 
-  /** The text of the tool's result. */
+  /** @returns the text of the tool's result */
   tool(tool: RouteTool, request: CallRequest, exchange: Exchange<Caller>): MaybePromise<string> {
     const inputProblems = findInputProblems(tool, request.input)
     if (inputProblems !== undefined)
@@ -107,7 +107,9 @@ export class RouteCaller {
     })
   }
 
-  /** What a tool takes is told to those alone who may call it. The walk asks all others. */
+  /**
+   * Input problems are reported only to callers who may call the tool. All other calls are checked by the pipeline of the route.
+   */
   #rejectUnauthorized(
     { route, name }: RouteTool,
     { context }: Exchange<Caller>,
@@ -121,10 +123,11 @@ export class RouteCaller {
   }
 
   /**
-   * What the route answered, or the text of a result that asks the client.
+   * Calls a route.
    *
-   * @throws {TokenRequired} where the gate wants another token
-   * @throws {ProtocolError} for a state that no call of this route has given
+   * @returns the response, or the text of a result that asks the client for input
+   * @throws {TokenRequired} the route requires another token
+   * @throws {ProtocolError} the state is not of a call of this route
    */
   route(
     route: RouteInfo,
@@ -138,7 +141,7 @@ export class RouteCaller {
     return this.#send(exchange.context, route, call)
   }
 
-  /** Of a handler that may ask the client. */
+  /** Calls a route whose handler may ask the client for input. */
   async #callInteractiveRoute(
     route: RouteInfo,
     call: RouteCall,
@@ -165,9 +168,12 @@ export class RouteCaller {
   ): MaybePromise<InternalResponse> {
     const failed = (error: unknown): InternalResponse => {
       const isExpected = error instanceof TokenRequired || error instanceof HttpError
-      // Who has left or cancelled gets no answer, and nothing is wrong.
+      // No error is logged if the client has left or cancelled.
       if (!isExpected && cancelled?.aborted !== true && !request.outgoing.destroyed)
-        request.log.error({ err: error, route: route.name }, 'mcp: a call has no answer')
+        request.log.error(
+          { err: error, route: route.name },
+          'mcp: a call failed without a response',
+        )
       return toErrorResponse(error)
     }
     try {
@@ -205,7 +211,7 @@ export class RouteCaller {
     })
   }
 
-  /** @throws {ProtocolError} where the client could not answer */
+  /** @throws {ProtocolError} the client does not support what the handler asks for */
   async #inputRequiredText(
     call: ActiveToolCall,
     request: CallRequest,
@@ -223,13 +229,13 @@ export class RouteCaller {
     return completeText(result, this.#info)
   }
 
-  /** Whether nobody is asked but the rule's roles. */
+  /** True if only the roles of the route decide. */
   #hasNoGuard(route: RouteInfo): boolean {
     return !this.#routes.asksGuard(route)
   }
 }
 
-/** The client hears of nothing that is closed to it; the log says why. */
+/** Clients are not told about routes that they may not call. The log gives the reason. */
 export function logRefusal({ name }: RouteInfo, { log }: HttpRequest): void {
   log.debug({ reason: `mcp: the rule of ${name} does not admit the caller` }, 'request refused')
 }
@@ -238,19 +244,19 @@ export function unknownTool(name: string): ProtocolError {
   return invalidParams(`Unknown tool: ${clip(name)}`)
 }
 
-/** @throws {TokenRequired} where the gate wants another token */
+/** @throws {TokenRequired} the route requires another token */
 function requireAccess(response: InternalResponse): InternalResponse {
   if (response.status === 401) throw new TokenRequired()
   return response
 }
 
-/** @throws {ProtocolError} where a token is needed, the client has left, or the answer is none that a tool can give */
+/** @throws {ProtocolError} a token is required, the client has left, or the response cannot be a result */
 function toErrorResponse(error: unknown): InternalResponse {
   if (error instanceof TokenRequired) throw error
   if (!(error instanceof HttpError))
     throw new ProtocolError(
       codes.internal,
-      error instanceof Error ? error.message : 'The answer was cut off.',
+      error instanceof Error ? error.message : 'The response was interrupted.',
     )
   const { status, message, errors } = error
   return { status, header: () => undefined, body: JSON.stringify({ error: message, errors }) }
@@ -263,18 +269,18 @@ interface InputProblem {
 
 function inputProblemText(inputProblems: readonly InputProblem[]): string {
   return [
-    '400 The input does not fit.',
+    '400 The input is invalid.',
     ...inputProblems.map(({ path, message }) => `${path}: ${message}`),
   ].join('\n')
 }
 
-/** What the route's own checks cannot see: arguments that go nowhere, and parts of the path. */
+/** Finds problems that the checks of the route cannot see: unknown arguments, and missing parts of the path. */
 function findInputProblems(tool: RouteTool, input: JsonObject): InputProblem[] | undefined {
   const { locations, required } = tool
   let inputProblems: InputProblem[] | undefined
   for (const path of Object.keys(input)) {
     if (locationOf(tool, path) === undefined)
-      (inputProblems ??= []).push({ path, message: 'is no argument of this tool' })
+      (inputProblems ??= []).push({ path, message: 'is not an argument of this tool' })
   }
   for (const path of required) {
     if (locations.get(path) === 'path' && !Object.hasOwn(input, path))
@@ -307,7 +313,7 @@ function toCall(tool: RouteTool, request: CallRequest, { auth }: Caller): RouteC
     query: query?.toString(),
     body: tool.hasBodyArgument ? body.body : tool.hasBody ? body : undefined,
     headers: tool.takesIdempotencyKey
-      ? // What is kept for nobody in particular is not for the next who asks the same.
+      ? // Anonymous callers must not get the stored responses of each other.
         { 'idempotency-key': auth === undefined ? randomUUID() : idempotencyKeyOf(request) }
       : undefined,
   }
@@ -323,7 +329,7 @@ function toText(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** One for the same call of the same tool: what is asked twice is done once. */
+/** Repeated calls with the same arguments get the same key, so they run once. */
 function idempotencyKeyOf({ name, input }: CallRequest): string {
   return createHash('sha256')
     .update(JSON.stringify([name, input]))

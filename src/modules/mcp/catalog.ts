@@ -1,6 +1,6 @@
 /**
- * What an application offers to agents, read once at its start from the marks on its routes: tools, resources, prompts. Lists are
- * made once for each set of rights, whoever has it: a rule that many routes share is asked once.
+ * The catalog: the tools, resources and prompts of an application, read at the start from the decorators of its routes. Lists are
+ * created once for each set of rights and cached.
  */
 import {
   DeclarationError,
@@ -16,14 +16,14 @@ import { completeText, type JsonObject, type ServerInfo } from './protocol.js'
 import { isRecordRoute, type ToolRecords } from './record-tools.js'
 import { toTool, type RouteTool } from './tool-schema.js'
 
-/** @returns what stands in the braces, as it was written; undefined for another address */
+/** @returns the values of the placeholders; undefined if the URI does not match */
 export type UriMatcher = (uri: string) => readonly string[] | undefined
 
-/** A resource, or a template of them. */
+/** A resource, or a template of resources. */
 export interface CatalogResource {
   readonly route: RouteInfo
   readonly uri: string
-  /** Undefined where it has no braces. */
+  /** Undefined without placeholders. */
   readonly match: UriMatcher | undefined
   readonly names: readonly string[]
   readonly mime: string | undefined
@@ -41,24 +41,24 @@ export interface CatalogPrompt {
 
 type Completer = ResourceOptions['complete']
 
-/** One entry of a list, with who may see it. */
+/** An entry of a list, with the route that decides who may see it. */
 interface ListEntry {
   readonly route: RouteInfo
-  /** Somebody without a token may see it. Default: as the route's rule says. */
+  /** True: visible without a token. Default: the rule of the route decides. */
   readonly isOpen?: boolean
   readonly description: JsonObject
 }
 
-/** Entries that the same callers see. */
+/** Entries that are visible to the same callers. */
 interface VisibilityRule {
   readonly route: RouteInfo
   readonly isOpen: boolean | undefined
   readonly entries: number[]
 }
 
-/** How long clients may keep a list: it changes with the program and with the caller's rights. */
+/** How long clients may cache a list. It changes with the program and with the rights of the caller. */
 const listTtlMs = 300_000
-/** Sets of rights whose lists are kept. */
+/** The number of cached lists. */
 const maxCachedLists = 500
 
 export interface ListKind {
@@ -66,12 +66,12 @@ export interface ListKind {
   readonly entries: readonly ListEntry[]
 }
 
-/** The lists of one kind, by rights. */
+/** The lists of one kind, one for each set of rights. */
 export class AccessList {
   readonly #kind: ListKind
   readonly #routes: Routes
   readonly #info: ServerInfo
-  /** A route for each rule, with the places of its entries. */
+  /** One route for each rule, with the indexes of its entries. */
   readonly #rules: readonly VisibilityRule[]
   readonly #cachedTexts = new Map<string, string>()
 
@@ -89,12 +89,12 @@ export class AccessList {
     this.#rules = [...rules.values()]
   }
 
-  /** True if somebody without a token sees any of it. */
+  /** True if any entry is visible without a token. */
   get isOpen(): boolean {
     return this.#rules.some((rule) => this.#isOpen(rule))
   }
 
-  /** The complete result, as text. */
+  /** The list that the caller may see, as the text of a complete result. */
   read(request: HttpRequest, auth: RequestAuth | undefined): string | Promise<string> {
     let rights = ''
     for (const [index, { route, isOpen }] of this.#rules.entries()) {
@@ -157,7 +157,7 @@ interface CatalogProblem {
   readonly remedy: string
 }
 
-/** @throws {DeclarationError} with every mark that cannot be offered */
+/** @throws {DeclarationError} with all invalid tools, resources and prompts */
 export function readCatalog(routes: Routes, marked: ToolRecords): Catalog {
   const problems: CatalogProblem[] = []
   const tools = new Map<string, RouteTool>()
@@ -200,7 +200,7 @@ export function readCatalog(routes: Routes, marked: ToolRecords): Catalog {
   return { tools, resources, prompts }
 }
 
-/** They read unless some record opens its mutations, though both are sent by POST. */
+/** Both tools are sent by POST, but are read-only unless a record allows mutations. */
 function toRecordTool(tool: RouteTool, { writes, isOpen }: ToolRecords): RouteTool {
   const isReading = tool.name === 'describe' || !writes
   const annotations = isReading
@@ -239,8 +239,8 @@ function toResource(
 }
 
 /**
- * Each brace stands for one part of the address, up to where its next text stands for the first time. No regular expression does
- * that for several braces in a time that the address's length bounds.
+ * Creates a function that matches a URI. Each placeholder matches up to the first occurrence of the text after it. A regular expression with several
+ * placeholders could take time that is not bounded by the length of the URI.
  */
 function createUriMatcher(template: string): UriMatcher {
   const [head = '', ...texts] = template.split(/\{\w+\}/)

@@ -1,4 +1,4 @@
-/** `@Tool`, `@Resource` and `@Prompt`: what of an application is there for agents. Without them nothing is. */
+/** `@Tool`, `@Resource` and `@Prompt`: mark what is available to agents. Nothing else is. */
 import {
   createDecorator,
   Get,
@@ -10,17 +10,17 @@ import {
 type Class = abstract new (...args: never[]) => object
 
 export interface ToolOptions {
-  /** How the tool is called: letters, digits, `_`, `-` and `.`. Default: the operation's id in the document. */
+  /** The name of the tool: letters, digits, `_`, `-` and `.`. Default: the operation id of the route. */
   name?: string
-  /** For people. Default: the summary of `@Doc`. */
+  /** Shown to people. Default: the summary of `@Doc`. */
   title?: string
   /** For the model: what it does, and when to use it. Default: the description of `@Doc`. */
   description?: string
-  /** For records: their mutations are open too. Default false. */
+  /** On records: agents may use mutations too. Default false. */
   writes?: boolean
 }
 
-/** What stands on a route: `false` takes one out of its controller's. */
+/** `false` removes a route from the tools of its controller. */
 const toolDecorator = createDecorator(
   'Tool',
   (...[options = {}]: [options?: ToolOptions | false]) => ({
@@ -30,8 +30,8 @@ const toolDecorator = createDecorator(
 const classOptions = new WeakMap<object, ToolOptions | false>()
 
 /**
- * Offers a route to agents; on a controller all its routes; on a record its rows, by the tool `query`.
- * `@Tool(false)` on a method takes one out.
+ * Makes a route a tool for agents. On a controller: all its routes. On a record: its rows, by the tool `query`. `@Tool(false)` on a method
+ * removes one route.
  */
 export function Tool(options?: ToolOptions | false): AnyDecorator
 export function Tool(target: Class, context?: DecoratorContext): void
@@ -50,13 +50,13 @@ export function Tool(...args: unknown[]): unknown {
   return isWithoutOptions ? decorateTarget(...args) : decorateTarget
 }
 
-/** Standard decorators get methods as functions, too. */
+/** Standard decorators also receive methods as functions. */
 function isClassDecoration([, context]: readonly unknown[]): boolean {
   if (context === undefined) return true
   return typeof context === 'object' && (context as { kind?: unknown }).kind === 'class'
 }
 
-/** @returns what is said of a route as a tool; undefined where it is none */
+/** @returns the options of a route that is a tool; undefined if it is not a tool */
 export function toolOf(route: RouteInfo): ToolOptions | undefined {
   const metadata = route.metadata.get(toolDecorator)
   if (metadata === undefined) return undefined
@@ -64,13 +64,13 @@ export function toolOf(route: RouteInfo): ToolOptions | undefined {
   return options === false ? undefined : options
 }
 
-/** The same of a record. */
+/** The tool options of a record. */
 export function toolOfRecord(type: object): ToolOptions | undefined {
   const options = classOptions.get(type)
   return options === false ? undefined : options
 }
 
-/** What may stand for an argument, by what is written of it so far and the arguments that are known. */
+/** Completes an argument, from the text so far and the arguments that are already set. */
 export type Complete = (
   text: string,
   argument: string,
@@ -82,7 +82,7 @@ export interface ResourceOptions {
   name?: string
   title?: string
   description?: string
-  /** Its media type. Default: that of the answer. */
+  /** The media type. Default: the content type of the response. */
   mime?: string
   /** Completes its arguments: one function for all of them, or one for each by name. Default none. */
   complete?: Complete | Readonly<Record<string, Complete>>
@@ -93,7 +93,7 @@ export interface PromptOptions {
   name?: string
   title?: string
   description?: string
-  /** A class whose fields are the prompt's arguments: the handler gets it as `query`. Default none. */
+  /** A class whose fields are the prompt's arguments. The handler gets it as `query`. Default none. */
   arguments?: Class
   /** Completes its arguments: one function for all of them, or one for each by name. Default none. */
   complete?: Complete | Readonly<Record<string, Complete>>
@@ -121,7 +121,7 @@ interface DecoratorProblem {
 
 function findUnknownOptions(options: object, names: readonly string[]): DecoratorProblem[] {
   return rejectUnknownOptions(options, names, 'its options').map(({ message, remedy }) => ({
-    message: `has options that are unknown: ${message}`,
+    message: `has unknown options: ${message}`,
     remedy,
   }))
 }
@@ -131,20 +131,20 @@ function findTemplateProblems(template: unknown): DecoratorProblem[] {
     return []
   return [
     {
-      message: `has a resource without an address: ${String(template)}`,
-      remedy: "Write @Resource('desk://guide/{name}'), with something between two braces.",
+      message: `has a resource with an invalid URI: ${String(template)}`,
+      remedy: "Write @Resource('desk://guide/{name}'), with text between two placeholders.",
     },
   ]
 }
 
-/** The names in the braces of a template. */
+/** The names of the placeholders of a template. */
 export function namesIn(template: string): string[] {
   return [...template.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
 }
 
 /**
- * Offers what a method returns as a resource: text, bytes or an object. What is in braces becomes its arguments. The method is
- * a route that no client reaches by HTTP: `@Secured`, `@Use` and `@Throttle` count as on others.
+ * Makes the return value of a method a resource: text, bytes or an object. Placeholders become its arguments. The method is an internal
+ * route, which cannot be called by HTTP: `@Secured`, `@Use` and `@Throttle` apply as on other routes.
  */
 export function Resource(template: string, options: ResourceOptions = {}): AnyDecorator {
   const path = `/~resource/${namesIn(template)
@@ -153,7 +153,9 @@ export function Resource(template: string, options: ResourceOptions = {}): AnyDe
   return combine(Get(path, { internal: true }), resourceDecorator(template, options))
 }
 
-/** Offers a prompt: the method returns a text, or `{ messages: [{ role, content }] }`. As `@Resource`, it is a route. */
+/**
+ * Makes a method a prompt. It returns a string, or `{ messages: [{ role, content }] }`. Like `@Resource`, it is an internal route.
+ */
 export function Prompt(options: PromptOptions = {}): AnyDecorator {
   const { arguments: type, name = '' } = options
   const query = type === undefined ? {} : { query: type as never }

@@ -1,14 +1,13 @@
 /**
- * The protocol over HTTP (Streamable HTTP): one message a POST, answered by JSON or, where it takes long or tells its progress, by a stream
- * of events that ends with the answer. Its steps, in order:
+ * The protocol over HTTP (Streamable HTTP): one message per POST. The response is JSON, or a stream of events if the call takes
+ * long or reports progress. The steps, in order:
  *
- *   addresses → caller → message → revision → headers → method → answer
+ *   allowed hosts → caller → message → revision → headers → method → response
  *
- * Revision 2026-07-28 repeats in headers what stands in the body, for those between; where they differ nobody is believed. In older
- * revisions a client cancels by a message of its own: it names its calls by the label that `initialize` has given it, which stands for nothing
- * here. Source: decisions, "Third storey: admin and agents", Codes; the specification of 2026-07-28, Streamable HTTP.
+ * In revision 2026-07-28, headers repeat parts of the body, so that proxies can read them. A message whose headers differ from its
+ * body is rejected. In older revisions a client cancels with a separate message, and identifies its calls by the session id that
+ * `initialize` returned. The server stores nothing for it. Source: the specification of 2026-07-28, Streamable HTTP.
  */
-
 import { randomUUID } from 'node:crypto'
 import {
   HttpError,
@@ -57,17 +56,15 @@ import {
 import { McpServer } from './server.js'
 
 /**
- * Which addresses the endpoint answers at. A page elsewhere can make a browser send requests to it under a name of its own
- * (DNS rebinding): `Host` says that name, `Origin` where the page came from. Both have to be the public address, one of `hosts`, or
- * this machine at the same port, where the request comes from this machine. Source: decisions, "Third storey: admin and agents".
+ * Rejects DNS rebinding: a page of another site can make a browser send requests here under that site's name. `Host` and `Origin` must
+ * be the public URL, one of `hosts`, or, for requests from this machine, a loopback name with the same port.
  */
-
 class AllowedHosts {
   readonly #publicUrl: PublicUrl
-  /** Names with a port, and those for every port. */
+  /** Names with a port, and names that are allowed with every port. */
   readonly #hosts: ReadonlySet<string>
 
-  /** The port may be known later than this. */
+  /** Cached for the current public URL, because the port may be known only after the start. */
   #publicHosts: { readonly href: string; readonly hosts: readonly string[] } | undefined
 
   constructor(publicUrl: PublicUrl, hosts: readonly string[]) {
@@ -75,7 +72,7 @@ class AllowedHosts {
     this.#hosts = new Set(hosts.map((host) => host.toLowerCase()))
   }
 
-  /** @throws {HttpError} 403 where the request came under another name, or from a page of another place */
+  /** @throws {HttpError} 403 for another host name, or for a page of another origin */
   check(request: HttpRequest): void {
     const { host = '', origin } = request.incoming.headers
     const isLocal = this.#isLocal(request, host)
@@ -89,7 +86,7 @@ class AllowedHosts {
       throw forbiddenHost('Origin', origin)
   }
 
-  /** By a name of this machine, from this machine. */
+  /** A request from this machine to a loopback name. */
   #isLocal({ incoming }: HttpRequest, host: string): boolean {
     return isLoopbackAddress(incoming.socket.remoteAddress ?? '') && isLoopback(nameOf(host))
   }
@@ -103,7 +100,7 @@ class AllowedHosts {
   }
 }
 
-/** Browsers leave out the usual port, other clients may say it. */
+/** Browsers omit the default port; other clients may send it. */
 function hostsOf(href: string): string[] {
   const { host, protocol } = new URL(href)
   return [host, `${host}:${protocol === 'https:' ? 443 : 80}`]
@@ -114,7 +111,7 @@ function nameOf(host: string): string {
   return host.toLowerCase().replace(/:\d*$/, '')
 }
 
-/** A page of this machine at another port is of another application. */
+/** A page on another local port belongs to another application. */
 function isSameLocalPort(origin: string, host: string): boolean {
   return isLoopback(nameOf(origin)) && portOf(origin) === portOf(host)
 }
@@ -145,7 +142,7 @@ export function endpoint(options: McpOptions): ControllerClass {
   const { path = '/mcp', hosts = [], authorizationServers = [], limit } = options
   const metadataPath = `/.well-known/oauth-protected-resource${path}`
 
-  /** Before anything else of the route, so that nothing runs for a page of another place. */
+  /** Runs before all other interceptors, so that a page of another origin reaches nothing. */
   const CheckAllowedHosts = createDecorator('CheckAllowedHosts', () => ({
     before: 'gate' as const,
     inject: [PublicUrl],
@@ -172,9 +169,9 @@ export function endpoint(options: McpOptions): ControllerClass {
     @Post(path, { args: ['body'], body: Object, ...(limit !== undefined && { limit }) })
     @Doc({ summary: 'Messages of the Model Context Protocol', tags: ['agents'] })
     receive(body: unknown): MaybePromise<Reply> {
-      // Named among the arguments it would bring a session, which no agent has.
+      // As an argument, the request would start a session, which agents do not use.
       const request = currentRequest()
-      if (request === undefined) throw new Error('mcp: there is no request.')
+      if (request === undefined) throw new Error('mcp: this route was called outside a request.')
       return andThen(this.server.callerOf(request), (auth) => this.handle(body, request, auth))
     }
 
@@ -251,11 +248,11 @@ export function endpoint(options: McpOptions): ControllerClass {
     private unauthorized(isBad: boolean): HttpError {
       return new HttpError(401, 'Unauthorized', {
         headers: { 'WWW-Authenticate': this.challenge(isBad) },
-        reason: isBad ? 'mcp: the token was refused' : 'mcp: nothing is open without a token',
+        reason: isBad ? 'mcp: the token was refused' : 'mcp: nothing is available without a token',
       })
     }
 
-    /** Where a client learns how to get a token (RFC 9728 §5.1). */
+    /** Tells the client where to get a token (RFC 9728 §5.1). */
     private challenge(isBad: boolean): string {
       const where = `resource_metadata="${this.publicUrl.to(metadataPath)}"`
       return isBad ? `Bearer error="invalid_token", ${where}` : `Bearer ${where}`
@@ -264,7 +261,7 @@ export function endpoint(options: McpOptions): ControllerClass {
   return McpController
 }
 
-/** An older client can cancel it until there is an answer. */
+/** Clients of older revisions can cancel the call until it has ended. */
 function endAfter<T>(
   result: MaybePromise<T>,
   cancellable: CancellableCall | undefined,
@@ -275,11 +272,11 @@ function endAfter<T>(
   return result
 }
 
-/** What an HTTP request knows of its message. */
+/** The transport of a message that came by HTTP. */
 class HttpTransport implements Transport<Caller> {
   readonly context: Caller
   readonly revision: string | undefined
-  /** Where something is said ahead of the answer. */
+  /** Set once a message must be sent before the response. */
   stream: MessageStream | undefined
 
   constructor(context: Caller, revision: string | undefined) {
@@ -300,7 +297,7 @@ class HttpTransport implements Transport<Caller> {
   }
 }
 
-/** @throws {HttpError} 415: a form would come from any page */
+/** @throws {HttpError} 415, because a page of any site could send a form */
 function requireJson(request: HttpRequest): void {
   if (!/^application\/json\b/i.test(headerOf(request, 'content-type') ?? ''))
     throw new HttpError(415, `Send ${json}.`, { headers: { accept: json } })
@@ -315,14 +312,14 @@ function acceptsEvents(request: HttpRequest): boolean {
   return headerOf(request, 'accept')?.includes('text/event-stream') === true
 }
 
-/** Which member of the parameters `Mcp-Name` repeats. */
+/** The parameter that `Mcp-Name` repeats. */
 const nameMembers: ReadonlyMap<string, string> = new Map([
   ['tools/call', 'name'],
   ['prompts/get', 'name'],
   ['resources/read', 'uri'],
 ])
 
-/** @throws {ProtocolError} where a header is missing, or says something else than the message */
+/** @throws {ProtocolError} a header is missing, or differs from the body */
 function checkHeaders(
   request: HttpRequest,
   { method, params, meta }: Message,
@@ -331,28 +328,28 @@ function checkHeaders(
   const bodyRevision = meta?.[metaNames.revision]
   if (revision === undefined) throw headerMismatch('MCP-Protocol-Version is missing')
   if (typeof bodyRevision === 'string' && bodyRevision !== revision)
-    throw headerMismatch(`MCP-Protocol-Version '${clip(revision)}' is not that of the body`)
-  // What is wrong with the body itself is told first.
+    throw headerMismatch(`MCP-Protocol-Version '${clip(revision)}' differs from the body`)
+  // Errors in the body itself are reported by a later step.
   if (bodyRevision === undefined) return
   const methodHeader = headerOf(request, 'mcp-method')
   if (methodHeader !== method)
-    throw headerMismatch(`Mcp-Method '${clip(methodHeader ?? '')}' is not that of the body`)
+    throw headerMismatch(`Mcp-Method '${clip(methodHeader ?? '')}' differs from the body`)
   const member = nameMembers.get(method)
   if (member === undefined) return
   const name = decodeName(headerOf(request, 'mcp-name'))
   const expectedName = params[member]
   if (name === undefined || name !== expectedName)
-    throw headerMismatch(`Mcp-Name '${clip(name ?? '')}' is not that of the body`)
+    throw headerMismatch(`Mcp-Name '${clip(name ?? '')}' differs from the body`)
 }
 
 const encoded = /^=\?base64\?([A-Za-z0-9+/]*={0,2})\?=$/
 
-/** What is not plain ASCII comes as Base64 between marks. */
+/** Decodes a header value that is not plain ASCII and was sent as Base64. */
 function decodeName(header: string | undefined): string | undefined {
   const inside = header === undefined ? null : encoded.exec(header)
   return inside === null ? header : Buffer.from(inside[1] ?? '', 'base64').toString('utf8')
 }
 
-function headerMismatch(what: string): ProtocolError {
-  return new ProtocolError(codes.headers, `Header mismatch: ${what}`, { status: 400 })
+function headerMismatch(problem: string): ProtocolError {
+  return new ProtocolError(codes.headers, `Header mismatch: ${problem}`, { status: 400 })
 }

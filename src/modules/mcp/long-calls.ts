@@ -1,5 +1,4 @@
-/** An answer that may become a stream: as soon as something is said ahead of it, or when it takes long. */
-
+/** Calls that take long: cancellation by clients of older revisions, and responses that become streams of events. */
 import type { HttpRequest, EventItem } from '../../index.js'
 import { idOf, type Message, type MessageId, type ProtocolResponse } from './protocol.js'
 
@@ -9,20 +8,24 @@ import { idOf, type Message, type MessageId, type ProtocolResponse } from './pro
  * process is not reached.
  */
 
-/** The header of the label. */
+/** The header of the session id that `initialize` returns. */
 export const sessionHeader = 'Mcp-Session-Id'
 
-/** A call that can be ended. */
+/** A call that a client can cancel. */
 export interface CancellableCall {
-  /** Aborts where the client cancels. */
+  /** Aborts when the client cancels. */
   readonly signal: AbortSignal
   readonly end: () => void
 }
 
+/**
+ * Running calls of clients that cancel with `notifications/cancelled`. A client identifies itself by the random session id that
+ * `initialize` returned; the server stores nothing for it. Calls of other processes cannot be cancelled.
+ */
 export class CancellableCalls {
   readonly #calls = new Map<string, AbortController>()
 
-  /** @returns undefined for a client without a label, which nobody can cancel for */
+  /** @returns undefined for a client without a session id, which cannot cancel */
   start(id: MessageId, request: HttpRequest): CancellableCall | undefined {
     const key = keyOf(id, request)
     if (key === undefined || this.#calls.has(key)) return undefined
@@ -44,16 +47,18 @@ export class CancellableCalls {
   }
 }
 
-/** The token belongs to it, so that a label that was seen is good for nothing. */
+/** The token is part of the key, so a session id alone does not allow to cancel a call. */
 function keyOf(id: MessageId, { incoming }: HttpRequest): string | undefined {
   const { [sessionHeader.toLowerCase()]: sessionId, authorization = '' } = incoming.headers
   return typeof sessionId === 'string' ? JSON.stringify([sessionId, authorization, id]) : undefined
 }
 
-/** How many seconds a call may take before its answer becomes a stream, whose heartbeats keep the connection. */
+/** Seconds after which a call becomes a stream, whose heartbeats keep the connection open. */
 const longCallSeconds = 5
 
-/** Calls that may become long, the oldest first: one clock for all, since a timer for each would cost more. */
+/**
+ * Calls that may take long, the oldest first. One timer serves all of them, because a timer for each call would cost more.
+ */
 class LongCalls {
   readonly #calls = new Map<() => void, number>()
   #clock: NodeJS.Timeout | undefined
@@ -84,21 +89,22 @@ class LongCalls {
 
 const longCalls = new LongCalls()
 
-/** How many messages wait for a client that does not read. */
+/** The largest number of unsent messages for a client that does not read. */
 const maxUnread = 100
 
+/** Messages that are sent before the response of a call. The first one turns the response into a stream. */
 export class MessageStream {
   #messages: string[] = []
   #wake: (() => void) | undefined
 
-  /** Sends a message ahead of the answer. For a client that does not read the latest alone are kept. */
+  /** Sends a message before the response. For a client that does not read, only the latest messages are stored. */
   send(text: string): void {
     if (this.#messages.length >= maxUnread) this.#messages.shift()
     this.#messages.push(text)
     this.#wake?.()
   }
 
-  /** @returns the answer, or undefined where a stream has to begin before it */
+  /** @returns the response; undefined if a stream must start before it */
   waitForResponse(
     running: Promise<ProtocolResponse | undefined>,
   ): Promise<ProtocolResponse | undefined> {
@@ -119,7 +125,7 @@ export class MessageStream {
     })
   }
 
-  /** What is said, as it comes, and the answer at last. */
+  /** The messages as they are sent, and finally the response. */
   async *items(
     running: Promise<ProtocolResponse | undefined>,
   ): AsyncGenerator<EventItem, void, undefined> {
@@ -131,7 +137,7 @@ export class MessageStream {
     })
     for (;;) {
       for (const data of this.#messages.splice(0)) yield { data }
-      // What was said while one was sent.
+      // Messages that were added while the previous ones were sent.
       if (this.#messages.length > 0) continue
       if (end.hasEnded) break
       await new Promise<void>((resolve) => {

@@ -1,15 +1,14 @@
 /**
- * `filigree/mcp`: what `@Tool`, `@Resource` and `@Prompt` mark is there for agents, by the Model Context Protocol. Nothing else is.
+ * `filigree/mcp`: the Model Context Protocol for agents. Only what `@Tool`, `@Resource` and `@Prompt` mark is available to them.
  *
- *   POST {path} → endpoint.ts: addresses, caller, revision, headers
- *               → protocol.ts, methods.ts: the message and its method, without HTTP and without an application
- *               → server.ts: what the caller may see of the offers (offers.ts, tool-schema.ts)
- *               → calls.ts: a request within this one, on the walk of the route that is called (`Routes.call`)
- *               → tool-results.ts, read-results.ts: its answer as a result
+ *   POST {path} → endpoint.ts: allowed hosts, caller, revision, headers
+ *               → protocol.ts, methods.ts: the message and its method, independent of HTTP and of an application
+ *               → server.ts: the tools, resources and prompts that the caller may see (catalog.ts, tool-schema.ts)
+ *               → calls.ts: an internal request to the route that is called (`Routes.call`)
+ *               → results.ts: the response of the route as a result of the protocol
  *
- * Rights, limits, checks and logs are those of the routes: nothing of them is decided here. Questions to the person at the client
- * end a round (`tool-call.ts`), whose state the client brings back sealed (`rounds.ts`). Lists are made once for each set of rights.
- * Source: decisions, "Third storey: admin and agents".
+ * Rights, limits, checks and logs are those of the routes. A handler that asks the user at the client ends a round; the client
+ * sends the sealed state back with the answer (`tool-call.ts`). Lists are created once for each set of rights.
  */
 import { ApplicationState, createModule, Routes, type ModuleOptions } from '../../index.js'
 import { endpoint } from './endpoint.js'
@@ -31,7 +30,7 @@ export {
 export type { McpOptions } from './options.js'
 export type { Root, SampleOptions, ToolCall } from './tool-call.js'
 
-/** Tools for agents: `@Module({ imports: [mcp({ path: '/mcp' })] })`, and `@Tool` where one is meant. */
+/** Serves tools for agents: `@Module({ imports: [mcp({ path: '/mcp' })] })`, with `@Tool` on routes and records. */
 export const mcp = createModule(function mcp(options: McpOptions = {}): ModuleOptions {
   const problems = findProblems(options)
   if (problems.length > 0) return { problems }

@@ -1,6 +1,6 @@
 /**
- * The methods of tools, resources, prompts and completion: their parameters are read here, once for every server. What stands
- * behind them gives lists as kept texts and runs what is called. Source: the specification of 2026-07-28, Server features.
+ * The protocol's methods for tools, resources, prompts and completion: reads their parameters and calls the functions of a server.
+ * Source: the specification of 2026-07-28, Server features.
  */
 import {
   isJsonObject,
@@ -12,10 +12,10 @@ import {
   type Result,
 } from './protocol.js'
 
-/** A list for one caller: the whole result (`{ tools: […], ttlMs, cacheScope }`), or its complete text. */
+/** A list for one caller: the complete result (`{ tools: […], ttlMs, cacheScope }`), or its text. */
 type ReadList<Context> = (exchange: Exchange<Context>) => MaybePromise<Result>
 
-/** What the client sends along when it asks again, with answers to what it was asked. */
+/** Sent by a client that repeats a call: its responses, and the state that the server returned. */
 export interface RoundInput {
   readonly responses: JsonObject
   readonly state: string | undefined
@@ -23,7 +23,7 @@ export interface RoundInput {
 
 export interface Tools<Context> {
   readonly list: ReadList<Context>
-  /** @throws {ProtocolError} for a tool that is not there */
+  /** @throws {ProtocolError} the tool does not exist */
   readonly call: (
     name: string,
     input: JsonObject,
@@ -52,19 +52,19 @@ export interface Prompts<Context> {
   ) => MaybePromise<Result>
 }
 
-/** What is completed: an argument of a prompt or of a resource's template. */
+/** A request to complete an argument of a prompt or of a resource template. */
 export interface CompletionRequest {
   readonly kind: 'prompt' | 'resource'
   /** The prompt's name, or the template. */
   readonly name: string
   readonly argument: string
-  /** What is written so far. */
+  /** The text so far. */
   readonly text: string
-  /** Arguments that are known already. */
+  /** Arguments that are already set. */
   readonly knownArguments: JsonObject
 }
 
-/** @returns all that fit; the first hundred are sent */
+/** @returns all matches; the first hundred are sent */
 export type Complete<Context> = (
   request: CompletionRequest,
   exchange: Exchange<Context>,
@@ -77,7 +77,7 @@ export interface Features<Context> {
   readonly complete?: Complete<Context> | undefined
 }
 
-/** What `Offer` needs of them. */
+/** Creates the capabilities and the method table of a `ServerDefinition`. */
 export function methodsOf<Context>({ tools, resources, prompts, complete }: Features<Context>): {
   readonly capabilities: JsonObject
   readonly methods: ReadonlyMap<string, Method<Context>>
@@ -112,25 +112,25 @@ export function methodsOf<Context>({ tools, resources, prompts, complete }: Feat
   return { capabilities, methods }
 }
 
-/** Lists are sent whole, so there is no place in one to go on from. */
+/** Lists are not paginated, so every cursor is invalid. */
 function listMethod<Context>(read: ReadList<Context>): Method<Context> {
   return ({ cursor }, exchange) => {
-    if (cursor !== undefined) throw invalidParams('Invalid cursor: lists are sent whole')
+    if (cursor !== undefined) throw invalidParams('Invalid cursor: lists are not paginated')
     return read(exchange)
   }
 }
 
-/** The most that one answer may hold. */
+/** The protocol allows at most 100 values. */
 const maxCompletions = 100
 
 function completionMethod<Context>(complete: Complete<Context>): Method<Context> {
   return async (params, exchange) => {
     const { ref, argument, context } = params
     if (!isJsonObject(ref) || !isJsonObject(argument))
-      throw invalidParams('A completion has ref and argument, both objects')
+      throw invalidParams('ref and argument must be objects')
     const kind = ref.type === 'ref/prompt' ? 'prompt' : 'resource'
     if (kind === 'resource' && ref.type !== 'ref/resource')
-      throw invalidParams('ref.type is ref/prompt or ref/resource')
+      throw invalidParams('ref.type must be ref/prompt or ref/resource')
     const knownArguments =
       isJsonObject(context) && isJsonObject(context.arguments) ? context.arguments : {}
     const matches = await complete(
@@ -151,24 +151,24 @@ function completionMethod<Context>(complete: Complete<Context>): Method<Context>
 
 function textOf(params: JsonObject, name: string): string {
   const value = Object.hasOwn(params, name) ? params[name] : undefined
-  if (typeof value !== 'string') throw invalidParams(`${name} is missing, or no text`)
+  if (typeof value !== 'string') throw invalidParams(`${name} is missing, or is not a string`)
   return value
 }
 
 function argumentsOf({ arguments: input = {} }: JsonObject): JsonObject {
-  if (!isJsonObject(input)) throw invalidParams('arguments is an object')
+  if (!isJsonObject(input)) throw invalidParams('arguments must be an object')
   return input
 }
 
-/** What nobody has asked for is no answer: what was asked stands in the state. */
+/** The server keeps no state, so responses without a state belong to no request. */
 function roundInputOf({
   inputResponses: responses = {},
   requestState: state,
 }: JsonObject): RoundInput {
-  if (!isJsonObject(responses)) throw invalidParams('inputResponses is an object')
+  if (!isJsonObject(responses)) throw invalidParams('inputResponses must be an object')
   if (state !== undefined && typeof state !== 'string')
-    throw invalidParams('requestState is a text')
+    throw invalidParams('requestState must be a string')
   if (state === undefined && Object.keys(responses).length > 0)
-    throw invalidParams('inputResponses without requestState: nothing was asked')
+    throw invalidParams('inputResponses requires requestState')
   return { responses, state }
 }

@@ -1,24 +1,24 @@
-/** What `mcp` takes, checked at the start. */
+/** The options of `mcp()`, checked at the start. */
 import { rejectUnknownOptions, type ModuleOptions } from '../../index.js'
 
 type Problem = NonNullable<ModuleOptions['problems']>[number]
 
 export interface McpOptions {
-  /** Where it is served. Default `/mcp`. */
+  /** The path of the endpoint. Default `/mcp`. */
   path?: string
   /**
-   * Names by which it may be asked for beside the public address, with a port or without: `['desk.internal:8080']`. Default none.
+   * Host names that requests may use in addition to the public URL, with or without a port: `['desk.internal:8080']`. Default none.
    */
   hosts?: readonly string[]
-  /** Issuers of tokens that clients may get by OAuth, `['https://login.example']`: told in the metadata of RFC 9728. Default none. */
+  /** Issuers of OAuth tokens for clients, for the metadata of RFC 9728: `['https://login.example']`. Default none. */
   authorizationServers?: readonly string[]
-  /** How it is called in clients. Default: the title of the documentation's package, `filigree`. */
+  /** The name that clients show. Default `filigree`. */
   name?: string
-  /** Its version. Default `1.0.0`. */
+  /** The version that clients show. Default `1.0.0`. */
   version?: string
-  /** For the model: what this application is, and how to use its tools. */
+  /** For the model: what the application is, and how to use its tools. */
   instructions?: string
-  /** The largest message, in bytes or as `'1mb'`. Default: the application's. */
+  /** The largest message, in bytes or as `'1mb'`. Default: the limit of the application. */
   limit?: number | string
 }
 
@@ -35,25 +35,25 @@ const names: Readonly<Record<keyof McpOptions, true>> = {
 export function findProblems(input: McpOptions): Problem[] {
   const problems = [...rejectUnknownOptions(input, Object.keys(names), 'mcp')]
   const options = input as Readonly<globalThis.Record<keyof McpOptions, unknown>>
-  const addProblem = (what: string, remedy: string): void => {
-    problems.push({ code: 'INVALID_OPTION', message: `mcp: ${what}.`, remedy })
+  const addProblem = (problem: string, remedy: string): void => {
+    problems.push({ code: 'INVALID_OPTION', message: `mcp: ${problem}.`, remedy })
   }
   const { path = '/mcp', hosts = [], authorizationServers: servers = [] } = options
   if (typeof path !== 'string' || !/^(?:\/[\w.~-]+)+$/.test(path))
-    addProblem('path is no plain path', "Write { path: '/mcp' }.")
+    addProblem('path is not a plain path', "Write { path: '/mcp' }.")
   if (!isListOf(hosts, isHost))
     addProblem(
-      'hosts is no list of names',
+      'hosts is not a list of host names',
       "Write { hosts: ['desk.internal', 'desk.internal:8080'] }.",
     )
   if (!isListOf(servers, isIssuer))
     addProblem(
-      'authorizationServers is no list of https addresses',
+      'authorizationServers is not a list of https URLs',
       "Write { authorizationServers: ['https://login.example'] }.",
     )
   for (const name of ['name', 'version', 'instructions'] as const) {
     if (!['string', 'undefined'].includes(typeof options[name]))
-      addProblem(`${name} is no text`, 'Write a text, or leave it out.')
+      addProblem(`${name} is not a string`, 'Write a string, or omit it.')
   }
   return problems
 }
@@ -66,7 +66,7 @@ function isHost(text: string): boolean {
   return URL.canParse(`http://${text}`) && new URL(`http://${text}`).host === text.toLowerCase()
 }
 
-/** http on loopback alone. */
+/** http is allowed for loopback addresses only. */
 function isIssuer(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { protocol, hostname } = new URL(text)

@@ -1,22 +1,22 @@
 /**
- * The Model Context Protocol without a transport: from one JSON-RPC message to its answer. Nothing here knows of HTTP, of
- * standard input or of an application.
+ * The Model Context Protocol without a transport: from one JSON-RPC message to its response. This file does not know HTTP, standard
+ * input or an application.
  *
- *   value (parsed JSON) → readMessage → Message → openExchange → Exchange → answer(offer, …) → Answered
+ *   value (parsed JSON) → readMessage → Message → openExchange → Exchange → respond(definition, …) → ProtocolResponse
  *
- * In goes a parsed value and what the transport knows (its context, a signal that aborts, a way to send notifications before the
- * answer). Out comes the JSON text of the answer with the status that HTTP gives it, or `undefined` for a notification. What is
- * offered is a table of methods (`Offer`), each a function from checked parameters to a result; `methods.ts` makes those of
- * tools, resources, prompts and completion.
+ * The input is a parsed value and the transport: its context, a signal, and a way to send notifications before the response. The
+ * output is the JSON text of the response with its HTTP status, or `undefined` for a notification. A `ServerDefinition` is a table of
+ * methods, each a function from checked parameters to a result. `methods.ts` creates the methods for tools, resources, prompts and
+ * completion.
  *
- * Two eras are spoken: revision 2026-07-28, where each request says its revision and its client's capabilities in `_meta`, and
- * those before it, which begin with `initialize`. No state is kept in either: what `initialize` agrees on is not needed again.
- * Source: decisions, "Third storey: admin and agents"; the specification of 2026-07-28, Overview, Versioning.
+ * Two generations of the protocol are supported: revision 2026-07-28, where each request has its revision and the capabilities of the
+ * client in `_meta`, and older ones, which start with `initialize`. Neither needs state on the server.
+ * Source: the specification of 2026-07-28, Overview, Versioning.
  */
 import { clip } from '../../index.js'
 
 const modernRevision = '2026-07-28'
-/** Those that begin with `initialize`, the latest first. */
+/** Revisions that start with `initialize`, the latest first. */
 const olderRevisions: readonly string[] = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 const supportedRevisions: readonly string[] = [modernRevision, ...olderRevisions]
 
@@ -28,7 +28,7 @@ export const metaNames = {
   server: `${metaPrefix}serverInfo`,
 } as const
 
-/** JSON-RPC's codes and those of the protocol. */
+/** Error codes of JSON-RPC and of the protocol. */
 export const codes = {
   parse: -32700,
   request: -32600,
@@ -38,15 +38,15 @@ export const codes = {
   headers: -32020,
   capability: -32021,
   revision: -32022,
-  /** Resources that are not there, in older revisions; later `params`. */
+  /** Unknown resources in older revisions. Newer ones use `params`. */
   resource: -32002,
 } as const
 
-/** Refuses a message: its answer has an `error` instead of a `result`. */
+/** Rejects a message: the response has an `error` instead of a `result`. */
 export class ProtocolError extends Error {
   readonly code: number
   readonly data: unknown
-  /** What HTTP answers with. Default 200: the message was understood, and what it asks for refused. */
+  /** The HTTP status. Default 200: the message is valid, but the request is rejected. */
   readonly status: number
 
   constructor(
@@ -74,69 +74,67 @@ export interface Message {
 }
 
 /**
- * @throws {ProtocolError} with status 400 for batches, answers and whatever is no message. Its `id` is unknown then: `idOf`
- * finds what can be found
+ * @throws {ProtocolError} with status 400 for batches, responses and invalid messages. Use `idOf` for the id of the response
  */
 export function readMessage(value: unknown): Message {
   if (Array.isArray(value))
-    throw invalidRequest('Batches are not taken: send one message at a time')
-  if (!isJsonObject(value)) throw invalidRequest('A message is an object')
+    throw invalidRequest('Batches are not supported: send one message at a time')
+  if (!isJsonObject(value)) throw invalidRequest('A message must be an object')
   const { jsonrpc, method, params = {} } = value
-  if (jsonrpc !== '2.0') throw invalidRequest('jsonrpc has to be "2.0"')
+  if (jsonrpc !== '2.0') throw invalidRequest('jsonrpc must be "2.0"')
   if (typeof method !== 'string')
     throw invalidRequest(
-      'A message names its method; answers are not taken, since nothing was asked',
+      'method is missing. Responses are not accepted, because the server sends no requests',
     )
   if ('id' in value && idOf(value) === undefined)
-    throw invalidRequest('An id is a text or a whole number')
-  if (!isJsonObject(params)) throw invalidRequest('params is an object')
+    throw invalidRequest('id must be a string or an integer')
+  if (!isJsonObject(params)) throw invalidRequest('params must be an object')
   const { _meta: meta } = params
-  if (meta !== undefined && !isJsonObject(meta)) throw invalidParams('_meta is an object', 400)
+  if (meta !== undefined && !isJsonObject(meta)) throw invalidParams('_meta must be an object', 400)
   return { id: idOf(value), method, params, meta }
 }
 
-/** The id of what may be a request, for its answer. */
+/** The id of a possibly invalid request, for its response. */
 export function idOf(value: unknown): MessageId | undefined {
   if (!isJsonObject(value)) return undefined
   const { id } = value
   return typeof id === 'string' || (typeof id === 'number' && Number.isInteger(id)) ? id : undefined
 }
 
-/** A message within its transport: what its method may know and do. */
+/** A message with its transport: what a method can read and do. */
 export interface Exchange<Context> {
   readonly context: Context
   readonly revision: string
-  /** The revision says its capabilities with each request, and takes rounds of questions. */
+  /** True if each request has its capabilities, and calls may ask for input in rounds. */
   readonly isModern: boolean
-  /** What the client can do, `{ elicitation: {} }`; empty in older revisions, where it was said to nobody in particular. */
+  /** The capabilities of the client: `{ elicitation: {} }`. Empty in older revisions, where no state is stored. */
   readonly capabilities: JsonObject
-  /** Where progress is told; undefined where nobody wants to hear. */
+  /** Identifies progress notifications. Undefined if the client does not want them. */
   readonly progressToken: MessageId | undefined
-  /** Aborts when the client leaves or cancels; made when it is first read. */
+  /** Aborts when the client leaves or cancels. Created when it is first read. */
   readonly signal: AbortSignal | undefined
-  /** Sends a notification ahead of the answer. */
+  /** Sends a notification before the response. */
   notify(method: string, params: JsonObject): void
 }
 
-/** What a transport knows of a message. */
+/** The transport of a message. */
 export interface Transport<Context> {
   readonly context: Context
-  /** What the connection says: HTTP's header `MCP-Protocol-Version`. Default: nothing. */
+  /** The revision of the connection: the HTTP header `MCP-Protocol-Version`. Default none. */
   readonly revision?: string | undefined
   readonly signal?: AbortSignal | undefined
   /** Default: notifications are dropped. */
   notify?(method: string, params: JsonObject): void
 }
 
-/** True if the message is of the revision that has no `initialize`, or claims to be. */
+/** True if the message uses the revision without `initialize`, or claims to. */
 export function isModernMessage({ meta }: Message, revision: string | undefined): boolean {
   if (meta !== undefined && Object.hasOwn(meta, metaNames.revision)) return true
   return revision !== undefined && !olderRevisions.includes(revision)
 }
 
 /**
- * @throws {ProtocolError} with status 400 where a request of the modern revision lacks what each of them says, or where
- * the revision is none that is spoken here
+ * @throws {ProtocolError} with status 400 if a request lacks required members of `_meta`, or if its revision is not supported
  */
 export function openExchange<Context>(
   message: Message,
@@ -145,7 +143,7 @@ export function openExchange<Context>(
   return new OpenExchange(message, transport)
 }
 
-/** A class, since a getter in an object that is made for each message gives each a shape of its own, which stays for long. */
+/** A class, because an object literal with a getter would have a new hidden class for each message. */
 class OpenExchange<Context> implements Exchange<Context> {
   readonly context: Context
   readonly revision: string
@@ -172,7 +170,7 @@ class OpenExchange<Context> implements Exchange<Context> {
     this.#transport.notify?.(method, params)
   }
 
-  // Not every call wants one, and making it costs.
+  // Created on demand, because most calls do not need it.
   get signal(): AbortSignal | undefined {
     return this.#transport.signal
   }
@@ -185,7 +183,7 @@ function readModern(
   const requestedRevision =
     meta[metaNames.revision] ?? (revision === modernRevision ? undefined : revision)
   if (typeof requestedRevision !== 'string')
-    throw invalidParams(`_meta lacks ${metaNames.revision}, a text`, 400)
+    throw invalidParams(`_meta lacks ${metaNames.revision}, a string`, 400)
   if (requestedRevision !== modernRevision)
     throw new ProtocolError(codes.revision, 'Unsupported protocol version', {
       status: 400,
@@ -197,7 +195,7 @@ function readModern(
   return { revision: requestedRevision, capabilities }
 }
 
-/** There now, or later: no promise is made where nothing waits. */
+/** A value, or a promise of it. Synchronous work creates no promise. */
 export type MaybePromise<T> = T | Promise<T>
 
 export function andThen<T, R>(
@@ -207,10 +205,10 @@ export function andThen<T, R>(
   return value instanceof Promise ? value.then(next) : next(value)
 }
 
-/** A result: an object, or the JSON text of one that is complete as it is, kept from before. */
+/** A result: an object, or the JSON text of a complete result. */
 export type Result = JsonObject | string
 
-/** @throws {ProtocolError} what the answer says instead; anything else is told as an internal error */
+/** @throws {ProtocolError} the error of the response. Any other error becomes an internal error */
 export type Method<Context> = (
   params: JsonObject,
   exchange: Exchange<Context>,
@@ -222,30 +220,31 @@ export interface ServerInfo {
   readonly title?: string
 }
 
-/** What a server offers. */
+/** The methods and the description of a server. */
 export interface ServerDefinition<Context> {
   readonly info: ServerInfo
   /** For the model: how to use this server. */
   readonly instructions?: string
-  /** What there is: `{ tools: {} }`. */
+  /** The capabilities of the server: `{ tools: {} }`. */
   readonly capabilities: JsonObject
   /** By name: `tools/list`. */
   readonly methods: ReadonlyMap<string, Method<Context>>
-  /** Called with what is no `ProtocolError`; the client is told nothing of it. */
+  /** Called with errors other than `ProtocolError`. The client gets no details. */
   readonly onError?: (error: unknown, context: Context) => void
 }
 
-/** The answer to a request. */
+/** The response to a request. */
 export interface ProtocolResponse {
-  /** JSON-RPC, whole. */
+  /** The complete JSON-RPC message. */
   readonly text: string
-  /** What HTTP answers with. */
+  /** The HTTP status. */
   readonly status: number
 }
 
 /**
- * @returns at once where the method does not wait; `undefined` for a notification, which nobody answers. Never throws nor
- * rejects
+ * Runs the method of a message. Never throws or rejects.
+ *
+ * @returns without a promise if the method is synchronous; `undefined` for a notification
  */
 export function respond<Context>(
   offer: ServerDefinition<Context>,
@@ -259,8 +258,8 @@ export function respond<Context>(
       if (!(error instanceof ProtocolError)) offer.onError?.(error, exchange.context)
       return errorResponse(error, id)
     } catch {
-      // A revoked proxy throws at whoever asks what it is.
-      const unreadable = new Error(`${method} has thrown what cannot be looked at.`)
+      // A revoked proxy throws whenever it is read.
+      const unreadable = new Error(`${method} threw a value that cannot be read.`)
       offer.onError?.(unreadable, exchange.context)
       return errorResponse(unreadable, id)
     }
@@ -285,7 +284,7 @@ export function respond<Context>(
   }
 }
 
-/** The answer that says what is wrong; without an id where it could not be read. */
+/** The response for an error; without an id if it could not be read. */
 export function errorResponse(error: unknown, id?: MessageId): ProtocolResponse {
   const response =
     error instanceof ProtocolError
@@ -296,12 +295,12 @@ export function errorResponse(error: unknown, id?: MessageId): ProtocolResponse 
   return { text, status }
 }
 
-/** A notification as text. */
+/** The JSON text of a notification. */
 export function notification(method: string, params: JsonObject): string {
   return JSON.stringify({ jsonrpc: '2.0', method, params })
 }
 
-/** What every server has, whatever it offers. */
+/** Methods that every server has. */
 function builtInMethod<Context>(
   offer: ServerDefinition<Context>,
   method: string,
@@ -313,7 +312,7 @@ function builtInMethod<Context>(
   return undefined
 }
 
-/** It depends on the server alone, until it is started anew. */
+/** Constant while the server runs. */
 function discovery<Context>({ capabilities, instructions }: ServerDefinition<Context>): JsonObject {
   const response = { supportedVersions: supportedRevisions, capabilities, instructions }
   return { ...response, ttlMs: discoveryTtlMs, cacheScope: 'public' }
@@ -336,13 +335,13 @@ function initialization<Context>(
   return JSON.stringify(response)
 }
 
-/** Adds who answers, and that the answer is whole where it does not say so. */
+/** Adds the server info, and marks the result as complete. */
 function toResultText<Context>({ info }: ServerDefinition<Context>, result: Result): string {
   if (typeof result === 'string') return result
   return completeText(result, info)
 }
 
-/** The text of a result with what all of them say. */
+/** The JSON text of a complete result. */
 export function completeText(result: JsonObject, info: ServerInfo): string {
   const { _meta: sessionProperties } = result
   const meta = {
@@ -362,7 +361,7 @@ function readToken(value: unknown): MessageId | undefined {
     : undefined
 }
 
-/** Parameters that a method cannot take. */
+/** The error for invalid parameters. */
 export function invalidParams(message: string, status = 200, data?: unknown): ProtocolError {
   return new ProtocolError(codes.params, message, { status, data })
 }

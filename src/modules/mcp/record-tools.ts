@@ -1,9 +1,8 @@
 /**
- * Records as tools: one `query`, which takes GraphQL, and one `describe`, for all records with `@Tool`. They have an endpoint of their own
- * with these records alone, under the limits and rights of the application's. What is not marked is not there, in introspection neither.
- * Both are routes that no client reaches by HTTP, so that they are counted, logged and measured as all others.
+ * Records as tools: `query` runs GraphQL, and `describe` describes the schema, for all records with `@Tool`. They use a separate GraphQL
+ * endpoint with these records only, under the limits and rights of the application. Both are internal routes, so they are counted,
+ * logged and measured like all others.
  */
-
 import {
   ApplicationState,
   clip,
@@ -23,9 +22,7 @@ import {
 import { Tool, toolOfRecord } from './decorators.js'
 import { isJsonObject } from './protocol.js'
 
-/** A schema in short, for a model to read: what can be asked of records, or one of them with all that belongs to it. */
-
-/** One definition: `type Ticket { … }`. */
+/** A type definition: `type Ticket { … }`. */
 interface TypeDefinition {
   readonly name: string
   readonly text: string
@@ -33,13 +30,15 @@ interface TypeDefinition {
 
 const rootTypes: ReadonlySet<string> = new Set(['Query', 'Mutation'])
 
-/** What a caller may not read of a record: fields and relations by name, or all of it. */
+/** The fields and relations of a record that the caller may not read, or all of it. */
 type HiddenFields = readonly string[] | 'all'
 
 /**
- * @param sdl in GraphQL's schema language
- * @param hidden all records by name
- * @param one the record that is told in full: its root fields, and the types that they need; other records are left out
+ * Shortens a schema for a model to read: all records in brief, or one record in full.
+ *
+ * @param sdl in the GraphQL schema language
+ * @param hidden one entry for each record
+ * @param recordName describe this record in full, with its root fields and the types that they use
  */
 function describeSchema(
   sdl: string,
@@ -78,7 +77,7 @@ function describeSchema(
   return [...descriptions.values()].join('\n\n')
 }
 
-/** Without the types of hidden records, the fields that lead to them, and hidden fields in all types of their record. */
+/** Removes the types of hidden records, the fields that lead to them, and hidden fields. */
 function withoutHidden(
   definitions: readonly TypeDefinition[],
   hidden: ReadonlyMap<string, HiddenFields>,
@@ -125,12 +124,12 @@ function longestName(names: readonly string[]): string | undefined {
   return [...names].sort((one, other) => other.length - one.length)[0]
 }
 
-/** A field's name, and those of its figures: `sumPrice`. */
+/** The names of a field and of its aggregates: `sumPrice`. */
 function fieldNameVariants(field: string): string[] {
   return ['', 'sum', 'avg', 'min', 'max'].map((called) => normalizeName(called + field))
 }
 
-/** GraphQL's names are in camel case, those of properties may have underscores. */
+/** GraphQL uses camel case; property names may have underscores. */
 function normalizeName(name: string): string {
   return name.replaceAll('_', '').toLowerCase()
 }
@@ -144,17 +143,17 @@ function readDefinitions(sdl: string): TypeDefinition[] {
     }))
 }
 
-/** Each with its arguments, which may go over several lines. */
+/** Each field with its arguments, which may span several lines. */
 function fieldsOf(text: string): string[] {
   return withoutDescriptions(text).match(/^ {2}\w[\s\S]*?\n(?= {2}\w|\})/gm) ?? []
 }
 
-/** Names that begin with a capital: types. */
+/** The names of types, which begin with a capital. */
 function typeNamesIn(text: string): string[] {
   return text.match(/\b[A-Z]\w*/g) ?? []
 }
 
-/** `TicketWhere` is of `Ticket`. */
+/** `TicketWhere` belongs to `Ticket`. */
 function belongsToRecord(type: string, record: string): boolean {
   return type === record || (type.startsWith(record) && /^[A-Z]/.test(type.slice(record.length)))
 }
@@ -183,12 +182,12 @@ class DescribeInput {
   record?: string
 }
 
-/** The endpoint of the marked records. */
+/** The GraphQL endpoint of the records with `@Tool`. */
 export class ToolRecords implements Lifecycle {
   static readonly inject = [ApplicationState]
   #graphql: GraphQL | undefined
   #sdl = ''
-  /** Clients may write some of them. */
+  /** True if a record allows mutations. */
   writes = false
 
   constructor(private readonly state: ApplicationState) {}
@@ -202,7 +201,7 @@ export class ToolRecords implements Lifecycle {
     if (recordTypes.length === 0 || database === undefined) return
     this.writes = recordTypes.some(([, writes]) => writes)
     this.#graphql = (graphql ?? new GraphQL({ database })).only(new Map(recordTypes))
-    // What is wrong with it is told at the start.
+    // Building the schema reports its problems at the start.
     this.#sdl = this.#graphql.sdl
   }
 
@@ -215,7 +214,7 @@ export class ToolRecords implements Lifecycle {
     return this.#graphql
   }
 
-  /** True if somebody without a token may read some of them. */
+  /** True if some records can be read without a token. */
   get isOpen(): boolean {
     return this.#graphql?.isOpen === true
   }
@@ -266,11 +265,11 @@ export class RecordRoutes {
     const rights = await this.rightsOf(request)
     const names = [...rights].flatMap(([name, hidden]) => (hidden === 'all' ? [] : [name]))
     if (record !== undefined && !names.includes(record))
-      throw new HttpError(404, `There is no record ${clip(record)}. Records: ${names.join(', ')}.`)
+      throw new HttpError(404, `Unknown record ${clip(record)}. Records: ${names.join(', ')}.`)
     return { records: names, schema: describeSchema(this.toolRecords.sdl, rights, record) }
   }
 
-  /** The records by name, with what the caller may not read of them. */
+  /** The fields that the caller may not read, by record. */
   private async rightsOf(request: HttpRequest): Promise<ReadonlyMap<string, HiddenFields>> {
     const { database } = this.state
     const hiddenByRecord = new Map<string, HiddenFields>()
@@ -300,7 +299,7 @@ export class RecordRoutes {
   }
 }
 
-/** The names of a class's methods, and of its bases'. */
+/** The names of the methods of a class and of its base classes. */
 function methodsOf(type: abstract new (...args: never[]) => object): Set<string> {
   const names = new Set<string>()
   for (
@@ -313,7 +312,7 @@ function methodsOf(type: abstract new (...args: never[]) => object): Set<string>
   return names
 }
 
-/** Everything else that did not run is a fault of the document or its variables. */
+/** All other errors are errors of the document or its variables, with status 400. */
 const statuses: ReadonlyMap<string, number> = new Map([
   ['UNAUTHENTICATED', 401],
   ['FORBIDDEN', 403],

@@ -1,8 +1,7 @@
 /**
- * What a route answered, as the result of a tool. Text of rows is data: it is structured content, and the same as a text that is marked as
- * such, for the clients that read no structure. Source: decisions, "Third storey: admin and agents", Tools and Records.
+ * Converts responses of routes into results of tools, resources and prompts. Text of rows is data: it is sent as structured content and, for
+ * clients without structure, as a text that is marked as data.
  */
-
 import { type InternalResponse, reply, type Reply } from '../../index.js'
 import {
   isJsonObject,
@@ -13,9 +12,7 @@ import {
   type ServerInfo,
 } from './protocol.js'
 
-/** What the handlers of resources and prompts answered, as results of the protocol. */
-
-/** What is read of it may change at any time, and may be the caller's alone. */
+/** Resources may change at any time, and may depend on the caller. */
 const notCached = { ttlMs: 0, cacheScope: 'private' }
 
 export function resourceResult(
@@ -36,7 +33,7 @@ function isText(media: string): boolean {
   return /^text\/|[/+](?:json|xml)$|^application\/(?:javascript|yaml|graphql)$/.test(media)
 }
 
-/** A text is what the user says; otherwise the messages as the handler has written them. */
+/** A string becomes a message of the user; an object has the messages. */
 export function promptResult(response: InternalResponse): JsonObject {
   const media = response.header('content-type') ?? ''
   const text = response.body.toString()
@@ -45,7 +42,7 @@ export function promptResult(response: InternalResponse): JsonObject {
   const value: unknown = JSON.parse(text)
   const messages = Array.isArray(value) ? value : isJsonObject(value) ? value.messages : undefined
   if (!Array.isArray(messages))
-    throw new ProtocolError(codes.internal, 'The prompt gave neither a text nor messages')
+    throw new ProtocolError(codes.internal, 'The prompt returned neither a string nor messages')
   const description =
     isJsonObject(value) && typeof value.description === 'string'
       ? { description: value.description }
@@ -60,40 +57,40 @@ function toMessage(message: unknown): JsonObject {
   return { role, content: typeof content === 'string' ? { type: 'text', text: content } : content }
 }
 
-/** `content`: what a tool answers where JSON is not enough, such as a picture. */
-
-/** A block of a tool's answer, as the protocol writes it. */
+/** A block of a tool's result, in the form of the protocol. */
 export type ContentBlock =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'image' | 'audio'; readonly data: string; readonly mimeType: string }
   | { readonly type: 'resource'; readonly resource: Readonly<Record<string, unknown>> }
   | { readonly type: 'resource_link'; readonly uri: string; readonly name: string }
 
-/** Answers with several blocks: `content([{ type: 'text', text: 'A chart' }, { type: 'image', data, mimeType: 'image/png' }])`. */
+/**
+ * Returns several blocks, such as text and an image: `content([{ type: 'text', text: 'A chart' }, { type: 'image', data, mimeType: 'image/png' }])`.
+ */
 export function content(blocks: readonly ContentBlock[]): Reply<readonly ContentBlock[]> {
   return reply(blocks).type(blocksMedia)
 }
 
-/** What is in a block of content, for those who show it to a model: data of the application, and no words of ours. */
+/** Marks a block as data of the application, as opposed to instructions of the server. */
 export const dataMark = {
   annotations: { audience: ['assistant'] },
   _meta: { 'filigree/content': 'data' },
 }
 const dataMarkText = JSON.stringify(dataMark).slice(1)
 
-/** The media type of a handler's own blocks: `content([...])`. */
+/** The media type of blocks that a handler returns: `content([...])`. */
 export const blocksMedia = 'application/vnd.filigree.mcp-content+json'
 
-/** Writes results as text: what a route answered is JSON already. */
+/** Writes the JSON text of tool results. Responses of routes are JSON text already. */
 export class ToolResults {
-  /** The end of every result of the modern revision. */
+  /** The last members of every result. */
   readonly #resultEnd: string
 
   constructor(info: ServerInfo) {
     this.#resultEnd = `,"_meta":${JSON.stringify({ [metaNames.server]: info })},"resultType":"complete"}`
   }
 
-  /** @param isModern any JSON may be structured; before only objects */
+  /** @param isModern any JSON may be structured content; older revisions allow objects only */
   fromResponse(response: InternalResponse, isModern: boolean): string {
     const { status, body } = response
     if (status >= 400) return this.failed(errorText(response))
@@ -107,7 +104,7 @@ export class ToolResults {
     return this.#content(binaryBlock(Buffer.from(body as Buffer), media))
   }
 
-  /** Something that the model may do better. */
+  /** An error that the model can correct. */
   failed(text: string): string {
     return `{"content":[${textPart(text)}],"isError":true${this.#resultEnd}`
   }
@@ -144,10 +141,10 @@ function binaryBlock(bytes: Buffer, mimeType: string): string {
 }
 
 function redirectText(response: InternalResponse): string {
-  return `The answer leads to ${response.header('location') ?? 'elsewhere'}.`
+  return `The response redirects to ${response.header('location') ?? 'elsewhere'}.`
 }
 
-/** What the program says of a refusal, with the faults and their paths; of what failed inside nothing is told. */
+/** The error message of a response, with the paths of invalid fields. Internal errors have no details. */
 export function errorText(response: InternalResponse): string {
   const { status, body } = response
   const retryAfter = response.header('retry-after')
@@ -165,7 +162,7 @@ interface ErrorDetail {
   readonly message?: unknown
 }
 
-/** Each sentence once: what is wrong with the input is also summed up in one. */
+/** Each message once: the error of invalid input repeats the messages of its fields. */
 function readError(text: string): string {
   try {
     const { error, errors = [] } = JSON.parse(text) as ErrorBody

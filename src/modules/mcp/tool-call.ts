@@ -1,9 +1,8 @@
 /**
- * What a handler knows of the call of an agent: `show(id: number, toolCall: ToolCall | null)`; null where it is called by HTTP.
- * Questions end the round: `ask` gives the answer where it is there already, and otherwise stops the handler, which runs again,
- * from its beginning, when the client sends it. Source: the specification of 2026-07-28, Multi Round-Trip Requests.
+ * The argument `toolCall` of a handler that an agent calls: `show(id: number, toolCall: ToolCall | null)`. It is null for calls by HTTP. If the handler asks
+ * the client for input that has not arrived yet, the call ends, and the handler runs again from its beginning once the client
+ * sends the response. Source: the specification of 2026-07-28, Multi Round-Trip Requests.
  */
-
 import { createCipheriv, createDecipheriv, createHash, randomBytes } from 'node:crypto'
 import {
   Auth,
@@ -24,13 +23,7 @@ import {
   type Exchange,
 } from './protocol.js'
 
-/**
- * What a call that asks has been told so far, sealed for the client to bring back: who calls, what is called with which arguments, until
- * when, what was asked, and the answers of earlier rounds. Nothing is kept here, so any process may go on. AES-256-GCM with a key derived from the
- * application's.
- */
-
-/** Who asks for what: a state counts for the same alone. */
+/** A state is valid only for the same caller and the same call. */
 interface CallIdentity {
   readonly caller: Claims | null | undefined
   readonly method: string
@@ -38,11 +31,11 @@ interface CallIdentity {
   readonly input: JsonObject
 }
 
-/** Where a call that asks has come to. */
+/** The state of a call between two rounds. */
 interface RoundState {
-  /** Of earlier rounds, by the names of their questions. */
+  /** Responses of earlier rounds, by name. */
   readonly responses: JsonObject
-  /** The names of what was asked at last: nothing else can be answered. */
+  /** The inputs requested in the last round. Other responses are ignored. */
   readonly requestNames: readonly string[]
 }
 
@@ -50,6 +43,10 @@ const stateLifetimeMs = 15 * 60_000
 const ivBytes = 12
 const tagBytes = 16
 
+/**
+ * Seals the state of a call between two rounds: who calls what with which arguments, when the state expires, which inputs were requested,
+ * and earlier responses. The client sends it back, so any process can continue. AES-256-GCM with a key derived from the application's.
+ */
 export class RoundStates {
   static readonly inject = [Auth, Clock]
   #key: Promise<Buffer> | undefined
@@ -68,7 +65,7 @@ export class RoundStates {
     return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url')
   }
 
-  /** @throws {ProtocolError} for a state that is not ours, of another caller or call, or run out */
+  /** @throws {ProtocolError} the state is invalid, expired, or of another caller or call */
   async open(state: string, identity: CallIdentity): Promise<RoundState> {
     const opened = await this.#read(state)
     if (opened === undefined || opened.call !== digest(identity))
@@ -97,7 +94,7 @@ export class RoundStates {
     }
   }
 
-  /** Where there is no key of the application's, this process has one of its own. */
+  /** Without a key of the application, the process uses a random one. */
   #secret(): Promise<Buffer> {
     this.#key ??= this.auth.secretFor('mcp rounds').catch(() => randomBytes(32))
     return this.#key
@@ -110,76 +107,75 @@ function digest({ caller, method, name, input }: CallIdentity): string {
   return createHash('sha256').update(text).digest('base64url')
 }
 
-/** A state that is not what it should be. */
+/** The error for an invalid state. */
 export function invalidState(why: string): Error {
   return invalidParams(`Invalid requestState: it ${why}`)
 }
 
 type Class<T> = new (...args: never[]) => T
 
-/** A question for a model, as the protocol writes it. */
+/** A request to a model, in the form of the protocol. */
 export interface SampleOptions {
   readonly messages: readonly { readonly role: 'user' | 'assistant'; readonly content: unknown }[]
   readonly maxTokens: number
   readonly [option: string]: unknown
 }
 
-/** A place that a client shows to the server. */
+/** A folder or URI that a client exposes. */
 export interface Root {
   readonly uri: string
   readonly name?: string
 }
 
-/** The call of an agent, as its handler sees it. */
+/** The call of an agent, for its handler. */
 export interface ToolCall {
   /** Aborts when the client leaves or cancels. */
   readonly signal: AbortSignal
-  /** What the client can do: `{ elicitation: {} }`. */
+  /** The capabilities of the client: `{ elicitation: {} }`. */
   readonly capabilities: Readonly<Record<string, unknown>>
   /**
-   * Tells how far it is; nothing where nobody wants to know. Shares that rise by less than a thousandth are passed over, so
-   * that a loop may tell each of its turns.
+   * Reports progress if the client wants it. Increases of less than 0.1 % are skipped, so a loop may call this in each iteration.
    *
    * @param share from 0 to 1
    */
   progress(share: number, message?: string): void
   /**
-   * Asks the person at the client. Ends this round unless the answer is there.
+   * Asks the user at the client. Ends this round unless the response has arrived.
    *
-   * @param name of the question: the same each time the handler runs
-   * @param type a class of plain fields, which the answer is checked by
-   * @returns null where the person says no
+   * @param name of the request, the same each time the handler runs
+   * @param type a class of simple fields, which checks the response
+   * @returns null if the user declines
    */
   ask<T extends object>(name: string, type: Class<T>, message: string): Promise<T | null>
-  /** Asks the model of the client, likewise. */
+  /** Asks the model of the client, in the same way. */
   sample(name: string, options: SampleOptions): Promise<Readonly<Record<string, unknown>>>
-  /** Asks which places the client shows, likewise. */
+  /** Asks which roots the client exposes, in the same way. */
   roots(name: string): Promise<readonly Root[]>
 }
 
-/** Stops a handler whose question is not answered. The program's other code sees an HttpError. */
+/** Stops a handler whose request has no response yet. Other code of the application sees an HttpError. */
 class InputRequired extends HttpError {
   constructor(name: string) {
-    super(inputRequiredStatus, 'An answer of the client is needed.', {
+    super(inputRequiredStatus, 'A response of the client is required.', {
       reason: `mcp asks for ${name}`,
     })
   }
 }
 
-/** Precondition Required: the call is made again with the answer. */
+/** Precondition Required: the client repeats the call with its response. */
 export const inputRequiredStatus = 428
 
-/** What a share has to rise by to be told. */
+/** The smallest reported increase. */
 const minProgressStep = 0.001
 
-/** A call while it runs: what it asks, and what is answered already. */
+/** A running call, with its requests to the client and the responses so far. */
 export class ActiveToolCall implements ToolCall {
   readonly capabilities: Readonly<Record<string, unknown>>
-  /** Questions of this round, by name. */
+  /** Requests of this round, by name. */
   readonly inputRequests: Record<string, JsonObject> = {}
-  /** Answers of all rounds that were asked for, by name. */
+  /** Responses of all rounds, by name. */
   readonly responses: Record<string, unknown>
-  /** What the client would have to be able to do. */
+  /** Set if the client lacks a required capability. */
   refusal: ProtocolError | undefined
   readonly #exchange: Exchange<unknown>
   #share = -minProgressStep
@@ -239,14 +235,17 @@ export class ActiveToolCall implements ToolCall {
   }
 
   /**
-   * Nothing is asked that the client did not say it can answer.
+   * Requests input if the client has the capability.
    *
-   * @returns what rejects: several may be asked at once, `Promise.all([…])`
+   * @returns a rejected promise, so that several requests can be combined: `Promise.all([…])`
    */
   #requestInput(name: string, capability: string, inputRequest: JsonObject): Promise<never> {
     const { isModern, capabilities, revision } = this.#exchange
     if (!isModern)
-      throw new HttpError(501, `This client cannot be asked: it speaks ${clip(revision)}.`)
+      throw new HttpError(
+        501,
+        `This client cannot be asked for input: it uses revision ${clip(revision)}.`,
+      )
     if (Object.hasOwn(capabilities, capability)) this.inputRequests[name] = inputRequest
     else
       this.refusal ??= new ProtocolError(codes.capability, `The client lacks ${capability}`, {
@@ -257,7 +256,9 @@ export class ActiveToolCall implements ToolCall {
   }
 }
 
-/** What is not asked for is passed over. @returns undefined for what is no answer: it is asked again */
+/**
+ * Checks a response and ignores unknown fields. @returns undefined if it is invalid, so that it is requested again
+ */
 function readResponse<T extends object>(type: Class<T>, content: unknown): T | undefined {
   try {
     const { properties = {} } = schemaOf(type)
@@ -270,5 +271,5 @@ function readResponse<T extends object>(type: Class<T>, content: unknown): T | u
   }
 }
 
-/** Of the request within. */
+/** Set on the internal request. */
 export const toolCallOf = requestValue<ActiveToolCall>('tool call')

@@ -1,6 +1,6 @@
 /**
- * A route as a tool. Path, query and body are one flat closed object; who reads the schema need not know which part goes where. What
- * a tool answers is described where it is declared and an object. Source: decisions, "Third storey: admin and agents", Tools.
+ * The schema of a tool: path, query and body of a route become one flat, closed object, so that a model need not know which part goes where.
+ * The output is described if the route declares an object.
  */
 import { withOwnDefinitions, type RouteDescriptions, type RouteInfo } from '../../index.js'
 import type { ToolOptions } from './decorators.js'
@@ -9,35 +9,37 @@ import { isJsonObject, type JsonObject } from './protocol.js'
 type Operation = NonNullable<ReturnType<RouteDescriptions['operations']['get']>>
 type Schemas = RouteDescriptions['schemas']
 
-/** Where an argument goes. */
+/** The part of a request that an argument belongs to. */
 export type ArgumentLocation = 'path' | 'query' | 'body'
 
 /** A route that is a tool. */
 export interface RouteTool {
   readonly route: RouteInfo
   readonly name: string
-  /** As `tools/list` tells it. */
+  /** The entry of `tools/list`. */
   readonly description: JsonObject
   readonly locations: ReadonlyMap<string, ArgumentLocation>
   readonly required: readonly string[]
-  /** The body is the argument `body`, because it is no object of known fields. */
+  /** True if the whole body is the argument `body`, because it is not an object with known fields. */
   readonly hasBodyArgument: boolean
   readonly hasBody: boolean
-  /** Dotted paths go into the query: it filters by fields behind relations, which the document does not list. */
+  /**
+   * True if dotted paths are query parameters: they filter by fields of related records, which the document does not list.
+   */
   readonly takesDottedPaths: boolean
-  /** Somebody without a token may see it. Default: as the route's rule says. */
+  /** True: visible without a token. Default: the rule of the route decides. */
   readonly isOpen?: boolean
-  /** Calling it twice with the same arguments is done once: it takes keys. */
+  /** True if the route accepts an `Idempotency-Key`, so repeated calls run once. */
   readonly takesIdempotencyKey: boolean
 }
 
-/** Why a route is no tool, with what to do. */
+/** Why a route cannot be a tool, and what to do. */
 export interface ToolProblem {
   readonly message: string
   readonly remedy: string
 }
 
-/** Letters that names of tools consist of. */
+/** The characters and length of a tool name. */
 const toolNamePattern = /^[\w.-]{1,128}$/
 
 export function toTool(
@@ -116,7 +118,7 @@ function readInput(operation: Operation, schemas: Schemas): Input | ToolProblem 
   const body = readBody(operation, schemas)
   if (body === 'other')
     return {
-      message: 'takes a body that is no JSON, which agents do not send',
+      message: 'has a body that is not JSON, which agents cannot send',
       remedy: 'Give it a JSON body, or write @Tool(false) before it.',
     }
   if (body?.fields === undefined) {
@@ -127,10 +129,10 @@ function readInput(operation: Operation, schemas: Schemas): Input | ToolProblem 
   }
   if (duplicateName !== undefined)
     return {
-      message: `has ${duplicateName} twice, of which a tool's arguments can have one`,
-      remedy: 'Call one of them otherwise.',
+      message: `has ${duplicateName} twice: the arguments of a tool need different names`,
+      remedy: 'Rename one of them.',
     }
-  // Only records' filters have names with dots.
+  // Only the filters of records have names with dots.
   const takesDottedPaths = [...locations].some(
     ([name, location]) => location === 'query' && name.includes('.'),
   )
@@ -156,7 +158,7 @@ const relationPathProperties = {
   [dottedPath.source]: { description: 'A field behind a relation, with its operator.' },
 }
 
-/** An empty list of what is required says nothing. */
+/** Omits an empty list of required members. */
 function dropEmptyRequired({ required, ...schema }: JsonObject): JsonObject {
   return Array.isArray(required) && required.length > 0 ? { ...schema, required } : schema
 }
@@ -164,12 +166,12 @@ function dropEmptyRequired({ required, ...schema }: JsonObject): JsonObject {
 interface Body {
   readonly schema: unknown
   readonly required: boolean
-  /** Of an object; undefined where it is something else. */
+  /** The fields of an object; undefined for other types. */
   readonly fields: JsonObject | undefined
   readonly requiredFields: readonly string[]
 }
 
-/** @returns undefined where none is read, `'other'` where it is no JSON */
+/** @returns undefined without a body, `'other'` if it is not JSON */
 function readBody(operation: Operation, schemas: Schemas): Body | 'other' | undefined {
   const { requestBody } = operation
   if (requestBody === undefined || !('content' in requestBody)) return undefined
@@ -191,7 +193,7 @@ function readBody(operation: Operation, schemas: Schemas): Body | 'other' | unde
   }
 }
 
-/** Other keys could not be told from the query's. */
+/** Unknown keys of an open object could not be distinguished from query parameters. */
 function isClosed({ properties }: JsonObject): boolean {
   return isJsonObject(properties) && Object.keys(properties).length > 0
 }
@@ -203,7 +205,7 @@ function resolve(schema: unknown, schemas: Schemas): JsonObject {
   return (schemas[$ref.replace(/^.*\//, '')] ?? {}) as JsonObject
 }
 
-/** A query says truth as text, `true` or `1`; JSON has a value for it. */
+/** A query has booleans as text, `true` or `1`; JSON has booleans. */
 function toJsonSchema(schema: object): JsonObject {
   const { anyOf, ...keywords } = schema as JsonObject
   if (!Array.isArray(anyOf) || anyOf.length !== 2) return schema as JsonObject
@@ -212,7 +214,7 @@ function toJsonSchema(schema: object): JsonObject {
   return isDigit && value?.type === 'boolean' ? { ...value, ...keywords } : (schema as JsonObject)
 }
 
-/** Of the one successful answer that is declared, where it is an object. */
+/** The schema of the only successful response, if it is an object. */
 function outputOf({ responses = {} }: Operation, schemas: Schemas): JsonObject | undefined {
   const successes = Object.entries(responses).filter(([status]) => status.startsWith('2'))
   const [success, ...otherSuccesses] = successes
@@ -236,7 +238,7 @@ function hintsOf({ method }: RouteInfo, operation: Operation): JsonObject {
   }
 }
 
-/** `idempotent()` documents its header. */
+/** `idempotent()` documents this header. */
 function takesIdempotencyKeys({ parameters = [] }: Operation): boolean {
   return parameters.some(
     (one) => 'in' in one && one.in === 'header' && /^idempotency-key$/i.test(one.name),

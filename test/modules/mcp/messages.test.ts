@@ -258,7 +258,7 @@ describe('questions', () => {
     for (const name of ['workAsk', 'workWait'])
       expect((await send(name, { inputResponses: { first: sure, second: sure } })).error).toEqual({
         code: -32602,
-        message: 'inputResponses without requestState: nothing was asked',
+        message: 'inputResponses requires requestState',
       })
     expect(runs).toEqual([])
     const { requestState } = (await send('workAsk', {})).result ?? {}

@@ -155,7 +155,7 @@ describe('describe', () => {
     expect(schema).not.toContain('input TicketWhere {')
     const none = await call(desk, 'describe', { record: 'Org' }, { token: ann })
     expect(none.result?.content?.[0]?.text).toBe(
-      '404 There is no record Org. Records: Ticket, Note.',
+      '404 Unknown record Org. Records: Ticket, Note.',
     )
   })
 

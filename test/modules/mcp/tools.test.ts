@@ -285,13 +285,13 @@ describe('a call', () => {
     ])
     expect(await text('order', { title: 'x', __proto__x: 1, hack: true })).toEqual([
       true,
-      expect.stringContaining('hack: is no argument'),
+      expect.stringContaining('hack: is not an argument'),
     ])
     const odd = JSON.parse('{"title":"x","__proto__":{"polluted":1}}') as object
     expect((await call(desk, 'order', odd)).status).toBe(400)
     expect(await text('order', { title: 'x', toString: 1 })).toEqual([
       true,
-      expect.stringContaining('toString: is no argument'),
+      expect.stringContaining('toString: is not an argument'),
     ])
     expect(({} as { polluted?: unknown }).polluted).toBeUndefined()
     expect(await text('ordersShow', {})).toEqual([true, expect.stringContaining('id: is required')])
