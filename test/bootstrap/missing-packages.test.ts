@@ -45,7 +45,7 @@ it('in production each one that is missing stops the start, all in one report', 
 it('elsewhere it is a warning at the start', async () => {
   expect(await startWithout('mail', {})).toEqual({
     warnings: [
-      'MAIL_DRIVER_MISSING: mail: the package nodemailer is missing, which sends mail. Run: npm install nodemailer',
+      'MAIL_DRIVER_MISSING: mail: the package nodemailer is not installed. Run: npm install nodemailer',
     ],
   })
 })

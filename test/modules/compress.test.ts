@@ -212,7 +212,7 @@ describe('the choice of an encoding', () => {
   it('knows who takes nothing plain', () => {
     expect(chooseEncoding('gzip, identity;q=0', ['gzip'])).toEqual({
       encoding: 'gzip',
-      always: true,
+      isRequired: true,
     })
   })
 })

@@ -227,7 +227,7 @@ describe.each(engines)('testApplication on %s', (name, options) => {
     await desk.clock.advance('1h')
     expect((await ann.get('/agents')).status).toBe(401)
     expect(Date.now() - before).toBeLessThan(3_600_000)
-    await expect(desk.clock.advance('soon')).rejects.toThrow('is no time')
+    await expect(desk.clock.advance('soon')).rejects.toThrow('is not a time')
   })
 
   it('takes the fresh tokens of rotation, as the client does', async () => {

@@ -186,10 +186,10 @@ describe('faults', () => {
     expect(await problemsOf('body.nmae', 'post')).toMatch(
       /by names nmae, which the body of OddController\.run does not have\. +Its fields are name, password, tenant\./,
     )
-    expect(await problemsOf('body.name', 'bare')).toContain('declares no class for one')
-    expect(await problemsOf('body.name', 'list')).toContain('declares no class for one')
+    expect(await problemsOf('body.name', 'bare')).toContain('does not declare its class')
+    expect(await problemsOf('body.name', 'list')).toContain('does not declare its class')
     expect(await problemsOf((_request, body: Credentials) => body.name, 'bare')).toContain(
-      'declares no class',
+      'does not declare its class',
     )
     for (const by of ['body', 'body.', 'body.a.b', 'bdoy.name'])
       expect(await problemsOf(by as never, 'post')).toContain(`by is ${JSON.stringify(by)}`)
@@ -200,7 +200,7 @@ describe('faults', () => {
     @Module({ imports: [throttle({ limit: '5/m', by: 'body.name' })] })
     class OddModule {}
     await expect(bootstrap(OddModule, { listen: false, logger: false, env: {} })).rejects.toThrow(
-      'by asks for a body, of which each route has another',
+      'by needs a body, but each route has a different one',
     )
   })
 })

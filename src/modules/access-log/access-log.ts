@@ -1,7 +1,4 @@
-/**
- * `filigree/access-log`: one line of JSON for each request, at level info in the application's log, when its answer is
- * complete or its client has left. It contains the route's pattern, not the path.
- */
+/** `filigree/access-log`: one JSON line per request, at level info, when the response is complete or the client has left. It contains the pattern of the route, not the path. */
 import {
   ApplicationState,
   createModule,
@@ -15,16 +12,16 @@ import { LineWriter, roundToHundredths } from './line-writer.js'
 import { Redaction } from './redaction.js'
 
 export interface AccessLogOptions {
-  /** The share of requests that are logged, from 0 to 1; failures, 500 and more, always are. Default 1. */
+  /** The share of requests that are logged, from 0 to 1. Responses with 500 and more are always logged. Default 1. */
   sample?: number
   /**
-   * The request's headers to log. A list of names: these, with their values. True: the names of all headers, and the values of
-   * harmless ones such as `user-agent`. Default none; true if `redact` is given.
+   * Request headers to log. A list of names: these headers with their values. True: the names of all headers, and the values of harmless ones such as `user-agent`.
+   * Default none; true if `redact` is set.
    */
   headers?: boolean | readonly string[]
-  /** Whether to log the query, name by name. Default false; true if `redact` is given. */
+  /** True: logs the query by name. Default false; true if `redact` is set. */
   query?: boolean
-  /** Names of headers and of query keys whose values are hidden, in addition to those of tokens and passwords. */
+  /** Names of headers and query parameters whose values are hidden, in addition to tokens and passwords. */
   redact?: readonly string[] | { headers?: readonly string[]; query?: readonly string[] }
 }
 
@@ -51,7 +48,7 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
       if (log.isLevelEnabled?.('info') === false) return
       const { late } = log
       this.#stopObserving = this.#state.observe({
-        // Once the id is read it is sent back: the client can name what the line is about.
+        // Reading the id sends it to the client, which can then refer to the log line.
         begins: (request) => {
           readId(request)
         },
@@ -88,7 +85,7 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
   return { problems, providers: [AccessLog] }
 })
 
-/** Reading it is what sends it. */
+/** Reading the id sends it. */
 function readId(request: HttpRequest): string {
   return request.id
 }
@@ -129,13 +126,15 @@ function fixFor(name: string, value: unknown): string | undefined {
     case 'sample':
       return typeof value === 'number' && value >= 0 && value <= 1
         ? undefined
-        : 'Give a share from 0 to 1: 0.1 is every tenth request.'
+        : 'Write a share from 0 to 1: 0.1 logs every tenth request.'
     case 'headers':
-      return typeof value === 'boolean' || isListOfNames(value) ? undefined : 'Give true, or names.'
+      return typeof value === 'boolean' || isListOfNames(value)
+        ? undefined
+        : 'Write true, or a list of names.'
     case 'query':
-      return typeof value === 'boolean' ? undefined : 'Give true or false.'
+      return typeof value === 'boolean' ? undefined : 'Write true or false.'
     default:
-      return isRedact(value) ? undefined : "Give names: ['token', 'x-secret']."
+      return isRedact(value) ? undefined : "Write names: ['token', 'x-secret']."
   }
 }
 

@@ -1,17 +1,17 @@
-/** Writes the lines of the access log, as pino would: what is the same for all requests of a route is written once. */
+/** Writes the lines of the access log in the format of pino. Parts that are the same for many requests are cached. */
 import { logFieldsOf, type HttpRequest, type RequestOutcome, type RouteInfo } from '../../index.js'
 
 export class LineWriter {
   #now = 0
-  /** Up to and with the time, which is the same for all lines of a millisecond. */
+  /** The start of a line up to the time, cached for one millisecond. */
   #lineStart = ''
   #ip = ''
-  /** From the address on, which is the same for many lines of a client or a proxy. */
+  /** The end of a line from the address, cached for one client or proxy. */
   #lineEnd = ''
   readonly #cachedPrefixes = new Map<RouteInfo | undefined, Map<string, string[]>>()
 
   /**
-   * Of few pieces: each costs as much as a short line of code.
+   * Concatenates few strings, because each one costs time.
    *
    * @param details further fields, if any
    */
@@ -55,7 +55,7 @@ export class LineWriter {
     let byStatus = byMethod.get(method)
     if (byStatus === undefined) {
       byStatus = []
-      // Clients may send any method.
+      // The number is limited because clients may send any method.
       if (byMethod.size < maxMethods) byMethod.set(method, byStatus)
     }
     return (byStatus[status] ??=
@@ -63,7 +63,7 @@ export class LineWriter {
   }
 }
 
-/** What terminals and viewers take for commands or ends of lines, and JSON leaves as it is. */
+/** Characters that terminals interpret and JSON does not escape. */
 const controls = /[\u007f-\u009f\u2028\u2029]/g
 
 function toPrintableJson(fields: object): string {
@@ -75,7 +75,7 @@ function toPrintableJson(fields: object): string {
 
 const maxMethods = 16
 
-/** Hundredths of milliseconds as text: fractions are slow to write, and most requests take one of few times. */
+/** Cached texts of durations in hundredths of a millisecond: formatting fractions is slow. */
 const millisecondTexts: (string | undefined)[] = new Array<string | undefined>(10_000)
 
 function toMillisecondsText(ms: number): string {

@@ -1,12 +1,9 @@
-/**
- * Decides which values of headers and of the query are logged. Values of harmless headers are logged, and values of headers
- * that the application names. Values of the query are hidden by name, in any case or escaping.
- */
+/** Decides which values of headers and query parameters are logged: values of harmless headers, and of headers that the application names. Query values are hidden by name, in any case or encoding. */
 import type { HttpRequest } from '../../index.js'
 
 const redacted = '[redacted]'
 
-/** Headers whose values are logged without being named: they describe the client and the message, never a person. */
+/** Headers whose values are logged by default: they describe the client and the message, never a person. */
 const harmlessHeaders: ReadonlySet<string> = new Set([
   ...['accept', 'accept-charset', 'accept-encoding', 'accept-language'],
   ...['access-control-request-headers', 'access-control-request-method'],
@@ -18,29 +15,29 @@ const harmlessHeaders: ReadonlySet<string> = new Set([
   ...['traceparent', 'upgrade-insecure-requests', 'user-agent', 'x-request-id'],
 ])
 
-/** The values of these are hidden, also where the application names them. */
+/** Always hidden, even if the application names them. */
 const secretHeaders = [
   ...['authorization', 'proxy-authorization', 'cookie', 'x-api-key', 'freshtoken'],
-  // Whoever knows it gets the kept answer again.
+  // A key gives access to the stored response.
   ...['idempotency-key', 'x-auth-token', 'x-csrf-token', 'x-xsrf-token'],
 ]
 const secretKeys = [
   ...['token', 'access_token', 'refresh_token', 'id_token', 'formtoken', 'freshtoken'],
   ...['password', 'secret', 'client_secret', 'api_key', 'apikey', 'code', 'signature', 'sig'],
-  // Of GraphQL: the arguments of the operation, passwords included.
+  // The arguments of a GraphQL operation, which may include passwords.
   'variables',
 ]
 
 type Names = readonly string[]
 
-/** Names that end so say themselves that what they name is secret: `reset_token`, `x-amz-security-token`, `newPassword`. */
+/** Suffixes of secret names: `reset_token`, `x-amz-security-token`, `newPassword`. */
 const secretSuffix = /(?:token|secret|passw(?:or)?d|passphrase|pwd|jwt|otp|signature|api[-_]?key)$/i
 
 export class Redaction {
   readonly #headers: ReadonlySet<string>
   readonly #keys: ReadonlySet<string>
 
-  /** @param customNames names in addition to those of tokens and passwords: for both, or for each */
+  /** @param customNames names in addition to tokens and passwords: one list for both, or one for each */
   constructor(customNames: Names | { readonly headers?: Names; readonly query?: Names } = []) {
     const { headers = [], query = [] } = isNames(customNames)
       ? { headers: customNames, query: customNames }
@@ -49,7 +46,7 @@ export class Redaction {
     this.#keys = toSet([...secretKeys, ...query])
   }
 
-  /** @param requested names, whose values are logged, or true for all: then only harmless headers are logged with their value */
+  /** @param requested names whose values are logged; true: all headers, with the values of harmless ones */
   headers(request: HttpRequest, requested: boolean | Names): Record<string, string> {
     const names =
       requested === true ? Object.keys(request.headers) : requested === false ? [] : requested
@@ -65,7 +62,7 @@ export class Redaction {
     return logged
   }
 
-  /** The query by its decoded names; a repeated name has a list. */
+  /** The query by decoded name; repeated names have a list. */
   query({ url }: HttpRequest): Record<string, string | string[]> {
     const logged = Object.create(null) as Record<string, string | string[]>
     const mark = url.indexOf('?')
@@ -78,7 +75,7 @@ export class Redaction {
     return logged
   }
 
-  /** `token`, and what is written of it: `token[]`, `user[token]`, `token.eq`. */
+  /** Matches `token`, and forms of it: `token[]`, `user[token]`, `token.eq`. */
   #isSecret(key: string): boolean {
     const parts = key.toLowerCase().split(/[[\].\s]+/)
     return (
@@ -91,7 +88,7 @@ export class Redaction {
     return this.#headers.has(name) || secretSuffix.test(name)
   }
 
-  /** The address in `Referer` has a query, too. */
+  /** The URL in `Referer` has a query, too. */
   #withoutSecrets(name: string, value: string): string {
     if (name !== 'referer' && name !== 'referrer') return value
     const mark = value.indexOf('?')
@@ -104,7 +101,7 @@ export class Redaction {
   }
 }
 
-/** The text of an operation may hold its arguments: `query=mutation{signIn(password:"…")}`. */
+/** A GraphQL document may contain its arguments: `query=mutation{signIn(password:"…")}`. */
 function isGraphqlText(name: string, value: string): boolean {
   return name === 'query' && value.includes('{')
 }

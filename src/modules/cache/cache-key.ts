@@ -1,4 +1,4 @@
-/** The rule of `@CacheFor`: how long an answer is kept, and which callers share it. */
+/** The rule of `@CacheFor`: its problems, the cache key of a request, and which callers share a response. */
 import {
   readSeconds,
   rejectUnknownOptions,
@@ -8,7 +8,7 @@ import {
   type RouteInfo,
 } from '../../index.js'
 
-/** What the answer depends on, besides the path. */
+/** What a response depends on, in addition to the path. */
 export type CacheBy = 'query' | 'user' | ((request: HttpRequest) => string | undefined)
 
 export interface CacheRule {
@@ -18,12 +18,12 @@ export interface CacheRule {
 
 /** Arguments that are the same for all callers. */
 const sameForAllCallers: ReadonlySet<string> = new Set(['query'])
-/** Arguments that show a handler what its gate has read, and no other header. */
+/** Arguments that show a handler the identity from the gate, but no other header. */
 const identityArguments: ReadonlySet<string> = new Set(['query', 'user'])
-/** Arguments of the framework that show no query; the application's own may. */
+/** Built-in arguments that do not contain the query. Custom arguments may contain it. */
 const withoutQuery: ReadonlySet<string> = new Set(['user', 'session', 'cookies', 'headers'])
 
-/** The faults to report at the start. */
+/** Problems that are reported at the start. */
 export function findRuleProblems(
   time: unknown,
   rule: unknown,
@@ -38,7 +38,7 @@ export function findRuleProblems(
     })
   }
   const isField = route.controller === undefined
-  // On a record it also applies to the mutations made for it, where it has no effect.
+  // On a record, the decorator also applies to mutations, where it has no effect.
   if (route.method !== 'GET' && !isField) {
     problems.push({ message: 'caches GET only', remedy: 'Move it to a GET route.' })
   }
@@ -51,13 +51,13 @@ export function findRuleProblems(
   const isPersonal = by.some((one) => one === 'user' || typeof one === 'function')
   if (isField && isPersonal) {
     problems.push({
-      message: 'keeps answers of GraphQL for callers without a token alone',
-      remedy: 'Take `by` out.',
+      message: 'caches GraphQL results for anonymous callers only',
+      remedy: 'Remove `by`.',
     })
   }
   if (caller !== undefined && !isPersonal) {
     problems.push({
-      message: `its handler names ${caller}, so its answer may depend on the caller`,
+      message: `its handler names ${caller}, so its response may depend on the caller`,
       remedy: "Write by: ['user'], or remove the argument.",
     })
   }
@@ -68,7 +68,7 @@ function isBy(one: unknown): boolean {
   return one === 'query' || one === 'user' || typeof one === 'function'
 }
 
-/** The first argument by which a handler may recognize its caller. */
+/** The first argument that may identify the caller. */
 function findCallerArgument(route: RouteInfo): string | undefined {
   return argumentsOutsidePath(route).find((name) => !sameForAllCallers.has(name))
 }
@@ -78,7 +78,7 @@ function argumentsOutsidePath({ arguments: names, path }: RouteInfo): string[] {
   return names.filter((name) => !inPath.has(name))
 }
 
-/** @returns a function that makes the key of a request */
+/** @returns a function that creates the cache key of a request */
 export function createKeyReader(
   { by = ['query'] }: CacheRule,
   route: RouteInfo,
@@ -97,7 +97,9 @@ export function createKeyReader(
   }
 }
 
-/** @returns whether all requests of one key may have an answer, by what was read of its caller */
+/**
+ * @returns a function that checks whether requests with the same key may share a response, from what was read of the caller
+ */
 export function createShareCheck(
   { by = ['query'] }: CacheRule,
   route: RouteInfo,
@@ -108,7 +110,7 @@ export function createShareCheck(
   return ({ sent }) => byCredentials || !sent
 }
 
-/** The same for every order of the names. */
+/** Independent of the order of the parameters. */
 function queryOf({ url }: HttpRequest): string {
   const mark = url.indexOf('?')
   if (mark === -1) return ''
@@ -123,12 +125,12 @@ function queryOf({ url }: HttpRequest): string {
     .join('&')
 }
 
-/** What a handler may recognize a caller by whom the gate does not know. */
+/** Credentials that the gate does not check, but a handler may. */
 function credentialsOf({ auth, headers }: HttpRequest): unknown {
   return [headers.cookie, auth === undefined ? headers.authorization : undefined]
 }
 
-/** Claims that describe the token and not the user. */
+/** Claims that describe the token, not the user. */
 const tokenClaims: ReadonlySet<string> = new Set(['exp', 'iat', 'nbf', 'jti', 'auth_time'])
 
 function userOf({ auth, user }: HttpRequest): unknown {

@@ -1,8 +1,4 @@
-/**
- * Cached answers (`@CacheFor('60s')`) and conditional ones (`@ETag`). Source: decisions, "Second storey: production",
- * Caching; RFC 9110 §8.8.3 and §13.1.2; RFC 9111 §3.
- */
-
+/** Cached responses (`@CacheFor('60s')`) and conditional ones (`@ETag`). Source: RFC 9110 §8.8.3 and §13.1.2; RFC 9111 §3. */
 import {
   requestedOperation,
   requestValue,
@@ -21,15 +17,10 @@ import {
 import { ResponseStore, type HandlerResult } from './response-store.js'
 import { findRuleProblems, createKeyReader, createShareCheck, type CacheRule } from './cache-key.js'
 
-/**
- * `@CacheFor` on root fields of GraphQL: a query is cached as a whole, if all of its root fields have a time, for
- * callers without a token and a cookie.
- */
-
-/** Set by the first root field, which keeps the answer for all of them. */
+/** Set by the first root field, which caches the response for all root fields. */
 const isHandled = requestValue<true>('CacheFor')
 
-/** @returns the operation, if its answer may be shared with other callers */
+/** @returns the operation, if its response may be shared with other callers */
 function claimOperation(request: HttpRequest): RequestedOperation | undefined {
   const operation = requestedOperation.get(request)
   if (operation?.kind !== 'query' || isHandled.get(request) === true) return undefined
@@ -37,7 +28,7 @@ function claimOperation(request: HttpRequest): RequestedOperation | undefined {
   return request.auth === undefined && request.headers.cookie === undefined ? operation : undefined
 }
 
-/** All parts of a request that the answer depends on. */
+/** The cache key: all parts of a request that the response depends on. */
 function operationKey(
   { path, method, headers }: HttpRequest,
   operation: RequestedOperation,
@@ -53,15 +44,16 @@ function isComplete({ body }: RouteResponse): boolean {
 
 export type { CacheBy, CacheRule } from './cache-key.js'
 
-/** Headers that belong to a single answer and are not cached. */
+/** Headers of a single response, which are not cached. */
 const perResponseHeaders = ['FreshToken', 'X-Request-Id', 'Date', 'RateLimit', 'RateLimit-Policy']
 
 /**
- * Keeps the answers of a GET route in memory, until their time is over or a record that they were read from changes,
- * whichever door or process changes it. Requests that miss the same answer at the same time run the handler once.
+ * Caches the responses of a GET route in memory, until the time is over or a record that they were read from changes, in any process and by any
+ * interface. Concurrent requests for the same response run the handler once. On GraphQL root fields, a query is cached if all its root fields
+ * have a time, for callers without a token and cookies.
  *
  * @param time `'60s'`, `'5m'`, or seconds
- * @param rule which requests share an answer; the values of the path always count
+ * @param rule which requests share a response; the values of the path always count
  */
 export const CacheFor = createDecorator(
   'CacheFor',
@@ -76,7 +68,7 @@ export const CacheFor = createDecorator(
       const isShared = createShareCheck(rule, route)
       let isPersonal = false
       return async (request, next) => {
-        // What stays true by itself is not kept.
+        // Live queries are not cached.
         if (acceptsEventStream(request)) return next()
         const name = key(request)
         const cached = await store.get(name)
@@ -87,12 +79,12 @@ export const CacheFor = createDecorator(
           const response = await next()
           const access = readAccess()
           if (!isCacheable(request, response)) return { response, cacheable: undefined }
-          if (isShared(access)) return { response, cacheable: copy(response) }
+          if (isShared(access)) return { response, cacheable: copyResponse(response) }
           if (!isPersonal) request.log.warn({ route: route.name }, personalWarning(route))
           isPersonal = true
           return { response, cacheable: undefined }
         }
-        // Of such a route no request waits for the answer of another.
+        // Requests do not wait for each other on such a route.
         return isPersonal
           ? (await make()).response
           : await createOnce(store, { name, lifetimeMs, request }, make)
@@ -103,12 +95,12 @@ export const CacheFor = createDecorator(
 
 function personalWarning({ name }: RouteInfo): string {
   return (
-    `@CacheFor on ${name}: its answer depends on the caller, so it is not kept. Write by: ['user'] or by: [(request) => …]` +
-    ' with all that it depends on, or make it without the user, cookies, the session, Authorization, rows and secured fields.'
+    `@CacheFor on ${name}: its response depends on the caller, so it is not cached. Write by: ['user'] or by: [(request) => …]` +
+    ' with everything that it depends on, or do not use the user, cookies, the session, Authorization, row rules and secured fields.'
   )
 }
 
-/** The shortest time of the root fields applies; if one has no time, nothing is kept. */
+/** Caches a GraphQL operation for the shortest time of its root fields. Nothing is cached if a field has no time. */
 function cacheOperations(store: ResponseStore): Intercept {
   return async (request, next) => {
     const operation = claimOperation(request)
@@ -127,7 +119,7 @@ function cacheOperations(store: ResponseStore): Intercept {
       const isShared = isCacheable(request, response, ['accept', 'authorization', 'cookie'])
       return {
         response,
-        cacheable: isShared && isComplete(response) ? copy(response) : undefined,
+        cacheable: isShared && isComplete(response) ? copyResponse(response) : undefined,
       }
     })
   }
@@ -139,7 +131,7 @@ interface CacheMiss {
   readonly request: HttpRequest
 }
 
-/** Makes an answer once for all requests of its name that wait at this moment. */
+/** Creates a response once for all concurrent requests with the same key. */
 async function createOnce(
   store: ResponseStore,
   { name, lifetimeMs: life, request }: CacheMiss,
@@ -151,7 +143,7 @@ async function createOnce(
   return isShared ? conditional(request, response) : response
 }
 
-/** Gives JSON and text an ETag, so that clients that already have it get 304. On a class: for its GET routes. */
+/** Adds an ETag to JSON and text, so that clients that have the content get 304. On a class: for its GET routes. */
 export const ETag = createDecorator('ETag', () => ({
   before: 'body' as const,
   intercept: (route: RouteInfo) => async (request, next) => {
@@ -166,7 +158,7 @@ export const ETag = createDecorator('ETag', () => ({
   },
 }))
 
-/** 304 for clients that have this answer. */
+/** Returns 304 if the client has this response. */
 function conditional(request: HttpRequest, response: RouteResponse): RouteResponse {
   const tag = response.headers.get('ETag')
   if (response.status !== 200 || tag === undefined) return response
@@ -177,21 +169,21 @@ function conditional(request: HttpRequest, response: RouteResponse): RouteRespon
 }
 
 /**
- * True for answers that are the same for all requests with the same key.
+ * True for responses that are the same for all requests with the same key.
  *
- * @param varied the headers that are part of the key
+ * @param keyHeaders the headers that are part of the key
  */
 function isCacheable(
   { auth }: HttpRequest,
   { status, headers, body }: RouteResponse,
-  varied: readonly string[] = ['authorization', 'cookie'],
+  keyHeaders: readonly string[] = ['authorization', 'cookie'],
 ): boolean {
   if (status < 200 || status >= 300 || headers.get('Set-Cookie') !== undefined) return false
   if (body !== null && typeof body !== 'string' && !(body instanceof Uint8Array)) return false
-  // The gate sets this header for all callers with a token; otherwise it is the handler's.
+  // With a token, the gate sets this header. Otherwise the handler did.
   const rule = auth === undefined ? (headers.get('Cache-Control') ?? '') : ''
   if (/\b(?:no-store|private)\b/i.test(rule)) return false
-  return listItems(headers.get('Vary')).every((name) => varied.includes(name))
+  return listItems(headers.get('Vary')).every((name) => keyHeaders.includes(name))
 }
 
 function listItems(list: string | undefined): string[] {
@@ -201,7 +193,7 @@ function listItems(list: string | undefined): string[] {
     .filter((word) => word !== '')
 }
 
-function copy(response: RouteResponse): RouteResponse {
+function copyResponse(response: RouteResponse): RouteResponse {
   const copy = response.withBody(response.body)
   for (const name of perResponseHeaders) copy.headers.delete(name)
   return copy

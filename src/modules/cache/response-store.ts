@@ -1,7 +1,6 @@
 /**
- * Cached answers, with the tables that they were read from, which are found by watching the statements while an answer
- * is made. A change of one of these tables, reported by the change feed from any process, discards the answer, even if
- * the row is new.
+ * Stores cached responses with the tables that they were read from, which are found by observing the statements of the handler. When
+ * the change feed reports a change of one of these tables, from any process, the response is discarded, even for a new row.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
@@ -20,21 +19,21 @@ interface CachedResponse {
   readonly expiresAt: number
 }
 
-/** What is known about an answer while it is made. */
+/** The tables that were read for a response while it is created. */
 interface TablesRead {
   readonly tables: Set<string>
-  /** A table that was read has changed meanwhile. */
+  /** True once one of these tables has changed. */
   isStale: boolean
 }
 
-/** An answer as it was made, and the copy that others may have, if there is one. */
+/** The response of a handler, and the copy for the cache, if it may be cached. */
 export interface HandlerResult {
   readonly response: RouteResponse
   readonly cacheable: RouteResponse | undefined
 }
 
-/** What a request that waits for another one gets: its answer, its turn, or neither. */
-type SharedOutcome = RouteResponse | 'next' | 'alone'
+/** What a waiting request gets: the response, `retry`, or `own` (create its own response). */
+type SharedOutcome = RouteResponse | 'retry' | 'own'
 
 type Database = NonNullable<ApplicationState['database']>
 type WatchedTable = Pick<ReturnType<Database['table']>, 'type' | 'name'>
@@ -42,20 +41,20 @@ type WatchedTable = Pick<ReturnType<Database['table']>, 'type' | 'name'>
 interface StatementMessage {
   readonly database: object | undefined
   readonly kind: string
-  /** `*` stands for tables that nobody knows. */
+  /** `*`: the tables are unknown. */
   readonly tables: readonly string[]
 }
 
 const statementStart = 'tracing:filigree:statement:start'
 const statementEnd = 'filigree:statement'
 
-/** The most answers and bytes that are kept, and the most bytes of one answer. */
+/** Limits of the cache, and of one response. */
 const maxResponses = 10_000
 const maxBytes = 32 * 1024 * 1024
 const maxResponseBytes = 1024 * 1024
 /** Milliseconds. */
 const maxTransactionMs = 60_000
-/** For so long the database is known to answer; for so long it is waited for. */
+/** How long a check of the change feed is valid, and how long a request waits for one. */
 const [checkValidMs, checkTimeoutMs] = [1000, 1000]
 
 export class ResponseStore {
@@ -67,16 +66,16 @@ export class ResponseStore {
   readonly #cached = new Map<string, CachedResponse>()
   readonly #currentReads = new AsyncLocalStorage<TablesRead>()
   readonly #openReads = new Set<TablesRead>()
-  /** Answers that are being made, by name. */
+  /** Responses that are being created, by key. */
   readonly #pending = new Map<string, Promise<SharedOutcome>>()
-  /** The application's tables by name. */
+  /** The names of the tables of records. */
   #tables: ReadonlySet<string> = new Set()
   readonly #stopCallbacks: (() => void)[] = []
   #bytes = 0
-  /** When the database was asked last and answered, by the steady clock. */
+  /** When the last successful check started, by `performance.now()`. */
   #lastCheckAt = -Infinity
   #runningCheck: Promise<boolean> | undefined
-  /** Tables that statements have written, with the time; perhaps in a transaction that is not committed yet. */
+  /** Tables that statements have written, with the time. The transaction may not be committed yet. */
   readonly #writtenTables = new Map<string, number>()
 
   constructor(state: ApplicationState, clock: Clock) {
@@ -101,7 +100,7 @@ export class ResponseStore {
   onStop(): void {
     unsubscribe(statementStart, this.#onStatementStart)
     unsubscribe(statementEnd, this.#onStatementEnd)
-    for (const end of this.#stopCallbacks) end()
+    for (const stop of this.#stopCallbacks) stop()
     this[resetState]()
   }
 
@@ -126,13 +125,13 @@ export class ResponseStore {
     return cached.response.withBody(cached.response.body)
   }
 
-  /** A database within the process is always heard. */
+  /** A database in this process always reports changes. */
   #wasJustChecked(): boolean {
     if (this.#state.database?.context.dialect.isLocal !== false) return true
     return performance.now() - this.#lastCheckAt < checkValidMs
   }
 
-  /** Changes are heard of as long as the database answers: otherwise nobody knows whether an answer still holds. */
+  /** Changes are reported only while the database responds. Otherwise cached responses may be outdated. */
   #isFeedAlive(): Promise<boolean> {
     const { database } = this.#state
     const store = database?.timeouts(checkTimeoutMs)
@@ -154,17 +153,16 @@ export class ResponseStore {
     return this.#runningCheck
   }
 
-  /** A replica may still lack the change that discarded an earlier answer. */
+  /** Reads from the primary, because a replica may lag behind the change that discarded the last response. */
   readNow(request: HttpRequest): void {
     this.#state.readNow(request)
   }
 
   /**
-   * Makes an answer, and keeps it for some milliseconds if it can be cached. Requests of the same name that come meanwhile
-   * wait for it. If it cannot be shared (it failed, or depends on its caller), each of them makes its own. If it failed
-   * because its client has left, one of them makes it for the others.
+   * Creates a response, and caches it if possible. Concurrent requests with the same key wait for it. If it cannot be shared, because it failed or depends
+   * on its caller, each of them creates its own. If it failed because its client has left, one of them creates it for the rest.
    *
-   * @returns the answer, and whether another request has made it
+   * @returns the response, and whether another request has created it
    */
   async getOrCreate(
     {
@@ -178,14 +176,14 @@ export class ResponseStore {
       const pending = this.#pending.get(name)
       if (pending === undefined) break
       const shared = await pending
-      if (shared === 'next') continue
-      if (shared === 'alone')
+      if (shared === 'retry') continue
+      if (shared === 'own')
         return { response: await this.#create(name, lifetimeMs, make), isShared: false }
       return { response: shared.withBody(shared.body), isShared: true }
     }
     let share: (shared: SharedOutcome) => void = () => undefined
     const promise = new Promise<SharedOutcome>((resolve) => (share = resolve))
-    // Nobody tells of a change there: an answer that was begun earlier may be old.
+    // A replica reports no changes, so a response that was started earlier may be outdated.
     if (!this.#isReplica) this.#pending.set(name, promise)
     let shared: SharedOutcome | undefined
     try {
@@ -193,11 +191,11 @@ export class ResponseStore {
       return { response, isShared: false }
     } finally {
       if (this.#pending.get(name) === promise) this.#pending.delete(name)
-      share(shared ?? (hasLeft() ? 'next' : 'alone'))
+      share(shared ?? (hasLeft() ? 'retry' : 'own'))
     }
   }
 
-  /** @param share gets the copy for others, if there is one */
+  /** @param share receives the copy for other requests, if there is one */
   async #create(
     name: string,
     lifetimeMs: number,
@@ -274,7 +272,7 @@ export class ResponseStore {
     if (isWrite(kind)) reading.isStale = true
   }
 
-  /** Direct writes, which the feed does not report, are at least noticed in this process. */
+  /** Discards responses after writes of this process that the feed does not report. */
   readonly #onStatementEnd = (message: unknown): void => {
     const { tables, kind, database } = message as StatementMessage
     if (database !== this.#state.database) return
@@ -291,20 +289,20 @@ export class ResponseStore {
     }
   }
 
-  /** Those of them that records have; all where nobody knows which. */
+  /** The tables among these that belong to records; all of them if the tables are unknown. */
   #toRecordTables(tables: readonly string[]): Iterable<string> {
     if (tables.includes('*')) return this.#tables
     return tables.map((table) => table.toLowerCase()).filter((table) => this.#tables.has(table))
   }
 }
 
-/** Its own name, and those of its join tables. */
+/** The names of a table and of its join tables. */
 function namesOf({ name, relations }: ReturnType<Database['table']>): string[] {
   const pairs = [...relations.values()].flatMap(({ join }) => join?.name ?? [])
   return [name, ...pairs].map((one) => one.toLowerCase())
 }
 
-/** SQL that was written out, and scripts, may write. */
+/** Custom SQL and scripts may write. */
 function isWrite(kind: string): boolean {
   return writes.has(kind)
 }

@@ -1,8 +1,4 @@
-/**
- * `compress()`: compresses answers for clients that accept it. Source: decisions, "Second storey: production",
- * Compression; RFC 9110 §8.4 and §12.5.3; BREACH (CVE-2013-3587).
- */
-
+/** `compress()`: compresses responses for clients that accept it. Source: RFC 9110 §8.4 and §12.5.3; BREACH (CVE-2013-3587). */
 import { pipeline, Readable } from 'node:stream'
 import {
   type RouteResponse,
@@ -16,41 +12,38 @@ import {
 } from '../../index.js'
 import { chooseEncoding, encoderOf, encodings, type Encoding } from './encodings.js'
 
-/** Tells which answers are worth compressing: all kinds of text, but no compressed formats and no event streams. */
-
 const compressibleTypes =
   /^(?:text\/(?!event-stream)|application\/(?:json|javascript|xml|wasm|graphql|manifest|rtf|sql|toml|x-ndjson|x-www-form-urlencoded|yaml)\b|font\/(?:otf|ttf)|image\/(?:bmp|svg|x-icon|vnd\.microsoft\.icon)|[\w.-]+\/[\w.+-]+\+(?:json|xml|yaml|text)\b)/i
 
-/** True if some client would get it compressed: then all clients get `Vary: Accept-Encoding`. */
+/** True if clients may get a compressed response. Then all clients get `Vary: Accept-Encoding`. */
 function isCompressible(response: RouteResponse): boolean {
   const { status, headers } = response
   if (listItems(response, 'Cache-Control').includes('no-transform')) return false
-  // A 304 has no content type, so the original answer may have been compressed.
+  // A 304 has no content type, so the original response may have been compressed.
   if (status === 304) return true
   if (headers.get('Content-Encoding') !== undefined) return false
-  // The digest is one of these exact bytes.
+  // The digest is of the uncompressed bytes.
   if (headers.get('Content-Digest') !== undefined) return false
   return compressibleTypes.test(headers.get('Content-Type')?.trim() ?? '')
 }
 
-/** The entries of a header that is a list, in lower case. */
+/** The items of a list header, in lower case. */
 function listItems({ headers }: RouteResponse, name: string): string[] {
   return (headers.get(name) ?? '').split(',').map((word) => word.trim().toLowerCase())
 }
 
 /**
- * ETags of compressed answers. They are weak and contain the encoding, so that no strong tag stands for two sets of
- * bytes: `"v7"` becomes `W/"v7+br"`. In conditions of later requests they are converted back, so that `If-None-Match`
- * and `If-Match` work for clients with compressed answers. `If-Range` is not converted, because there are no ranges of
- * compressed bytes. Source: RFC 9110 §8.8.3.3 and §13.1.
+ * ETags of compressed responses are weak and contain the encoding, because a strong tag must not identify two different byte sequences: `"v7"` becomes
+ * `W/"v7+br"`. In conditions of later requests they are converted back, so that `If-None-Match` and `If-Match` work. `If-Range` is not converted, because
+ * compressed responses have no ranges. Source: RFC 9110 §8.8.3.3 and §13.1.
  */
 
-/** What the server's own requests can do besides. */
+/** Requests of the built-in server can replace headers. */
 interface ServerRequest extends HttpRequest {
   replaceHeader(name: 'if-match' | 'if-none-match', value: string): void
 }
 
-/** @param tag the tag of the uncompressed answer */
+/** @param tag of the uncompressed response */
 function toCompressedTag(tag: string, encoding: string): string {
   const [, weak = '', name] = /^\s*(W\/)?"([^"]*)"\s*$/.exec(tag) ?? []
   if (name === undefined) return tag
@@ -58,9 +51,9 @@ function toCompressedTag(tag: string, encoding: string): string {
 }
 
 /**
- * Converts the tags in the request's conditions back to those of uncompressed answers.
+ * Converts the tags in the conditions of a request back to tags of uncompressed responses.
  *
- * @returns the encoding of the client's answer, if it is a compressed one
+ * @returns the encoding of the response that the client has, if it is compressed
  */
 function restoreTags(request: HttpRequest): string | undefined {
   let clientEncoding: string | undefined
@@ -81,19 +74,18 @@ function restoreTags(request: HttpRequest): string | undefined {
 }
 
 export interface CompressOptions {
-  /** The smallest answer that is compressed, in bytes. Default 1,024. */
+  /** The smallest response that is compressed, in bytes. Default 1,024. */
   min?: number
   /** The encodings, in order of preference. Default: `br`, `zstd` if the runtime has it, `gzip`. */
   encodings?: readonly ('br' | 'zstd' | 'gzip')[]
   /**
-   * Also compress answers to callers with cookies. An attacker who can make a browser send requests, and sees the
-   * length of the answers, can then guess secrets in them (BREACH): use it only if such answers hold no secrets, or
-   * repeat nothing that a client sent. Default false.
+   * Also compresses responses to callers with cookies. An attacker who can make a browser send requests, and sees the length of the responses, can then guess
+   * secrets in them (BREACH). Use it only if such responses contain no secrets, or repeat nothing that a client sent. Default false.
    */
   personal?: boolean
 }
 
-/** Compresses answers of the whole application. Import it before modules that should see uncompressed answers. */
+/** Compresses the responses of the whole application. Import it before modules that need uncompressed responses. */
 export const compress = createModule(function compress(options: CompressOptions = {}) {
   const { min = 1024, personal = false } = options
   const offered = (options.encodings ?? encodings).filter((name) => encodings.includes(name))
@@ -112,7 +104,7 @@ export const compress = createModule(function compress(options: CompressOptions 
       if (!personal && isPersonal(request, response)) return response
       if (!isCompressible(response)) return response
       addVary(response)
-      // A response without a body keeps the tag of the body that the client has.
+      // A 304 keeps the tag of the response that the client has.
       if (response.status === 304) {
         if (clientEncoding !== undefined) markCompressed(response, clientEncoding)
         return response
@@ -134,10 +126,10 @@ export const compress = createModule(function compress(options: CompressOptions 
   return { problems: findProblems(options), use: [Compressor] }
 })
 
-/** Arguments that show a handler the cookies; one that names `request` may be of `crud`. */
+/** Arguments that show a handler the cookies. A handler with `request` may be one of `crud`. */
 const withCookies: ReadonlySet<string> = new Set(['cookies', 'headers'])
 
-/** If a secret and a client's text are in one answer, its compressed length reveals whether they match. */
+/** If a response contains a secret and text of a client, its compressed length reveals whether they match. */
 function isPersonal({ route, headers }: HttpRequest, response: RouteResponse): boolean {
   const names = route?.arguments ?? []
   if (names.includes('session')) return true
@@ -191,7 +183,7 @@ async function compressBody(
   if (typeof body === 'string' || body instanceof Uint8Array) return encoder.compressAll(body)
   const stream = toReadable(body)
   if (stream === undefined) return undefined
-  // Only the headers are sent, so the compressed body would not be read.
+  // HEAD sends only headers, so a compressed stream would not be read.
   if (method === 'HEAD') return body
   const compressor = encoder.createStream(!isKnown)
   pipeline(stream, compressor, () => undefined)
@@ -215,7 +207,7 @@ function findProblems(options: CompressOptions) {
     Array.isArray(listed) && listed.every((name) => ['br', 'zstd', 'gzip'].includes(name as string))
   if (listed !== undefined && !isList)
     invalidOptions.push([
-      'encodings contains an unknown one',
+      'encodings contains an unknown encoding',
       "Choose from 'br', 'zstd' and 'gzip'.",
     ])
   if (personal !== undefined && typeof personal !== 'boolean')

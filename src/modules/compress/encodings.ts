@@ -6,13 +6,13 @@ import * as zlib from 'node:zlib'
 export type Encoding = 'br' | 'zstd' | 'gzip'
 
 interface Encoder {
-  /** Compresses a whole text in a thread. */
+  /** Compresses complete content in a thread. */
   readonly compressAll: (content: string | Uint8Array) => Promise<Buffer>
-  /** @param flushEachChunk whether each chunk must be sent at once, because it is unknown when the next one comes */
+  /** @param flushEachChunk true: each chunk is sent immediately, because the time of the next one is unknown */
   readonly createStream: (flushEachChunk: boolean) => Transform
 }
 
-/** Functions that newer runtimes have and older types do not declare. */
+/** Functions of newer runtimes that older types do not declare. */
 interface Zstd {
   readonly zstdCompress?: (
     content: Uint8Array,

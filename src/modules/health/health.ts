@@ -1,7 +1,4 @@
-/**
- * `filigree/health`: `/health/live` tells whether the process answers, `/health/ready` whether it should receive
- * requests. They are open to everybody, so a failure shows only the name of its check.
- */
+/** `filigree/health`: `/health/live` reports that the process responds, `/health/ready` whether it should receive requests. Both are open to all callers, so a failure shows only the name of its check. */
 import {
   ApplicationState,
   Controller,
@@ -21,18 +18,16 @@ import { LoopDelay, Readiness, type Report } from './readiness.js'
 export interface HealthOptions {
   /** The prefix of `/live` and `/ready`. Default `/health`. */
   path?: string
-  /** Milliseconds after which a check counts as failed. Default 800, because probes wait a second. */
+  /** Milliseconds after which a check counts as failed. Default 800, because probes wait one second. */
   timeout?: number
-  /** The event loop's delay, in milliseconds, from which the process is not ready. Default 1,000. */
+  /** The delay of the event loop, in milliseconds, from which the process is not ready. Default 1,000. */
   eventLoopDelay?: number
   /**
-   * Milliseconds for which the port stays open, but not ready, once the application closes. Default 1,000; 0 closes it
-   * at once.
+   * Milliseconds for which the port stays open, but not ready, when the application closes. Default 1,000. 0 closes it immediately.
    */
   leaving?: number
   /**
-   * `'writes'`: the process is ready while the database takes writes. `'reads'`: also while its primary is gone and a replica
-   * answers reads. Default `'writes'`.
+   * `'writes'`: ready while the database accepts writes. `'reads'`: also ready while the primary is down and a replica answers reads. Default `'writes'`.
    */
   ready?: 'writes' | 'reads'
 }
@@ -52,7 +47,7 @@ export const health = createModule(function health(options: HealthOptions = {}) 
     ...withoutUndefined(options),
   }
 
-  /** The state that both probes share, and the delay at the end of the application. */
+  /** The state of both probes, and the delay before the application closes. */
   class HealthProbe {
     static inject = [ApplicationState]
     readonly #delay = new LoopDelay(eventLoopDelay)
@@ -91,7 +86,7 @@ export const health = createModule(function health(options: HealthOptions = {}) 
     constructor(private readonly probe: HealthProbe) {}
 
     @Get('/live')
-    @Doc({ description: 'The process answers.', exampleResponse: { status: 'ok' } })
+    @Doc({ description: 'The process responds.', exampleResponse: { status: 'ok' } })
     live(): Reply<{ status: string }> {
       return withoutCaching(reply({ status: 'ok' }))
     }
@@ -124,7 +119,7 @@ function withoutUndefined(options: HealthOptions): HealthOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
 }
 
-/** Faults of the options. */
+/** Problems of the options. */
 function findProblems(options: HealthOptions): Problem[] {
   const invalid = Object.entries(withoutUndefined(options)).flatMap(
     ([name, value]: [string, unknown]) => {
@@ -136,7 +131,7 @@ function findProblems(options: HealthOptions): Problem[] {
             : !(name in defaults) || (typeof value === 'number' && value >= 0 && value < 2 ** 31)
       if (fits) return []
       const remedy =
-        "path is a text, ready is 'writes' or 'reads'; timeout, eventLoopDelay and leaving are milliseconds."
+        "path is a string, ready is 'writes' or 'reads'; timeout, eventLoopDelay and leaving are milliseconds."
       const message = `health: ${name} is ${JSON.stringify(value)}.`
       return [{ code: 'INVALID_OPTION', message, remedy }]
     },

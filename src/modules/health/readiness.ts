@@ -1,16 +1,10 @@
-/**
- * Tells whether the process can serve requests. Checks run at most once a second, however often it is asked. A hanging
- * check runs again once it has ended, or after ten times its time.
- */
-
+/** Checks whether the process can serve requests. Checks run at most once a second. A hanging check is repeated when it ends, or after ten timeouts. */
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks'
 import type { ApplicationState } from '../../index.js'
 
-/** Measures the delay of the event loop over the last seconds. */
-
 /** Milliseconds between two measurements of the histogram. */
 const resolution = 20
-/** Milliseconds for which a delay counts. */
+/** Milliseconds for which a measured delay counts. */
 const window = 5000
 
 export class LoopDelay {
@@ -18,7 +12,7 @@ export class LoopDelay {
   #histogram: IntervalHistogram | undefined
   #since = 0
 
-  /** @param maxDelay the largest delay that is acceptable, in milliseconds */
+  /** @param maxDelay the largest acceptable delay, in milliseconds */
   constructor(maxDelay: number) {
     this.#maxDelay = maxDelay
   }
@@ -34,7 +28,7 @@ export class LoopDelay {
     this.#histogram = undefined
   }
 
-  /** False if it was delayed too long since the last call, or in the last seconds. */
+  /** False if the delay was too long since the last call, or in the last seconds. */
   isFine(): boolean {
     const histogram = this.#histogram
     if (histogram === undefined) return true
@@ -59,14 +53,14 @@ export interface ReadinessOptions {
   readonly delay: LoopDelay
   /** Milliseconds that a check may take. */
   readonly timeout: number
-  /** What the database has to do. */
+  /** Whether the database must accept writes, or only reads. */
   readonly ready: 'writes' | 'reads'
 }
 
-/** Milliseconds for which a report is used again. */
+/** Milliseconds for which a report is reused. */
 const reportLifetimeMs = 1000
 
-/** A check that has not ended after so many times its time never will. */
+/** After this many timeouts, a hanging check is run again. */
 const maxTimeouts = 10
 
 interface RunningCheck {

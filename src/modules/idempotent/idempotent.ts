@@ -1,9 +1,7 @@
 /**
- * `idempotent()`, experimental: if a write is sent twice with one `Idempotency-Key`, it runs once and both requests get
- * its answer. Source: decisions, "Second storey: production", Idempotency;
- * draft-ietf-httpapi-idempotency-key-header-07.
+ * `idempotent()`, experimental: a write that is sent twice with one `Idempotency-Key` runs once, and both requests get its response.
+ * Source: draft-ietf-httpapi-idempotency-key-header-07.
  */
-
 import { createHash } from 'node:crypto'
 import {
   type InterceptorClass,
@@ -21,7 +19,7 @@ import {
 } from '../../index.js'
 import { inFlight, KeyStore, type ClaimedKey, type StoredResponse } from './key-store.js'
 
-/** Documents writes that accept an `Idempotency-Key`. */
+/** Adds the header and its errors to the document. */
 
 type Operation = Parameters<NonNullable<InterceptorClass['document']>>[0]
 
@@ -56,7 +54,7 @@ function documentKey(operation: Operation, { method }: RouteInfo): Operation {
         name: 'Idempotency-Key',
         in: 'header',
         description:
-          'If the same request is sent again with the same key, the first answer is repeated.',
+          'If the same request is sent again with the same key, the first response is repeated.',
         schema: { type: 'string', minLength: 1, maxLength: 255 },
       },
     ],
@@ -65,38 +63,38 @@ function documentKey(operation: Operation, { method }: RouteInfo): Operation {
 }
 
 export interface IdempotentOptions {
-  /** How long an answer can be repeated: seconds, or `'24h'`. Default `'24h'`. */
+  /** How long a response can be repeated: seconds, or `'24h'`. Default `'24h'`. */
   keep?: number | string
 }
 
-/** The largest answer that is kept, in bytes. */
+/** The largest stored response, in bytes. */
 const maxStoredBytes = 1024 * 1024
 
 const sessionCookie = 'app_session'
 
-/** Headers that belong to a single answer and are not repeated. */
+/** Headers of a single response, which are not repeated. */
 const perResponseHeaders = /^(?:x-request-id|date|server-timing|ratelimit.*|retry-after)$/i
 
-/** Headers that carry credentials: a response with one of them is never stored. */
+/** Headers with credentials: a response with one of them is never stored. */
 const credentialHeaders = ['set-cookie', 'freshtoken']
 
 /** A request with a key, while it is served. */
 interface KeyedRequest {
   readonly id: string
-  /** Of the first request with the key, whose response will be stored. */
+  /** Set for the first request with the key, whose response will be stored. */
   claimedKey: ClaimedKey | undefined
-  /** The first answer, to be repeated. */
+  /** The stored response that is repeated. */
   storedResponse: StoredResponse | undefined
 }
 
 const keyedOf = requestValue<KeyedRequest>('idempotency')
 
-/** Applies to the writes of the importing module and of the modules that it imports. Experimental, as the draft is. */
+/** Applies to the writes of the importing module and of the modules that it imports. Experimental, like the draft. */
 export const idempotent = createModule(function idempotent(options: IdempotentOptions = {}) {
   const seconds = readSeconds(options.keep ?? '24h')
   const lifetimeMs = seconds && seconds * 1000
 
-  /** Runs after the gate, where the caller is known, and sees the whole answer. */
+  /** Runs after the gate, where the caller is known, and sees the complete response. */
   class StoreResponses implements Interceptor {
     static readonly inject = [KeyStore]
     static readonly before = 'body'
@@ -126,7 +124,7 @@ export const idempotent = createModule(function idempotent(options: IdempotentOp
       return response
     }
 
-    /** After a failure of the server, only the key's row can tell whether the request has written. */
+    /** After a server error, only the row of the key shows whether the request has written. */
     #storeResult(key: ClaimedKey, response: RouteResponse): Promise<void> {
       const { status } = response
       if (status >= 200 && status < 300)
@@ -188,7 +186,7 @@ function readKey(header: string | undefined): string | undefined {
   })
 }
 
-/** Claims that describe the token, and decide no rights. */
+/** Claims that describe the token and do not affect rights. */
 const tokenClaims: ReadonlySet<string> = new Set(['exp', 'iat', 'nbf', 'auth_time', 'jti'])
 
 function idOf(request: HttpRequest, key: string): string {
@@ -196,7 +194,7 @@ function idOf(request: HttpRequest, key: string): string {
   return sha256(JSON.stringify([callerOf(request), method, path, key]))
 }
 
-/** Visitors without a token are distinguished by address, by session, and by credentials that the route reads itself. */
+/** Anonymous callers are distinguished by address, by session, and by credentials that the route reads itself. */
 function callerOf({ auth, user, ip, cookies, headers }: HttpRequest): unknown[] {
   if (auth?.by === 'key') return ['operator']
   if (user === null) {
@@ -215,7 +213,7 @@ function hashOf({ path, query, body, files, headers, route }: HttpRequest): stri
   const bytes = body instanceof Uint8Array ? body : undefined
   const type = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase()
   const jsonBody = bytes === undefined ? body : null
-  // A handler that names them may know its visitor by them.
+  // A handler with this argument may identify its caller by cookies.
   const cookie = route?.arguments.includes('cookies') === true ? headers.cookie : undefined
   const head = JSON.stringify(
     [path, query, type, jsonBody, fileDetails, cookie],
@@ -228,7 +226,7 @@ function sha256(text: string, bytes: Uint8Array = new Uint8Array()): string {
   return createHash('sha256').update(text).update(bytes).digest('base64url')
 }
 
-/** @returns undefined for responses that are not repeated: streams, very long ones, and those with credentials */
+/** @returns undefined for responses that cannot be repeated: streams, very long ones, and responses with credentials */
 function toStoredResponse({ status, headers, body }: RouteResponse): StoredResponse | undefined {
   if (credentialHeaders.some((name) => headers.get(name) !== undefined)) return undefined
   if (body !== null && typeof body !== 'string' && !(body instanceof Uint8Array)) return undefined
@@ -239,7 +237,7 @@ function toStoredResponse({ status, headers, body }: RouteResponse): StoredRespo
 function replay(response: RouteResponse, { status, headers, body }: StoredResponse): RouteResponse {
   const repeated = response.withBody(body, status)
   for (const [name] of headers) repeated.headers.delete(name)
-  // One by one: `Vary` and `Link` may stand there more than once.
+  // Appended one by one: `Vary` and `Link` may occur more than once.
   for (const [name, value] of headers) repeated.headers.append(name, value)
   repeated.headers.set('Idempotent-Replayed', 'true')
   return repeated
@@ -265,7 +263,7 @@ function findProblems(options: IdempotentOptions, lifetimeMs: number | undefined
     problems.push({
       code: 'INVALID_OPTION',
       message: `idempotent: keep is ${JSON.stringify(options.keep)}.`,
-      remedy: "Give seconds, or a time such as '24h'.",
+      remedy: "Write seconds, or a time such as '24h'.",
     })
   }
   return problems

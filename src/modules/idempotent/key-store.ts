@@ -1,18 +1,16 @@
 /**
- * Stores the first responses in the table `filigree_idempotency`. A row is inserted when its request begins. Each transaction
- * of the request marks the row, so that the mark is committed with what was written, or not at all: after a lost connection or
- * the end of a process, the row tells whether the request has written. The row gets the response at the end, and is deleted if
- * the request has failed without writing.
+ * Stores idempotency keys and responses in the table `filigree_idempotency`. A row is inserted when its request starts. Each transaction of the request
+ * marks the row, so the mark is committed together with the written data: after a lost connection or a crash, the row shows whether the request has written.
+ * At the end, the row gets the response, or is deleted if the request failed without writing.
  *
- * A process renews its row in `filigree_idempotency_process` while it holds keys. The keys of a process that has stopped, and
- * has not written, can be taken: once its lease has expired, another request challenges the process, and a process that lives
- * renews its lease then. After an outage of the database, all leases have expired, but no process has stopped. A heartbeat
- * changes no row of a key, because a serializable transaction that marks the row would conflict with it.
+ * A process renews its row in `filigree_idempotency_process` while it holds keys. Another request may take a key whose process has stopped without writing:
+ * once the lease has expired, it challenges the process, and a live process renews its lease in response. This also works after an outage of the database, when
+ * all leases have expired. A heartbeat does not change the rows of keys, because it would conflict with serializable transactions that mark them.
  */
 import { randomUUID } from 'node:crypto'
 import { Clock, Database, HttpError, type HttpRequest } from '../../index.js'
 
-/** An answer in the form in which it is kept. */
+/** A response as it is stored. */
 export interface StoredResponse {
   readonly status: number
   /** Names and values. */
@@ -20,16 +18,15 @@ export interface StoredResponse {
   readonly body: string | Uint8Array | null
 }
 
-/** A request that has taken a key. */
+/** A key that a request has claimed. */
 export interface ClaimedKey {
   readonly id: string
-  /** A random text: what a request writes for its key has no effect once another request has taken the key. */
+  /** A random text. Writes for the key have no effect once another request has claimed it. */
   readonly claim: string
 }
 
 /**
- * The state of a key: this request has just taken it, another request is running, the first request was done but has no
- * stored response, or there is a response.
+ * The state of a key: claimed by this request, running in another one, done without a stored response, or answered.
  */
 export type Claim =
   | { readonly state: 'claimed'; readonly key: ClaimedKey }
@@ -63,7 +60,7 @@ const createProcesses = `create table if not exists ${processes} (
   challenged_at bigint
 )`
 
-/** Instead of a response: something was written, or is in the transaction that writes it. */
+/** Stored instead of a response: the request has written, or its open transaction will. */
 const done = ''
 
 /** Milliseconds between two heartbeats of a process that holds keys, and after a heartbeat that failed. */
@@ -97,9 +94,9 @@ export class KeyStore {
   readonly #timeouts: ReturnType<Database['timeouts']>
   /** The id of this process, or rather of its application. */
   readonly #process = randomUUID()
-  /** Keys of requests that run, and of those whose response is not stored yet. */
+  /** Keys of running requests, and of requests whose response is not stored yet. */
   readonly #heldKeys = new Set<ClaimedKey>()
-  /** When the lease was renewed, by `performance.now()`. */
+  /** When the lease was last renewed, by `performance.now()`. */
   #lastHeartbeatAt = -Infinity
   #runningHeartbeat: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
@@ -116,7 +113,7 @@ export class KeyStore {
   async onStart(): Promise<void> {
     await this.#database.ensureTable(table, createTable)
     await this.#database.ensureTable(processes, createProcesses)
-    // Not begun by a request, whose context it would have.
+    // Not started by a request, whose context it would inherit.
     this.#scheduleHeartbeat(heartbeatIntervalMs)
     this.#unwatch = this.#clock.onMove(() =>
       this.#heldKeys.size === 0 ? undefined : this.#heartbeat(),
@@ -130,9 +127,9 @@ export class KeyStore {
   }
 
   /**
-   * Takes the key for a request, or returns its state.
+   * Claims the key for a request, or returns its state.
    *
-   * @throws {HttpError} 503 if the database does not respond: the key is released once it responds again
+   * @throws {HttpError} 503 if the database does not respond. The key is released once it responds again
    */
   async claim(id: string, hash: string): Promise<Claim> {
     const key: ClaimedKey = { id, claim: randomUUID() }
@@ -198,7 +195,7 @@ export class KeyStore {
     return { state: 'answered', hash: row.hash, response: fromText(row.answer) }
   }
 
-  /** Asks a process whose lease has expired for a heartbeat. */
+  /** Challenges a process whose lease has expired. */
   async #challenge(id: string, now: number): Promise<void> {
     if (id === this.#process) return
     await this.#tables
@@ -228,7 +225,7 @@ export class KeyStore {
     this.#lastHeartbeatAt = performance.now()
   }
 
-  /** Again and again; without a statement while no key is held. */
+  /** Repeats the heartbeat; without a statement while no key is held. */
   #scheduleHeartbeat(wait: number): void {
     const beat = async (): Promise<void> => {
       let isRenewed = true
@@ -264,10 +261,10 @@ export class KeyStore {
   }
 
   /**
-   * Never fails: the request was done, and its response is stored once the database responds.
+   * Stores the response once the database responds. Never fails.
    *
-   * @param response undefined: it cannot be repeated, but the request will not be done again either
-   * @param lifetimeMs milliseconds
+   * @param response undefined: it cannot be repeated, but the request must not run again
+   * @param lifetimeMs how long it is stored
    */
   store(key: ClaimedKey, response: StoredResponse | undefined, lifetimeMs: number): Promise<void> {
     const { id, claim } = key
@@ -283,9 +280,9 @@ export class KeyStore {
   }
 
   /**
-   * Never fails, as `keep`. Waits for a transaction of the request that is being committed.
+   * Deletes the key. Never fails. Waits for a transaction of the request that is being committed.
    *
-   * @param hasFailed the handler itself has refused the request: released even if something was committed before
+   * @param hasFailed the handler has rejected the request: the key is released even if something was committed
    */
   release(key: ClaimedKey, hasFailed = false): Promise<void> {
     const { id, claim } = key
@@ -295,7 +292,7 @@ export class KeyStore {
     })
   }
 
-  /** Done now, or in the background; the key is held until then. */
+  /** Retries in the background. The key is held until then. */
   async #retryUntilDone(
     key: ClaimedKey,
     work: () => Promise<unknown>,
@@ -309,7 +306,7 @@ export class KeyStore {
         this.#heldKeys.delete(key)
         this.#database.log.error(
           { err: error },
-          'an answer could not be kept for its Idempotency-Key',
+          'a response could not be stored for its Idempotency-Key',
         )
         return
       }
@@ -321,7 +318,7 @@ export class KeyStore {
     if (now < this.#nextSweep) return
     this.#nextSweep = now + sweepIntervalMs
     await this.#tables.deleteFrom(table).where('expires_at', '<=', now).execute()
-    // The row of a process that holds keys says when they can be taken.
+    // Rows of processes that hold keys are needed to decide when the keys can be claimed.
     await this.#tables
       .deleteFrom(processes)
       .where('alive_until', '<=', now - processLifetimeMs)

@@ -1,8 +1,4 @@
-/**
- * `filigree/mail`: mail that is sent by a job, in the transaction that asks for it. Outside production it is caught: in the
- * log, and in tests in `desk.mail`. Source: decisions, "Third storey: jobs", Face.
- */
-
+/** `filigree/mail`: sends mail by a job, in the current transaction. Outside production, mail is caught: in the log, and in tests in `desk.mail`. */
 import { createHash } from 'node:crypto'
 import {
   missingPackage,
@@ -20,9 +16,7 @@ import {
 import { Job, Jobs, type AddedJob, type AddOptions, type RunningJob } from '../jobs/jobs.js'
 import { readAddress, type ParsedAddress, StoredMail, toStoredMail, type Mail } from './message.js'
 
-/** Sends mail by nodemailer, which an application installs; only this file imports it. Source: nodemailer, SMTP transport. */
-
-/** What sends: a transport of nodemailer, or an object of one's own. */
+/** A transport of nodemailer, or a custom object. */
 export interface MailTransport {
   sendMail(message: object): Promise<unknown>
   close?(): void
@@ -33,11 +27,11 @@ interface Package {
   readonly createTransport: (options: object) => MailTransport
 }
 
-/** What is reported where it is not installed. */
+/** Reported if the package is not installed. */
 const nodemailer: MissingPackage = {
   name: 'nodemailer',
   code: 'MAIL_DRIVER_MISSING',
-  message: 'mail: the package nodemailer is missing, which sends mail.',
+  message: 'mail: the package nodemailer is not installed.',
   remedy: 'Run: npm install nodemailer',
 }
 
@@ -62,7 +56,7 @@ async function openTransport(address: string): Promise<MailTransport> {
 
 async function load(): Promise<Package> {
   try {
-    // By a variable, so that the package is not needed to compile.
+    // Imported by a variable, so that the package is not needed to compile.
     const loaded = (await import(nodemailer.name)) as Package & { readonly default?: Package }
     return loaded.default ?? loaded
   } catch (cause) {
@@ -73,11 +67,11 @@ async function load(): Promise<Package> {
 export type { Address, Attachment, Mail } from './message.js'
 
 export interface MailOptions {
-  /** `smtp://user:password@host:587`, `smtps://…`, or what has `sendMail`. Needed in production. */
+  /** `smtp://user:password@host:587`, `smtps://…`, or an object with `sendMail`. Required in production. */
   transport?: string | MailTransport
-  /** The sender of mails that name none: `Help desk <desk@example.com>`. */
+  /** The default sender: `Help desk <desk@example.com>`. */
   from?: string
-  /** Mail is not sent but logged, and kept for tests. Default: outside production. */
+  /** True: mail is logged and stored for tests, but not sent. Default: true outside production. */
   catch?: boolean
 }
 
@@ -89,7 +83,7 @@ export interface CaughtMail extends Omit<Mail, 'to' | 'cc' | 'bcc' | 'attachment
   readonly bcc: readonly string[]
 }
 
-/** Sends mail. Name it in a constructor: `static inject = [Mailer]`. */
+/** Sends mail. Inject it: `static inject = [Mailer]`. */
 export class Mailer {
   readonly #jobs: Jobs
   readonly #from: string | undefined
@@ -101,17 +95,17 @@ export class Mailer {
   }
 
   /**
-   * Adds the job that sends the mail: it is sent once the open transaction is committed, and again until it is taken; a
-   * mail may come twice, with the same `Message-ID`.
+   * Adds the job that sends the mail. It is sent once the open transaction is committed, and retried until the server accepts it. A mail may arrive twice, with the
+   * same `Message-ID`.
    *
-   * @throws {TypeError} no sender, no receiver, no content; an address, header or attachment that is malformed or too much
+   * @throws {TypeError} sender, receiver or content is missing, or a part is malformed or too large
    */
   async send(mail: Mail, options: AddOptions = {}): Promise<AddedJob> {
     return this.#jobs.add(MailJobs, 'send', toStoredMail(mail, this.#from), options)
   }
 }
 
-/** The mails that a process has caught: the last ones. */
+/** The number of caught mails that a process stores. */
 const maxCaught = 1000
 
 export class MailJobs implements Lifecycle {
@@ -126,7 +120,7 @@ export class MailJobs implements Lifecycle {
   constructor(state: ApplicationState, clock: Clock, options: MailOptions) {
     this.#state = state
     this.#options = options
-    // In a test nothing is sent, whatever its environment says.
+    // In tests no mail is sent, whatever NODE_ENV says.
     this.#isProduction = state.production && !clock.isMoved
     this.#catches = options.catch ?? !this.#isProduction
   }
@@ -136,15 +130,15 @@ export class MailJobs implements Lifecycle {
       throw new DeclarationError([
         {
           code: 'INVALID_OPTION',
-          message: 'mail: with catch: true no mail is sent, in production neither.',
-          remedy: 'Leave catch out: outside production mail is caught anyway.',
+          message: 'mail: catch: true prevents all mail, also in production.',
+          remedy: 'Remove catch: outside production, mail is caught anyway.',
         },
       ])
     if (this.#catches || this.#options.transport !== undefined) return
     throw new DeclarationError([
       {
         code: 'INVALID_OPTION',
-        message: 'mail: in production it needs a transport.',
+        message: 'mail: transport is required in production.',
         remedy: "Write mail({ transport: 'smtp://user:password@host:587', from }).",
       },
     ])
@@ -172,7 +166,7 @@ export class MailJobs implements Lifecycle {
       ...content,
       ...{ from: readAddress(mail.from), replyTo: readAddress(mail.replyTo) },
       ...{ to: readAll(mail.to), cc: readAll(mail.cc), bcc: readAll(mail.bcc) },
-      // The same at each attempt, so that receivers can tell a repetition.
+      // The same for each attempt, so that receivers can detect duplicates.
       messageId: messageIdOf(mail, job.id),
       ...{ disableFileAccess: true, disableUrlAccess: true },
     })
@@ -198,17 +192,17 @@ export class MailJobs implements Lifecycle {
     }
     this.caught.push({ from, to, cc, bcc, subject, ...optional })
     if (this.caught.length > maxCaught) this.caught.shift()
-    // Its text may have a link that signs in.
+    // The text is not logged: it may contain a sign-in link.
     const details = { to, subject, attachments: attachments.length }
-    this.#state.log.info(details, 'a mail was caught: outside production none is sent')
+    this.#state.log.info(details, 'a mail was caught and not sent, because this is not production')
   }
 }
 
-/** Lists the class of the job also where an application imports this file and has no mail. */
+/** Registers the job class if the application imports this file but not `mail()`. */
 @Module({ providers: [MailJobs] })
 class MailModule {}
 
-/** Mail: `@Module({ imports: [jobs({ work: true }), mail({ transport, from })] })`. */
+/** Sends mail: `@Module({ imports: [jobs({ work: true }), mail({ transport, from })] })`. */
 export const mail = createModule(function mail(options: MailOptions = {}) {
   return {
     problems: findProblems(options),
@@ -218,7 +212,7 @@ export const mail = createModule(function mail(options: MailOptions = {}) {
         : [
             {
               code: 'MAIL_WITHOUT_JOBS',
-              message: 'mail: it sends by jobs, and no module imports them.',
+              message: 'mail: it needs filigree/jobs, which no module imports.',
               remedy: "Write imports: [jobs({ work: true }), mail(…)], jobs from 'filigree/jobs'.",
             },
           ],

@@ -1,20 +1,17 @@
-/** A mail: as programs give it, and as it is kept until it is sent. */
-
+/** A mail, as it is passed to `send` and as it is stored until it is sent; checks its addresses, headers and attachments. */
 import { Field, rejectUnknownOptions } from '../../index.js'
 
-/** Addresses of mail: `ann@example.com`, `Ann <ann@example.com>`, `"Ann, Dr." <ann@example.com>`. Source: RFC 5322, 3.4. */
-
-/** As transports take them, so that none reads an address a second time. */
+/** Parsed, so that the transport does not parse the address again. */
 export interface ParsedAddress {
   readonly name: string
   readonly address: string
 }
 
-// The part behind @ may be in any script; signs that separate addresses or headers are in none.
+// The domain may use any script. Characters that separate addresses or headers are not allowed.
 const plain = /^[^\s\p{Cc}<>()[\]\\,;:"@]{1,64}@[^\s\p{Cc}<>()[\]\\,;:"@]{1,255}$/u
 const fileProperties = /^(?:"((?:[^"\\\p{Cc}]|\\[^\p{Cc}])*)"|([^\p{Cc}<>,;:"@]*?))\s*<([^<>]+)>$/u
 
-/** @returns undefined if it is not one address */
+/** @returns undefined if it is not exactly one address */
 export function readAddress(text: unknown): ParsedAddress | undefined {
   if (typeof text !== 'string' || text.length > 500) return undefined
   if (plain.test(text)) return { name: '', address: text }
@@ -29,7 +26,7 @@ export type Address = string
 export interface Mail {
   readonly to: Address | readonly Address[]
   readonly subject: string
-  /** One of both, or both. */
+  /** `text` or `html` is required; both are allowed. */
   readonly text?: string
   readonly html?: string
   /** Default: the `from` of `mail()`. */
@@ -38,7 +35,7 @@ export interface Mail {
   readonly bcc?: Address | readonly Address[]
   readonly replyTo?: Address
   readonly headers?: Readonly<Record<string, string>>
-  /** Small ones: they are kept with the mail, which has at most 256 KiB. */
+  /** Stored with the mail, which may have at most 256 KiB. */
   readonly attachments?: readonly Attachment[]
 }
 
@@ -46,11 +43,11 @@ export interface Attachment {
   readonly filename: string
   /** Text, or bytes. */
   readonly content: string | Uint8Array
-  /** Default by the file's name. */
+  /** Default: by the file name. */
   readonly contentType?: string
 }
 
-/** As it is kept: bytes as base64. */
+/** As it is stored: bytes as Base64. */
 export interface StoredAttachment {
   readonly filename: string
   readonly content: string
@@ -58,21 +55,21 @@ export interface StoredAttachment {
   readonly contentType?: string
 }
 
-/** A line break would begin another header. */
+/** A line break would start another header. */
 const oneLine = { pattern: /^[^\p{Cc}]*$/u }
 
-/** How many receivers, headers and attachments a mail has at most. */
+/** The largest numbers of receivers, headers and attachments. */
 const limits = { receivers: 100, headers: 50, attachments: 50 }
-/** Characters of a subject and of a header. */
+/** Characters of a subject or header. */
 const maxLineLength = 1000
 /** A header's name. Source: RFC 5322, 2.2. */
 const headerName = /^[!-9;-~]{1,76}$/
-/** What the mail has properties for, and what says how the rest is to be read. */
+/** Headers with a property of their own, and headers that define how the rest is parsed. */
 const reservedHeaders =
   /^(?:from|sender|to|cc|bcc|reply-to|subject|date|message-id|mime-version|content-.*)$/i
 const mediaType = /^[\w!#$&^.+-]{1,100}\/[\w!#$&^.+-]{1,100}(?:; ?[\w-]+=[\w.+-]+)*$/
 
-/** What the job of a mail keeps. */
+/** The body of the mail job. */
 export class StoredMail {
   @Field('string', { ...oneLine, minLength: 1 }) from!: string
   @Field('string', { ...oneLine, list: true, minItems: 1 }) to!: string[]
@@ -91,22 +88,22 @@ const mailNames: readonly (keyof Mail)[] = [
   ...(['headers', 'attachments'] as const),
 ]
 
-/** What `KeptMail` has, as a plain object. */
+/** The properties of `StoredMail` as a plain object. */
 type StoredMailContent = { readonly [Name in keyof StoredMail]: StoredMail[Name] }
 
-/** @throws {TypeError} what is missing, malformed or too much; the message names it */
+/** @throws {TypeError} naming the part that is missing, malformed or too large */
 export function toStoredMail(mail: Mail, from: string | undefined): StoredMailContent {
   refuseUnknownOptions('mailer.send', mail, mailNames)
   const { to, cc = [], bcc = [], text, html, attachments, headers, subject, replyTo } = mail
   const sender = mail.from ?? from
   if (sender === undefined)
     throw invalidMail(
-      "there is no sender. Give from, here or to mail({ from: 'desk@example.com' })",
+      "the sender is missing. Set from, here or to mail({ from: 'desk@example.com' })",
     )
   if (text === undefined && html === undefined)
     throw invalidMail('the mail has neither text nor html')
   if (typeof subject !== 'string' || subject.length > maxLineLength || /\p{Cc}/u.test(subject))
-    throw invalidMail(`subject is no line of at most ${maxLineLength} characters`)
+    throw invalidMail(`subject must be one line of at most ${maxLineLength} characters`)
   const stored = {
     ...{ subject, from: addressOf('from', sender) },
     ...{ to: listOf('to', to), cc: listOf('cc', cc), bcc: listOf('bcc', bcc) },
@@ -116,15 +113,15 @@ export function toStoredMail(mail: Mail, from: string | undefined): StoredMailCo
     ...(headers === undefined ? {} : { headers: checkHeaders(headers) }),
     ...(attachments === undefined ? {} : { attachments: storeAttachments(attachments) }),
   }
-  if (stored.to.length === 0) throw invalidMail('to names nobody')
+  if (stored.to.length === 0) throw invalidMail('to is empty')
   const receivers = stored.to.length + stored.cc.length + stored.bcc.length
   if (receivers > limits.receivers)
     throw invalidMail(`${receivers} receivers, at most ${limits.receivers}. Send several mails`)
   return stored
 }
 
-function invalidMail(what: string): TypeError {
-  return new TypeError(`mailer.send: ${what}.`)
+function invalidMail(problem: string): TypeError {
+  return new TypeError(`mailer.send: ${problem}.`)
 }
 
 function refuseUnknownOptions(where: string, value: object, names: readonly string[]): void {
@@ -137,7 +134,7 @@ function listOf(where: string, value: Address | readonly Address[]): string[] {
   return list.map((one) => addressOf(where, one))
 }
 
-/** The text itself is not repeated: it may come from a stranger. */
+/** The message does not repeat the value, which may come from a stranger. */
 function addressOf(where: string, value: unknown): string {
   if (readAddress(value) !== undefined) return value as string
   throw invalidMail(
@@ -147,26 +144,28 @@ function addressOf(where: string, value: unknown): string {
 
 function checkHeaders(headers: unknown): Record<string, string> {
   if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
-    throw invalidMail("headers is no object: { 'X-Desk': '7' }")
+    throw invalidMail("headers must be an object: { 'X-Desk': '7' }")
   const entries = Object.entries(headers)
   if (entries.length > limits.headers) throw invalidMail(`more than ${limits.headers} headers`)
   for (const [name, value] of entries as [string, unknown][]) {
-    if (!headerName.test(name)) throw invalidMail('headers has a name that no header can have')
+    if (!headerName.test(name)) throw invalidMail('headers contains an invalid name')
     if (reservedHeaders.test(name))
       throw invalidMail(`headers has "${name}", which the mail sets itself`)
     if (typeof value !== 'string' || value.length > maxLineLength || /\p{Cc}/u.test(value))
-      throw invalidMail(`headers: "${name}" is no line of at most ${maxLineLength} characters`)
+      throw invalidMail(
+        `headers: "${name}" must be one line of at most ${maxLineLength} characters`,
+      )
   }
   return Object.fromEntries(entries)
 }
 
 function storeAttachments(attachments: readonly Attachment[]): StoredAttachment[] {
   if (!Array.isArray(attachments) || attachments.length > limits.attachments)
-    throw invalidMail(`attachments is no list of at most ${limits.attachments}`)
+    throw invalidMail(`attachments must be a list of at most ${limits.attachments}`)
   return attachments.map(storeAttachment)
 }
 
-/** Only what is named here: a transport would read a `path` from the disk and an `href` from the network. */
+/** Copies these properties only: a transport would read a `path` from the disk and an `href` from the network. */
 function storeAttachment(attachment: Attachment): StoredAttachment {
   refuseUnknownOptions('mailer.send: attachments', attachment, [
     'filename',
@@ -175,9 +174,11 @@ function storeAttachment(attachment: Attachment): StoredAttachment {
   ])
   const { filename, content, contentType } = attachment
   if (typeof filename !== 'string' || !/^[^\p{Cc}/\\]{1,255}$/u.test(filename))
-    throw invalidMail('attachments: filename is no name of a file')
+    throw invalidMail('attachments: filename is not a valid file name')
   if (contentType !== undefined && !mediaType.test(contentType))
-    throw invalidMail(`attachments: contentType of "${filename}" is none such as 'text/plain'`)
+    throw invalidMail(
+      `attachments: contentType of "${filename}" is not a media type such as 'text/plain'`,
+    )
   const fileProperties = { filename, ...(contentType === undefined ? {} : { contentType }) }
   if (typeof content === 'string') return { ...fileProperties, content, encoding: 'utf8' }
   if ((content as unknown) instanceof Uint8Array)
@@ -186,5 +187,5 @@ function storeAttachment(attachment: Attachment): StoredAttachment {
       content: Buffer.from(content).toString('base64'),
       encoding: 'base64',
     }
-  throw invalidMail(`attachments: content of "${filename}" is neither text nor bytes`)
+  throw invalidMail(`attachments: content of "${filename}" is neither a string nor bytes`)
 }

@@ -168,7 +168,7 @@ export function endpoint(options: McpOptions): ControllerClass {
 
     @Post(path, { args: ['body'], body: Object, ...(limit !== undefined && { limit }) })
     @Doc({ summary: 'Messages of the Model Context Protocol', tags: ['agents'] })
-    receive(body: unknown): MaybePromise<Reply> {
+    take(body: unknown): MaybePromise<Reply> {
       // As an argument, the request would start a session, which agents do not use.
       const request = currentRequest()
       if (request === undefined) throw new Error('mcp: this route was called outside a request.')

@@ -1,5 +1,4 @@
-/** Measures this process: the delay of its event loop, its memory and its processor time. Read by the meter. */
-
+/** Gauges that are read when metrics are scraped: of the process, of the connections to the database, and of other packages. */
 import { channel } from 'node:diagnostics_channel'
 import { monitorEventLoopDelay, type IntervalHistogram } from 'node:perf_hooks'
 import type { PoolState, ApplicationState, Gauge, ScrapeEvent } from '../../index.js'
@@ -13,16 +12,14 @@ import {
   counter,
 } from './metric-families.js'
 
-/** What is told of the database's connections: those of its own pool, and those of each replica. */
-
 type Counts = Omit<PoolState, 'replicas'>
 
-/** The pool's own lines have no name of a server, as where there are no replicas. */
+/** The gauges of the pool, and of each replica with a label. The primary has no label. */
 export function poolFamilies({ replicas = [], ...primary }: PoolState): Family[] {
   const names = new Set<string>()
   const servers: { readonly of: Labels; readonly counts: Counts; readonly isUp: boolean }[] = []
   for (const { name, isUp, ...counts } of replicas) {
-    // Two databases of one server.
+    // Two databases on one server have the same name.
     const replica = names.has(name) ? `${name}#${servers.length + 1}` : name
     names.add(replica)
     servers.push({ of: { replica }, counts, isUp })
@@ -42,7 +39,7 @@ export function poolFamilies({ replicas = [], ...primary }: PoolState): Family[]
     gauges(
       'database_connections_max',
       'Largest number of connections.',
-      of(({ most }) => most),
+      of((counts) => counts.most),
     ),
     gauges(
       'database_connections_waiting',
@@ -67,13 +64,11 @@ function gauges(
   return { name, type: 'gauge', help, samples: labelledSamples, aggregation: together }
 }
 
-/** Asks other packages for their gauges when metrics are read. Called by the meter. */
-
 const scrapeChannel = channel('filigree:scrape')
-/** Milliseconds that packages have to give their figures. */
+/** Milliseconds that packages have to return their gauges. */
 const scrapeTimeoutMs = 1000
 
-/** What packages say of the whole database, which no worker has to add up. */
+/** Gauges of other packages about the whole database, so workers do not sum them. */
 export async function readOtherGauges(application: ApplicationState): Promise<Family[]> {
   if (!scrapeChannel.hasSubscribers) return []
   const pending: (Gauge | Promise<readonly Gauge[]>)[] = []
@@ -83,7 +78,7 @@ export async function readOtherGauges(application: ApplicationState): Promise<Fa
   return gauges.map(({ name, help, value }) => gauge(name, help, value))
 }
 
-/** Nothing, if it fails or takes too long. */
+/** Returns no gauges if the package fails or takes too long. */
 async function withinTimeout(
   pending: Gauge | Promise<readonly Gauge[]>,
 ): Promise<readonly Gauge[]> {
@@ -112,7 +107,7 @@ export class ProcessMetrics {
     this.#delay?.disable()
   }
 
-  /** Delays count from the read before. */
+  /** Delays since the previous read. */
   read(): Family[] {
     const delay = this.#delay
     const delayGauge = (share: string, percentile: number): Family => {
@@ -126,7 +121,7 @@ export class ProcessMetrics {
   }
 }
 
-/** The seconds that the process has used a processor, of the user and of the system. */
+/** Processor time of the process, in seconds, user and system. */
 export function processorTime(): Family {
   const { user, system } = process.cpuUsage()
   return counter('process_cpu_seconds', 'Processor time.', (user + system) / 1e6)
@@ -148,10 +143,7 @@ function startTime(): Family {
   return gauge('process_start_time_seconds', help, started, 'min')
 }
 
-/**
- * The histogram records the time between measurements: what exceeds the resolution is delay. An empty histogram means
- * none.
- */
+/** The histogram records the time between measurements; the excess over the resolution is delay. Empty: no delay. */
 function delaySeconds(delay: IntervalHistogram, percentile: number): number {
   if (delay.count === 0) return 0
   return Math.max(0, Math.round(delay.percentile(percentile) / 1000 - resolution * 1000) / 1e6)

@@ -1,7 +1,4 @@
-/**
- * Counts requests, statements, GraphQL operations and runs of jobs for one application, as they are announced, and gives the
- * counts as families of metrics. The metrics module starts, reads and stops it.
- */
+/** Counts requests, statements, GraphQL operations and job runs of an application from its events, and returns the counts as metric families. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import {
   ApplicationState,
@@ -25,7 +22,7 @@ import {
   toLabelText,
 } from './metric-families.js'
 
-/** The most GraphQL operations with their own series, because clients choose the names. */
+/** Operations with their own series. The number is limited because clients choose the names. */
 const maxOperations = 250
 const other = '_other'
 /** The label of requests without a route. */
@@ -37,7 +34,7 @@ const buckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5
 const jobBuckets = [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300, 600]
 
 export interface MeterOptions {
-  /** Buckets show the trace of the last request in them. */
+  /** True: buckets have the trace of the last request. */
   readonly exemplars: boolean
 }
 
@@ -104,12 +101,12 @@ export class Meter {
   }
 
   onStop(): void {
-    for (const end of this.#stopCallbacks.splice(0)) end()
+    for (const stop of this.#stopCallbacks.splice(0)) stop()
     this.#process.stop()
     this.#workers.stop()
   }
 
-  /** What this process has measured, or all workers together. */
+  /** The metrics of this process, or of all workers together. */
   async read(isLabelled: boolean): Promise<readonly Family[]> {
     const families = await this.#workers.measure(isLabelled)
     return [...families, ...(await readOtherGauges(this.#state))]
@@ -130,7 +127,7 @@ export class Meter {
       series.setExemplar(bucket, { traceId, value: seconds, at: Date.now() / 1000 })
   }
 
-  /** Labels are written once for each route, method and status. */
+  /** Cached for each route, method and status. */
   #seriesOf({ method, route }: HttpRequest, status: number): Series {
     const key = route ?? unmatched
     let byStatus = this.#seriesByRoute.get(key)
@@ -139,7 +136,7 @@ export class Meter {
     let series = byStatus.get(method)
     if (series === undefined) {
       series = []
-      // Clients may send any method; unknown ones share a series.
+      // Clients may send any method; unknown methods share a series.
       if (methods.has(method)) byStatus.set(method, series)
     }
     return (series[status] ??= this.#makeSeries(method, route?.path, status))
@@ -191,7 +188,7 @@ export class Meter {
     this.#workers.hasUnreportedCounts = true
   }
 
-  /** None, before a job has run. */
+  /** Empty before the first job run. */
   #jobFamilies(): Family[] {
     if (this.#jobSeconds.size === 0) return []
     return [
@@ -218,8 +215,8 @@ export class Meter {
       ...(pool === undefined ? [] : poolFamilies(pool)),
       ...this.#graphqlCounters(),
       gauge('graphql_subscribers', 'Open subscriptions.', this.#state.subscribers),
-      gauge('live_listeners', 'Open listeners of live answers.', this.#state.live.listeners),
-      gauge('live_answers', 'Different live answers that are kept true.', this.#state.live.answers),
+      gauge('live_listeners', 'Open subscribers of live queries.', this.#state.live.listeners),
+      gauge('live_answers', 'Different live queries.', this.#state.live.answers),
       ...this.#liveCounters(),
       ...this.#jobFamilies(),
     ]
@@ -228,8 +225,8 @@ export class Meter {
   #liveCounters(): Family[] {
     const { runs, messages } = this.#state.live
     return [
-      counter('live_runs', 'Times that live answers were made.', runs),
-      counter('live_messages', 'Messages of live answers, to all listeners.', messages),
+      counter('live_runs', 'Runs of live queries.', runs),
+      counter('live_messages', 'Messages of live queries, to all subscribers.', messages),
     ]
   }
 
@@ -238,7 +235,7 @@ export class Meter {
       {
         name: 'http_request_duration_seconds',
         type: 'histogram',
-        help: 'Seconds from the head of a request to the last byte of its answer.',
+        help: 'Seconds from the head of a request to the last byte of its response.',
         bounds: buckets,
         samples: [...this.#requests].map(([labels, { counts, sum, exemplars }]) => [
           labels,
@@ -288,7 +285,7 @@ function listen(channel: string, listener: (event: unknown) => void): () => void
   }
 }
 
-/** The id of the trace that a request belongs to, if somebody keeps that trace: of its span, else of what came with it. */
+/** The id of the trace of a request, if it is sampled: from its span, or from the header of the request. */
 function sampledTrace(request: HttpRequest): string | undefined {
   const fields = (logFieldsOf(request) ?? {}) as Readonly<Record<string, unknown>>
   if (typeof fields.trace_id === 'string')

@@ -1,18 +1,17 @@
-/** What is measured, as plain data: it can be sent to another process, added to what that one measured, and written. */
-
+/** Metric families as plain data, which can be sent to another process, merged and written; and the counters and histograms behind them. */
 interface FamilyOf<Type extends string, Value> {
   /** Without `_total`. */
   readonly name: string
   readonly type: Type
   readonly help: string
-  /** By their labels, as they are written. */
+  /** The values by their label text. */
   readonly samples: readonly (readonly [labels: string, value: Value])[]
 }
 
 type CounterFamily = FamilyOf<'counter', number>
 
 export interface GaugeFamily extends FamilyOf<'gauge', number> {
-  /** What stands for several processes. */
+  /** How the values of several processes are combined. */
   readonly aggregation: Aggregation
 }
 
@@ -47,7 +46,7 @@ export function counter(
   }
 }
 
-/** Adds up what several processes have measured, in the order of the first that has it. */
+/** Merges the families of several processes, in the order of their first occurrence. */
 export function mergeFamilies(parts: readonly (readonly Family[])[]): Family[] {
   const found = new Map<string, Family>()
   for (const family of parts.flat()) {
@@ -101,7 +100,7 @@ function addHistograms(one: HistogramValue, other: HistogramValue): HistogramVal
   }
 }
 
-/** The same with a label more on each sample. */
+/** Adds a label to each sample. */
 export function addLabel(families: readonly Family[], label: string): Family[] {
   const add = <Value>([labels, value]: readonly [string, Value]): [string, Value] => [
     labels === '' ? label : `${labels},${label}`,
@@ -114,12 +113,10 @@ export function addLabel(families: readonly Family[], label: string): Family[] {
   )
 }
 
-/** What stays of a process that has ended: what it counted. */
+/** The families of an ended process that remain: counters and histograms. */
 export function countersOnly(families: readonly Family[]): Family[] {
   return families.filter(({ type }) => type !== 'gauge')
 }
-
-/** Counters and histograms with labels: what they count is found without making an object. */
 
 export type Labels = Readonly<Record<string, string>>
 
@@ -134,7 +131,7 @@ function escape(value: string): string {
   return value.replace(/[\\"\n]/g, (character) => (character === '\n' ? '\\n' : `\\${character}`))
 }
 
-/** A number by up to three labels, which are given by their values in turn. */
+/** Counters with up to three labels. A lookup creates no object. */
 export class Counters {
   readonly #names: readonly string[]
   readonly #counters = new Map<string, Map<string, Map<string, Counter>>>()
@@ -155,7 +152,7 @@ export class Counters {
     return counter
   }
 
-  /** Each with its labels. */
+  /** All counters with their label text. */
   samples(): [labels: string, value: number][] {
     const samples: [string, number][] = []
     for (const [first, bySecond] of this.#counters) {
@@ -175,7 +172,7 @@ export interface Counter {
   sum: number
 }
 
-/** What one of the measured belonged to, so that it can be looked at: of each bucket the last. */
+/** An example of a measured value: the last one of its bucket. */
 export interface Exemplar {
   readonly traceId: string
   readonly value: number
@@ -183,15 +180,15 @@ export interface Exemplar {
   readonly at: number
 }
 
-/** Measured values by the buckets that they fall into. */
+/** The values of a histogram. */
 export interface HistogramValue {
-  /** One for each bucket and for what is above all of them; not added up. */
+  /** One count for each bucket and one for larger values; not cumulative. */
   readonly counts: readonly number[]
   readonly sum: number
   readonly exemplars?: readonly (Exemplar | null)[] | undefined
 }
 
-/** One series of a histogram: a set of labels. */
+/** One series of a histogram: one set of labels. */
 export class Series {
   readonly counts: number[]
   readonly #bounds: readonly number[]
@@ -204,7 +201,7 @@ export class Series {
     this.counts = new Array<number>(bounds.length + 1).fill(0)
   }
 
-  /** @returns the bucket that it is counted in */
+  /** @returns the index of its bucket */
   observe(value: number): number {
     const bounds = this.#bounds
     this.sum += value

@@ -1,8 +1,4 @@
-/**
- * `filigree/metrics`: figures about an application, in the text format of Prometheus. It counts the framework's events;
- * labels are patterns, methods, tables and names of operations, never a path, an id or a document.
- */
-
+/** `filigree/metrics`: metrics in the text format of Prometheus, or as OpenMetrics. Labels are patterns, methods, tables and operation names, never a path, an id or a document. */
 import type { Family, Exemplar } from './metric-families.js'
 import {
   ApplicationState,
@@ -21,10 +17,7 @@ import {
 } from '../../index.js'
 import { Meter } from './meter.js'
 
-/**
- * Writes what is measured for Prometheus. Sources: Prometheus, Exposition formats, "Text-based format"; OpenMetrics 1.0,
- * "Text format".
- */
+/** Source: Prometheus, Exposition formats, "Text-based format"; OpenMetrics 1.0, "Text format". */
 
 type Format = 'prometheus' | 'openmetrics'
 
@@ -33,7 +26,7 @@ const contentTypes: Readonly<Record<Format, string>> = {
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
 }
 
-/** The format that a scraper would rather have; it may name both, with weights. */
+/** The format that a scraper prefers. It may accept both, with weights. */
 function formatFor(accept: string | undefined): Format {
   const weights: Record<Format, number> = { prometheus: 0, openmetrics: 0 }
   for (const part of (accept ?? '').split(',')) {
@@ -90,7 +83,7 @@ function writeHistogram(
   )
 }
 
-/** OpenMetrics writes whole numbers as floats. */
+/** OpenMetrics writes integers as floats. */
 function toBound(bound: number, format: Format): string {
   return format === 'openmetrics' && Number.isInteger(bound) ? `${bound}.0` : String(bound)
 }
@@ -108,16 +101,12 @@ export interface MetricsOptions {
   /** Default `/metrics`. */
   path?: string
   /**
-   * True: any token is admitted. A role or several: only callers with one of them. False: open, also with
-   * `auth: { closed: true }`. Default: as every GET.
+   * True: any token is accepted. A role or a list of roles: only callers with one of them. False: open, even with `auth: { closed: true }`. Default: like every GET.
    */
   secured?: boolean | string | readonly string[]
-  /** With `workers`: each worker's own, with the label `worker`, instead of all together. Default false. */
+  /** With `workers`: one series per worker, with the label `worker`, instead of the sum. Default false. */
   worker?: boolean
-  /**
-   * Buckets show the trace of the last request in them, of traces that are sampled, to scrapers that ask for OpenMetrics.
-   * Default false.
-   */
+  /** Adds the trace of the last sampled request to each bucket, for scrapers of OpenMetrics. Default false. */
   exemplars?: boolean
 }
 
@@ -165,11 +154,11 @@ function securedBy(secured: MetricsOptions['secured']): AnyDecorator {
   if (secured === undefined) return (() => undefined) as AnyDecorator
   if (secured === false) return NoAuth
   if (typeof secured === 'string') return Secured(secured)
-  // Other values are reported as a fault at the start.
+  // Other values are reported as a problem at the start.
   return Secured(...(Array.isArray(secured) ? (secured as readonly string[]) : []))
 }
 
-/** Faults of the options. */
+/** Problems of the options. */
 function findProblems(options: MetricsOptions): Problem[] {
   const { path, secured, worker, exemplars } = options as Readonly<Record<string, unknown>>
   const invalid = Object.entries({ path, secured, worker, exemplars }).flatMap(([name, value]) => {
@@ -180,7 +169,7 @@ function findProblems(options: MetricsOptions): Problem[] {
     if ((name === 'worker' || name === 'exemplars') && typeof value === 'boolean') return []
     if (name === 'secured' && (typeof value === 'boolean' || isText || isRoles)) return []
     const remedy =
-      "path is a text; worker and exemplars are true or false; secured is true, a role or several: metrics({ secured: 'admin' })."
+      "path is a string; worker and exemplars are true or false; secured is true, a role or a list of roles: metrics({ secured: 'admin' })."
     const message = `metrics: ${name} is ${JSON.stringify(value)}.`
     return [{ code: 'INVALID_OPTION', message, remedy }]
   })

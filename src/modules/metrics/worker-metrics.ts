@@ -1,19 +1,18 @@
 /**
- * The metrics of all workers of a machine in one scrape. A worker that is scraped asks the first process, which asks the
- * others and answers with what all have measured. Workers tell it what they have counted every second, so that it stays
- * when one of them ends. Source: decisions, "Third storey: in operation", Workers.
+ * Combines the metrics of all cluster workers in one scrape. A scraped worker sends a request to the primary process, which collects the
+ * metrics of the other workers and responds. Workers also report their counters every half second, so that counts survive the end of a worker.
  */
 import cluster, { type Worker } from 'node:cluster'
 import { countersOnly, addLabel, mergeFamilies, type Family } from './metric-families.js'
 
-/** Milliseconds that the first process waits for a worker's answer; then what it told last counts. */
+/** Milliseconds that the primary waits for a worker. Then its last report counts. */
 const workerTimeoutMs = 1500
-/** Milliseconds after which a worker that gets no answer from the first process tells its own alone. */
+/** Milliseconds that a scraped worker waits for the primary. Then it returns only its own metrics. */
 const primaryTimeoutMs = 2500
-/** Milliseconds between two times that a worker tells what it has counted, while it counts. */
+/** Milliseconds between two reports of a worker that counts. */
 const reportIntervalMs = 500
 
-/** The messages between the processes; `of` numbers the applications of a process that have metrics. */
+/** Messages between the processes. `applicationId` numbers the applications of a process that have metrics. */
 type Message = { readonly filigree: 'metrics'; readonly applicationId: number } & (
   | { readonly kind: 'counts'; readonly families: readonly Family[] }
   | { readonly kind: 'request'; readonly id: number; readonly families: readonly Family[] }
@@ -22,21 +21,21 @@ type Message = { readonly filigree: 'metrics'; readonly applicationId: number } 
   | { readonly kind: 'response'; readonly id: number; readonly parts: readonly Part[] }
 )
 
-/** What one worker has measured; of workers that have ended what they counted. */
+/** The metrics of one worker; for an ended worker, its counters. */
 interface Part {
   readonly worker: number
   readonly families: readonly Family[]
 }
 
-/** Workers that have ended and are still told of by themselves; what the earlier ones counted is one, number 0. */
+/** Ended workers whose counters are stored separately. Older ones are merged as number 0. */
 const maxEndedWorkers = 16
 
 let applications = 0
 
 export interface Measures {
-  /** All that this process has measured. */
+  /** All metrics of this process. */
   readonly measure: () => readonly Family[]
-  /** Its counters alone. */
+  /** Only its counters. */
   readonly count: () => readonly Family[]
 }
 
@@ -47,7 +46,7 @@ export class WorkerMetrics {
   readonly #pendingRequests = new Map<number, (parts: readonly Part[]) => void>()
   #stopCallbacks: (() => void)[] = []
   #requestCount = 0
-  /** Something was counted since it was told. */
+  /** True if something was counted since the last report. */
   hasUnreportedCounts = false
 
   constructor({ measure, count }: Measures) {
@@ -60,13 +59,13 @@ export class WorkerMetrics {
     else this.#listenToPrimary()
   }
 
-  /** The first process keeps what was counted until the end. */
+  /** A last report: the primary keeps the counters. */
   stop(): void {
-    for (const end of this.#stopCallbacks.splice(0)) end()
+    for (const stop of this.#stopCallbacks.splice(0)) stop()
     if (cluster.isWorker) this.#reportCounts()
   }
 
-  /** @param isLabelled each worker's own, with a label that names it */
+  /** @param isLabelled true: one series per worker, with a label */
   async measure(isLabelled: boolean): Promise<readonly Family[]> {
     const parts = cluster.isWorker && process.connected ? await this.#requestAllParts() : undefined
     if (parts === undefined) return this.#measure()
@@ -122,7 +121,9 @@ export class WorkerMetrics {
   }
 }
 
-/** In the first process: hears what workers have counted, and asks all of them for one. @returns what ends it */
+/**
+ * In the primary: stores the reports of workers, and collects their metrics for one of them. @returns a function that stops this
+ */
 function collectInPrimary(applicationId: number): () => void {
   const latestCounts = new Map<number, readonly Family[]>()
   const collectors = new Map<number, (worker: number, families: readonly Family[]) => void>()

@@ -1,6 +1,6 @@
 /**
- * `securityHeaders()` adds security headers to every HTML page that does not set them itself. Source: W3C Content
- * Security Policy 3; RFC 6797 (HSTS); HTML §7.7 (X-Frame-Options); W3C Referrer Policy.
+ * `securityHeaders()` adds security headers to HTML pages that do not set them. Source: W3C Content Security Policy 3; RFC 6797 (HSTS);
+ * HTML §7.7 (X-Frame-Options); W3C Referrer Policy.
  */
 import {
   createModule,
@@ -13,8 +13,8 @@ import {
 
 export interface SecurityHeadersOptions {
   /**
-   * `Content-Security-Policy` of pages without their own. Default: only content of this origin, no plugins, and no
-   * framing by other pages. The framework's pages have their own policies. False sends none.
+   * `Content-Security-Policy` of pages that have none. Default: only content of this origin, no plugins, and no framing. Pages of the framework have their own
+   * policies. False sends none.
    */
   csp?: string | false
   /** Seconds of `Strict-Transport-Security`, only sent over https; false sends none. Default 31,536,000, a year. */
@@ -37,7 +37,7 @@ const ancestors = { DENY: "; frame-ancestors 'none'", SAMEORIGIN: "; frame-ances
 
 const year = 31_536_000
 
-/** Adds missing headers: those that a page sets itself stay. */
+/** Adds missing headers. Headers that a page sets itself are not changed. */
 export const securityHeaders = createModule(function securityHeaders(
   options: SecurityHeadersOptions = {},
 ) {
@@ -83,11 +83,11 @@ function findProblems(options: SecurityHeadersOptions) {
   const isOff = (value: unknown): boolean => value === undefined || value === false
   const invalidOptions: [string, string][] = []
   if (!isOff(csp) && !isText(csp))
-    invalidOptions.push(['csp is not a policy', 'Give its text, or false.'])
+    invalidOptions.push(['csp is not a policy', 'Write its text, or false.'])
   if (!isOff(referrer) && !isText(referrer))
-    invalidOptions.push(['referrer is not a policy', "Give 'no-referrer', or false."])
+    invalidOptions.push(['referrer is not a policy', "Write 'no-referrer', or false."])
   if (!isOff(hsts) && !(Number.isSafeInteger(hsts) && (hsts as number) >= 0))
-    invalidOptions.push(['hsts is not a number of seconds', 'Give whole seconds, or false.'])
+    invalidOptions.push(['hsts is not a number of seconds', 'Write whole seconds, or false.'])
   if (!isOff(frame) && frame !== 'DENY' && frame !== 'SAMEORIGIN')
     invalidOptions.push(['frame is invalid', "Write 'DENY', 'SAMEORIGIN' or false."])
   const unknown = rejectUnknownOptions(

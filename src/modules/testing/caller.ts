@@ -1,5 +1,4 @@
-/** Somebody who asks a tested application: with a token, with the static key, or with nothing. Keeps cookies. */
-
+/** A caller of a tested application: with a token, with the static key, or anonymous. It stores cookies and reads streams of events. */
 import {
   rejectUnknownOptions,
   type Application,
@@ -7,17 +6,17 @@ import {
   type InjectResponse,
 } from '../../index.js'
 
-/** Reads an event stream. Source: WHATWG HTML, "Server-sent events", §9.2.6. */
+/** An event stream. Source: WHATWG HTML, "Server-sent events", §9.2.6. */
 
-/** An event as it came. */
+/** A received event. */
 export interface TestEvent {
   /** `message` if the server sets none. */
   readonly event: string
   /** Parsed if it is JSON, else text. */
-  // Only the test knows what a stream sends.
+  // Only the test knows the type of the data.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly data: any
-  /** The last id that was sent, `''` if there was none. */
+  /** The last id that was sent; `''` if there was none. */
   readonly id: string
 }
 
@@ -64,11 +63,11 @@ function parseData(text: string): unknown {
   }
 }
 
-/** The cookies of one caller, as a browser on the application's own pages keeps them. Source: RFC 6265, §5.3. */
+/** The cookies of one caller, stored as a browser does on pages of the application. Source: RFC 6265, §5.3. */
 
 interface Cookie {
   readonly value: string
-  /** Milliseconds since 1970; `undefined` for as long as the jar lives. */
+  /** Milliseconds since 1970; undefined: as long as the caller exists. */
   readonly expiresAt: number | undefined
 }
 
@@ -125,7 +124,7 @@ export interface CallOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** Added to the path; lists repeat their key, null and undefined are left out. */
   readonly query?: Readonly<Record<string, unknown>>
-  /** Sends `multipart/form-data`: these files beside the fields of the body. A `File` keeps its name and type. */
+  /** Sends `multipart/form-data` with these files and the fields of the body. A `File` keeps its name and type. */
   readonly files?: Readonly<Record<string, TestFile>>
 }
 
@@ -134,16 +133,16 @@ export interface TestAnswer {
   /** By lower-case name; repeated values are joined with commas, those of `set-cookie` with line feeds. */
   readonly headers: Readonly<Record<string, string>>
   /** Parsed if it is JSON, null if it is empty, else the text. */
-  // Only the test knows what a route answers.
+  // Only the test knows the type of the body.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly body: any
   readonly text: string
   readonly bytes: Uint8Array
 }
 
-/** The answer of a GraphQL operation. */
+/** The result of a GraphQL operation. */
 export interface TestResult {
-  // Only the test knows what it has asked for.
+  // Only the test knows the type of the data.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly data: any
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
@@ -157,9 +156,9 @@ export interface CallerParts {
   readonly now: () => number
   /** Path of the GraphQL endpoint, with the application's prefix. */
   readonly graphqlPath: () => string
-  /** The token of the first request; `undefined` sends none. */
+  /** The token of the first request; undefined sends none. */
   readonly token: (() => string | Promise<string>) | undefined
-  /** Takes the `FreshToken` of answers, as the client does. */
+  /** True: uses the `FreshToken` of responses, like the client. */
   readonly rotates: boolean
 }
 
@@ -205,7 +204,7 @@ export class TestCaller {
     return this.#call('DELETE', path, body, options)
   }
 
-  /** Runs an operation; the status of its answer is not looked at. */
+  /** Runs an operation. The status of the response is ignored. */
   async graphql(
     query: string,
     variables: Readonly<Record<string, unknown>> = {},
@@ -221,9 +220,9 @@ export class TestCaller {
   }
 
   /**
-   * The events of a stream; leaving the loop ends it.
+   * The events of a stream. Leaving the loop ends it.
    *
-   * @throws {Error} where the answer is no event stream
+   * @throws {Error} the response is not an event stream
    */
   async *events(
     path: string,
@@ -246,7 +245,7 @@ export class TestCaller {
     }
   }
 
-  /** Forgets its cookies, and a token that rotation has brought. */
+  /** Deletes the cookies and a rotated token. */
   forget(): void {
     this.#cookies.clear()
     this.#token = undefined
@@ -303,7 +302,7 @@ export class TestCaller {
     const cookie = this.#cookies.header
     if (cookie !== undefined) {
       headers.cookie = cookie
-      // What a browser says of a page of the application itself.
+      // Browsers send this from pages of the application itself.
       if (method !== 'GET' && method !== 'HEAD') headers['sec-fetch-site'] = 'same-origin'
     }
     for (const [name, value] of Object.entries(custom)) headers[name.toLowerCase()] = value
@@ -323,7 +322,7 @@ function refuseUnknownOptions(options: object): void {
     Object.keys(callNames),
     'A request',
   ))
-    throw new TypeError(`${message} ${remedy} The body stands before them.`)
+    throw new TypeError(`${message} ${remedy} Pass the body before them.`)
 }
 
 function withQuery(path: string, query: CallOptions['query'] = {}): string {

@@ -1,7 +1,6 @@
+/** What a tested application did: its log, SQL statements, mail and jobs. Mail is not sent, and jobs run only on request. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { Log, StatementEvent } from '../../index.js'
-
-/** The mail of a tested application: none is sent. */
 
 /** A mail that was caught. */
 export interface TestMail {
@@ -16,12 +15,10 @@ export interface TestMail {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** What the module of mail has for tests. */
+/** The part of the mail module that tests use. */
 export interface MailRuntime {
   readonly caught: readonly TestMail[]
 }
-
-/** What a tested application logs, and the statements that it sends. */
 
 /** A line of the log. */
 export interface LogLine {
@@ -30,7 +27,7 @@ export interface LogLine {
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** A log that keeps its lines, and hands them on. */
+/** A log that records its lines and passes them on. */
 export function recordingLog(lines: LogLine[], next: Log | undefined): Log {
   const at = (level: LogLine['level']) => (details: object, message: string) => {
     lines.push({ level, message, details: details as LogLine['details'] })
@@ -39,16 +36,15 @@ export function recordingLog(lines: LogLine[], next: Log | undefined): Log {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
-/** A statement that was sent: placeholders stand for its values. */
+/** A sent statement. Values are placeholders. */
 export type SentStatement = Pick<StatementEvent, 'sql' | 'kind' | 'table'>
 
 const channel = 'filigree:statement'
 
 /**
- * Keeps the statements of one database; those of the framework's own tables are left out, so that a test can count its
- * application's.
+ * Records the statements of one database, except those on tables of the framework, so that a test can count the statements of its application.
  *
- * @returns what ends it
+ * @returns a function that stops recording
  */
 export function recordStatements(
   database: object | undefined,
@@ -65,9 +61,7 @@ export function recordStatements(
   }
 }
 
-/** The jobs of a tested application: none runs by itself. */
-
-/** What the module of jobs has for tests. */
+/** The part of the jobs module that tests use. */
 interface JobsRuntime {
   readonly jobs: {
     list(options: ListOptions): Promise<(AddedEntry & { readonly secretBody: unknown })[]>
@@ -91,11 +85,11 @@ export interface AddedEntry {
   readonly id: number
   readonly name: string
   readonly state: 'waiting' | 'running' | 'done' | 'failed' | 'cancelled'
-  // Only the test knows what it has added.
+  // Only the test knows the type of the body.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly body: any
   readonly priority: number
-  /** When it was or is to be run, at the earliest. */
+  /** When the job is due. */
   readonly runAt: string
   readonly attempt: number
   readonly error: string | null
@@ -112,12 +106,12 @@ export class TestJobs {
     this.#runtime = () => get('filigree.jobs') as JobsRuntime
   }
 
-  /** Runs all that is due now, by the clock of the test, and what that adds. @returns how many runs there were */
+  /** Runs all due jobs by the clock of the test, and the jobs that they add. @returns the number of runs */
   run(): Promise<number> {
     return this.#runtime().worker.drain()
   }
 
-  /** The jobs of a method that were added since the last reset, in order; those that have run, too. */
+  /** The jobs of a method that were added since the last reset, in order, including jobs that have run. */
   async added<T extends object>(
     type: JobClass<T>,
     method: keyof T & string,
@@ -129,7 +123,7 @@ export class TestJobs {
       const last = entries.at(-1)
       const after = last === undefined ? {} : { after: last.id }
       const entriesOfPage = await jobs.list({ name, limit: pageSize, ...after })
-      // Those of secret jobs are there for the program.
+      // Secret bodies are visible to the test.
       entries.push(
         ...entriesOfPage.map((one) => ({ ...one, body: (one.body ?? one.secretBody) as unknown })),
       )
@@ -138,8 +132,7 @@ export class TestJobs {
   }
 
   /**
-   * True: what is added runs at once, before the code that has added it goes on; in a transaction right after the commit.
-   * Default false.
+   * True: an added job runs immediately, before the code that adds it continues; in a transaction right after the commit. Default false.
    */
   get inline(): boolean {
     return this.#runtime().notifier.runInline !== undefined

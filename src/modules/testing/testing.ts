@@ -1,8 +1,4 @@
-/**
- * `filigree/testing`: a whole application for tests, without a port, on a database of its own, with callers, a clock, and
- * what it has logged and sent. Works in node:test, vitest and jest, several at once.
- */
-
+/** `filigree/testing`: an application for tests, without a port and with a separate database, with callers, a clock, and everything that it logged and sent. Works in node:test, vitest and jest, also in parallel. */
 import { generateKeyPairSync, randomBytes } from 'node:crypto'
 import {
   Clock,
@@ -28,8 +24,6 @@ import {
   type TestMail,
 } from './recorders.js'
 
-/** The time of a tested application: the system's, and what the test has moved it. */
-
 export class TestClock extends Clock {
   override readonly isMoved = true
   #ahead = 0
@@ -44,31 +38,31 @@ export class TestClock extends Clock {
   }
 
   /**
-   * Moves the time on: tokens, sessions, limits and kept answers see it at once. The system's time and timers stay as
-   * they are.
+   * Advances the clock. Tokens, sessions, limits and cached responses use it immediately. The system clock and timers stay unchanged.
    *
    * @param time `'1h'`, `'90s'`, or seconds
-   * @returns once everything that waits for the time has looked at it
-   * @throws {TypeError} for what is no time
+   * @returns once everything that watches the clock has run
+   * @throws {TypeError} the time is invalid
    */
   async advance(time: number | string): Promise<void> {
     const seconds = readSeconds(time)
     if (seconds === undefined) {
       throw new TypeError(
-        `clock.advance: ${JSON.stringify(time)} is no time. Write '1h', '90s', or seconds.`,
+        `clock.advance: ${JSON.stringify(time)} is not a time. Write '1h', '90s', or seconds.`,
       )
     }
     await this.#move(this.#ahead + seconds * 1000)
   }
 
-  /** Sets the time; it goes on from there. */
+  /** Sets the clock, which continues from there. */
   async set(time: Date | number | string): Promise<void> {
     const timestamp = new Date(time).getTime()
-    if (Number.isNaN(timestamp)) throw new TypeError(`clock.set: ${String(time)} is no moment.`)
+    if (Number.isNaN(timestamp))
+      throw new TypeError(`clock.set: ${String(time)} is not a valid date.`)
     await this.#move(timestamp - super.now())
   }
 
-  /** Goes by the system's time again. */
+  /** Uses the system time again. */
   async reset(): Promise<void> {
     if (this.#ahead !== 0) await this.#move(0)
   }
@@ -86,11 +80,11 @@ export class TestClock extends Clock {
   }
 }
 
-/** Keys that live as long as the process: a test writes none to the disk. */
-
 let pem: string | undefined
 
-/** A private key as PEM text; one for all applications of the process, because each takes a tenth of a second to make. */
+/**
+ * A private key as PEM text, one per process, because each takes a tenth of a second to create. It is never written to disk.
+ */
 function testKey(): string {
   pem ??= generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({
     type: 'pkcs8',
@@ -114,27 +108,27 @@ export type { LogLine, SentStatement } from './recorders.js'
 type Override = NonNullable<BootstrapOptions['override']>[number]
 type Token<T = unknown> = Parameters<Application['get']>[0] & (abstract new (...a: never[]) => T)
 
-/** A replaced provider: as `bootstrap` takes it, or in the form in which modules provide. */
+/** A replaced provider, in the form of `bootstrap` or of a module. */
 export type TestOverride = Override | { readonly provide: Override[0]; readonly use: unknown }
 
 export interface TestOptions extends Omit<
   BootstrapOptions,
   'listen' | 'port' | 'host' | 'workers' | 'override'
 > {
-  /** Replaces providers. One that no module has is refused. */
+  /** Replaces providers. A provider that no module has is rejected. */
   readonly override?: readonly TestOverride[]
 }
 
 export interface ResetOptions {
-  /** Empties the tables of a database that `testApplication` was given. Default false: they are not touched. */
+  /** Empties the tables of a database that `testApplication` was given. Default false: they stay unchanged. */
   readonly emptyTables?: boolean
 }
 
 /**
  * Starts an application for tests.
  *
- * Without `database` it gets a database in memory, whatever `DATABASE_URL` says; keys are made for the process and
- * written nowhere. The log is recorded, and shown only to a `logger` of your own.
+ * Without `database` it uses an in-memory database, whatever `DATABASE_URL` says. Keys are created for the process and not stored. The log is recorded, and
+ * passed only to a custom `logger`.
  *
  * @throws {DeclarationError} as `bootstrap`; also for unknown options and overrides
  */
@@ -144,7 +138,7 @@ export async function testApplication(
 ): Promise<TestApplication> {
   for (const name of ['listen', 'port', 'host', 'workers']) {
     if (name in options) {
-      throw new TypeError(`testApplication: ${name} has no meaning here: no port is opened.`)
+      throw new TypeError(`testApplication: ${name} cannot be set: tests open no port.`)
     }
   }
   const { override = [], database, logger, env = process.env, ...rest } = options
@@ -200,13 +194,13 @@ interface TestParts {
 export class TestApplication {
   /** The application itself. */
   readonly app: Application
-  /** Its time: `await desk.clock.advance('1h')`. */
+  /** The clock: `await desk.clock.advance('1h')`. */
   readonly clock: TestClock
-  /** The lines that it has logged since the last reset, debug included. */
+  /** The log lines since the last reset, including debug. */
   readonly log: readonly LogLine[]
-  /** The statements that its database was sent since the last reset, but those of the framework's own tables. */
+  /** The SQL statements since the last reset, except those on tables of the framework. */
   readonly statements: readonly SentStatement[]
-  /** Its jobs: `await desk.jobs.run()`. Needs `filigree/jobs`. */
+  /** The jobs: `await desk.jobs.run()`. Needs `filigree/jobs`. */
   readonly jobs: TestJobs
   /** A caller without a token. */
   readonly anonymous: TestCaller
@@ -233,13 +227,13 @@ export class TestApplication {
     this.operator = this.#caller(() => operatorKey)
   }
 
-  /** The mails that were sent since the last reset, once their jobs have run. Needs `filigree/mail`. */
+  /** The mails since the last reset whose jobs have run. Needs `filigree/mail`. */
   get mail(): readonly TestMail[] {
     return [...this.app.get<MailRuntime>('filigree.mail').caught]
   }
 
   /**
-   * A caller with a token of this application. Each call makes a new one, with cookies of its own.
+   * Creates a caller with a token of this application and separate cookies.
    *
    * @param claims of the token, for example `{ sub: '7', roles: ['agent'] }`
    * @param options `expiresIn` of `auth.getToken`
@@ -253,7 +247,7 @@ export class TestApplication {
     return this.app.get<T>(token)
   }
 
-  /** The repository of a record, as the program sees it: without anybody's rights. */
+  /** The repository of a record, without access rules. */
   records<T extends object>(type: new () => T): Repository<T> {
     const { database } = this.#state
     if (database === undefined) throw new Error('This application has no database.')
@@ -261,10 +255,10 @@ export class TestApplication {
   }
 
   /**
-   * Back to the beginning, between tests: empties tables, log, statements, cookies, counts of limits and kept answers,
-   * and takes the clock back. Calls `[resetState]()` of providers that have it.
+   * Resets the application between tests: empties tables, log, statements, cookies, rate limits and cached responses, and resets the clock. Calls `[resetState]()` of
+   * providers that have it.
    *
-   * @throws {Error} for a database that `testApplication` was given, unless `emptyTables` says so
+   * @throws {Error} for a database that `testApplication` was given, unless `emptyTables` is true
    */
   async reset(options: ResetOptions = {}): Promise<void> {
     refuseUnknownOptions(options, ['emptyTables'], 'reset')
@@ -283,7 +277,7 @@ export class TestApplication {
     this.#statements.length = 0
   }
 
-  /** Ends the application. Calling it again does nothing. */
+  /** Closes the application. A second call does nothing. */
   close(): Promise<void> {
     this.#closed ??= this.app.close().finally(this.#stopRecording)
     return this.#closed

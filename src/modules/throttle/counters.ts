@@ -1,6 +1,6 @@
 /**
- * Counts requests: a window begins with the first request of a key and ends after its time; refused requests do not
- * extend it. Counts are in memory for one process, or in the database for all processes that share it.
+ * Counts requests in windows. A window starts with the first request of a key and ends after its time; rejected requests do not extend it.
+ * Counts are in memory for one process, or in the database for all processes.
  */
 import { Clock, Database, HttpError, resetState } from '../../index.js'
 import type { Limit } from './rule.js'
@@ -23,7 +23,7 @@ export abstract class Counters {
     this.clock = clock
   }
 
-  /** Milliseconds since 1970 by the clock that windows go by. */
+  /** Milliseconds since 1970, by the clock of the windows. */
   now(): number {
     return this.clock.now()
   }
@@ -33,9 +33,9 @@ export abstract class Counters {
     return Math.max(1, Math.ceil((ends - this.now()) / 1000))
   }
 
-  /** Counts a request unless the limit is reached. @param name the limit's name, the same in all processes */
+  /** Counts a request unless the limit is reached. @param name of the limit, the same in all processes */
   abstract tryCount(name: string, key: string, limit: Limit): Count | Promise<Count>
-  /** Subtracts a request again, if its window has not ended. */
+  /** Takes back a counted request, if its window has not ended. */
   abstract uncount(name: string, key: string, ends: number): void | Promise<void>
 }
 
@@ -44,7 +44,7 @@ interface Window {
   readonly endsAt: number
 }
 
-/** The most keys of one limit; beyond them the oldest window is forgotten. */
+/** Keys of one limit in memory. The oldest window is removed first. */
 const maxKeys = 100_000
 
 /** For a single process. */
@@ -53,7 +53,7 @@ export class MemoryCounters extends Counters {
   readonly #limits = new Map<string, Map<string, Window>>()
   readonly #now: (() => number) | undefined
 
-  /** @param now the clock of the counters that it stands in for */
+  /** @param now the clock of the counters that it replaces */
   constructor(clock: Clock, now?: () => number) {
     super(clock)
     this.#now = now
@@ -88,7 +88,7 @@ export class MemoryCounters extends Counters {
   }
 }
 
-/** The windows of a limit end in the order in which they began. */
+/** Removes ended windows. They end in the order in which they started. */
 function removeEnded(windows: Map<string, Window>, now: number): void {
   for (const [key, { endsAt: ends }] of windows) {
     if (ends > now && windows.size < maxKeys) return
@@ -111,13 +111,12 @@ create index if not exists ${table}_ends_at on ${table} (ends_at)`
 /** Milliseconds between two removals of ended windows. */
 const sweepIntervalMs = 60_000
 
-/** Milliseconds that a request waits for the database; then memory counts. */
+/** Milliseconds that a request waits for the database. Then it is counted in memory. */
 const databaseTimeoutMs = 200
 
 /**
- * For all processes of the database, by the database's clock: a single statement counts, so that two requests cannot both
- * take the last place. While the database does not answer, each process counts alone, so that requests which need no
- * database go on.
+ * Counts for all processes, by the clock of the database. One statement checks and counts, so two requests cannot both take the last slot.
+ * While the database does not respond, each process counts in memory, so requests that need no database continue.
  */
 export class DatabaseCounters extends Counters {
   static readonly inject = [Database, Clock]
@@ -181,7 +180,7 @@ export class DatabaseCounters extends Counters {
     try {
       await this.#timeouts.run(() => this.#uncountInDatabase(name, key, ends))
     } catch (error) {
-      // A request that the database counted before it stopped answering stays counted.
+      // A request that was counted before the database stopped responding stays counted.
       if (!isUnavailable(error)) throw error
     }
   }
@@ -250,5 +249,5 @@ function isUnavailable(error: unknown): boolean {
   return error instanceof HttpError && error.status === 503
 }
 
-/** The counters that `throttle({ store })` selects, else memory. */
+/** The counters of `throttle({ store })`. Default: memory. */
 export class ApplicationCounters extends MemoryCounters {}

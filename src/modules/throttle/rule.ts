@@ -1,4 +1,4 @@
-/** What a limit says, read from how it is written: `100/m` by address. */
+/** Limits and rules: parses `'100/m'`, checks options, and reads the key that requests are counted by. */
 import { createHash } from 'node:crypto'
 import {
   readRate,
@@ -11,27 +11,26 @@ import {
 } from '../../index.js'
 
 /**
- * Which requests share a count: those of an address, of a user, with the same value in a field of the body, or with the same
- * key. Requests with the key `undefined`, or without the field, are not counted. What asks for the body counts behind its
- * check.
+ * Which requests share a count: requests of one address, of one user, with the same value in a field of the body, or with the same
+ * key. Requests with the key `undefined`, or without the field, are not counted. Rules that need the body count after it is checked.
  */
 export type ThrottleBy =
   | 'ip'
   | 'user'
   | `body.${string}`
-  // `never`, so that the function names the class that its route declares.
+  // `never`, so that the function can declare the class of its body.
   | ((request: HttpRequest, body: never) => string | undefined)
 
 export interface ThrottleRule {
   /** Default `'ip'`. */
   by?: ThrottleBy
-  /** Where requests are counted. Default: as `throttle` says, otherwise in memory. */
+  /** Where requests are counted. Default: the store of `throttle`, otherwise memory. */
   store?: 'memory' | 'database'
 }
 
-/** A limit, parsed. */
+/** A parsed limit. */
 export interface Limit extends Rate {
-  /** The limit as it was written, quoted, for headers. */
+  /** The quoted text of the limit, for headers. */
   readonly label: string
   /** The header `RateLimit-Policy`. */
   readonly policy: string
@@ -51,11 +50,11 @@ export function readLimit(text: unknown): Limit | undefined {
   return { most: rate.most, window: rate.window, label, policy }
 }
 
-/** @param more the names of options besides those of the rule */
+/** @param otherOptions names of options that do not belong to the rule */
 export function findRuleProblems(
   limit: unknown,
   rule: unknown,
-  more: readonly string[] = [],
+  otherOptions: readonly string[] = [],
 ): RuleProblem[] {
   const problems: RuleProblem[] = []
   if (readLimit(limit) === undefined) {
@@ -82,33 +81,33 @@ export function findRuleProblems(
       remedy: "Write 'memory' or 'database'.",
     })
   }
-  return [...problems, ...rejectUnknownOptions(rule, [...more, 'by', 'store'])]
+  return [...problems, ...rejectUnknownOptions(rule, [...otherOptions, 'by', 'store'])]
 }
 
-/** `name` of `'body.name'`; undefined where it is none. */
+/** Returns `name` for `'body.name'`; undefined for anything else. */
 function bodyFieldOf(by: unknown): string | undefined {
   return typeof by === 'string' ? /^body\.([^.\s]+)$/.exec(by)?.[1] : undefined
 }
 
-/** True where the body has to be there before a request can be counted. */
+/** True if the body must be read before a request can be counted. */
 export function requiresBody(by: ThrottleBy): boolean {
   return bodyFieldOf(by) !== undefined || (typeof by === 'function' && by.length > 1)
 }
 
-/** @returns what is wrong with a limit by the body on this route */
+/** @returns problems of a limit by body on this route */
 export function findBodyProblems(by: ThrottleBy, { body, name }: RouteInfo): RuleProblem[] {
   const field = bodyFieldOf(by)
   if (!requiresBody(by) || (field !== undefined && body?.includes(field) === true)) return []
   if (body === undefined) {
     const remedy = `Declare its body: @Post('/', { body: Credentials }), or count by 'ip'.`
-    return [{ message: `counts by the body, and ${name} declares no class for one`, remedy }]
+    return [{ message: `counts by the body, but ${name} does not declare its class`, remedy }]
   }
   if (field === undefined) return []
   const remedy = `Its fields are ${body.join(', ')}.`
   return [{ message: `by names ${field}, which the body of ${name} does not have`, remedy }]
 }
 
-/** The key of the count; undefined is not counted. */
+/** The key that a request is counted by; undefined: it is not counted. */
 export type KeyReader = (request: HttpRequest) => string | undefined | Promise<string | undefined>
 
 /** Anonymous requests are counted by address. */
@@ -126,8 +125,7 @@ export function toKeyReader(by: ThrottleBy, state: ApplicationState): KeyReader 
 }
 
 /**
- * One key for all ways to write a name: `Ada`, ` ada ` and full-width letters. Its hash, because values may be long, and
- * people's names have no place in a table of counts.
+ * All spellings of a name have one key: `Ada`, ` ada ` and full-width letters. It is hashed, because values may be long and personal.
  */
 function toBodyKey(field: string, value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined
@@ -136,7 +134,9 @@ function toBodyKey(field: string, value: unknown): string | undefined {
   return `body.${field} ${createHash('sha256').update(plain, 'utf16le').digest('base64url')}`
 }
 
-/** On open routes nobody else asks who calls. Who cannot be known now, for want of the database, is counted by address. */
+/**
+ * Reads the caller, also on open routes. If the database is down and the caller is unknown, the request is counted by address.
+ */
 function toCallerKey(request: HttpRequest, state: ApplicationState): string | Promise<string> {
   const caller = state.callerOf(request)
   return caller instanceof Promise
@@ -153,7 +153,7 @@ function toUserKey(request: HttpRequest, auth: RequestAuth | undefined): string 
   return sub === undefined ? `ip ${networkOf(request.ip)}` : `user ${sub}`
 }
 
-/** A single connection may have 2^64 IPv6 addresses: they are counted as one. */
+/** One connection may have 2^64 IPv6 addresses, so they are counted as one. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address
   const [front = '', back] = address.replace(/%.*$/, '').split('::')

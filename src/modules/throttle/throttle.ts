@@ -1,8 +1,6 @@
 /**
- * Rate limits: `throttle({ limit: '100/m' })` for the whole application, `@Throttle('5/m')` for routes. Limits by
- * address run before the gate, limits by user after it, limits by the body behind its check. Source: decisions, "Second storey: production", Throttle; RFC
- * 6585 §4;
- * draft-ietf-httpapi-ratelimit-headers-10.
+ * Rate limits: `throttle({ limit: '100/m' })` for the application, `@Throttle('5/m')` for routes. Limits by address run before the gate, limits by user
+ * after it, and limits by body after the body is checked. Source: RFC 6585 §4; draft-ietf-httpapi-ratelimit-headers-10.
  */
 import {
   ApplicationState,
@@ -44,8 +42,7 @@ export interface ThrottleOptions extends ThrottleRule {
 }
 
 /**
- * Limits the whole application; by address also pages, GraphQL and unknown paths. All routes share one count. `store`
- * also sets where `@Throttle` counts.
+ * Limits the whole application; by address also pages, GraphQL and unknown paths. All routes share one count. `store` is also the default of `@Throttle`.
  */
 export const throttle = createModule(function throttle({ limit, ...rule }: ThrottleOptions) {
   const { by = 'ip', store = 'memory' } = rule
@@ -94,7 +91,7 @@ export const throttle = createModule(function throttle({ limit, ...rule }: Throt
 })
 
 /**
- * Limits a route, or each route of a class: one count for each pattern and key.
+ * Limits a route, or each route of a class, with one count for each route and key.
  *
  * @param limit requests and a time: `'5/m'`
  */
@@ -117,17 +114,17 @@ export const Throttle = createDecorator('Throttle', (limit: string, rule: Thrott
   }
 })
 
-/** A prober that is refused restarts a process that works. */
+/** Health probes are not counted: a rejected probe would restart a working process. */
 function isCounted({ metadata }: RouteInfo): boolean {
   return metadata.get(Operational) === undefined
 }
 
 const bodyProblem = {
-  message: 'by asks for a body, of which each route has another',
+  message: 'by needs a body, but each route has a different one',
   remedy: "Write @Throttle('5/m', { by: 'body.name' }) before the route.",
 }
 
-/** Replaces an invalid limit, which stops the start anyway. */
+/** Used for an invalid limit, which stops the start anyway. */
 const fallbackLimit: Limit = { most: 1, window: 1, label: '', policy: '' }
 
 function countersOf(store: ThrottleRule['store']) {
@@ -135,7 +132,7 @@ function countersOf(store: ThrottleRule['store']) {
   return store === 'database' ? DatabaseCounters : MemoryCounters
 }
 
-/** The user is only known after the gate, and a body once it is read and checked. */
+/** The user is known after the gate, and the body after it is checked. */
 function positionOf(by: ThrottleBy): InterceptorPosition {
   if (requiresBody(by)) return 'handler'
   return by === 'ip' ? 'gate' : 'body'
@@ -145,7 +142,7 @@ type OpenApiOperation = Parameters<NonNullable<InterceptorClass['document']>>[0]
 
 const limitCounts = new WeakMap<RouteInfo, number>()
 
-/** The same name in every process; two limits on one route have different names. */
+/** The name is the same in every process. Two limits on one route have different names. */
 function limitName(route: RouteInfo, limit: string): string {
   const number = (limitCounts.get(route) ?? 0) + 1
   limitCounts.set(route, number)
@@ -159,7 +156,7 @@ interface LimiterOptions {
   readonly counters: Counters
 }
 
-/** A limit that has counted a request, and those before it. */
+/** A limit that has counted the request, linked to the previous one. */
 interface CountedRequest {
   readonly limiter: LimiterOptions
   readonly key: string
@@ -169,15 +166,15 @@ interface CountedRequest {
 
 const countedFor = requestValue<CountedRequest | undefined>('throttle')
 
-/** It acts on the way in alone, and in memory at once: a limit costs its requests no promise. */
+/** Runs before the handler only. In memory it is synchronous: it creates no promise. */
 function createLimiter(options: LimiterOptions, state: ApplicationState): OnEnter {
   const readKey = toKeyReader(options.by, state)
   return (request) => {
-    // What is asked within a request was counted with it, where the limit is one for both.
+    // An internal request was counted with its outer request, if the same limit applies.
     if (request.carriedBy !== undefined && hasCounted(request.carriedBy, options)) return undefined
     const key = readKey(request)
     return key instanceof Promise
-      ? key.then((known) => countBy(request, options, known))
+      ? key.then((resolvedKey) => countBy(request, options, resolvedKey))
       : countBy(request, options, key)
   }
 }
@@ -210,7 +207,7 @@ function applyCount(
   const previous = countedFor.get(request)
   if (!count.isCounted) return refuse(request, options, count, previous)
   countedFor.set(request, { limiter: options, key, count, previous })
-  // The tightest limit sets the headers for all of them.
+  // The headers describe the limit with the fewest remaining requests.
   for (let other = previous; other !== undefined; other = other.previous) {
     if (!isTighter(count, other.count)) return undefined
   }
@@ -219,7 +216,7 @@ function applyCount(
   return undefined
 }
 
-/** If one limit refuses, none may count the request. */
+/** If one limit rejects the request, the other limits take it back. */
 function refuse(
   request: HttpRequest,
   options: LimiterOptions,
@@ -263,7 +260,7 @@ function rateLimitHeader(
   return `${limit.label};r=${left};t=${counters.secondsUntil(ends)}`
 }
 
-/** Documents the limit. */
+/** Adds the response 429 to an operation of the document. */
 function documentLimit<Operation extends { responses?: Record<string, unknown> }>(
   operation: Operation,
 ): Operation {
@@ -289,7 +286,7 @@ const limitResponse = {
   },
 }
 
-/** By status; names such as `default` come last. */
+/** Sorts by status; names such as `default` come last. */
 function sortByStatus(responses: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(responses).sort(([one], [other]) => one.localeCompare(other)),

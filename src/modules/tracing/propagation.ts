@@ -1,8 +1,4 @@
-/**
- * Where running code finds its tracing context. The framework runs work in the store of a channel; OpenTelemetry asks
- * its context manager. If the application has none, the store is the manager; otherwise the store runs work in both.
- */
-
+/** The current tracing context: where it is stored, and how `traceparent` is read from requests and added to outgoing ones. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import {
@@ -62,8 +58,6 @@ function firstOf(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value
 }
 
-/** Adds the trace to requests of `fetch`: undici, which implements it, publishes each request before it is sent. */
-
 /** The part of undici's request that is used. */
 interface OutgoingRequest {
   readonly headers?: string | readonly unknown[]
@@ -84,14 +78,14 @@ function inject(message: unknown): void {
   const active = context.active()
   if (trace.getSpanContext(active) === undefined) return
   const { request } = message as { request: OutgoingRequest }
-  // A header that a handler or an instrumentation has set stays.
+  // A header that was set by a handler or an instrumentation is not changed.
   if (names(request.headers).includes('traceparent')) return
   const headers: Record<string, string> = {}
   propagation.inject(active, headers)
   for (const [name, value] of Object.entries(headers)) request.addHeader(name, value)
 }
 
-/** Older versions have lines of text, newer ones names and values in turn. */
+/** Older versions of undici have lines of text, newer ones alternate names and values. */
 function names(headers: string | readonly unknown[] = []): string[] {
   const list =
     typeof headers === 'string'
@@ -101,7 +95,7 @@ function names(headers: string | readonly unknown[] = []): string[] {
 }
 
 export class ContextStore extends AsyncLocalStorage<Context> {
-  /** True if the application brought its own context manager. */
+  /** True if the application has a custom context manager. */
   hasCustomManager = false
 
   override run<R>(store: Context, callback: () => R): R
@@ -123,20 +117,20 @@ export class ContextStore extends AsyncLocalStorage<Context> {
 /**
  * Sets defaults for what the application has not set: a context manager, and the propagation of `traceparent`.
  *
- * @param ends receives functions that undo this
+ * @param stopCallbacks receives functions that undo this
  */
-export function installDefaults(ends: (() => void)[]): ContextStore {
+export function installDefaults(stopCallbacks: (() => void)[]): ContextStore {
   const store = new ContextStore()
   if (hasManager()) store.hasCustomManager = true
   else {
     context.setGlobalContextManager(new StoreManager(store))
-    ends.push(() => {
+    stopCallbacks.push(() => {
       context.disable()
     })
   }
   if (propagation.fields().length === 0) {
     propagation.setGlobalPropagator(new TraceContext())
-    ends.push(() => {
+    stopCallbacks.push(() => {
       propagation.disable()
     })
   }

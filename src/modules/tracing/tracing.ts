@@ -1,9 +1,8 @@
 /**
- * `filigree/tracing`: makes OpenTelemetry spans from the framework's events, with `@opentelemetry/api` alone. The
- * application starts an SDK of its choice before `bootstrap`; without one nothing is traced, and the log says so.
- * Sources: W3C Trace Context; OpenTelemetry, Semantic Conventions for HTTP spans and for database spans.
+ * `filigree/tracing`: creates OpenTelemetry spans from the events of the framework, with `@opentelemetry/api` only. The application starts an SDK before
+ * `bootstrap`. Without one, nothing is traced and a warning is logged. Code inside a span runs in its context.
+ * Sources: OpenTelemetry, Semantic Conventions for HTTP spans and for database spans.
  */
-
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
 import {
   type HttpRequest,
@@ -36,10 +35,6 @@ import {
   type SpanContext,
 } from './opentelemetry.js'
 import { installDefaults, type ContextStore, injectIntoFetch } from './propagation.js'
-
-/** Turns the framework's events into spans. Code inside the work runs in the context of its span. */
-
-/** Attributes of spans. Source: OpenTelemetry, Semantic Conventions for HTTP spans and for database spans. */
 
 type Attributes = Record<string, string | number>
 
@@ -106,11 +101,11 @@ function withoutValues(sql: string): string {
   return text
 }
 
-/** There is one instance for each process: events, tracer, context and propagation are global. */
+/** One instance per process, because events, tracer, context and propagation are global. */
 let activeApplications = 0
 let stop: (() => void) | undefined
 
-/** Listens while an application with this module runs and the process has an SDK: without an SDK it does nothing. */
+/** Listens while an application with this module runs, if the process has an SDK. */
 class Tracing {
   static readonly inject = [ApplicationState]
 
@@ -130,7 +125,7 @@ class Tracing {
 }
 
 const noSdk =
-  'tracing: OpenTelemetry has no SDK in this process, so nothing is traced. Register one before bootstrap.'
+  'tracing: OpenTelemetry has no SDK in this process, so nothing is traced. Register an SDK before bootstrap.'
 
 /** The API's default tracer makes spans without an id. */
 function hasSdk(): boolean {
@@ -190,7 +185,7 @@ function onEnd(name: string, end: (work: never, span: Span) => void): () => void
   }
 }
 
-/** Begins a span below the current one; none if the trace is not sampled, or there is no current span. */
+/** Starts a span below the current one. None if there is no current span, or if it is not sampled. */
 function begin(work: object, name: string, options: Parameters<typeof startSpan>[2] = {}): Context {
   const parent = context.active()
   const hasNoParent = trace.getSpanContext(parent) === undefined
@@ -257,7 +252,7 @@ function endWork({ error }: WatchedWork, span: Span): void {
   if (error instanceof Error) span.recordException(error)
 }
 
-/** The request of the route that it calls stands below it. */
+/** The request to the route of the tool is a child of this span. */
 function beginTool(event: ToolEvent): Context {
   const attributes = { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': event.tool }
   return begin(event, 'mcp.tool', { attributes })
@@ -278,7 +273,9 @@ function endOperation(event: GraphqlEvent, span: Span): void {
   if (event.failed) span.setStatus({ code: SpanStatusCode.ERROR })
 }
 
-/** A run is a trace of its own: it may come hours later, and often. It is linked to the one in which the job was added. */
+/**
+ * Each run is a separate trace, because it may run hours later and repeatedly. It is linked to the trace that added the job.
+ */
 function beginJob(event: JobEvent): Context {
   const { job, id, attempt, trace: traceparent } = event
   const added = propagation.extract(ROOT_CONTEXT, { traceparent: traceparent ?? '' })
@@ -298,7 +295,7 @@ function endJob(event: JobEvent, span: Span): void {
   if (event.outcome !== undefined) span.setAttribute('job.outcome', event.outcome)
 }
 
-/** A job keeps the trace of who adds it. */
+/** Stores the current trace in added jobs. */
 function traceAdded(): () => void {
   const onJobAdded = (message: unknown): void => {
     const carrier: Record<string, string> = {}
@@ -317,7 +314,7 @@ function beginStatement(event: StatementEvent): Context {
   return begin(event, name, { kind: SpanKind.CLIENT, attributes: statementAttributes(event) })
 }
 
-/** The driver's message may contain values, so only the kind of the fault is recorded. */
+/** The message of the driver may contain values, so only the kind of the error is recorded. */
 function endStatement({ error }: StatementEvent, span: Span): void {
   if (error === undefined) return
   const { kind } = error as { kind?: unknown }

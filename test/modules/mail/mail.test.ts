@@ -96,12 +96,12 @@ describe.each(grounds)('on %s', (_name, open) => {
     [
       'a second header in a name of a header',
       { to: 'a@b.c', subject: 'x', text: 'x', headers: { 'X-A: 1\r\nBcc': 'z@b.c' } },
-      'no header can have',
+      'headers contains an invalid name',
     ],
     [
       'a second header in a header',
       { to: 'a@b.c', subject: 'x', text: 'x', headers: { 'X-A': '1\r\nBcc: z@b.c' } },
-      'is no line',
+      'must be one line',
     ],
     [
       'an attachment from the disk',
@@ -116,7 +116,7 @@ describe.each(grounds)('on %s', (_name, open) => {
     [
       'a second header in a file name',
       { to: 'a@b.c', subject: 'x', text: 'x', attachments: [{ filename: 'a\r\nb', content: '' }] },
-      'filename is no name',
+      'filename is not a valid file name',
     ],
     [
       'a second header in a content type',
@@ -156,7 +156,7 @@ it('without jobs it says what to import', async () => {
   await expect(testApplication(App)).rejects.toThrow('imports: [jobs({ work: true }), mail(…)]')
 })
 
-it('in production it needs a transport', async () => {
+it('requires a transport in production', async () => {
   await using database = await connect('sqlite::memory:', { records: [JobEntry] })
   await database.sync()
   const env = { NODE_ENV: 'production' }
@@ -164,9 +164,9 @@ it('in production it needs a transport', async () => {
     const given = { listen: false, logger: false, auth: { keys: false }, database, env } as const
     return bootstrap(applicationOf(options), given)
   }
-  await expect(start({})).rejects.toThrow('in production it needs a transport')
+  await expect(start({})).rejects.toThrow('transport is required in production')
   const caught = start({ catch: true, transport: 'smtp://127.0.0.1:1' })
-  await expect(caught).rejects.toThrow('with catch: true no mail is sent')
+  await expect(caught).rejects.toThrow('catch: true prevents all mail')
   await (await start({ transport: 'smtp://127.0.0.1:1' })).close()
 })
 

@@ -66,7 +66,11 @@ afterAll(async () => {
 it.each([
   ['auto', '2026-07-28', 'Ann likes red'],
   ['latest', '2026-07-28', 'Ann likes red'],
-  ['legacy', '2025-11-25', '501 This client cannot be asked for input: it uses revision 2025-11-25.'],
+  [
+    'legacy',
+    '2025-11-25',
+    '501 This client cannot be asked for input: it uses revision 2025-11-25.',
+  ],
 ])('speaks %s', async (mode, revision, text) => {
   const url = `${app.url}/mcp`
   const { stdout } = await run(process.execPath, ['client.mjs', url, mode], { cwd: folder })

@@ -154,9 +154,7 @@ describe('describe', () => {
     expect(schema).toContain('createNote(')
     expect(schema).not.toContain('input TicketWhere {')
     const none = await call(desk, 'describe', { record: 'Org' }, { token: ann })
-    expect(none.result?.content?.[0]?.text).toBe(
-      '404 Unknown record Org. Records: Ticket, Note.',
-    )
+    expect(none.result?.content?.[0]?.text).toBe('404 Unknown record Org. Records: Ticket, Note.')
   })
 
   it('names neither secured fields nor closed records to callers who may not read them', async () => {
