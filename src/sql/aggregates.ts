@@ -1,4 +1,4 @@
-/** Writes aggregates: groups of rows, and figures of each group. */
+/** Aggregate queries: groups of rows and values of each group. */
 import { filled, join, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
@@ -8,15 +8,15 @@ import type { RowWriter } from './row-writer.js'
 import type { Rows } from './tree.js'
 import { ref, type WriteContext } from './write-context.js'
 
-/** One figure of a group: the number of its rows, a field that they share, or a function of a field's values. */
+/** A value of a group: the number of its rows, a field that all rows share, or a function of a field. */
 export interface AggregateValue {
-  /** None counts the rows. */
+  /** `undefined`: the rows are counted. */
   readonly column: Column | undefined
-  /** SQL with the column `{c}`, which compares and sorts as the figure does. Default: the column itself. */
+  /** SQL that contains the column as `{c}` and compares and sorts like the value. Default: the column. */
   readonly template?: string
-  /** It is answered as text, otherwise it loses digits; default as the column is. */
+  /** The value is returned as text, because it would lose digits. Default: like the column. */
   readonly isText?: boolean
-  /** By what its groups are ordered, with `{c}`, if their text is not in the order of time. A function of the group's value. */
+  /** SQL with `{c}` by which groups are ordered, if their texts are not in the order of time. It is a function of the group. */
   readonly order?: string
 }
 
@@ -35,7 +35,7 @@ export interface HavingTest {
   readonly measure: AggregateValue
   readonly operator: Operator
   readonly slot: number
-  /** Set for tests of null: what must hold. Of `in`: whether null is one of the values. */
+  /** For tests of null: the expected result. For `in`: whether null is one of the values. */
   readonly isNull?: boolean | undefined
   /** The values of `in`. */
   readonly slots?: readonly number[]
@@ -51,7 +51,7 @@ export function writeAggregates(
   const write = (value: AggregateValue): Sql => writeValue(value, alias)
   const columns = [...groups, ...measures].map((value) => writeReturnedValue(value, alias, context))
   const from = sql`select ${join(columns)} from ${context.table(rows.table.name, alias)}${writer.where(rows, alias)}`
-  // A computed group is named by its place in the result, so that its expression is computed once.
+  // A computed group is written as its position in the result, so that the expression is computed once.
   const writeGroup = (value: AggregateValue, index: number): Sql =>
     value.template === undefined ? write(value) : raw(String(index + 1))
   const writeOrder = (value: AggregateValue): Sql => {

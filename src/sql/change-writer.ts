@@ -1,4 +1,4 @@
-/** Writes what changes rows. Versions count on here, and of tables that soft-delete the rows stay. */
+/** Writes inserts, updates and deletes. Updates increment versions, and deletes keep soft-deleted rows. */
 import { quote } from '../engines/contract/ddl.js'
 import { join, name, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
 import type { Dialect } from '../engines/contract/dialect.js'
@@ -8,9 +8,9 @@ import type { SqlTable } from './table.js'
 import type { Change, InsertChange } from './tree.js'
 import { notDeleted, ref, type WriteContext } from './write-context.js'
 
-/** The name for the lists of values; no table has it. */
+/** The alias of the lists of values. No table has this name. */
 const valuesName = 'filigree_rows'
-/** The same for rows that are held while they change. */
+/** The alias of rows that are locked while they change. */
 const lockedName = 'filigree_held'
 
 type Update = Extract<Change, { change: 'update' }>
@@ -50,7 +50,7 @@ export function updateHead(
   return sql`update ${context.tableName(table.name)} set ${join([...sets, ...versionIncrement(table)])}`
 }
 
-/** A value, or the stored value with it added. */
+/** A value, or its sum with the stored value. */
 function addedValue(
   table: SqlTable,
   sums: readonly Column[] | undefined,
@@ -90,7 +90,7 @@ function updateRest(
       : sql` returning ${returns === 'key' ? ref(table.name, table.key) : returnedColumns(table, table.name, context)}`
   const whereSql = writer.where({ table, where }, table.name)
   if (previousColumns.length === 0) return sql`${whereSql}${returned}`
-  // Held first, so that nobody changes it between what it was and what it becomes.
+  // Locked first, so that no other transaction changes the row between reading and writing it.
   const { key } = table
   const previous = previousColumns.map((column, index) => [column, `filigree_p${index}`] as const)
   const read = previous.map(([column, as]) => sql`, ${ref(table.name, column)} as ${name(as)}`)
@@ -104,7 +104,7 @@ function set({ name: column }: Column, value: Sql): Sql {
   return sql`${name(column)} = ${value}`
 }
 
-/** Increments the version, if the table has one. Where two rows have the column, the table must be named. */
+/** Increments the version, if the table has one. The table is named, because other tables in the statement may have it too. */
 function versionIncrement({ name: table, version }: SqlTable): Sql[] {
   return version === undefined ? [] : [set(version, sql`${name(table, version.name)} + 1`)]
 }
@@ -127,9 +127,9 @@ function writeUpdateEach(change: UpdateEach, { context }: RowWriter): Sql {
 }
 
 /**
- * The same for the rows of several calls: each call's rows are changed if all of them are there and nobody holds one, and
- * none of them else. It returns a call's number behind each row. Values: lists of keys and of the columns' values, of the
- * numbers of their calls and of how many rows those have, then the keys again.
+ * Writes an `updateEach` of several calls as one statement. The rows of a call are changed if all of them exist and none is
+ * locked, otherwise none of them is. The number of the call follows each returned row. Values: lists of keys, of the values of
+ * the columns, of call numbers and of row counts of those calls, then the keys again.
  */
 export function writeUpdateOfCalls(change: UpdateEach, { context }: RowWriter): Sql {
   const { table, types } = change
@@ -145,7 +145,7 @@ export function writeUpdateOfCalls(change: UpdateEach, { context }: RowWriter): 
   return sql`${head} from (${rows}) as ${name(valuesName)} where ${key} = ${name(valuesName, 'k')}${andNotDeleted} and ${found} = ${size} returning ${returnedColumns(table, table.name, context)}, ${call}`
 }
 
-/** The parts of both: the columns of a row of values are `k` and `c0`, `c1` … */
+/** The common parts of both. The columns of the lists of values are `k`, `c0`, `c1` … */
 function updateEachParts(
   { table, columns, sums = [], hasVersions }: UpdateEach,
   context: WriteContext,
@@ -217,7 +217,7 @@ export function insertHead({ table, columns }: InsertChange, context: WriteConte
   return sql`insert into ${context.tableName(table.name)} (${names})`
 }
 
-/** ` returning …`; `undefined` where nothing is answered. */
+/** Writes ` returning …`, or `undefined` if nothing is returned. */
 export function insertTail(
   { table, returns }: InsertChange,
   context: WriteContext,
@@ -244,7 +244,7 @@ function valuesOf(
   return sql`select * from ${within(lists.rows, join(values))}`
 }
 
-/** In the same statement as the keys: it saves a round trip, and a failure cannot leave only half of it. */
+/** Advances the sequence beyond inserted keys, in the same statement: no round trip, and a failure undoes both. */
 export function sequenceAdvance(
   { table, columns }: InsertChange,
   { passKeys }: Pick<Dialect, 'passKeys'>,

@@ -1,5 +1,4 @@
 /** Writes conditions on the rows of an alias. */
-
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
 import type { Condition, SearchCondition } from './condition.js'
@@ -11,34 +10,33 @@ import { operatorOf } from './operators.js'
 import { notDeleted, ref, type WriteContext } from './write-context.js'
 
 /**
- * Decides how a condition through a relation is written.
+ * How a condition on related rows is written.
  *
  * ```sql
- * -- exists: for each row a look at its related rows. Ends early where many rows match.
+ * -- exists: tests the related rows of each row. Ends early if many rows match.
  * exists (select 1 from "favorite" as "t1" where "t1"."article_id" = "t0"."id" and …)
- * -- list: the keys of the rows that match, found once. Quick where few rows match, because an index finds them.
+ * -- list: finds the keys of the matching rows once. Fast if an index finds a few of them.
  * "t0"."id" in (select "t1"."article_id" from "favorite" as "t1" where "t1"."user_id" in (…))
- * -- one: the same of a unique value, where the database plans better for a single key.
+ * -- one: the same for a unique value, because the database makes a better plan for a single key.
  * "t1"."user_id" = (select "t2"."id" from "user" as "t2" where "t2"."username" = ?)
  * ```
  */
-
 type RelatedForm = 'exists' | 'list' | 'one'
 
 type RelatedCondition = Extract<Condition, { kind: 'related' }>
 
-/** Lists and single keys are null where the key is null, so `not` takes `exists`. */
+/** Do not use it below `not`: a list or a single key is null if the key is null. `exists` never is. */
 export function relatedFormOf(
   { relation, part }: RelatedCondition,
   { isLocal }: Pick<Dialect, 'isLocal'>,
 ): RelatedForm {
   const { kind, target, shards } = relation
-  // Of another shard nothing is found.
+  // Related rows are always in the same shard.
   if (shards !== undefined || !isFoundByIndex(part, target)) return 'exists'
   return isLocal && kind === 'belongsTo' && isUnique(part, target) ? 'one' : 'list'
 }
 
-/** The rows are few, found by their keys: related rows are looked at for each of them. */
+/** Whether rows are found by key, so that there are few and `exists` is fast. */
 function isByKey(condition: Condition): boolean {
   switch (condition.kind) {
     case 'all':
@@ -52,7 +50,7 @@ function isByKey(condition: Condition): boolean {
   }
 }
 
-/** An index leads to the rows that match, from a value that few rows share. */
+/** Whether an index finds the matching rows by a value that few rows have. */
 function isFoundByIndex(condition: Condition, table: SqlTable): boolean {
   switch (condition.kind) {
     case 'all':
@@ -80,7 +78,7 @@ function isFoundByIndex(condition: Condition, table: SqlTable): boolean {
   }
 }
 
-/** An index begins with the column, and its values are not a few words that many rows share. */
+/** Whether an index begins with the column, and the column is not a boolean or an enumeration. */
 function isIndexed(column: Column, { key, shard, indexes }: SqlTable): boolean {
   if (column === key) return true
   if (column.isBoolean || column.field.rules.oneOf !== undefined) return false
@@ -90,7 +88,7 @@ function isIndexed(column: Column, { key, shard, indexes }: SqlTable): boolean {
   })
 }
 
-/** At most one row matches. */
+/** Whether at most one row matches. */
 function isUnique(condition: Condition, table: SqlTable): boolean {
   if (condition.kind === 'all') return condition.parts.some((part) => isUnique(part, table))
   if (condition.kind !== 'compare' || condition.operator !== 'eq') return false
@@ -108,7 +106,7 @@ type Compared = Extract<Condition, { kind: 'compare' }>
 export class ConditionWriter {
   readonly #context: WriteContext
   #readsAllRows = false
-  /** The rows are few: conditions through relations are asked of each. */
+  /** The rows are few, so conditions on related rows use `exists`. */
   #hasFewRows = false
   /** Searches that rows are ordered by, with the SQL that replaces their conditions. */
   readonly #ranked = new Map<SearchCondition, Sql>()
@@ -160,8 +158,8 @@ export class ConditionWriter {
   }
 
   /**
-   * The same for a statement that reads every row: related rows are matched by a list of keys that is computed once,
-   * where the engine would otherwise run a subquery for each row.
+   * Writes a condition for a statement that reads every row. Related rows are matched by a list of keys that is computed once,
+   * instead of a subquery for each row.
    */
   writeForAll(condition: Condition, alias: string): Sql {
     this.#readsAllRows = this.#context.dialect.listsKeys
@@ -170,7 +168,7 @@ export class ConditionWriter {
     return written
   }
 
-  /** The same for a statement that looks at one row. */
+  /** Writes a condition for a statement that tests one row. */
   writeForOne(condition: Condition, alias: string): Sql {
     this.#hasFewRows = true
     const written = this.write(condition, alias)
@@ -185,7 +183,7 @@ export class ConditionWriter {
     return ranking
   }
 
-  /** The same for some of the rows that it finds. */
+  /** Like `rank`, for a limited number of matches. */
   rankSome(condition: SearchCondition, alias: string): RankedRows {
     const ranking = this.#context.dialect.search.some(searchParts(condition, alias))
     this.#ranked.set(condition, ranking.test)
@@ -193,16 +191,16 @@ export class ConditionWriter {
   }
 
   #writeNot(part: Condition, alias: string, isBelow: boolean): Sql {
-    // An anti join; `exists` is never null.
+    // An anti join. `exists` is never null.
     if (part.kind === 'related')
       return sql`not ${this.#writeRelated(part, alias, isBelow, 'exists')}`
     const opposite = part.kind === 'compare' ? toOpposite(part) : undefined
     if (opposite !== undefined) return this.#writeCompare(opposite, alias)
-    // Not `not (…)`: that is null for comparisons with null, so neither the condition nor its opposite would match.
+    // Not `not (…)`, which is null for comparisons with null: neither the condition nor its opposite would match.
     return sql`(${this.write(part, alias, isBelow)}) is not true`
   }
 
-  #writeCompare({ column, operator, slot: place, path, isText }: Compared, alias: string): Sql {
+  #writeCompare({ column, operator, slot: slotIndex, path, isText }: Compared, alias: string): Sql {
     const write = operatorOf(operator).sql
     if (write === undefined)
       throw new TypeError(`${operator} does not compare with a single value.`)
@@ -210,16 +208,16 @@ export class ConditionWriter {
       dialect: this.#context.dialect,
       column: this.#operand({ column, path, isText }, alias),
       isNullable: column.nullable || path !== undefined,
-      value: slot(place),
+      value: slot(slotIndex),
     })
   }
 
-  /** A column of the alias's row, or a value of it from other tables. */
+  /** A column of the alias's row, or its derived value. */
   value(alias: string, column: Column): Sql {
     return isDerived(column) ? this.derived(alias, column.derived) : ref(alias, column)
   }
 
-  /** A subquery of one value: null where a row on the way is missing, a count where rows are counted. */
+  /** A subquery of a derived value: a count, or a field, which is null if a row on the path is missing. */
   derived(outer: string, { path: [step, ...rest], column }: Derived): Sql {
     if (step === undefined) return column === undefined ? raw('count(*)') : ref(outer, column)
     const { relation, where } = step
@@ -234,23 +232,23 @@ export class ConditionWriter {
     return sql`(select ${value} from ${from} where ${join(tests, ' and ')})`
   }
 
-  /** A column, or the value at a place within it; null if that is missing or of another type. */
+  /** A column, or the value at a path within its JSON: null if it is missing or of another type. */
   #operand(
     { column, path, isText = false }: Pick<Compared, 'column' | 'path' | 'isText'>,
     alias: string,
   ): Sql {
-    const own = this.value(alias, column)
-    const c = isText ? within(this.#context.dialect.uuidText, own) : own
+    const value = this.value(alias, column)
+    const c = isText ? within(this.#context.dialect.uuidText, value) : value
     if (path === undefined) return c
     const template = this.#context.dialect.jsonAt[path.type]
-    const places = join(path.slots.map((place) => filled(template, { c, p: slot(place) })))
-    return path.slots.length === 1 ? sql`(${places})` : sql`coalesce(${places})`
+    const values = join(path.slots.map((index) => filled(template, { c, p: slot(index) })))
+    return path.slots.length === 1 ? sql`(${values})` : sql`coalesce(${values})`
   }
 
   /**
-   * A related row exists that matches the condition: by a subquery for each row of the alias, or by the keys of the matching
-   * rows, which do not depend on the alias's row, so that the database finds them once. Lists below others are always found
-   * once: otherwise they would be read for every path to them, and a few names in a client's filter would cost minutes.
+   * Writes the condition that a matching related row exists: as a subquery for each row of the alias, or as a list of keys that
+   * the database computes once. A nested condition on a list of rows always uses keys. Otherwise its rows would be read for
+   * every path to them, and a short filter could take minutes.
    */
   #writeRelated(
     { relation, part }: Extract<Condition, { kind: 'related' }>,
@@ -258,7 +256,7 @@ export class ConditionWriter {
     isBelow: boolean,
     form: RelatedForm,
   ): Sql {
-    // Whether any related row exists is one look into the index. Keys are never null: neither form can be null.
+    // Whether any related row exists is one index lookup. Keys are never null, so neither form can be null.
     const isAny = part.kind === 'all' && part.parts.length === 0
     const isList =
       form !== 'exists' ||
@@ -273,24 +271,28 @@ export class ConditionWriter {
     if (!isList)
       return sql`exists (select 1 from ${from} where ${this.#context.isRelated(relation, matchColumn, other, alias)} and ${tests})`
     const { shards } = relation
-    const own = this.#context.localColumn(relation, alias)
-    if (form === 'one') return sql`${own} = (select ${matchColumn} from ${from} where ${tests})`
+    const localColumn = this.#context.localColumn(relation, alias)
+    if (form === 'one')
+      return sql`${localColumn} = (select ${matchColumn} from ${from} where ${tests})`
     const [localValue, found] =
       shards === undefined
-        ? [own, matchColumn]
+        ? [localColumn, matchColumn]
         : [
-            sql`(${own}, ${ref(alias, shards.local)})`,
+            sql`(${localColumn}, ${ref(alias, shards.local)})`,
             sql`${matchColumn}, ${ref(other, shards.foreign)}`,
           ]
     return sql`${localValue} in (select ${found} from ${from} where ${matchColumn} is not null and ${tests})`
   }
 }
 
-function searchParts({ table, search, slot: place }: SearchCondition, alias: string): SearchParts {
-  return { table, search, alias, value: slot(place) }
+function searchParts(
+  { table, search, slot: slotIndex }: SearchCondition,
+  alias: string,
+): SearchParts {
+  return { table, search, alias, value: slot(slotIndex) }
 }
 
-/** The pieces that there are. */
+/** Removes parts that are `undefined`. */
 export function definedParts(...pieces: readonly (Sql | undefined)[]): Sql[] {
   return pieces.filter((piece) => piece !== undefined)
 }
@@ -305,8 +307,9 @@ const opposites: Readonly<Partial<Record<Compared['operator'], Compared['operato
 }
 
 /**
- * The comparison that is true exactly when this one is false, if an index may serve it; undefined if both are false for
- * null.
+ * The opposite comparison, which can use an index.
+ *
+ * @returns `undefined` if both comparisons are false for null
  */
 function toOpposite(compared: Compared): Compared | undefined {
   const operator = opposites[compared.operator]

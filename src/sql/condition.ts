@@ -1,16 +1,16 @@
-/** Which rows are meant: a plain tree, whose values are in slots. Filters, rights, cursors and shards all are such. */
+/** Conditions on rows as plain data, with values in slots. Filters, access rules, cursors and shards are conditions. */
 import type { Column, KeyedTable, TableSearch } from '../engines/contract/table.js'
 import type { Operator } from './operators.js'
 import type { SqlTable, SqlRelation } from './table.js'
 
-/** A place within a JSON value: its path, and the type to compare with. A value of another type counts as missing. */
+/** A path within a JSON value, and the type to compare with. A value of another type counts as missing. */
 export interface JsonPath {
   readonly type: JsonType
-  /** The slots of the path: an engine may need more than one for keys that look like list indexes. */
+  /** The slots of the path. Some engines need two paths for keys that look like list indexes. */
   readonly slots: readonly number[]
 }
 
-/** `any` only asks whether a value exists. */
+/** `any` only tests whether a value exists. */
 export type JsonType = 'number' | 'text' | 'boolean' | 'any'
 
 export interface SearchCondition {
@@ -20,23 +20,23 @@ export interface SearchCondition {
   readonly slot: number
 }
 
-/** @typeParam R the relations, as they are known where conditions are read */
+/** @typeParam R the type of relations */
 export type Condition<R extends SqlRelation = SqlRelation> =
   | {
       readonly kind: 'compare'
       readonly column: Column
       readonly operator: Operator
       readonly slot: number
-      /** The place within the column's JSON. */
+      /** The path within the column's JSON. */
       readonly path?: JsonPath | undefined
-      /** The text of a UUID is compared: with a pattern, or with what is none. */
+      /** Compares the UUID as text: with a pattern, or with a text that is not a UUID. */
       readonly isText?: boolean
     }
   | {
       readonly kind: 'list'
       readonly column: Column
       readonly slots: readonly number[]
-      /** The one value stands for a list. */
+      /** The only slot contains the complete list. */
       readonly isPacked: boolean
       readonly orNull: boolean
     }
@@ -53,22 +53,22 @@ export type Condition<R extends SqlRelation = SqlRelation> =
 
 type Leaf<R extends SqlRelation> = Exclude<Condition<R>, { readonly kind: 'all' | 'any' | 'not' }>
 
-/** The columns of its own table that a leaf reads. */
+/** The columns of the condition's table that a leaf reads. */
 export function columnsOfLeaf(leaf: Leaf<SqlRelation>): readonly Column[] {
   if (leaf.kind === 'related') return []
   return leaf.kind === 'search' ? leaf.search.columns : [leaf.column]
 }
 
-/** The leaves of a tree: conditions on its own table that contain no other conditions. */
+/** The conditions of a tree that contain no other conditions on the same table. */
 export function leavesOf<R extends SqlRelation>(condition: Condition<R>): Leaf<R>[] {
   if ('parts' in condition) return condition.parts.flatMap((part) => leavesOf(part))
   return condition.kind === 'not' ? leavesOf(condition.part) : [condition]
 }
 
-/** No row. */
+/** Matches no row. */
 export const noRows: Condition<never> = Object.freeze({ kind: 'any', parts: [] })
 
-/** Joins conditions with "and"; `undefined` if there are none. */
+/** Joins conditions with `and`. @returns `undefined` if there are none */
 export function allOf<R extends SqlRelation>(
   first: Condition<R> | undefined,
   second: Condition<R> | undefined,
@@ -81,7 +81,7 @@ export function equals(column: Column, slot: number): Condition<never> {
   return { kind: 'compare', column, operator: 'eq', slot }
 }
 
-/** The row of a key: its value is in a slot, that of the shard, where there is one, in the next. */
+/** Matches the row with a key. The next slot contains its shard, if the table has shards. */
 export function keyIs(
   { key, shard }: Pick<SqlTable, 'key' | 'shard'>,
   slot: number,
@@ -92,7 +92,7 @@ export function keyIs(
     : { kind: 'all', parts: [keyCondition, equals(shard, slot + 1)] }
 }
 
-/** One of the values that a slot holds as one list. */
+/** Matches the values of a list, which is in one slot. */
 export function isOneOf(column: Column, slot: number): Condition<never> {
   return { kind: 'list', column, slots: [slot], isPacked: true, orNull: false }
 }

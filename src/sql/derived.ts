@@ -1,6 +1,5 @@
 /**
- * Values of a row that are stored in other tables: a field of a row that it belongs to, or the number of its related rows. A
- * subquery of the row reads each of them.
+ * Derived values of a row: a field of a row that it belongs to, or the number of its related rows. Each is read by a subquery.
  *
  * ```sql
  * (select "t1"."name" from "org" as "t1" where "t1"."id" = "t0"."org_id")
@@ -21,15 +20,15 @@ export interface Derived<R extends SqlRelation = SqlRelation> {
 
 export interface RelationStep<R extends SqlRelation = SqlRelation> {
   readonly relation: R
-  /** Only these rows; undefined for all. */
+  /** Only these rows. `undefined`: all. */
   readonly where: Condition | undefined
 }
 
-/** Stands in an order, a condition or a list of columns like a column of the table. */
+/** A derived value that is used like a column of the table in an order, a condition or a list of columns. */
 export interface DerivedColumn<R extends SqlRelation = SqlRelation> extends Column {
-  /** The names that lead to it, `org.name`. */
+  /** The path as text: `org.name`. */
   readonly property: string
-  /** An alias in the statement. No column of a table has such a name. */
+  /** An alias that no column of a table has. */
   readonly name: string
   readonly derived: Derived<R>
 }
@@ -50,13 +49,13 @@ export function derivedColumn<R extends SqlRelation>(
     ...column,
     property,
     name: `filigree_by${index}`,
-    // The row that it belongs to may be missing.
+    // A row on the path may be missing.
     nullable: true,
     derived: { path: steps, column },
   }
 }
 
-/** The terms' columns from other tables, in their order. */
+/** The derived columns of an order. */
 export function derivedColumnsOf({ terms }: Order): DerivedColumn[] {
   return terms.map(({ column }) => column).filter(isDerived)
 }

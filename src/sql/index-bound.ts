@@ -1,9 +1,8 @@
 /**
- * Proves how many rows of one table a list looks at: those of a unique key, and those of an index's range that ends with the
- * page, because the index serves the whole filter and the whole order.
+ * Upper bounds of the number of rows that a query examines, and the bound of one table: rows found by a unique key, or a page
+ * that ends within the range of an index, because the index serves the complete filter and order.
  * Source: SQLite, The Query Optimizer Overview; Row Values.
  */
-
 import type { RowsOf } from '../engines/contract/statement.js'
 import type { Column, TableIndex } from '../engines/contract/table.js'
 import type { Condition } from './condition.js'
@@ -16,7 +15,7 @@ import type { Limit, Rows } from './tree.js'
 /** Rows that are looked at, and by which indexes. */
 export interface RowBound {
   readonly rows: (values: readonly unknown[], rowsOf: RowsOf) => number
-  /** The names of those that it may go by, besides keys. */
+  /** The names of the indexes that the bound relies on, except for primary keys. */
   readonly indexes: readonly string[]
 }
 
@@ -30,7 +29,7 @@ export function entireTable(name: string): RowBound {
   return { rows: (_values, rowsOf) => rowsOf(name), indexes: [] }
 }
 
-/** Both. */
+/** Both statements run. */
 export function sum(...all: readonly RowBound[]): RowBound {
   return {
     rows: (values, rowsOf) => all.reduce((sum, { rows }) => sum + rows(values, rowsOf), 0),
@@ -38,7 +37,7 @@ export function sum(...all: readonly RowBound[]): RowBound {
   }
 }
 
-/** The second for each row of the first. */
+/** The second runs for each row of the first. */
 export function product(one: RowBound, other: RowBound): RowBound {
   if (other === oneRow) return one
   return {
@@ -47,10 +46,10 @@ export function product(one: RowBound, other: RowBound): RowBound {
   }
 }
 
-/** So few rows that the size of the table need not be asked. */
+/** Up to this bound, the size of the table is not read. */
 const alwaysFew = 200
 
-/** What a page with an index looks at, or the whole table where that is less. */
+/** The bound by an index, or the size of the table if it is smaller. */
 export function smaller(one: RowBound, tableBound: RowBound): RowBound {
   const rows: RowBound['rows'] = (values, rowsOf) => {
     const boundedRows = one.rows(values, rowsOf)
@@ -61,34 +60,34 @@ export function smaller(one: RowBound, tableBound: RowBound): RowBound {
   return { rows, indexes: one.indexes }
 }
 
-/** One for each value of lists, by where they stand. */
-export function listLengthAt(places: readonly number[]): RowCounter {
-  return (values) => places.reduce((sum, position) => sum + lengthOf(values[position]), 0)
+/** Counts the values of lists. @param positions of the lists among the values of the statement */
+export function listLengthAt(positions: readonly number[]): RowCounter {
+  return (values) => positions.reduce((sum, position) => sum + lengthOf(values[position]), 0)
 }
 
-/** How many values a list has at most, in whatever form it travels. */
+/** The maximum number of values of a list, which is an array or JSON. */
 function lengthOf(packed: unknown): number {
   if (Array.isArray(packed)) return packed.length
-  // `[1,2]`: two signs for each value at least.
+  // `[1,2]` has at least two characters for each value.
   return typeof packed === 'string' ? Math.ceil(packed.length / 2) : 1
 }
 
 /** Rows of one table, and columns that are the same for all, because they are tied to the row outside. */
 export type BoundedRows = Rows & { readonly fixedColumns?: readonly Column[] }
 
-/** Where the value of a slot stands among those that a statement gets. */
+/** The position of a slot's value among the values of the statement. */
 export type PositionOf = (slot: number) => number
 
-/** The rows that a key or an index bounds; `undefined` where none does. */
+/** The bound by a key or an index. `undefined` if there is none. */
 export function indexBoundOf(
-  asked: BoundedRows,
+  selection: BoundedRows,
   parts: readonly ConditionPart[],
   positionOf: PositionOf,
 ): RowBound | undefined {
-  return uniqueBoundOf(asked, parts, positionOf) ?? orderBoundOf(asked, parts, positionOf)
+  return uniqueBoundOf(selection, parts, positionOf) ?? orderBoundOf(selection, parts, positionOf)
 }
 
-/** One row, or one for each key of a list. */
+/** One row, or one for each key of a list, by a unique key. */
 function uniqueBoundOf(
   { table, withDeleted }: BoundedRows,
   parts: readonly ConditionPart[],
@@ -105,7 +104,7 @@ function uniqueBoundOf(
   return undefined
 }
 
-/** A page that ends within the range of an index, because that serves every part and the order. */
+/** The limit, if an index serves every condition and the order, so that no examined row is skipped. */
 function orderBoundOf(
   { table, order, limit, offset }: BoundedRows,
   parts: readonly ConditionPart[],
@@ -132,15 +131,15 @@ function countOf(limit: Limit, positionOf: PositionOf): RowCounter {
   return (values) => Number(values[position])
 }
 
-/** One of the conditions that must all hold, by what an index can make of it. */
+/** One of the conditions that must all hold, and how an index can use it. */
 export interface ConditionPart {
   readonly condition: Condition
   readonly column?: Column | undefined
-  /** `same`: one value; `list`: one of some values; `range`: beyond a value; otherwise each row must be looked at. */
+  /** `same`: one value. `list`: one of several values. `range`: above or below a value. `test`: each row must be examined. */
   readonly role: 'same' | 'list' | 'range' | 'test'
 }
 
-/** What must all hold of a row, said by the filter or not. */
+/** All conditions on a row: the filter, the fixed columns and soft deletion. */
 export function partsOf({
   table,
   where,
@@ -155,7 +154,7 @@ export function partsOf({
   return parts
 }
 
-/** Looks at nothing by itself. */
+/** A condition that examines nothing. */
 const nothing: Condition = { kind: 'all', parts: [] }
 
 function flatten(condition: Condition): Condition[] {
@@ -188,7 +187,7 @@ interface UniqueKey {
 function uniqueKeysOf(table: SqlTable, withDeleted: boolean): UniqueKey[] {
   const { key, shard, indexes, deletedAt } = table
   const keys = { columns: shard === undefined ? [key] : [shard, key], indexes: [] }
-  // Values of rows that were softly deleted may come again.
+  // Other rows may have the same values as soft-deleted rows.
   if (withDeleted && deletedAt !== undefined) return [keys]
   const found = indexes.filter(({ unique, form }) => unique && form?.where === undefined)
   return [keys, ...found.map(({ name, columns }) => ({ columns, indexes: [name] }))]
@@ -204,7 +203,7 @@ function keySteps({ key, shard }: SqlTable): IndexStep[] {
   return columns.map((column) => ({ column, descending: false }))
 }
 
-/** An index's columns, then the key by which entries that are equal are sorted where it is the rows' number. */
+/** The columns of an index, then the key if it is the rowid, by which equal entries are sorted. */
 function stepsOf(
   { columns, unique, form }: TableIndex,
   { key, shard, deletedAt }: SqlTable,
@@ -213,7 +212,7 @@ function stepsOf(
     column,
     descending: form?.orders[position]?.descending === true,
   }))
-  // A unique index holds the rows alone that are not softly deleted.
+  // A unique index contains only rows that are not soft-deleted.
   if (unique && deletedAt !== undefined) steps.unshift({ column: deletedAt, descending: false })
   const isNumber = !key.isUuid && shard === undefined
   if (isNumber && !columns.includes(key)) steps.push({ column: key, descending: false })
@@ -228,7 +227,7 @@ function servesOrder(
   const fixed = new Set(parts.filter(({ role }) => role === 'same').map(({ column }) => column))
   let position = 0
   while (position < steps.length && fixed.delete((steps[position] as IndexStep).column)) position++
-  // What the index does not begin with is tested row by row.
+  // Conditions on other columns are tested row by row.
   if (fixed.size > 0) return false
   const first = steps[position]?.column
   if (parts.some(({ role, column }) => role === 'range' && column !== first)) return false
@@ -243,13 +242,13 @@ function continuesOrder(
   const fixed = new Set(
     parts.filter(({ role }) => role === 'same').map(({ column }) => column?.name),
   )
-  // A list in two parts has a column of its own for each.
+  // Compare names: a list that is split at null has a copy of the column in each piece.
   const remainingTerms = terms.filter(({ column }) => !fixed.has(column.name))
   const [first] = remainingTerms
   const isReversed = first !== undefined && first.descending !== (steps[0]?.descending ?? false)
   return remainingTerms.every(({ column, descending, nullsFirst }, position) => {
     const step = steps[position]
-    // Nulls are the smallest values; the other way round one column can be read, the first.
+    // Indexes sort null first. Only the first column can be read with null last.
     const isNatural = !column.nullable || nullsFirst === !descending || position === 0
     return (
       step?.column.name === column.name &&

@@ -1,13 +1,11 @@
 /**
- * The operators of filters: which columns each fits, its operand, and its SQL. Parsers of filters, queries and GraphQL
- * inputs, the writer of SQL, the cost estimate and the types of filters are made from this table: a new operator is one
- * entry here. Source: decisions, Small print: records; Second storey: records, Filters.
+ * The operators of filters: the columns they apply to, their operand and their SQL. Filters, URL parameters, GraphQL inputs,
+ * SQL, cost estimates and filter types are made from this table, so a new operator is one entry here.
  */
 import type { Dialect } from '../engines/contract/dialect.js'
 import { filled, sql, within, type Sql } from '../engines/contract/sql-text.js'
 import type { Column, ColumnComparison } from '../engines/contract/table.js'
 
-/** The kinds of operands. `operand.ts` reads each from a program's value and from a query's text. */
 export type OperandKind =
   /** A value of the column's kind. */
   | 'value'
@@ -25,10 +23,10 @@ export type OperandKind =
   | 'flag'
 
 export interface OperatorEntry {
-  /** The columns that it can be used on. */
+  /** The columns that the operator applies to. */
   readonly fits: readonly ColumnComparison[]
   readonly operand: OperandKind
-  /** For `value`: null is an operand too. */
+  /** For `value`: null is allowed. */
   readonly takesNull?: true
   /** For the documentation. */
   readonly meaning: string
@@ -59,7 +57,7 @@ const textual: readonly ColumnComparison[] = ['text', 'json']
 
 const like = ({ column, value }: ComparisonParts): Sql => sql`${column} like ${value} escape '\\'`
 
-/** By the engine's own test, or a pattern. */
+/** Uses the function of the engine if there is one, otherwise a pattern. */
 function textTest(operator: 'contains' | 'endsWith', parts: ComparisonParts): Sql {
   const test = parts.dialect.textHas?.[operator]
   return test === undefined ? like(parts) : filled(test, { c: parts.column, v: parts.value })
@@ -189,29 +187,29 @@ export const operators = {
 
 export type Operator = keyof typeof operators
 
-/** The entry of an operator, typed so that members which some entries lack may be undefined. */
-/** It looks into a text or a list, however long that is. */
+/** Whether the operator searches a text or a list, whose length is unknown. */
 export function searchesText(name: Operator): boolean {
   const { operand } = operatorOf(name)
   return operand === 'pattern' || operand === 'part' || operand === 'item'
 }
 
+/** The entry of an operator, typed so that optional members may be undefined. */
 export function operatorOf(name: Operator): OperatorEntry {
   return operators[name]
 }
 
-/** The names of all operators for such columns, in the table's order. */
+/** The operators for columns with this comparison, in the order of the table. */
 export function operatorsFor(compares: ColumnComparison): Operator[] {
   const names = Object.keys(operators) as Operator[]
   return names.filter((name) => operatorOf(name).fits.includes(compares))
 }
 
-/** Gives `undefined` for an unknown name. */
+/** @returns `undefined` for an unknown name */
 export function readOperator(name: string): Operator | undefined {
   return Object.hasOwn(operators, name) ? (name as Operator) : undefined
 }
 
-/** True for columns that rows can be sorted by. */
+/** Whether rows can be sorted by the column. */
 export function isOrdered({ compares, isBoolean }: Column): boolean {
   return isBoolean || compares === 'order' || compares === 'text'
 }

@@ -1,5 +1,4 @@
-/** The order of rows, and how it is written. Ties are broken by the key, so that pages never overlap. */
-
+/** The order of rows and its SQL. Rows that are equal in the order are sorted by key, so that pages never overlap. */
 import type { Dialect } from '../engines/contract/dialect.js'
 import { name, raw, slot, sql, type Sql, join } from '../engines/contract/sql-text.js'
 import type { Column, KeyedTable } from '../engines/contract/table.js'
@@ -8,22 +7,19 @@ import { coversAllRows, type SqlTable } from './table.js'
 import type { Ranking } from '../engines/contract/dialect.js'
 import { ref } from './write-context.js'
 
-/**
- * Reads a list in the order of a nullable column as two lists: first the rows with a value, then those with null. An
- * index serves each of them, but none serves the order, or the place behind a cursor, of both together. The second list
- * is not read if the first one is enough.
- */
-
+/** The rows of an ordered list that have a value in the first column, or the rows with null. */
 interface NullPiece {
   readonly condition: Condition
   readonly terms: readonly OrderTerm[]
-  /** Its rows need pass no test but the null one: none is looked at in vain. */
+  /** The null test is the only condition, so no examined row is skipped. */
   readonly isPlain?: boolean
 }
 
 /**
- * @returns the pieces in order, without empty ones; `undefined` if an index serves the whole list, or none serves a
- * piece
+ * Splits a list in the order of a nullable column into two: the rows with a value and the rows with null. An index serves each
+ * of them, but no index serves both together or a cursor in both. The second list is not read if the first is long enough.
+ *
+ * @returns the pieces in order, without empty ones. `undefined` if an index serves the complete list, or none serves a piece
  */
 export function splitAtNulls(
   table: SqlTable,
@@ -44,7 +40,7 @@ export function splitAtNulls(
       return (descending === first.descending) === (before === nullsFirst)
     })
   if (isServed && !isEitherOrNull(condition, column)) return undefined
-  // A column that is never null is sorted without `nulls last`, as an index is.
+  // Without nulls, the order has no `nulls last`, like the index.
   const valued = { ...first, column: { ...column, nullable: false } }
   const pieces = [toNullPiece(condition, column, false, [valued, ...rest])]
   pieces[nullsFirst ? 'unshift' : 'push'](toNullPiece(condition, column, true, rest))
@@ -68,7 +64,7 @@ function toNullPiece(
   return { condition: { kind: 'all', parts: [test, other] }, terms }
 }
 
-/** No row that it holds of is null there. */
+/** Whether no matching row has null in the column. */
 function excludesNull(condition: Condition, column: Column): boolean {
   if (condition.kind === 'all') return condition.parts.some((part) => excludesNull(part, column))
   return (
@@ -81,25 +77,25 @@ function excludesNull(condition: Condition, column: Column): boolean {
 
 const rangeOperators: ReadonlySet<string> = new Set(['lt', 'lte', 'gt', 'gte'])
 
-/** The rows of a list, to stand behind `from`. */
+/** Writes the pieces as one table for `from`. */
 export function writeNullPieces(
   pieces: readonly NullPiece[],
   { alias, rows, order, limit, offset, isLocal }: NullPieceParts,
 ): Sql {
-  const count = (place: number): Sql =>
-    isLocal ? sql`${slot(place)} + 0` : sql`cast(${slot(place)} as bigint)`
+  const count = (slotIndex: number): Sql =>
+    isLocal ? sql`${slot(slotIndex)} + 0` : sql`cast(${slot(slotIndex)} as bigint)`
   const limitPlusOffset =
     offset === undefined ? count(limit) : sql`${count(limit)} + ${count(offset)}`
   const write = ({ condition, terms }: NullPiece, limitSql: Sql, more?: Sql): Sql =>
     sql`select ${name(alias)}.* from ${rows(condition)}${more}${order(terms)} limit ${limitSql}`
   const [first = { condition: noRows, terms: [] }, second] = pieces
   if (second === undefined) return sql`(${write(first, limitPlusOffset)}) as ${name(alias)}`
-  // SQLite writes a table for what it reads twice, and merges lists that it could sort together unless they have a limit.
+  // SQLite would store a common table expression that is read twice. The limit keeps it from sorting both lists together.
   if (isLocal && second.isPlain === true)
     return sql`(select * from (${write(first, limitPlusOffset)}) union all select * from (${write(second, limitPlusOffset)}) limit -1) as ${name(alias)}`
   const before = name('filigree_first')
   const found = sql`(select count(*) from ${before})`
-  // SQLite would evaluate a condition for every row; PostgreSQL makes better plans for a limit that it knows.
+  // SQLite would evaluate the condition for every row. PostgreSQL makes better plans for a limit without a subquery.
   const secondPiece = isLocal
     ? write(second, sql`${limitPlusOffset} - ${found}`)
     : write(second, limitPlusOffset, sql` and ${found} < ${limitPlusOffset}`)
@@ -107,20 +103,21 @@ export function writeNullPieces(
 }
 
 interface NullPieceParts {
-  /** The alias of the table in each piece, and of the joined pieces. */
+  /** The alias of the table in each piece and of the result. */
   readonly alias: string
-  /** The table under the alias, with `where`: the given condition and all others. */
+  /** Writes the table with its alias and `where`: this condition and all other conditions of the rows. */
   readonly rows: (condition: Condition) => Sql
-  /** ` order by …` of the rows under the alias. */
+  /** Writes ` order by …` for the alias. */
   readonly order: (terms: readonly OrderTerm[]) => Sql | undefined
-  /** The slots of limit and offset. */
+  /** The slot of the limit. */
   readonly limit: number
+  /** The slot of the offset. */
   readonly offset: number | undefined
-  /** The dialect's `isLocal`. */
+  /** `Dialect.isLocal` */
   readonly isLocal: boolean
 }
 
-/** True if the cursor's condition is either "behind this value" or "null". */
+/** Whether one of the conditions is "after this value, or null", as cursors write it. */
 function isEitherOrNull(condition: Condition | undefined, column: Column): boolean {
   if (condition === undefined) return false
   if (condition.kind === 'all') return condition.parts.some((part) => isEitherOrNull(part, column))
@@ -136,7 +133,7 @@ function isNullTest(condition: Condition, column: Column): boolean {
   )
 }
 
-/** Simplifies a condition for rows in which a column is null, or is not null. */
+/** Simplifies a condition for the rows that have, or do not have, null in a column. */
 function assume(condition: Condition, column: Column, isNull: boolean): Condition | boolean {
   switch (condition.kind) {
     case 'all':
@@ -159,7 +156,7 @@ function assume(condition: Condition, column: Column, isNull: boolean): Conditio
   }
   if (condition.path !== undefined) return condition
   if (condition.kind === 'null') return condition.isNull === isNull
-  // Null differs from every value; all other comparisons with it are false.
+  // Null differs from every value. All other comparisons with null are false.
   return isNull ? condition.operator === 'ne' : condition
 }
 
@@ -188,11 +185,11 @@ export interface OrderTerm {
 
 export interface Order {
   readonly terms: readonly OrderTerm[]
-  /** The same for equal orders. */
+  /** Identifies the order: equal orders have the same key. */
   readonly key: string
   /** If set, rows are first ordered by how well they match this search. */
   readonly rank?: SearchCondition
-  /** How many of its matches are ranked at most. Default all. */
+  /** Maximum number of matches that are ranked. Default: all. */
   readonly maxRanked?: number | undefined
 }
 
@@ -200,7 +197,7 @@ export function ascending(column: Column): OrderTerm {
   return { column, descending: false, nullsFirst: false }
 }
 
-/** The order in which nothing else is asked for. */
+/** The default order. */
 export function byKey({ key }: KeyedTable): Order {
   return { terms: [ascending(key)], key: '' }
 }
@@ -214,9 +211,9 @@ export function reversed(terms: readonly OrderTerm[]): OrderTerm[] {
 }
 
 /**
- * ` order by …`; nothing where no order is asked for.
+ * Writes ` order by …`, or nothing without terms.
  *
- * @param valueOf writes a column of the alias's row. Default: by its name, also where it is derived
+ * @param valueOf writes a column of the alias. Default: its name, even if it is derived
  */
 export function writeOrder(
   terms: readonly OrderTerm[],
@@ -231,7 +228,7 @@ export function writeOrder(
   return sql` order by ${ranking?.by}${join(written)}`
 }
 
-/** @param nullsFirst `undefined` where there is no null: so an index is sorted too */
+/** @param nullsFirst `undefined` if no value is null, so that an index can serve the order */
 export function writeDirection(
   value: Sql,
   descending: boolean,

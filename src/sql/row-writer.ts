@@ -1,5 +1,4 @@
-/** Writes which rows are meant: with their conditions, in their order, so many of them. */
-
+/** Writes `select` statements of rows, with their conditions, order, limit and related rows. */
 import { join, name, raw, sql, within, type Sql, slot } from '../engines/contract/sql-text.js'
 import type { Derived } from './derived.js'
 import { byKey, writeOrder, type OrderTerm, splitAtNulls, writeNullPieces } from './order.js'
@@ -11,12 +10,10 @@ import type { Column } from '../engines/contract/table.js'
 import type { Condition } from './condition.js'
 import { ConditionWriter, definedParts } from './condition-writer.js'
 
-/** Writes rows with their related rows: each relation is a column with the JSON of its rows, as lists of a driver's values. */
-
-/** On some engines functions accept at most a hundred arguments. */
+/** Some engines limit functions to a hundred arguments. */
 const maxArguments = 45
 
-/** Rows as records have them. */
+/** Writes rows. Each relation is a column with the JSON of its rows, as lists of driver values. */
 export function writeRows(
   { rows, stored, derived = [], related = [], maxRelated, locks = false }: RowsQuery,
   writer: RowWriter,
@@ -38,7 +35,7 @@ export function writeRows(
   return sql`select ${join([ownColumns, ...values, ...more])} from (${source}) as ${name(alias)}`
 }
 
-/** A value from other tables, as the driver gives those of its column. */
+/** A derived value in the form in which the driver returns its column. */
 function returnedValue(derived: Derived, alias: string, writer: RowWriter): Sql {
   const { column } = derived
   const around = column && writer.context.dialect.answered(column)
@@ -47,7 +44,7 @@ function returnedValue(derived: Derived, alias: string, writer: RowWriter): Sql 
 
 interface RelatedContext {
   readonly writer: RowWriter
-  /** The rows that others are related to. */
+  /** The rows whose related rows are read. */
   readonly source: Sql
   readonly maxRows: number | undefined
 }
@@ -60,13 +57,13 @@ function writeRelated(
   const json = jsonOf(related, alias, writer)
   if (maxRows === undefined) return json
   const fits = sql`${countOf(related, { alias, source, maxRows }, writer)} <= ${raw(String(maxRows))}`
-  // What stands for too many rows: what else is never there.
+  // The value for too many rows: one that no row has.
   const { list } = writer.context.dialect.rowJson
   const elseClause = related.relation.kind === 'belongsTo' ? raw(` else ${list}()`) : undefined
   return sql`case when ${fits} then ${json}${elseClause} end`
 }
 
-/** The JSON of a relation's rows, for the row of another alias. */
+/** The JSON of the related rows of the alias's row. */
 function jsonOf(
   { relation, where, nested }: RelatedSelection,
   outer: string,
@@ -83,7 +80,7 @@ function jsonOf(
   return sql`(select ${within(writer.context.dialect.rowJson.all, row)} from (${found}) as ${name(alias)})`
 }
 
-/** The list of a row's values, and of its related rows. */
+/** A JSON list of the values of a row and of its related rows. */
 function listOf(
   table: SqlTable,
   nested: readonly RelatedSelection[],
@@ -103,8 +100,8 @@ function listOf(
 }
 
 /**
- * How many rows would come, counted no further than one more than may: lists behind lists of rows that are tied to many
- * are as many as the product of them, whatever there is on the average.
+ * Counts the related rows on all levels, up to one more than `maxRows` on each path. Nested lists multiply, so an estimate from
+ * averages would not be safe.
  */
 function countOf(
   related: RelatedSelection,
@@ -127,7 +124,7 @@ function countOf(
       const condition = context.isRelated(relation, matchColumn, alias, outer)
       const filter = writer.where({ table: relation.target, where }, alias, { condition })
       outer = `${alias}p`
-      // The limit of each keeps engines from beginning at the other end.
+      // The limits keep engines from reading the tables in reverse order.
       rows = sql`(select ${column} from ${rows}, ${from}${filter}${raw(` limit ${maxRows + 1}`)}) as ${name(outer)}`
     }
     return sql`(select count(*) from ${rows})`
@@ -135,7 +132,7 @@ function countOf(
   return sql`(${join(counts, ' + ')})`
 }
 
-/** Each way from the rows to those behind them. */
+/** All paths of relations, each with its beginning. */
 function pathsOf(related: RelatedSelection): RelatedSelection[][] {
   return [
     [related],
@@ -143,7 +140,7 @@ function pathsOf(related: RelatedSelection): RelatedSelection[][] {
   ]
 }
 
-/** Rows that belong to the row of another alias. */
+/** Restricts rows to those that a relation leads to from the row of another alias. */
 export interface ParentRow {
   readonly relation: SqlRelation
   readonly alias: string
@@ -152,9 +149,9 @@ export interface ParentRow {
 type FilteredRows = Pick<Rows, 'table' | 'where' | 'withDeleted'>
 
 interface FilterOptions {
-  /** A test before all others. */
+  /** A condition before all others. */
   readonly condition?: Sql
-  /** There is no limit. */
+  /** The statement has no limit. */
   readonly readsAllRows?: boolean
 }
 
@@ -177,7 +174,7 @@ export class RowWriter {
     return sql`select ${columns} from ${source}${this.#orderAndLimit(rows, alias, ranking)}`
   }
 
-  /** ` order by …` of a table's rows. */
+  /** Writes ` order by …`, including derived columns. */
   order(
     terms: readonly OrderTerm[],
     alias: string,
@@ -186,7 +183,7 @@ export class RowWriter {
     return writeOrder(terms, alias, ranking, (of, column) => this.conditions.value(of, column))
   }
 
-  /** ` where …`; nothing where every row counts. */
+  /** Writes ` where …`, or nothing without conditions. */
   where(rows: FilteredRows, alias: string, options: FilterOptions = {}): Sql | undefined {
     const filter = this.filter(rows, alias, options)
     return filter && sql` where ${filter}`
@@ -222,7 +219,7 @@ export class RowWriter {
       : sql`select count(*) from (select 1${from}${this.#limit(limit)}) as ${name(alias)}`
   }
 
-  /** Counts matches among the first and the last rows. */
+  /** Counts the matches among the first and the last rows of the table. */
   #countSample(rows: Rows, alias: string, sampleSize: number): Sql {
     const { name: table, key } = rows.table
     const end = (direction: 'asc' | 'desc'): Sql =>
@@ -232,8 +229,8 @@ export class RowWriter {
   }
 
   /**
-   * Each row's own list is read by itself, inside the one statement: a window over the rows of all of them would read every
-   * row that any of them has, where their lists ask for three.
+   * Writes the related rows of several rows. With a limit, the list of each row is read by its own subquery. A window function
+   * would read all related rows even if the limit is three.
    */
   relatedRows({ relation, keys, isPacked, shard, rows = {} }: RelatedRowsQuery): Sql {
     const { table, target, local, shards } = relation
@@ -255,7 +252,7 @@ export class RowWriter {
       const where = this.where({ table: target, where: rows.where }, alias, { condition })
       return sql`select ${matchColumn}, ${columns} from ${from}${where}${this.order(order.terms, alias)}`
     }
-    // The outer one first: what stands for the test is then the inner one's.
+    // Rank the outer rows first, so that the replaced search condition is the one of the inner rows.
     const ranking = order.rank && conditions.rank(order.rank, alias)
     const selection = { ...rows, table: target, order }
     const parent = { relation, alias: outer }
@@ -267,7 +264,7 @@ export class RowWriter {
       const found = this.select(selection, inner, columnsOf(target.columns, inner), parent)
       return sql`${parentRows}lateral (${found}) as ${name(alias)} where ${hasRequestedKeys}${by}`
     }
-    // Without `lateral` the rows of a list of keys are found at once.
+    // Without `lateral`, the rows are selected by a list of keys.
     const key = ref(inner, target.key)
     const isSelected = sql`${ref(alias, target.key)} in (${this.select(selection, inner, key, parent)})`
     const sameShard = shards && sql`${ref(alias, shards.foreign)} = ${ref(outer, shards.local)}`
@@ -278,10 +275,10 @@ export class RowWriter {
     return sql`${parentRows}${context.table(target.name, alias)}${ranking?.behind} where ${filter}${by}`
   }
 
-  /** Of the rows that a search finds no more are ranked, and sorted, than may be. */
+  /** Ranks and sorts at most `maxRanked` of the rows that a search finds. */
   #selectRanked(rows: Rows, alias: string, columns: Sql, parent: ParentRow | undefined): Sql {
     const { rank, maxRanked } = rows.order ?? {}
-    if (rank === undefined) throw new TypeError('Nothing is ranked.')
+    if (rank === undefined) throw new TypeError('The order has no search to rank by.')
     const ranking = this.conditions.rankSome(rank, alias)
     const from = this.#tableWithFilter(rows, alias, ranking, parent)
     const found = sql`select ${name(alias)}.*, ${ranking.rank} as filigree_rank from ${from} limit ${raw(String(maxRanked))}`
@@ -289,12 +286,12 @@ export class RowWriter {
     return sql`select ${columns} from (${found}) as ${name(alias)}${this.#orderAndLimit(rows, alias, by)}`
   }
 
-  /** Of rows that are equal in some columns, the first one in the order. */
+  /** Selects the first of the rows that are equal in some columns. */
   #selectDistinct(rows: Rows, alias: string, columns: Sql, ranking: Ranking | undefined): Sql {
     const by = this.order(rows.order?.terms ?? [], alias, ranking)
     const partition = columnsOf(rows.distinct ?? [], alias)
-    const places = sql`row_number() over (partition by ${partition}${by}) as filigree_place, row_number() over (${by}) as filigree_order`
-    const found = sql`select ${name(alias)}.*, ${places} from ${this.#tableWithFilter(rows, alias, ranking)}`
+    const numbers = sql`row_number() over (partition by ${partition}${by}) as filigree_place, row_number() over (${by}) as filigree_order`
+    const found = sql`select ${name(alias)}.*, ${numbers} from ${this.#tableWithFilter(rows, alias, ranking)}`
     const range = this.#orderAndLimit({ ...rows, order: undefined }, alias)
     return sql`select ${columns} from (${found}) as ${name(alias)} where filigree_place = 1 order by filigree_order${range}`
   }
@@ -324,7 +321,7 @@ export class RowWriter {
     })
   }
 
-  /** The table with its conditions. */
+  /** Writes the table with its alias and conditions, for `from`. */
   #tableWithFilter(
     rows: Rows,
     alias: string,
@@ -364,7 +361,7 @@ export function columnsOf(columns: readonly Column[], alias: string): Sql {
   return join(columns.map((column) => ref(alias, column)))
 }
 
-/** Its columns as records have them. */
+/** Writes all columns of a table as statements return them. */
 export function returnedColumns({ columns }: SqlTable, alias: string, context: WriteContext): Sql {
   return join(columns.map((column) => context.returned(alias, column)))
 }

@@ -1,6 +1,6 @@
 /**
- * Says what a statement is, from its tree: what it does, to which tables, whether it may wait for others, how many rows it looks
- * at at most, and with whom it may go together.
+ * Derives the properties of a statement from its tree: its kind and table, whether it may wait for locks, how many rows it
+ * examines at most, and which statements an engine may batch it with.
  */
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { RowTest, Statement, StatementKind, Together } from '../engines/contract/statement.js'
@@ -14,11 +14,11 @@ export type StatementProperties = Pick<
   Statement,
   'kind' | 'mayWait' | 'together' | 'bound' | 'by'
 > & {
-  /** The table that is asked for, or changed. */
+  /** The table that is read or changed. */
   readonly table: string
 }
 
-/** @param positionOf where the value of a slot stands among those that a statement gets */
+/** @param positionOf the position of a slot's value among the values of the statement */
 export function propertiesOf(
   tree: Query | Change,
   dialect: Dialect,
@@ -32,10 +32,10 @@ export function propertiesOf(
 }
 
 /**
- * What rows of the table that is asked for must hold to matter to the answer, as far as it says so by equality. Rows that do not,
- * before and after they are written, change nothing of it.
+ * The values that a row must have to affect the result, from the equalities of the filter. If a row matches neither before nor
+ * after a write, the write does not change the result.
  *
- * @param isNamedOnce no other part of the statement names the table
+ * @param isNamedOnce whether only one part of the statement uses the table
  */
 export function rowTestOf(
   tree: Query | Change,
@@ -54,7 +54,7 @@ export function rowTestOf(
 
 type Equality = Extract<Condition, { kind: 'compare' }>
 
-/** Those that every row must pass, of values that are the same only where their texts are. */
+/** Equality tests that every row must pass. Only types whose values are equal exactly if their texts are equal. */
 function equalitiesIn(condition: Condition): readonly Equality[] {
   if (condition.kind === 'all') return condition.parts.flatMap(equalitiesIn)
   const isEqual =
@@ -71,7 +71,7 @@ function tableOf(query: Query): string {
   return query.query === 'relatedRows' ? query.relation.table.name : query.rows.table.name
 }
 
-/** Of most questions nobody knows how they could go together: they are shared by those alone who ask the same. */
+/** How an engine may batch the query. Most queries only share their result with identical ones. */
 function togetherOf(query: Query): Together | undefined {
   switch (query.query) {
     case 'rows': {
@@ -81,7 +81,7 @@ function togetherOf(query: Query): Together | undefined {
     }
     case 'object': {
       const { rows, form } = query
-      // With lists behind it, it may read many; of many shards nothing goes together.
+      // Lists may read many rows, and statements of several shards cannot be batched.
       if (hasLists(form) || rows.table.shard !== undefined) return 'same'
       return rows.where && keyTestIn(rows.where, rows.table)?.kind === 'compare' ? 'calls' : 'same'
     }
@@ -99,12 +99,12 @@ function togetherOf(query: Query): Together | undefined {
 }
 
 /**
- * Rows by a key, and a page of a whole table in the order of its key: each looks at no more rows than it answers, by an index
- * that is surely there.
+ * Rows by key, and pages of an unfiltered table in the order of its key, can be batched. They examine no more rows than they
+ * return, because the index on the key always exists.
  */
 function togetherOfRows(rows: Rows): Together | undefined {
   const { table, where, order, limit, offset, distinct } = rows
-  // Reads that go together as one statement would go to every shard.
+  // A batched statement would be sent to every shard.
   if (where !== undefined && keyTestIn(where, table) !== undefined)
     return table.shard === undefined ? 'calls' : undefined
   const [first, ...more] = order?.terms ?? []
@@ -118,12 +118,12 @@ function togetherOfRows(rows: Rows): Together | undefined {
   return isPage && readsEveryRow(rows) ? 'page' : 'same'
 }
 
-/** No row that is looked at is left out. */
+/** Whether no examined row is skipped. */
 function readsEveryRow({ table, where, withDeleted = false }: Rows): boolean {
   return (withDeleted || table.deletedAt === undefined) && isKeyRange(where, table)
 }
 
-/** All rows, or those behind or before a key, as a cursor says. */
+/** Whether the condition matches all rows, or all rows after or before a key. */
 function isKeyRange(condition: Condition | undefined, table: SqlTable): boolean {
   if (condition === undefined) return true
   if (condition.kind === 'all') return condition.parts.every((part) => isKeyRange(part, table))
@@ -143,7 +143,7 @@ function hasLists(form: ObjectForm): boolean {
 
 type KeyTest = Extract<Condition, { kind: 'compare' | 'list' }>
 
-/** The test that every row must pass by an index that always exists. */
+/** A test that every row must pass, on a key or another unique column. */
 function keyTestIn(condition: Condition, table: SqlTable): KeyTest | undefined {
   switch (condition.kind) {
     case 'all': {
@@ -228,8 +228,8 @@ function propertiesOfChange(change: Change): StatementProperties {
 }
 
 /**
- * New rows wait for others only where a value must be unique or refers to another row: the one who has written or deleted that
- * must end first.
+ * An insert waits for another transaction only if a value must be unique or refers to a row, and the other transaction has
+ * written the same value or deleted that row.
  */
 function mayInsertWait({ key, indexes, relations }: SqlTable, columns: readonly Column[]): boolean {
   const isKeyed = columns.includes(key) && key.generated !== 'uuid'
@@ -240,7 +240,7 @@ function mayInsertWait({ key, indexes, relations }: SqlTable, columns: readonly 
   )
 }
 
-/** The slot of the key, where an update is of one row. */
+/** The slot of the key if the update changes one row. */
 export function keySlotOf({
   table,
   where,
@@ -249,7 +249,7 @@ export function keySlotOf({
   return test?.kind === 'compare' && test.column === table.key ? test.slot : undefined
 }
 
-/** A value that must be unique or that refers to another row can be a reason to wait for what others have written. */
+/** Whether changing the columns never waits for another row: none is a key, unique, or a reference. */
 export function areIndependent(
   { indexes, relations }: SqlTable,
   columns: readonly Column[],

@@ -1,4 +1,4 @@
-/** What statements know of a record: its table, and how it is tied to others. `records/model` makes both. */
+/** The table of a record and its relations, as far as statements need them. `records/model` creates both. */
 import type { Column, KeyedTable, TableIndex } from '../engines/contract/table.js'
 
 export interface SqlTable extends KeyedTable {
@@ -9,16 +9,16 @@ export interface SqlTable extends KeyedTable {
   readonly deletedAt: Column | undefined
   /** `version`, if the table counts writes. */
   readonly version: Column | undefined
-  /** By property. */
+  /** By property name. */
   readonly relations: ReadonlyMap<string, SqlRelation>
 }
 
-/** How rows are tied to those of another table. `local` and `foreign` always hold the same values on both sides. */
+/** A relation between two tables. Related rows have the same value in `local` and `foreign`. */
 export interface SqlRelation {
   readonly name: string
   readonly kind: 'belongsTo' | 'hasMany' | 'manyToMany'
   readonly table: SqlTable
-  /** The other side. */
+  /** The related table. */
   readonly target: SqlTable
   /** Column of this table: the foreign key for `belongsTo`, otherwise the key. */
   readonly local: Column
@@ -26,20 +26,20 @@ export interface SqlRelation {
   readonly foreign: Column
   /** For `manyToMany`: the join table between the two. */
   readonly join: JoinTable | undefined
-  /** Of two tables that are sharded by the same field: both sides of it, which hold the same value too. */
+  /** If both tables are sharded by the same field: the columns of that field. Related rows have the same value in both. */
   readonly shards: { readonly local: Column; readonly foreign: Column } | undefined
 }
 
-/** A join table of keys, with each pair once. */
+/** A join table. It contains each pair of keys once. */
 export interface JoinTable {
   readonly name: string
-  /** Holds the key of the tie's own table. */
+  /** The column with the key of the relation's `table`. */
   readonly from: string
-  /** Holds the key of the tie's target. */
+  /** The column with the key of the relation's `target`. */
   readonly to: string
 }
 
-/** True if every row is in the index, and found by the first column's value. */
+/** Whether the index contains every row and can find it by the value of the first column. */
 export function coversAllRows({ form }: TableIndex): boolean {
   return form === undefined || (form.where === undefined && !form.like)
 }

@@ -1,12 +1,12 @@
 /**
- * What a record's statement asks or changes, as plain data. Repositories, `crud`, GraphQL, hooks and cascades make such trees;
- * `write.ts` alone makes text of them, once for each shape of question, in the words of a dialect (`engines/<name>/dialect.ts`).
- * Values are not in a tree: a slot is a place among those that each run brings.
+ * Queries and changes of records as plain data. Repositories, `crud`, GraphQL, hooks and cascades build these trees, and
+ * `write-statement.ts` writes them as SQL, once for each shape, in a dialect (`engines/<name>/dialect.ts`). A tree contains no
+ * values. A slot is the index of a value in the list that is passed with each run.
  *
  * ```ts
  * // { products(where: { price: { gt: 5 } }, limit: 10) { name category { name } } }
  * {
- *   ask: 'objects',
+ *   query: 'objects',
  *   rows: {
  *     table: product, // soft-deletes
  *     where: { kind: 'compare', column: price, operator: 'gt', slot: 0 },
@@ -15,11 +15,11 @@
  *   },
  *   form: [
  *     { kind: 'column', key: 'name', field: { column: name, form: 'text', … } },
- *     { kind: 'owner', key: 'category', tie: product.category, form: [{ kind: 'column', key: 'name', … }] },
+ *     { kind: 'owner', key: 'category', relation: product.category, form: [{ kind: 'column', key: 'name', … }] },
  *   ],
  * }
  * ```
- * on SQLite:
+ * In SQLite:
  * ```sql
  * select json_group_array(json_object('name', "t0"."name", 'category',
  *     case when "t1"."id" is not null then json_object('name', "t1"."name") end))
@@ -27,7 +27,7 @@
  *     where "t0"."price" > ? and "t0"."deleted_at" is null order by "t0"."id" asc limit ? + 0) as "t0"
  *   left join "category" as "t1" on "t1"."id" = "t0"."category_id"
  * ```
- * on PostgreSQL:
+ * In PostgreSQL:
  * ```sql
  * select '[{"name":', string_agg((coalesce(cast(to_json("t0"."name") as text), 'null') || ',"category":' ||
  *     coalesce("t1o"."filigree_owner", 'null')), '},{"name":'), '}]'
@@ -37,9 +37,9 @@
  *     from "category" as "t1" where "t1"."id" = "t0"."category_id" limit 1) as "t1o" on true
  * ```
  *
- * Each thought that changes a tree, or what is written of it, has one place: rights bind conditions to what a client may see
- * (`records/policy/client-view.ts`), a shard is one more condition (`records/statements/shard.ts`), soft-deleted rows are left
- * out by `living`, relations are joined by `Writing.reach` and `isTied` (`writing.ts`), versions count on in `changes.ts`.
+ * Each concern has one location. Access rules add conditions in `records/policy/client-view.ts`, shards add one in
+ * `records/statements/shard.ts`. `notDeleted` leaves out soft-deleted rows, `WriteContext.joinTarget` and `isRelated` join
+ * relations (`write-context.ts`), and `change-writer.ts` increments versions.
  */
 import type { JsonField } from '../engines/contract/json-sql.js'
 import type { Column } from '../engines/contract/table.js'
@@ -49,10 +49,10 @@ import type { AggregateSelection } from './aggregates.js'
 import type { Order } from './order.js'
 import type { JoinTable, SqlTable, SqlRelation } from './table.js'
 
-/** A place among the values, or the number itself: databases plan better for one that they see. */
+/** A slot, or the number itself. Databases make better plans for a limit that is part of the statement. */
 export type Limit = number | { readonly fixed: number }
 
-/** Rows of a table: which, in what order, how many. */
+/** A selection of rows of a table. */
 export interface Rows {
   readonly table: SqlTable
   readonly where?: Condition | undefined
@@ -60,13 +60,13 @@ export interface Rows {
   readonly withDeleted?: boolean
   readonly order?: Order | undefined
   readonly limit?: Limit | undefined
-  /** A slot. */
+  /** The slot of the offset. */
   readonly offset?: number | undefined
-  /** Of rows that are equal in these columns, only the first one in the order. */
+  /** Of rows that are equal in these columns, only the first one in the order is selected. */
   readonly distinct?: readonly Column[] | undefined
 }
 
-/** Rows behind a row. */
+/** Related rows to read with each row. */
 export interface RelatedSelection<R extends SqlRelation = SqlRelation> {
   readonly relation: R
   readonly where: Condition | undefined
@@ -80,7 +80,7 @@ export type Query =
   | ObjectsQuery
   | PageQuery
   | { readonly query: 'aggregate'; readonly rows: Rows; readonly aggregates: AggregateSelection }
-  /** Whether a row would be among others, whose values stand in slots. */
+  /** Whether a row with these values would match the condition. The values of the map are slots. */
   | {
       readonly query: 'match'
       readonly table: SqlTable
@@ -88,45 +88,45 @@ export type Query =
       readonly where: Condition
     }
 
-/** Rows as records have them. */
+/** Rows, with the columns of the record. */
 export interface RowsQuery {
   readonly query: 'rows'
   readonly rows: Rows
-  /** Some columns as they are stored. Default: all, as records have them. */
+  /** Columns to return as they are stored. Default: all columns, converted for records. */
   readonly stored?: readonly Column[]
-  /** Values of each row from other tables, behind its columns. */
+  /** Values from other tables, after the columns of each row. */
   readonly derived?: readonly Derived[] | undefined
-  /** Each row's related rows, as JSON behind those. */
+  /** Related rows of each row as JSON, after those values. */
   readonly related?: readonly RelatedSelection[] | undefined
-  /** So many related rows may come behind one row's relation; the answer says where there are more. */
+  /** Maximum number of related rows of one row and relation. If there are more, the value is not a list of rows. */
   readonly maxRelated?: number | undefined
-  /** Holds the rows until the transaction ends. */
+  /** Locks the rows until the transaction ends. */
   readonly locks?: boolean
 }
 
-/** How many rows there are: at most `limit`, if the rows have one. */
+/** Counts rows, up to `limit` if there is one. */
 export interface CountQuery {
   readonly query: 'count'
   readonly rows: Rows
-  /** A slot: only the first and the last rows of the table are looked at, so many of each. */
+  /** The slot of a number: only this many rows at each end of the table are examined. */
   readonly sampleSize?: number
 }
 
-/** The rows that a relation leads to from several rows, each behind the key that leads there. */
+/** The related rows of several rows. Each row is returned after the key of the row that it is related to. */
 export interface RelatedRowsQuery {
   readonly query: 'relatedRows'
   readonly relation: SqlRelation
-  /** Slots of those keys. */
+  /** The slots of the keys. */
   readonly keys: readonly number[]
-  /** The only slot holds all of them as one list. */
+  /** The only slot contains all keys as one list. */
   readonly isPacked: boolean
-  /** The slot of the shard that all of them are in. */
+  /** The slot of the shard of all rows. */
   readonly shard?: number | undefined
-  /** Which of each one's rows, in what order. Default: all, by key. */
+  /** Which related rows of each row, and their order. Default: all, by key. */
   readonly rows?: Omit<Rows, 'table' | 'distinct'>
 }
 
-/** Rows as one JSON text: a list of objects, or the only one. */
+/** Rows as one JSON text: a list of objects, or one object. */
 export interface ObjectsQuery {
   readonly query: 'objects' | 'object'
   readonly rows: Rows
@@ -135,11 +135,11 @@ export interface ObjectsQuery {
 
 export type ObjectForm = readonly ObjectEntry[]
 
-/** A key of an object. */
+/** One key of an object and its value. */
 export type ObjectEntry =
   | { readonly kind: 'name'; readonly key: string; readonly name: string }
   | { readonly kind: 'column'; readonly key: string; readonly field: JsonField }
-  /** The one row that another belongs to, or null. */
+  /** The row that the row belongs to, or null. */
   | {
       readonly kind: 'owner'
       readonly key: string
@@ -160,17 +160,17 @@ export type ObjectEntry =
 /** A page as one JSON text. */
 export interface PageQuery {
   readonly query: 'page'
-  /** In the order of reading, and one more than the page has. */
+  /** The rows in reading order, one more than the page has. */
   readonly rows: Rows & { readonly order: Order }
-  /** The page's own order. */
+  /** The order of the page. */
   readonly order: Order
-  /** How many rows the page has at most: a slot. */
+  /** The slot of the maximum number of rows. */
   readonly pageSize: number
-  /** All rows that are counted. */
+  /** The filter of the total count. */
   readonly filter: Condition | undefined
-  /** It is read from its end. */
+  /** The list is read from its end. */
   readonly isBackward: boolean
-  /** Something stands before the place where reading begins. */
+  /** There are rows before the first row that is read. */
   readonly hasEarlierRows: boolean
   readonly form: readonly PageEntry[]
 }
@@ -190,66 +190,65 @@ export type PageEntry =
     }
   | { readonly kind: 'node'; readonly key: string; readonly form: ObjectForm }
 
-/** What a change answers of the rows that it wrote. */
+/** The columns that a change returns of each row that it wrote. */
 export type ReturnedColumns = 'nothing' | 'key' | 'row'
 
 export type Change =
   | InsertChange
-  /** Of the rows that there are. Values of `columns` stand in the slots from `first` on; versions count on by themselves. */
+  /** Updates existing rows. The values of `columns` are in the slots from `firstSlot` on. Versions are incremented. */
   | {
       readonly change: 'update'
       readonly table: SqlTable
       readonly where: Condition | undefined
       readonly columns: readonly Column[]
-      /** Those of `columns` whose values are added to the stored ones. */
+      /** The columns whose values are added to the stored values. */
       readonly sums?: readonly Column[]
       readonly firstSlot: number
       readonly returns: 'nothing' | 'key' | 'row'
       /**
-       * Answers, behind the key or alone, whether each of `sums` lies within its bounds: their slots, two each. Databases that
-       * are not local answer the numbers of all rows and of those that do not fit, where no keys are answered.
+       * The slots of the lower and upper bound of each of `sums`. The change returns whether all sums are within their bounds,
+       * after the key or alone. If no keys are returned, remote databases return the number of rows and of rows out of bounds.
        */
       readonly boundSlots?: readonly number[]
-      /** Columns that it answers behind the row, as they were before; not of databases that are local. */
+      /** Columns whose old values are returned after the row. Remote databases only. */
       readonly previousColumns?: readonly Column[]
     }
   /**
-   * Changes all of several rows or, where one is not there, none. Values: a list of keys, then one for each of `columns`,
-   * then the number of keys. The rows are held in the order of their keys first, so that two that change the same rows do not
-   * wait for each other.
+   * Updates several rows, each with its own values, or none if a row is missing. Values: a list of keys, a list for each of
+   * `columns`, and the number of keys. The rows are locked in the order of their keys, so that two such updates cannot deadlock.
    */
   | {
       readonly change: 'updateEach'
       readonly table: SqlTable
       readonly columns: readonly Column[]
-      /** Those of `columns` whose values are added to the stored ones: lists of the lowest and highest stored values follow. */
+      /** The columns whose values are added to the stored values. Lists of their lower and upper bounds follow the values. */
       readonly sums?: readonly Column[]
-      /** Behind those a list of the versions that the rows must be at follows. */
+      /** A list of the expected versions follows. */
       readonly hasVersions?: boolean
-      /** Of the lists, in their order. */
+      /** The database types of the lists, in their order. */
       readonly types: readonly string[]
     }
-  /** Of a table that soft-deletes the rows stay, with the time in a slot. */
+  /** Deletes rows. If the table soft-deletes, the rows stay, and the slot `at` contains the time. */
   | {
       readonly change: 'delete'
       readonly table: SqlTable
       readonly where: Condition | undefined
       readonly at: number
-      /** The columns that it answers, as they are stored. */
+      /** The columns to return as they are stored. */
       readonly returns: readonly Column[]
     }
-  /** Ties two rows by a join table, or unties them. Values: both keys. */
+  /** Links two rows by a join table, or removes the link. Values: both keys. */
   | { readonly change: 'link' | 'unlink'; readonly join: JoinTable }
 
-/** Values: those of `columns` for each row, or a list of them for each column. */
+/** Inserts rows. Values: the values of `columns` for each row, or a list for each column. */
 export interface InsertChange {
   readonly change: 'insert'
   readonly table: SqlTable
   readonly columns: readonly Column[]
-  /** How many rows, or the types of the columns in the database. */
+  /** The number of rows, or, if the values are lists, the database types of the columns. */
   readonly rowCountOrTypes: number | readonly string[]
   readonly returns: ReturnedColumns
-  /** A row that has these values already takes over these columns. */
+  /** An existing row with the same values in `conflictColumns` gets the new values of `updates`. */
   readonly onConflict?: {
     readonly conflictColumns: readonly Column[]
     readonly updates: readonly Column[]

@@ -1,4 +1,4 @@
-/** What all parts of one statement are written with: the dialect, names for its tables, and what is said of it. */
+/** State shared by all parts of a statement while it is written: the dialect, its tables and their aliases. */
 import type { Dialect } from '../engines/contract/dialect.js'
 import { name, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
 import type { Column } from '../engines/contract/table.js'
@@ -6,7 +6,7 @@ import type { SqlTable, SqlRelation } from './table.js'
 
 export class WriteContext {
   readonly dialect: Dialect
-  /** The tables that it names, that of its rows first. */
+  /** The tables that the statement uses, the main table first. */
   readonly tables = new Set<string>()
   readonly #repeatedTables = new Set<string>()
   #aliases = 0
@@ -15,7 +15,7 @@ export class WriteContext {
     this.dialect = dialect
   }
 
-  /** A name that no other part has. What an update or a deletion changes keeps its own name, which may look like one. */
+  /** A new alias. Updates and deletions use the name of the table, so the alias must differ from table names. */
   alias(): string {
     const alias = `t${this.#aliases++}`
     return this.tables.has(alias) || this.tables.has(`${alias}j`) ? this.alias() : alias
@@ -32,42 +32,41 @@ export class WriteContext {
     return name(table)
   }
 
-  /** True where one part alone names it. */
+  /** Whether only one part of the statement uses the table. */
   isNamedOnce(table: string): boolean {
     return !this.#repeatedTables.has(table)
   }
 
-  /** A column as a statement answers it: some engines must return a value as text, or it loses digits. */
+  /** A column as the statement returns it. Some engines must return a number as text, or it loses digits. */
   returned(alias: string, column: Column): Sql {
     return within(this.dialect.answered(column), ref(alias, column))
   }
 
-  /** ` limit …`, with the number in a slot. */
+  /** Writes ` limit …`. */
   limit(limitSlot: number): Sql {
     return sql` limit ${slot(limitSlot)}${raw(this.dialect.limit.behind)}`
   }
 
   /**
-   * The target's rows, tied to other rows. Every relation is joined here.
+   * Writes the tables that lead to the target of a relation.
    *
-   * @returns the tables; the column that leads there, which equals the other rows' `local`; and the target's shard, where
-   *   there is one
+   * @returns `matchColumn`: the column that equals `local` of the other side
    */
   joinTarget(
     { target, foreign, join }: SqlRelation,
     alias: string,
   ): { readonly from: Sql; readonly matchColumn: Sql } {
-    const own = this.table(target.name, alias)
+    const targetTable = this.table(target.name, alias)
     const key = ref(alias, foreign)
-    if (join === undefined) return { from: own, matchColumn: key }
+    if (join === undefined) return { from: targetTable, matchColumn: key }
     const pair = `${alias}j`
     return {
-      from: sql`${this.table(join.name, pair)} inner join ${own} on ${key} = ${name(pair, join.to)}`,
+      from: sql`${this.table(join.name, pair)} inner join ${targetTable} on ${key} = ${name(pair, join.to)}`,
       matchColumn: name(pair, join.from),
     }
   }
 
-  /** The rows that a tie leads to from a row of another alias: by key, and within one shard. */
+  /** Writes the condition that a target row is related to the row of another alias, in the same shard. */
   isRelated(relation: SqlRelation, matchColumn: Sql, alias: string, outer: string): Sql {
     const { shards } = relation
     const sameShard =
@@ -75,7 +74,7 @@ export class WriteContext {
     return sql`${matchColumn} = ${this.localColumn(relation, outer)}${sameShard}`
   }
 
-  /** A UUID key is compared as text with a field that nothing ties to it but a list of records: it may hold any text. */
+  /** Compares a UUID key as text if the foreign field is not a UUID and may contain any text. */
   localColumn({ local: localColumn, foreign, join }: SqlRelation, alias: string): Sql {
     const isMixed = join === undefined && localColumn.isUuid && !foreign.isUuid
     return within(isMixed ? this.dialect.uuidText : undefined, ref(alias, localColumn))
@@ -86,7 +85,7 @@ export function ref(alias: string, column: Column): Sql {
   return name(alias, column.name)
 }
 
-/** Rows that were deleted softly are left out here alone. `undefined` where all rows live. */
+/** The condition that leaves out soft-deleted rows. `undefined` if the table does not soft-delete. */
 export function notDeleted({ deletedAt }: SqlTable, alias: string): Sql | undefined {
   return deletedAt && sql`${ref(alias, deletedAt)} is null`
 }

@@ -1,4 +1,4 @@
-/** Makes statements of trees. Written once for each shape of question; plans are kept by those who ask. */
+/** Writes trees as statements. Callers cache the plans: one for each shape of query. */
 import type { Dialect } from '../engines/contract/dialect.js'
 import type {
   OneNewRow,
@@ -23,14 +23,14 @@ import { writeRows, returnedColumns, RowWriter } from './row-writer.js'
 import type { Change, Query } from './tree.js'
 import { WriteContext } from './write-context.js'
 
-/** A statement, and where its values come from. Keep it: engines remember by the statement what they have prepared. */
+/** A statement and the order of its values. Cache it, because engines cache prepared statements by the `Statement` object. */
 export interface Plan {
   readonly statement: Statement
-  /** For each placeholder the place of its value; `undefined` if they are in that order. */
+  /** The slot of each placeholder. `undefined` if the placeholders are in the order of the slots. */
   readonly order: readonly number[] | undefined
 }
 
-/** A run's values in the order of the plan's placeholders. */
+/** Converts values in the order of slots to the order of placeholders. */
 export function arrangeValues(plan: Plan, values: readonly unknown[]): readonly unknown[] {
   return plan.order === undefined ? values : plan.order.map((slotIndex) => values[slotIndex])
 }
@@ -90,7 +90,7 @@ function writeQuery(query: Query, writer: RowWriter): Sql {
   }
 }
 
-/** What an engine needs to write new rows of several calls by one statement; not where that moves the key's sequence. */
+/** Lets an engine insert rows of several calls by one statement. Not if the insert advances the sequence of the key. */
 function newRowOf(change: Change, dialect: Dialect): OneNewRow | undefined {
   if (change.change !== 'insert' || change.rowCountOrTypes !== 1 || change.returns !== 'row')
     return undefined
@@ -107,7 +107,7 @@ function newRowOf(change: Change, dialect: Dialect): OneNewRow | undefined {
   }
 }
 
-/** What an engine needs to change rows of several calls by one statement. */
+/** Lets an engine change one row of each of several calls by one statement. */
 function oneRowOf(
   change: Change,
   dialect: Dialect,
@@ -138,7 +138,7 @@ function oneRowOf(
   }
 }
 
-/** What an engine needs to change several rows of each of several calls by one statement. */
+/** Lets an engine change several rows of each of several calls by one statement. */
 function rowsOf(change: Change, dialect: Dialect): RowsChange | undefined {
   if (change.change !== 'updateEach' || dialect.isLocal) return undefined
   const { table, columns, types, sums = [], hasVersions } = change

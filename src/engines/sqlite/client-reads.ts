@@ -146,7 +146,7 @@ export class SqliteClientReads implements Runner {
         for (const reading of this.#running) reading.cancel(requestFinished())
       })
     }
-    // A stream lasts longer than a handler, so each of its reads gets the full readTime.
+    // A stream lasts longer than a handler, so each of its reads gets the full time.
     const deadline =
       this.#request.answered === true && readTime > 0 ? now + readTime : this.#deadline
     if (now >= deadline) throw readTimeExceeded(readTime)

@@ -204,7 +204,7 @@ class SqliteEngine implements Engine {
         : this.#externalWrites?.trackTransaction(connection)
       return new SqliteTransaction(connection, this.#writeQueue, {
         schema,
-        onCommitted: onCommitted,
+        onCommitted,
       })
     } catch (error) {
       this.#writeQueue.release()
@@ -286,18 +286,18 @@ class SqliteTransaction implements TransactionRunner {
   readonly #connection: Connection
   readonly #writeQueue: Turn
   readonly #schema: boolean
-  readonly #committed: (() => void) | undefined
+  readonly #onCommitted: (() => void) | undefined
   #isOver = false
 
   constructor(
     connection: Connection,
     writeQueue: Turn,
-    { schema, onCommitted: committed }: TransactionOptions,
+    { schema, onCommitted }: TransactionOptions,
   ) {
     this.#connection = connection
     this.#writeQueue = writeQueue
     this.#schema = schema
-    this.#committed = committed
+    this.#onCommitted = onCommitted
   }
 
   run<W extends Wanted>(
@@ -313,7 +313,7 @@ class SqliteTransaction implements TransactionRunner {
       const connection = this.#activeConnection()
       if (this.#schema) connection.checkReferences()
       connection.script('commit')
-      this.#committed?.()
+      this.#onCommitted?.()
     })
   }
 
