@@ -120,7 +120,7 @@ export type {
   HookCaller,
   WriteContext,
 } from './records/hook-contexts.js'
-export { addRecords } from './records/model/companions.js'
+export { addRecords } from './records/model/record.js'
 export { BelongsTo, HasMany, ManyToMany, type Rel } from './records/model/relations.js'
 export type { Generated, HasDefault } from './records/model/written-types.js'
 export { connect, Database } from './records/database-face.js'

@@ -26,14 +26,13 @@ import {
   type DeleteOptions,
   type UpdateOptions,
 } from './statements/write-options.js'
-import type { TableCodec } from './model/codec.js'
+import { type TableCodec, toKey } from './model/codec.js'
 import { type Later, after, attempt, promise, settle } from '../core/maybe-promise.js'
 import type { Row } from '../engines/contract/engine.js'
 import { deleteChecked, deleteWhere, mustHold } from './statements/delete-rows.js'
 import { deleteRow } from './statements/delete-row.js'
 import type { Selected, SelectOptions, Where } from './model/filter-types.js'
 import { ManyRecords } from './many-records.js'
-import { toKey } from './model/key.js'
 import {
   checkCountOptions,
   checkFindOptions,

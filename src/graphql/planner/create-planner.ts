@@ -3,7 +3,7 @@
  * Source: decisions, GraphQL; anchors of the field: an operation to one statement.
  */
 import type { GraphQLObjectType, GraphQLSchema } from 'graphql'
-import { toKey } from '../../records/model/key.js'
+import { toKey } from '../../records/model/codec.js'
 import type { Planner, PlanRequest, RootPlan } from '../planner-contract.js'
 import { modelOf } from '../records/declare-node.js'
 import { generatedOf, type GeneratedField, type RecordModel } from '../records/model.js'

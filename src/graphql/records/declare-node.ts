@@ -4,7 +4,7 @@
  */
 import { after, type Later } from '../../core/maybe-promise.js'
 import { invalid } from '../../records/filters/invalid.js'
-import { toKey } from '../../records/model/key.js'
+import { toKey } from '../../records/model/codec.js'
 import { admitted } from '../../records/rights/caller.js'
 import { callerOf } from '../caller.js'
 import { type FieldDeclaration, type TypeDeclaration, generatedKey } from '../declarations.js'

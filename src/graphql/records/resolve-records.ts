@@ -6,7 +6,7 @@
 import type { GraphQLResolveInfo } from 'graphql'
 import { type Later, after } from '../../core/maybe-promise.js'
 import type { Database } from '../../records/database.js'
-import { toKey } from '../../records/model/key.js'
+import { toKey } from '../../records/model/codec.js'
 import type { Table } from '../../records/model/table.js'
 import { inShard } from '../../records/statements/shard.js'
 import type { Source } from '../../records/statements/source.js'

@@ -2,13 +2,33 @@
  * What a client's question makes the database do, in points: about a thousand rows looked at are one. Counted before
  * anything is run, from the question, the indexes and the tables' rough sizes. Source: decisions, "Client queries".
  */
+
 import { isPlainObject } from '../../core/json.js'
 import { passedBy, searchLimitOf, searchOf } from '../filters/search.js'
 import { coversAllRows } from '../../sql/table.js'
 import type { Column, TableIndex } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
 import { operatorOf, readOperator } from '../../sql/operators.js'
-import { patternOperators, signsBeyond } from './pattern-weight.js'
+
+/** Which comparisons look into a text, and what their patterns weigh by their length. */
+
+const patternOperators: ReadonlySet<string> = new Set([
+  'like',
+  'ilike',
+  'startsWith',
+  'endsWith',
+  'contains',
+  'has',
+  'path',
+])
+/** Signs that a pattern may have for nothing. */
+const freeSigns = 50
+
+/** @returns how many signs of a pattern count */
+function signsBeyond(operator: string, operand: unknown): number {
+  const isPattern = operator === 'like' || operator === 'ilike'
+  return isPattern && typeof operand === 'string' ? Math.max(0, operand.length - freeSigns) : 0
+}
 
 /** Points for each row that is read, skipped, sorted, or compared. */
 const weights = Object.freeze({

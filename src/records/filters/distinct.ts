@@ -5,7 +5,7 @@ import { readOwn } from '../model/hidden-names.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import type { RowsView } from './rows-view.js'
-import { suggestedFields } from './known-names.js'
+import { suggestedFields } from './suggested-names.js'
 import { refuseUnnamed } from '../model/skip.js'
 import { invalid } from './invalid.js'
 

@@ -2,6 +2,10 @@
  * Reads a filter: looks every name up and checks every value, so that what a client sent becomes either data in a
  * placeholder or a 400. Returns a plain tree, and a key under which the statement for it is kept.
  */
+
+import { readOwn } from '../model/hidden-names.js'
+import type { Table } from '../model/table.js'
+import type { Condition } from './condition.js'
 import { isPlainObject } from '../../core/json.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
@@ -9,17 +13,38 @@ import { isOfKind } from '../../fields/kinds/table.js'
 import type { ColumnCodec, TableCodec } from '../model/codec.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { toJson } from '../model/stored-json.js'
-import type { Condition } from './condition.js'
 import { invalid } from './invalid.js'
 import type { JsonPath } from '../../sql/condition.js'
-import { mostItems, placeKey, readPath, typeOfJson } from './json-place.js'
-import { isHidden, unknownName } from './known-names.js'
-import { areParameters } from './of-parameters.js'
+import { mostItems, placeKey, readPath, typeOfJson } from './json-path.js'
+import { isHidden, unknownName } from './suggested-names.js'
 import { operatorOf, operators, readOperator, type Operator } from '../../sql/operators.js'
 import { readWords, searchOf } from './search.js'
 import { skip, skipAt, undefinedAt, undefinedWhole } from '../model/skip.js'
 import type { TableSearch } from '../../engines/contract/table.js'
-import type { Table } from '../model/table.js'
+
+/** Reads a filter of the program, which may use hidden fields; its faults are not told to clients. */
+
+/** @throws {HttpError} 400 `VALIDATION` */
+export function readOwnFilter(reader: FilterReader, table: Table, where: unknown): Condition {
+  return readOwn(table, () => reader.read(table, where))
+}
+
+/** Marks lists of conditions that come from a URL's parameters: their faults name the parameter, not a place in the list. */
+const lists = new WeakSet<object>()
+
+/** Makes one filter of conditions that must all hold. */
+export function allParameters(
+  conditions: readonly Readonly<Record<string, unknown>>[],
+): Record<string, unknown> {
+  if (conditions.length === 0) return {}
+  lists.add(conditions)
+  return { and: conditions }
+}
+
+/** True for a list that `allParameters` has marked. */
+function areParameters(list: object): boolean {
+  return lists.has(list)
+}
 
 /** The reader's context for the tables of relations. */
 export interface FilterContext {

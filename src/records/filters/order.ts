@@ -8,7 +8,7 @@ import type { Column } from '../../engines/contract/table.js'
 import { ascending, byKey, type Order, type OrderTerm } from '../../sql/order.js'
 import { skip, skipAt, undefinedAt } from '../model/skip.js'
 import { derivedColumn } from '../../sql/derived.js'
-import { isHidden, suggestedFields, suggestedRelations } from './known-names.js'
+import { isHidden, suggestedFields, suggestedRelations } from './suggested-names.js'
 import { readOwn } from '../model/hidden-names.js'
 import type { Relation, Table } from '../model/table.js'
 

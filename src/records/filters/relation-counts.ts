@@ -5,7 +5,7 @@ import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Derived } from '../../sql/derived.js'
 import type { Relation, Table } from '../model/table.js'
 import { invalid } from './invalid.js'
-import { isHidden, suggestedRelations } from './known-names.js'
+import { isHidden, suggestedRelations } from './suggested-names.js'
 
 const mostCounts = 20
 

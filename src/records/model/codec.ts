@@ -1,4 +1,5 @@
 /** Converts property values to what a driver takes and back, compiled once for each table and engine. */
+
 import { makerOf } from '../../fields/instance.js'
 import { isUuid } from '../../fields/kinds/id.js'
 import type { Kind } from '../../fields/kinds/kind.js'
@@ -8,6 +9,19 @@ import type { Row } from '../../engines/contract/engine.js'
 import { fromStoredJson, toStoredJson } from './stored-json.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from './table.js'
+
+/** Reads a record's key. */
+
+/**
+ * @param id a key, or an integer key as text, as paths and GraphQL give it
+ * @returns the driver's value; `undefined` for a value that cannot be a key, which no row has
+ */
+export function toKey({ key }: TableCodec, id: unknown): unknown {
+  const { fromText } = key.column.field.entry
+  const value = typeof id === 'string' ? fromText(id) : id
+  if (value === undefined || value === null || !key.accepts(value)) return undefined
+  return key.encode(value)
+}
 
 /** Converts one column's values for one engine. */
 export interface ColumnCodec {

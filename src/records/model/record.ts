@@ -1,4 +1,6 @@
 /** `@Record`: the note that turns a class's fields into a table. Source: public face, Records. */
+
+import { createClassNote, type Class } from '../../metadata/class-metadata.js'
 import type { Isolation } from '../../core/transaction.js'
 import type { Claims } from '../../http/request.js'
 import { fieldNotes, givenKey, noteField } from '../../fields/field.js'
@@ -8,9 +10,24 @@ import {
   type AnyDecorator,
   type DecoratorTarget,
 } from '../../metadata/dialect.js'
-import { createClassNote, type Class } from '../../metadata/class-metadata.js'
 import type { WriteRule } from '../../fields/write-rule.js'
 import type { OrderTerms, Where } from './filter-types.js'
+
+/** Records that come with another: whoever knows it knows them, so that their tables are made with its. */
+
+const companions = createClassNote<readonly Class[]>('companions')
+
+/**
+ * For decorators of packages on records, which keep something beside the rows: the tables of `others` are made wherever that of
+ * the record is, also in programs that do not import the package's module.
+ */
+export function addRecords(type: Class, others: readonly Class[]): void {
+  companions.write(type, [...(companions.readOwn(type) ?? []), ...others])
+}
+
+export function companionsOf(type: Class): readonly Class[] {
+  return companions.read(type) ?? []
+}
 
 /** Who asks for rows, and in which application. */
 export interface RowsCaller {

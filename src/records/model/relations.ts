@@ -1,8 +1,25 @@
 /** `@BelongsTo`, `@HasMany`, `@ManyToMany`: relations between records. Source: public face, Records. */
+
+import type { Relation, Table } from './table.js'
 import { noteField } from '../../fields/field.js'
 import { type ClassReference, createMemberNote, type Class } from '../../metadata/class-metadata.js'
 import { toDecorator, type AnyDecorator } from '../../metadata/dialect.js'
 import type { Generated } from './written-types.js'
+
+/** Finds the records that hold keys of others: what a deletion affects, and what prevents it. */
+
+/**
+ * The relations through which rows hold keys of others.
+ *
+ * @param target only relations with keys of this table. Default: all
+ */
+export function referencesTo(tables: Iterable<Table>, target?: Table): Relation[] {
+  const relations = [...tables].flatMap((table) => [...table.relations.values()])
+  return relations.filter(
+    (relation) =>
+      relation.kind === 'belongsTo' && (target === undefined || relation.target === target),
+  )
+}
 
 /**
  * The type of a related record, which a new row need not name. It is used like the type itself; but for `Rel<Category>`

@@ -2,6 +2,9 @@
  * `@BeforeWrite`, `@AfterWrite`, `@AfterCommit`, `@BeforeDelete` and `@AfterDelete`: methods of a record that run when a row of it is
  * written or deleted. Source: public face, Records.
  */
+
+import { higherIsolation, type Isolation } from '../../core/transaction.js'
+import type { Table } from './table.js'
 import {
   decorate,
   toDecorator,
@@ -9,6 +12,24 @@ import {
   type DecoratorTarget,
 } from '../../metadata/dialect.js'
 import { createMemberNote, type Class } from '../../metadata/class-metadata.js'
+
+/**
+ * Decides the isolation of transactions that run the application's code. Statements without it need none: each is a
+ * transaction of its own, or locks the rows that it reads. Source: decisions, Second storey: rulings, Transactions.
+ */
+
+export const defaultIsolation: Isolation = 'serializable'
+
+/** @returns the level of a transaction that runs the hooks of these records; undefined if they have none that run in it */
+export function isolationOf(tables: Iterable<Table>): Isolation | undefined {
+  let isolation: Isolation | undefined
+  for (const { hooks, options } of tables) {
+    if (hooks.beforeWrite.length + hooks.afterWrite.length + hooks.beforeDelete.length === 0)
+      continue
+    isolation = higherIsolation(isolation, options.isolation ?? defaultIsolation)
+  }
+  return isolation
+}
 
 /** The record's method: `this` is the whole row. */
 export type RecordHook = (this: object, context: object) => void | Promise<void>

@@ -6,7 +6,7 @@
 
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
-import { isHidden, suggestedRelations } from '../filters/known-names.js'
+import { isHidden, suggestedRelations } from '../filters/suggested-names.js'
 import { invalid } from '../filters/invalid.js'
 import type { Relation, Table } from '../model/table.js'
 import type { RelatedQuestion, Slots, RowsView } from '../filters/rows-view.js'

@@ -5,8 +5,8 @@
 
 import { silentLog } from '../../core/log.js'
 import type { Id } from '../filters/list-options.js'
-import { toKey } from '../model/key.js'
-import { isolationOf } from '../model/isolation.js'
+import { toKey } from '../model/codec.js'
+import { isolationOf } from '../model/write-hooks.js'
 import type { Table, Relation } from '../model/table.js'
 import {
   type TreeRecords,

@@ -5,7 +5,7 @@
 import { loosen, omit, partial, withOwnRules } from '../../fields/derive.js'
 import { noteField, type FieldNote } from '../../fields/field.js'
 import type { Class } from '../../metadata/class-metadata.js'
-import { isHidden } from '../filters/known-names.js'
+import { isHidden } from '../filters/suggested-names.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
 import { policyOf } from '../rights/record-policy.js'

@@ -3,14 +3,13 @@
  */
 
 import type { Dialect } from '../../engines/contract/dialect.js'
-import { testsOf } from '../model/read-indexes.js'
+import { testsOf, findMissingIndexes, listedColumns } from '../model/read-indexes.js'
 import type { Column, IndexForm, TableIndex } from '../../engines/contract/table.js'
 import type { Table, Relation } from '../model/table.js'
 import { quote } from '../../engines/contract/ddl.js'
 import { toLiteral } from './literal.js'
 import type { IndexSchema, CheckSchema, TableSchema } from '../../engines/contract/table-schema.js'
 import { toCheckName, toConstraintName, toIndexName, toSnakeCase } from '../model/column-names.js'
-import { findMissingIndexes, listedColumns } from '../model/check-index-names.js'
 import type { JoinTable } from '../../sql/table.js'
 
 /** @returns an empty list if the database has no such index */

@@ -5,13 +5,11 @@
 import { type Later, after, promise } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import { unmarked } from '../../errors/field-errors.js'
-import { FilterReader } from '../filters/filter.js'
+import { FilterReader, readOwnFilter } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
 import { equals } from '../../sql/condition.js'
-import { readOwnFilter } from '../filters/own-filter.js'
-import { isolationOf } from '../model/isolation.js'
+import { isolationOf, hasWriteHooks } from '../model/write-hooks.js'
 import type { Table } from '../model/table.js'
-import { hasWriteHooks } from '../model/write-hooks.js'
 import {
   hasAddition,
   withSums,

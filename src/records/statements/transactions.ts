@@ -19,7 +19,7 @@ import type { ClientWriting, UnderWay } from '../../engines/contract/request-con
 import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { Log } from '../../core/log.js'
-import { defaultIsolation } from '../model/isolation.js'
+import { defaultIsolation } from '../model/write-hooks.js'
 import { GuardedRunner } from './guarded-runner.js'
 import type { QuietHandlers } from './read-handlers.js'
 import {

@@ -2,7 +2,7 @@
 
 import { type Later, after, attempt } from '../../core/maybe-promise.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
-import { referencesTo } from '../model/references.js'
+import { referencesTo } from '../model/relations.js'
 import { probing } from './guarded-runner.js'
 import { keyValues, inShardOf } from './shard.js'
 import type { Source } from './source.js'

@@ -6,7 +6,7 @@ import { type Later, after, isThenable, promise, settle } from '../../core/maybe
 import type { Row } from '../../engines/contract/engine.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Id } from '../filters/list-options.js'
-import { toKey } from '../model/key.js'
+import { toKey } from '../model/codec.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
