@@ -151,7 +151,7 @@ function serve(
   { sessions, times, promises }: ServeContext,
   intercept: Intercept | undefined,
 ): GraphqlRoute[] {
-  const { method, path, runs, before, answer } = given
+  const { method, path, runsOperations: runs, before, handle: answer } = given
   const pattern = parsePattern(path, `bootstrap graphql ${path}`, [])
   if (pattern === undefined) return []
   const steps = {

@@ -9,7 +9,7 @@ import { malformedReply } from '../graphql/endpoint.js'
 import type { GraphQL } from '../graphql/graphql.js'
 import { queryParts } from '../graphql/graphql-endpoints.js'
 import { requestedOperation } from '../graphql/request-parts.js'
-import { readAsked, stoodRoots } from '../graphql/root-interceptors.js'
+import { readNamedOperation, interceptedRoots } from '../graphql/root-interceptors.js'
 import { ServerRequest } from '../http/server-request.js'
 import type { RouteInfo } from '../routing/route-info.js'
 import type { Intercept, Next } from '../extensions/interceptor.js'
@@ -33,7 +33,7 @@ export function planGraphqlStands(
   const all = new Map<GraphQL, ReadonlyMap<string, PlannedRoot>>()
   for (const instance of instances) {
     const roots = new Map<string, PlannedRoot>()
-    for (const [name, { info, stands }] of readRoots(instance)) {
+    for (const [name, { info, interceptors: stands }] of readRoots(instance)) {
       roots.set(name, {
         info,
         stands: stands.flatMap((one) => planOwn(one, info, problems).planned ?? []),
@@ -44,9 +44,9 @@ export function planGraphqlStands(
   return all
 }
 
-function readRoots(instance: GraphQL): ReturnType<typeof stoodRoots> {
+function readRoots(instance: GraphQL): ReturnType<typeof interceptedRoots> {
   try {
-    return stoodRoots(instance)
+    return interceptedRoots(instance)
   } catch (error) {
     if (error instanceof DeclarationError) return new Map()
     throw error
@@ -81,7 +81,7 @@ export function aroundOperations(
   return async (request, next) => {
     if (!(request instanceof ServerRequest)) return next()
     const { method, body } = request
-    const asked = readAsked(instance, method === 'POST' ? body : queryParts(request))
+    const asked = readNamedOperation(instance, method === 'POST' ? body : queryParts(request))
     const stands = asked?.roots.flatMap((name) => made.get(name) ?? []) ?? []
     if (asked === undefined || stands.length === 0) return next()
     const roots = asked.roots.map((name) => planned.get(name)?.info)

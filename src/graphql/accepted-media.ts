@@ -14,12 +14,12 @@ export const resultTypes = {
   response: 'application/graphql-response+json; charset=utf-8',
 } as const
 
-const anything: AcceptedMedia = Object.freeze({ result: 'json', stream: false })
+const anyMedia: AcceptedMedia = Object.freeze({ result: 'json', stream: false })
 const json: ReadonlySet<string> = new Set(['application/json', 'application/*', '*/*'])
 
 /** Clients send few different headers, each very often. */
-const known = new Map<string, AcceptedMedia>()
-const mostKnown = 100
+const cachedMedia = new Map<string, AcceptedMedia>()
+const maxCachedMedia = 100
 
 /**
  * Reads `Accept`. The newer type is used if it is listed with a weight of at least JSON's.
@@ -27,11 +27,11 @@ const mostKnown = 100
  * @param accept `undefined` takes anything
  */
 export function acceptedMedia(accept: string | undefined): AcceptedMedia {
-  if (accept === undefined || accept === '*/*') return anything
-  const before = known.get(accept)
-  if (before !== undefined) return before
+  if (accept === undefined || accept === '*/*') return anyMedia
+  const cached = cachedMedia.get(accept)
+  if (cached !== undefined) return cached
   const media = readAccept(accept)
-  if (known.size < mostKnown) known.set(accept, media)
+  if (cachedMedia.size < maxCachedMedia) cachedMedia.set(accept, media)
   return media
 }
 
@@ -40,12 +40,12 @@ function readAccept(accept: string): AcceptedMedia {
   for (const part of accept.toLowerCase().split(',')) {
     const [type = '', ...parameters] = part.split(';').map((piece) => piece.trim())
     const kind = kindOf(type)
-    if (kind !== undefined && takesUtf8(parameters)) {
+    if (kind !== undefined && acceptsUtf8(parameters)) {
       weights[kind] = Math.max(weights[kind], readWeight(parameters))
     }
   }
-  const likesResponse = weights.response > 0 && weights.response >= weights.json
-  const result = likesResponse ? 'response' : weights.json > 0 ? 'json' : undefined
+  const prefersResponse = weights.response > 0 && weights.response >= weights.json
+  const result = prefersResponse ? 'response' : weights.json > 0 ? 'json' : undefined
   return Object.freeze({ result, stream: weights.stream > 0 })
 }
 
@@ -55,7 +55,7 @@ function kindOf(type: string): 'json' | 'response' | 'stream' | undefined {
   return json.has(type) ? 'json' : undefined
 }
 
-function takesUtf8(parameters: readonly string[]): boolean {
+function acceptsUtf8(parameters: readonly string[]): boolean {
   const charset = parameters.find((parameter) => parameter.startsWith('charset='))
   return charset === undefined || /^charset="?utf-?8"?$/.test(charset)
 }

@@ -46,20 +46,20 @@ function unusedTypes(
   { types, queries, mutations, subscriptions, added }: SchemaParts,
   generated: GeneratedPart | undefined,
 ): string[] {
-  const used = new Set<string>()
+  const usedNames = new Set<string>()
   const visit = (notation: string): void => {
     const name = readTypeNotation(notation)?.name
-    if (name === undefined || used.has(name)) return
-    used.add(name)
+    if (name === undefined || usedNames.has(name)) return
+    usedNames.add(name)
     const type = types.get(name)
     if (type !== undefined) for (const inner of notationsOf(type)) visit(inner)
   }
-  const isKept = (name: string, { kind }: TypeDeclaration): boolean =>
+  const isRoot = (name: string, { kind }: TypeDeclaration): boolean =>
     kind === 'object' || kind === 'interface' || generated?.types.has(name) !== true
-  for (const [name, type] of types) if (isKept(name, type)) visit(name)
+  for (const [name, type] of types) if (isRoot(name, type)) visit(name)
   for (const fields of [queries, mutations, subscriptions, ...added.values()])
     for (const field of fields.values()) for (const notation of ofField(field)) visit(notation)
-  return [...types.keys()].filter((name) => !used.has(name))
+  return [...types.keys()].filter((name) => !usedNames.has(name))
 }
 
 function notationsOf(type: TypeDeclaration): string[] {
@@ -135,23 +135,27 @@ function merge(
   problems: Problem[],
 ): SchemaParts {
   if (generated === undefined) return parts
-  const both = <T>(what: string, own: Map<string, T>, made: ReadonlyMap<string, T>) => {
-    for (const name of made.keys()) {
-      if (!own.has(name)) continue
+  const mergeKind = <T>(
+    what: string,
+    handWritten: Map<string, T>,
+    generatedOnes: ReadonlyMap<string, T>,
+  ) => {
+    for (const name of generatedOnes.keys()) {
+      if (!handWritten.has(name)) continue
       problems.push({
         code: 'DUPLICATE_NAME',
         message: `GraphQL ${what} "${name}" is declared by hand and generated from a record.`,
         remedy: 'Rename one; @Record({ name, plural }) renames the generated.',
       })
     }
-    return new Map([...made, ...own])
+    return new Map([...generatedOnes, ...handWritten])
   }
   return {
     ...parts,
-    types: both('type', parts.types, generated.types),
-    queries: both('query', parts.queries, generated.queries),
-    mutations: both('mutation', parts.mutations, generated.mutations),
-    subscriptions: both('subscription', parts.subscriptions, generated.subscriptions),
+    types: mergeKind('type', parts.types, generated.types),
+    queries: mergeKind('query', parts.queries, generated.queries),
+    mutations: mergeKind('mutation', parts.mutations, generated.mutations),
+    subscriptions: mergeKind('subscription', parts.subscriptions, generated.subscriptions),
   }
 }
 
@@ -260,8 +264,8 @@ class SchemaBuilder {
     for (const [name, declared] of fields) {
       const field = typeof declared === 'string' ? { type: declared } : declared
       const where = `${owner}.${name}`
-      const isOwn = owner === 'Mutation' && !isGenerated(field)
-      configs[name] = this.#toField(where, isOwn ? blaming(where, field) : field)
+      const isHandWritten = owner === 'Mutation' && !isGenerated(field)
+      configs[name] = this.#toField(where, isHandWritten ? attributingErrors(where, field) : field)
     }
     return configs
   }
@@ -286,8 +290,8 @@ class SchemaBuilder {
     declared: Readonly<Record<string, string | ArgumentDeclaration>>,
   ): Record<string, GraphQLArgumentConfig> {
     const configs: Record<string, GraphQLArgumentConfig> = {}
-    for (const [name, given] of Object.entries(declared)) {
-      const argument = typeof given === 'string' ? { type: given } : given
+    for (const [name, declaration] of Object.entries(declared)) {
+      const argument = typeof declaration === 'string' ? { type: declaration } : declaration
       configs[name] = {
         type: this.#toInput(`${where}.${name}`, argument.type),
         defaultValue: argument.default,
@@ -343,7 +347,7 @@ class SchemaBuilder {
 
 /** The rule that a root field was declared with. */
 /** A mutation written by hand: what it writes and the client did not send is its own fault. */
-function blaming(where: string, field: FieldDeclaration): FieldDeclaration {
+function attributingErrors(where: string, field: FieldDeclaration): FieldDeclaration {
   // eslint-disable-next-line @typescript-eslint/unbound-method -- by contract it needs no `this`
   const { resolve } = field
   if (resolve === undefined) return field

@@ -14,7 +14,7 @@ import type { Caller } from '../records/rights/caller.js'
 /** Where operations read, of a database with replicas: queries alone may see what is some moments old. */
 
 /** @returns what is told of each operation before it runs; `undefined` where all reads are alike */
-export function operationReads(database: Database | undefined): ExecutorOptions['onRun'] {
+export function createReplicaPolicy(database: Database | undefined): ExecutorOptions['onRun'] {
   if (database === undefined || !hasReplicas(database)) return undefined
   return (type: string, context) => {
     // A mutation shows what it wrote, a subscription what has just happened.
@@ -29,7 +29,7 @@ export interface RequestContext {
   readonly user: Claims | null
 }
 
-const program: Caller = Object.freeze({
+const trustedProgram: Caller = Object.freeze({
   trusted: true,
   auth: undefined,
   user: null,
@@ -38,9 +38,9 @@ const program: Caller = Object.freeze({
 
 /** Reads the caller from what was given to `execute`. */
 export function callerOf(context: unknown): Caller {
-  if (typeof context !== 'object' || context === null) return program
+  if (typeof context !== 'object' || context === null) return trustedProgram
   const { user, request } = context as { user?: Claims | null; request?: HttpRequest }
-  if (request === undefined && !('user' in context)) return program
+  if (request === undefined && !('user' in context)) return trustedProgram
   const claims = user ?? request?.user ?? null
   const auth = request?.auth ?? (claims === null ? undefined : { by: 'token', claims })
   return { trusted: false, auth, user: claims, request }

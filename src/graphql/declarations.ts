@@ -43,7 +43,7 @@ interface GenerateContext {
   /** The largest `limit` and `first` that a list takes; more is refused. */
   readonly listMax: number
   /** Changes that may wait for a subscriber. Ask when one is told something, as for the database. */
-  readonly mostEvents: () => number
+  readonly maxEvents: () => number
   readonly now: () => number
   /** Takes the developer's mistakes: names that collide, relations that lead nowhere. */
   readonly problems: Problem[]
@@ -76,7 +76,7 @@ export interface GeneratedPart {
 export type GenerateRecords = (classes: readonly Class[], context: GenerateContext) => GeneratedPart
 
 /** Where the decorators of a root field stand among its `extensions`. */
-export const standsExtension = 'filigreeStands'
+export const interceptorsExtension = 'filigreeInterceptors'
 
 /** Values of a field's arguments: variables are filled in, defaults are applied. */
 export type Arguments = Readonly<Record<string, unknown>>

@@ -2,7 +2,7 @@
 import type { ArgumentDeclaration, TypeDeclaration } from './declarations.js'
 import { readTypeNotation } from './type-notation.js'
 
-const scalarNouns: Readonly<Record<string, string>> = {
+const scalarLabels: Readonly<Record<string, string>> = {
   ID: 'an id',
   Int: 'an integer',
   Float: 'a number',
@@ -12,14 +12,14 @@ const scalarNouns: Readonly<Record<string, string>> = {
 
 /** `[Tag!]` is "A list: each a Tag. May be null." */
 export function describeOutput(notation: string): string {
-  return `${nounOf(notation)}.${isRequired(notation) ? '' : ' May be null.'}`
+  return `${labelOf(notation)}.${isRequired(notation) ? '' : ' May be null.'}`
 }
 
 /** `Int!` is "An integer. Must be given." */
 export function describeInput({ type, default: standard }: ArgumentDeclaration): string {
   if (standard !== undefined)
-    return `${nounOf(type)}; ${JSON.stringify(standard)} where it is left out.`
-  return `${nounOf(type)}.${isRequired(type) ? ' Must be given.' : ' May be left out.'}`
+    return `${labelOf(type)}; ${JSON.stringify(standard)} where it is left out.`
+  return `${labelOf(type)}.${isRequired(type) ? ' Must be given.' : ' May be left out.'}`
 }
 
 export function describeValue(name: string, value: unknown): string {
@@ -27,10 +27,10 @@ export function describeValue(name: string, value: unknown): string {
 }
 
 export function describeType(name: string, { kind }: TypeDeclaration): string {
-  return `${typeNouns[kind]} ${name}.`
+  return `${typeLabels[kind]} ${name}.`
 }
 
-const typeNouns: Readonly<Record<TypeDeclaration['kind'], string>> = {
+const typeLabels: Readonly<Record<TypeDeclaration['kind'], string>> = {
   object: 'The type',
   input: 'The input',
   interface: 'The interface',
@@ -49,11 +49,11 @@ export function titled(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-function nounOf(notation: string): string {
+function labelOf(notation: string): string {
   const written = readTypeNotation(notation)
   if (written === undefined) return 'A value'
-  const noun = scalarNouns[written.name] ?? `of the type ${written.name}`
-  return written.wrappers.includes('list') ? `A list: each ${noun}` : titled(noun)
+  const label = scalarLabels[written.name] ?? `of the type ${written.name}`
+  return written.wrappers.includes('list') ? `A list: each ${label}` : titled(label)
 }
 
 function isRequired(notation: string): boolean {

@@ -14,9 +14,9 @@ import { rejectUnknownOptions } from '../errors/unknown-options.js'
  */
 
 /** Most documents that are kept; what was used longest ago goes first. */
-const mostDocuments = 1000
+const maxDocuments = 1000
 /** Most characters of all of them. */
-const mostCharacters = 4_194_304
+const maxCharacters = 4_194_304
 
 /** The documents that clients have sent with their hashes, of one endpoint, until the process ends. */
 class AutomaticDocuments {
@@ -33,17 +33,17 @@ class AutomaticDocuments {
   }
 
   /** @throws {HttpError} 400 where the hash is another text's: nothing is kept then */
-  keep(hash: string, text: string): void {
+  store(hash: string, text: string): void {
     if (createHash('sha256').update(text).digest('hex') !== hash) {
       throw new HttpError(400, 'The hash is not that of the document.', {
         code: graphqlCodes.request,
       })
     }
-    if (this.#texts.has(hash) || text.length > mostCharacters) return
+    if (this.#texts.has(hash) || text.length > maxCharacters) return
     this.#texts.set(hash, text)
     this.#characters += text.length
     for (const [oldest, old] of this.#texts) {
-      if (this.#texts.size <= mostDocuments && this.#characters <= mostCharacters) return
+      if (this.#texts.size <= maxDocuments && this.#characters <= maxCharacters) return
       this.#texts.delete(oldest)
       this.#characters -= old.length
     }
@@ -76,7 +76,7 @@ export function readDocuments(
   const byId = new Map<string, string>()
   for (const [id, text] of Object.entries(documents)) {
     if (typeof text === 'string') byId.set(id.replace(/^sha256:/, ''), text)
-    else problems.push(faulty(`GraphQL documents: "${id}" is no text.`))
+    else problems.push(invalidDocuments(`GraphQL documents: "${id}" is no text.`))
   }
   const texts = new Set(byId.values())
   return {
@@ -100,15 +100,15 @@ function isSource(option: DocumentsOption): option is Source {
 
 /** A document whose id is `from` is text too, so a source is known by what is beside it or by what `from` holds. */
 function isSourceLike(option: object): boolean {
-  const { from, ...beside } = option as Readonly<Record<string, unknown>>
-  const values = Object.values(beside).filter((value) => value !== undefined)
+  const { from, ...otherOptions } = option as Readonly<Record<string, unknown>>
+  const values = Object.values(otherOptions).filter((value) => value !== undefined)
   return (
-    values.some((value) => typeof value === 'boolean') || isMap(from) || isLonePath(from, values)
+    values.some((value) => typeof value === 'boolean') || isMap(from) || isOnlyPath(from, values)
   )
 }
 
-function isLonePath(from: unknown, beside: readonly unknown[]): boolean {
-  return from !== undefined && beside.length === 0
+function isOnlyPath(from: unknown, otherOptions: readonly unknown[]): boolean {
+  return from !== undefined && otherOptions.length === 0
 }
 
 /** @param documents the option, whatever it holds */
@@ -121,14 +121,14 @@ function readFile(path: string, problems: Problem[]): Readonly<Record<string, un
   try {
     const read: unknown = JSON.parse(readFileSync(path, 'utf8'))
     if (isMap(read)) return { ...read }
-    problems.push(faulty(`GraphQL documents: ${path} holds no object.`))
+    problems.push(invalidDocuments(`GraphQL documents: ${path} holds no object.`))
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error)
-    problems.push(faulty(`GraphQL documents: ${path} cannot be read: ${why}.`))
+    problems.push(invalidDocuments(`GraphQL documents: ${path} cannot be read: ${why}.`))
   }
   return {}
 }
 
-function faulty(message: string): Problem {
+function invalidDocuments(message: string): Problem {
   return { code: 'INVALID_DOCUMENTS', message, remedy: 'Give a JSON object of texts by id.' }
 }

@@ -20,7 +20,7 @@ import { toEventItems, notRun, type Outcome, hasRun, toResultText, findOutage } 
 import type { DefaultAccess } from './executor.js'
 import type { GraphQL } from './graphql.js'
 import { graphqlLibrary } from './library.js'
-import { readLive, NotLive, openLive, type LiveOperation } from './live-query.js'
+import { readLive, LiveQueryRefused, openLive, type LiveOperation } from './live-query.js'
 import type { Operation } from './operation.js'
 import { Refusal } from './operations.js'
 import { readRequestParts, toRequestParams, type RequestParts } from './request-parts.js'
@@ -44,14 +44,14 @@ interface Exchange {
  *
  * @param refusal why the token that came is refused; nothing runs then
  */
-export type AnswerRequest = (
+export type RunRequest = (
   request: ServerRequest,
   body: unknown,
   refusal: HttpError | undefined,
 ) => Later<Reply>
 
 /** Sends a fresh token with the answer of an operation that was for token holders. */
-export type Rotate = (request: ServerRequest, answer: Reply) => Later<Reply>
+export type Rotate = (request: ServerRequest, response: Reply) => Later<Reply>
 
 type RequestHandler = Handler<ServerRequest, Exchange>
 
@@ -60,16 +60,16 @@ export function createEndpoint(
   graphql: GraphQL,
   access: DefaultAccess,
   rotate: Rotate,
-): AnswerRequest {
+): RunRequest {
   let handler: RequestHandler | undefined
   return (request, body, refusal) => {
     const media = acceptedMedia(request.incoming.headers.accept)
     const exchange: Exchange = { request, media, body, reply: undefined, secured: false, refusal }
     // Nothing is left to negotiate: the package would only take the request through promises of its own.
     if (request.method === 'POST' && media.result !== undefined) {
-      const answer = answerBody(graphql, access, exchange)
+      const response = runPost(graphql, access, exchange)
       // Known before the operation runs.
-      return exchange.secured ? after(answer, (reply) => rotate(request, reply)) : answer
+      return exchange.secured ? after(response, (reply) => rotate(request, reply)) : response
     }
     handler ??= createRequestHandler(graphql, access)
     return negotiate(handler, exchange).then((reply) =>
@@ -78,15 +78,15 @@ export function createEndpoint(
   }
 }
 
-function answerBody(graphql: GraphQL, access: DefaultAccess, exchange: Exchange): Later<Reply> {
+function runPost(graphql: GraphQL, access: DefaultAccess, exchange: Exchange): Later<Reply> {
   let parts: RequestParts
   try {
     parts = readRequestParts(exchange.body, graphql.documents())
   } catch (error) {
     if (!(error instanceof HttpError)) throw error
-    return answerMalformed(graphql, exchange, error)
+    return replyToMalformed(graphql, exchange, error)
   }
-  return answerOperation(graphql, access, exchange, parts)
+  return runOperation(graphql, access, exchange, parts)
 }
 
 /** By graphql-http: GET, and who takes no JSON. */
@@ -124,7 +124,7 @@ function createRequestHandler(graphql: GraphQL, access: DefaultAccess): RequestH
         return toRequestParams(readRequestParts(exchange.body, graphql.documents()))
       } catch (error) {
         if (!(error instanceof HttpError)) throw error
-        exchange.reply = answerMalformed(graphql, exchange, error)
+        exchange.reply = replyToMalformed(graphql, exchange, error)
         return replied
       }
     },
@@ -134,14 +134,14 @@ function createRequestHandler(graphql: GraphQL, access: DefaultAccess): RequestH
         variables: params.variables ?? {},
         operationName: params.operationName ?? undefined,
       }
-      exchange.reply = await answerOperation(graphql, access, exchange, parts)
+      exchange.reply = await runOperation(graphql, access, exchange, parts)
       return replied
     },
   })
 }
 
 /** A hash that nobody knows yet is an ordinary answer of GraphQL: the client goes on by it. */
-function answerMalformed(graphql: GraphQL, exchange: Exchange, error: HttpError): Reply {
+function replyToMalformed(graphql: GraphQL, exchange: Exchange, error: HttpError): Reply {
   const { code, message } = error
   if (code !== graphqlCodes.unknownHash) return malformedReply(error)
   const { GraphQLError } = graphqlLibrary()
@@ -155,12 +155,12 @@ export function malformedReply({ status, message, code, headers = {} }: HttpErro
     data: null,
     errors: [{ message, extensions: { code } }],
   })
-  const answer = textReply(text, status, resultTypes.json)
-  for (const [name, value] of Object.entries(headers)) answer.headers.push(name, value)
-  return answer
+  const response = textReply(text, status, resultTypes.json)
+  for (const [name, value] of Object.entries(headers)) response.headers.push(name, value)
+  return response
 }
 
-function answerOperation(
+function runOperation(
   graphql: GraphQL,
   access: DefaultAccess,
   exchange: Exchange,
@@ -179,8 +179,8 @@ function answerOperation(
   const context = { request, user: request.user }
   const live = exchange.media.stream ? readLive(operation, variables) : undefined
   if (live !== undefined) {
-    const asking = { operation, text: query, variables, context, access, asked: live }
-    return answerLive(graphql, exchange, asking)
+    const liveOperation = { operation, text: query, variables, context, access, options: live }
+    return openLiveQuery(graphql, exchange, liveOperation)
   }
   if (kind === OperationTypeNode.SUBSCRIPTION) {
     if (!exchange.media.stream) return write(graphql, exchange, notRun([noStream()]))
@@ -198,10 +198,10 @@ function answerOperation(
 }
 
 /** What the first run is refused with is answered as that of any query. */
-async function answerLive(
+async function openLiveQuery(
   graphql: GraphQL,
   exchange: Exchange,
-  asking: LiveOperation,
+  liveOperation: LiveOperation,
 ): Promise<Reply> {
   const { request } = exchange
   const lastId = request.incoming.headers['last-event-id']
@@ -210,11 +210,11 @@ async function answerLive(
   }
   const wire = { request, abandon, lastId: typeof lastId === 'string' ? lastId : undefined }
   try {
-    const listener = await openLive(graphql, graphql.live, asking, wire)
+    const listener = await openLive(graphql, graphql.live, liveOperation, wire)
     return ownEvents(liveEvents(listener, resultEvents))
   } catch (error) {
-    if (!(error instanceof NotLive)) throw error
-    return writeRun(graphql, exchange, error.outcome, asking.operation)
+    if (!(error instanceof LiveQueryRefused)) throw error
+    return writeRun(graphql, exchange, error.outcome, liveOperation.operation)
   }
 }
 
@@ -234,8 +234,13 @@ function writeRun(
   )
 }
 
-/** @param kept the query, where its answer may be kept by the client */
-function write(graphql: GraphQL, exchange: Exchange, outcome: Outcome, kept?: Operation): Reply {
+/** @param cacheable the query, if the client may cache its response */
+function write(
+  graphql: GraphQL,
+  exchange: Exchange,
+  outcome: Outcome,
+  cacheable?: Operation,
+): Reply {
   const { media } = exchange
   if (outcome.refused !== undefined) return refusal(graphql, exchange, outcome)
   if (media.result === undefined) {
@@ -245,7 +250,7 @@ function write(graphql: GraphQL, exchange: Exchange, outcome: Outcome, kept?: Op
   const text = toResultText(outcome, entryOptions(graphql, exchange, outcome), isJson)
   const type = resultTypes[media.result]
   const status = isJson || hasRun(outcome) ? 200 : 400
-  return kept === undefined
+  return cacheable === undefined
     ? textReply(text, status, type)
     : cacheableReply(text, status, type, { exchange, outcome, maxAge: graphql.maxAge })
 }
@@ -258,10 +263,10 @@ function entryOptions(graphql: GraphQL, { request }: Exchange, { errors }: Outco
 
 /** Straight into the reply: these are constants of ours, and every answer has them. */
 function textReply(text: string, status: number, type: string): Reply {
-  const answer = reply(text, status)
-  answer.mediaType = type
-  answer.headers.push('Vary', 'Accept')
-  return answer
+  const response = reply(text, status)
+  response.mediaType = type
+  response.headers.push('Vary', 'Accept')
+  return response
 }
 
 /** As in REST: the same request may work in a moment. */
@@ -274,28 +279,28 @@ function outageReply(
   const { media } = exchange
   const result = toResultText(outcome, entryOptions(graphql, exchange, outcome), true)
   const text = `{"error":${JSON.stringify(message)},${result.slice(1)}`
-  const answer = textReply(text, status, resultTypes[media.result ?? 'json'])
-  for (const [name, value] of Object.entries(headers)) answer.headers.push(name, value)
-  return answer
+  const response = textReply(text, status, resultTypes[media.result ?? 'json'])
+  for (const [name, value] of Object.entries(headers)) response.headers.push(name, value)
+  return response
 }
 
 /** The body has to be read to know the operation, so that this is no ordinary 401. */
 function refusal(graphql: GraphQL, exchange: Exchange, outcome: Outcome): Reply {
   const { media, request } = exchange
-  const isUnknown = outcome.refused === 'unauthenticated'
-  const error = isUnknown ? 'Unauthorized' : 'Forbidden'
-  const status = isUnknown ? 401 : 403
+  const isAnonymous = outcome.refused === 'unauthenticated'
+  const error = isAnonymous ? 'Unauthorized' : 'Forbidden'
+  const status = isAnonymous ? 401 : 403
   const fields = (outcome.errors ?? []).flatMap(({ path = [] }) => path).join(', ')
-  const rule = isUnknown ? 'a token is needed' : 'its rule does not admit the caller'
-  tellRefusal(graphql, request, status, `${fields}: ${rule}`)
+  const rule = isAnonymous ? 'a token is needed' : 'its rule does not admit the caller'
+  logRefusal(graphql, request, status, `${fields}: ${rule}`)
   const result = toResultText(outcome, entryOptions(graphql, exchange, outcome), true)
   const text = `{"error":"${error}",${result.slice(1)}`
-  const answer = textReply(text, status, resultTypes[media.result ?? 'json'])
-  if (isUnknown) answer.headers.push('WWW-Authenticate', 'Bearer')
-  return answer
+  const response = textReply(text, status, resultTypes[media.result ?? 'json'])
+  if (isAnonymous) response.headers.push('WWW-Authenticate', 'Bearer')
+  return response
 }
 
-function tellRefusal(
+function logRefusal(
   { entryOptions: { log } }: GraphQL,
   request: ServerRequest,
   status: number,
@@ -308,10 +313,10 @@ function tellRefusal(
 
 function mutationByGet(graphql: GraphQL, { request }: Exchange): Reply {
   const message = 'A mutation cannot be run by GET. Send it by POST.'
-  tellRefusal(graphql, request, 405, message)
-  const answer = malformedReply(new HttpError(405, message, { code: graphqlCodes.method }))
-  answer.headers.push('Allow', 'POST')
-  return answer
+  logRefusal(graphql, request, 405, message)
+  const response = malformedReply(new HttpError(405, message, { code: graphqlCodes.method }))
+  response.headers.push('Allow', 'POST')
+  return response
 }
 
 function noStream(): GraphQLError {
@@ -336,18 +341,18 @@ function cacheableReply(text: string, status: number, type: string, cacheable: C
     request.incoming.headers.authorization !== undefined ||
     untold(request, () => request.auth) !== undefined
   if (isPrivate || outcome.errors !== undefined) {
-    const answer = textReply(text, status, type)
-    answer.headers.push('Cache-Control', isPrivate ? 'private, no-store' : 'no-store')
-    return answer
+    const response = textReply(text, status, type)
+    response.headers.push('Cache-Control', isPrivate ? 'private, no-store' : 'no-store')
+    return response
   }
   const etag = entityTag(text)
-  const isKnown = matchesEntityTag(exchange.request.incoming.headers['if-none-match'], etag)
-  const answer: Reply = isKnown ? reply(null, 304) : reply(text, status)
-  if (!isKnown) answer.mediaType = type
+  const isUnchanged = matchesEntityTag(exchange.request.incoming.headers['if-none-match'], etag)
+  const response: Reply = isUnchanged ? reply(null, 304) : reply(text, status)
+  if (!isUnchanged) response.mediaType = type
   // What a cache may keep depends on both; an answer to POST is not kept anyway.
-  answer.headers.push('Vary', 'Accept', 'ETag', etag)
-  answer.headers.push('Cache-Control', maxAge > 0 ? `public, max-age=${maxAge}` : 'no-cache')
-  return answer
+  response.headers.push('Vary', 'Accept', 'ETag', etag)
+  response.headers.push('Cache-Control', maxAge > 0 ? `public, max-age=${maxAge}` : 'no-cache')
+  return response
 }
 
 function withoutType(headers: Readonly<Record<string, string>>): Record<string, string> {

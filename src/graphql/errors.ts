@@ -56,7 +56,7 @@ interface NamedField {
 }
 
 /** The fields that the log has named. */
-const told = new WeakSet<NamedField>()
+const loggedFields = new WeakSet<NamedField>()
 
 export class IntOverflow extends Error {
   readonly #field: NamedField
@@ -71,10 +71,10 @@ export class IntOverflow extends Error {
   }
 
   /** Names the field and the remedy, once in the life of a process; afterwards at debug. */
-  tell(log: Log): void {
+  log(log: Log): void {
     const field = this.#field
-    const level = told.has(field) ? 'debug' : 'warn'
-    told.add(field)
+    const level = loggedFields.has(field) ? 'debug' : 'warn'
+    loggedFields.add(field)
     log[level](
       { code: 'INT_OVERFLOW' },
       `${field.where} is ${this.#value}, which GraphQL's Int cannot hold: the answer has an error. Give the field max (or min) beyond 32 bits, @Field('integer', { max: Number.MAX_SAFE_INTEGER }), and it is Integer.`,
@@ -91,15 +91,17 @@ const longestEnd = 50
 /** Shortens what a message repeats: names in quotation marks, and values, which may have none. */
 function clipMessage(message: string): string {
   if (message.length <= mostRepeated) return message
-  let left = mostRepeated
+  let remaining = mostRepeated
   const clipped = message.replace(/"(?:[^"\\]|\\.)*"/g, (quoted) => {
     const length = quoted.length - 2
-    const kept = Math.min(left, length)
-    left -= kept
-    return kept === length ? quoted : `${wholeCharacters(quoted.slice(0, kept + 1))}…"`
+    const keptLength = Math.min(remaining, length)
+    remaining -= keptLength
+    return keptLength === length
+      ? quoted
+      : `${withoutHalfCharacter(quoted.slice(0, keptLength + 1))}…"`
   })
   if (clipped.length <= longestMessage) return clipped
-  const start = wholeCharacters(clipped.slice(0, mostRepeated - longestEnd))
+  const start = withoutHalfCharacter(clipped.slice(0, mostRepeated - longestEnd))
   return `${start} … ${clipped.slice(-longestEnd).replace(/^[\uDC00-\uDFFF]/, '')}`
 }
 
@@ -112,7 +114,7 @@ export function withoutSuggestion(message: string, fields: ReadonlySet<string>):
   return names.some((name) => fields.has(name)) ? message.slice(0, -suggestion.length) : message
 }
 
-function wholeCharacters(text: string): string {
+function withoutHalfCharacter(text: string): string {
   return text.replace(/[\uD800-\uDBFF]$/, '')
 }
 
@@ -139,7 +141,7 @@ export function toErrorEntries(
   errors: readonly GraphQLError[],
   options: EntryOptions,
 ): ErrorEntry[] {
-  tell(errors, options)
+  logErrors(errors, options)
   return errors.map((error) => toErrorEntry(error, options))
 }
 
@@ -164,8 +166,8 @@ function describe(error: GraphQLError, mask: boolean): Pick<ErrorEntry, 'message
   }
   if (thrown === undefined || thrown instanceof GraphQLError) {
     const { message, extensions } = thrown ?? error
-    const told = thrown === undefined ? clipMessage(message) : message
-    return { message: told, extensions: { code: graphqlCodes.failed, ...extensions } }
+    const text = thrown === undefined ? clipMessage(message) : message
+    return { message: text, extensions: { code: graphqlCodes.failed, ...extensions } }
   }
   if (thrown instanceof IntOverflow)
     return { message: thrown.message, extensions: { code: graphqlCodes.failed } }
@@ -173,11 +175,11 @@ function describe(error: GraphQLError, mask: boolean): Pick<ErrorEntry, 'message
   return { message: mask ? 'Internal server error' : error.message, extensions: { code } }
 }
 
-const mostTold = 10
+const maxLogged = 10
 
 /** The first fault whole, of others their messages. */
-function tell(errors: readonly GraphQLError[], { log, request }: EntryOptions): void {
-  const faults = new Map<unknown, GraphQLError>()
+function logErrors(errors: readonly GraphQLError[], { log, request }: EntryOptions): void {
+  const failures = new Map<unknown, GraphQLError>()
   const refusals = new Map<string, GraphQLError>()
   let failed = 0
   for (const error of errors) {
@@ -185,35 +187,41 @@ function tell(errors: readonly GraphQLError[], { log, request }: EntryOptions): 
     if (thrown instanceof HttpError && hasUntold(thrown)) {
       log.warn({ err: thrown }, 'a fault of hidden fields was not told')
     }
-    if (thrown instanceof IntOverflow) thrown.tell(log)
-    else if (isFault(thrown)) {
+    if (thrown instanceof IntOverflow) thrown.log(log)
+    else if (isInternalError(thrown)) {
       failed++
-      if (!faults.has(thrown?.message)) faults.set(thrown?.message, error)
+      if (!failures.has(thrown?.message)) failures.set(thrown?.message, error)
     } else if (thrown instanceof HttpError) refusals.set(thrown.reason ?? thrown.message, error)
   }
-  const [first] = [...faults.values()]
+  const [first] = [...failures.values()]
   if (first !== undefined) {
     const about = {
-      ...whose(request),
+      ...requestFields(request),
       err: thrownIn(first),
       path: first.path?.join('.'),
       fields: failed,
     }
-    const others = [...faults.keys()].slice(1, mostTold)
-    log.error(others.length === 0 ? about : { ...about, others }, 'a GraphQL resolver failed')
+    const otherMessages = [...failures.keys()].slice(1, maxLogged)
+    log.error(
+      otherMessages.length === 0 ? about : { ...about, others: otherMessages },
+      'a GraphQL resolver failed',
+    )
   } else if (refusals.size > 0 && isDebugged(log)) {
-    const told = [...refusals].slice(0, mostTold)
-    const reasons = told.map(([reason, { path }]) => `${path?.join('.') ?? ''}: ${reason}`)
-    log.debug({ ...whose(request), reasons, fields: errors.length }, 'GraphQL fields refused')
+    const listed = [...refusals].slice(0, maxLogged)
+    const reasons = listed.map(([reason, { path }]) => `${path?.join('.') ?? ''}: ${reason}`)
+    log.debug(
+      { ...requestFields(request), reasons, fields: errors.length },
+      'GraphQL fields refused',
+    )
   }
 }
 
-function whose(request: EntryOptions['request']): object {
+function requestFields(request: EntryOptions['request']): object {
   return request === undefined ? {} : { ...fieldsOf(request), requestId: request.id }
 }
 
 /** What is no answer to the client, but a fault of the program or of what it needs. */
-function isFault(thrown: Error | undefined): boolean {
+function isInternalError(thrown: Error | undefined): boolean {
   if (thrown === undefined || thrown instanceof graphqlLibrary().GraphQLError) return false
   return !(thrown instanceof HttpError) || thrown.status >= 500
 }

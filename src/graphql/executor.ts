@@ -11,7 +11,7 @@ import { callerOf, writingOf } from './caller.js'
 import { ServerRequest } from '../http/server-request.js'
 import type { Database } from '../records/database.js'
 import { graphqlCodes, withoutSuggestion } from './errors.js'
-import { excessValues, faultsToTell } from './variables.js'
+import { findExcessValues, errorOptions } from './variables.js'
 import { isGenerated } from './declarations.js'
 import { graphqlLibrary } from './library.js'
 import type { GraphqlLimits } from './limits.js'
@@ -39,7 +39,7 @@ export interface ExecutorOptions {
   readonly built: BuiltSchema
   readonly limits: GraphqlLimits
   /** Bytes of kept documents. */
-  readonly keep: number
+  readonly cacheBytes: number
   /** Gets the subscriptions that are opened. */
   readonly streams?: OpenStreams
   /** Whose operations these are, for those who listen. */
@@ -47,7 +47,7 @@ export interface ExecutorOptions {
   /** Told of each operation before it runs; absent where nobody has to know. */
   readonly onRun?: ((type: OperationType, context: unknown) => void) | undefined
   /** Runs a request's work so that its changes end with the request's time; absent without a database. */
-  readonly within?: Database['within'] | undefined
+  readonly runWithin?: Database['within'] | undefined
 }
 
 type OperationType = Operation['node']['operation']
@@ -64,19 +64,19 @@ export class Executor {
   readonly #streams: OpenStreams
   readonly #owner: object | undefined
   readonly #onRun: ExecutorOptions['onRun']
-  readonly #within: ExecutorOptions['within']
+  readonly #runWithin: ExecutorOptions['runWithin']
   /** The root fields of an operation that not everybody may run; one list for each pair of default rules. */
   readonly #guarded = new WeakMap<DefaultAccess, WeakMap<Operation, readonly GuardedRoot[]>>()
 
   constructor(options: ExecutorOptions) {
-    const { built, limits, keep, streams = new OpenStreams() } = options
+    const { built, limits, cacheBytes: cacheBytes, streams = new OpenStreams() } = options
     this.#owner = options.owner
     this.#onRun = options.onRun
-    this.#within = options.within
+    this.#runWithin = options.runWithin
     this.built = built
     this.#streams = streams
     this.#limits = limits
-    this.#operations = new Operations({ ...built, limits, keep })
+    this.#operations = new Operations({ ...built, limits, cacheBytes: cacheBytes })
   }
 
   find(text: string, name: string | null | undefined): Operation | Refusal {
@@ -94,12 +94,12 @@ export class Executor {
     // Of replicas, a live answer reads what has just happened, as subscriptions do.
     if (!isLive) this.#onRun?.(operation.node.operation, context)
     if (!graphqlEvents.heard) return this.#run(operation, variables, context, access)
-    return this.#told(operation, () => this.#run(operation, variables, context, access))
+    return this.#publish(operation, () => this.#run(operation, variables, context, access))
   }
 
   /** Each of its root fields has a plan, so that records alone are read, by their rules. */
   isPlanned(operation: Operation, variables: Variables): boolean {
-    if (!operation.mayPlan) return false
+    if (!operation.canPlan) return false
     const coerced = this.#coerce(operation, variables)
     return (
       isVariables(coerced) &&
@@ -126,11 +126,11 @@ export class Executor {
     access: DefaultAccess,
   ): Promise<Outcome | AsyncIterableIterator<Outcome>> {
     if (!graphqlEvents.heard) return this.#subscribe(operation, variables, context, access)
-    return this.#told(operation, () => this.#subscribe(operation, variables, context, access))
+    return this.#publish(operation, () => this.#subscribe(operation, variables, context, access))
   }
 
   /** Tells of an operation. */
-  #told<T extends Later<Outcome | AsyncIterableIterator<Outcome>>>(
+  #publish<T extends Later<Outcome | AsyncIterableIterator<Outcome>>>(
     operation: Operation,
     run: () => T,
   ): T {
@@ -144,11 +144,11 @@ export class Executor {
       ms: 0,
       error: undefined,
     }
-    const heed = <O extends object>(outcome: O): O => {
+    const recordOutcome = <O extends object>(outcome: O): O => {
       event.failed = 'errors' in outcome && outcome.errors !== undefined
       return outcome
     }
-    return graphqlEvents.around(event, () => after(run(), heed) as T)
+    return graphqlEvents.around(event, () => after(run(), recordOutcome) as T)
   }
 
   async #subscribe(
@@ -184,14 +184,14 @@ export class Executor {
     const guarded = this.guardedRoots(operation, access)
     if (guarded.length === 0) return undefined
     const caller = callerOf(context)
-    const ask = (from: number): Later<Outcome | undefined> => {
+    const checkFrom = (from: number): Later<Outcome | undefined> => {
       const root = guarded[from]
       if (root === undefined) return undefined
-      return after(admission(root.rule, caller), (answer) =>
-        answer === 'admitted' ? ask(from + 1) : refuse(answer, root.key),
+      return after(admission(root.rule, caller), (result) =>
+        result === 'admitted' ? checkFrom(from + 1) : refuse(result, root.key),
       )
     }
-    return ask(0)
+    return checkFrom(0)
   }
 
   /** What stays open for a request ends when its caller's sign-in is too old for one of the root fields. */
@@ -204,85 +204,93 @@ export class Executor {
 
   /** The root fields that need a token, with their rules; skipped ones too. */
   guardedRoots(operation: Operation, access: DefaultAccess): readonly GuardedRoot[] {
-    let ofAccess = this.#guarded.get(access)
-    if (ofAccess === undefined) this.#guarded.set(access, (ofAccess = new WeakMap()))
-    let guarded = ofAccess.get(operation)
+    let byOperation = this.#guarded.get(access)
+    if (byOperation === undefined) this.#guarded.set(access, (byOperation = new WeakMap()))
+    let guarded = byOperation.get(operation)
     if (guarded === undefined) {
       const isWrite = operation.node.operation === graphqlLibrary().OperationTypeNode.MUTATION
-      const standard = isWrite ? access.write : access.read
+      const defaultRule = isWrite ? access.write : access.read
       guarded = [...operation.everyRoot()].flatMap(([key, [node]]) => {
-        const rule = ruleOf(operation.definition(node), access) ?? standard
+        const rule = ruleOf(operation.definition(node), access) ?? defaultRule
         return rule.open ? [] : [{ key, rule }]
       })
-      ofAccess.set(operation, guarded)
+      byOperation.set(operation, guarded)
     }
     return guarded
   }
 
   #runAdmitted(operation: Operation, variables: Variables, context: unknown): Later<Outcome> {
-    if (!operation.mayPlan && !operation.costVaries && !operation.hasVariables) {
+    if (!operation.canPlan && !operation.costVaries && !operation.hasVariables) {
       return this.#runResolvers(operation, variables, context)
     }
     const coerced = this.#coerce(operation, variables)
     if (!isVariables(coerced)) return coerced
-    if (!operation.mayPlan) return this.#runResolvers(operation, variables, context)
+    if (!operation.canPlan) return this.#runResolvers(operation, variables, context)
     const roots = operation.roots(coerced.variables)
     if (roots.every(({ plan }) => plan === undefined)) {
       return this.#runResolvers(operation, variables, context)
     }
     const { schema } = this.built
-    const input = { schema, operation, given: variables, variables: coerced.variables, context }
+    const input = {
+      schema,
+      operation,
+      rawVariables: variables,
+      variables: coerced.variables,
+      context,
+    }
     const run = (): Later<Outcome> => runRoots(roots, input)
     return roots.some(({ plan }) => plan === undefined)
-      ? this.#endingInTime(operation, context, run)
+      ? this.#runWithinRequestTime(operation, context, run)
       : run()
   }
 
   #runResolvers(operation: Operation, variables: Variables, context: unknown): Later<Outcome> {
-    return this.#endingInTime(operation, context, () =>
-      this.#runWhole(operation, variables, context),
+    return this.#runWithinRequestTime(operation, context, () =>
+      this.#executeAll(operation, variables, context),
     )
   }
 
   /** What resolvers of mutations write is not done any more once the request's time is over, whichever repository they use. */
-  #endingInTime<T>({ node }: Operation, context: unknown, run: () => T): T {
+  #runWithinRequestTime<T>({ node }: Operation, context: unknown, run: () => T): T {
     const isWrite = node.operation === graphqlLibrary().OperationTypeNode.MUTATION
     const writing = isWrite ? writingOf(callerOf(context)) : undefined
-    return writing === undefined || this.#within === undefined ? run() : this.#within(writing, run)
+    return writing === undefined || this.#runWithin === undefined
+      ? run()
+      : this.#runWithin(writing, run)
   }
 
   /** Variables as their types make them, their cost within the limit. */
-  #coerce(operation: Operation, given: Variables): { readonly variables: Variables } | Outcome {
-    if (!operation.hasVariables) return this.#affordable(operation, noVariables)
-    const excess = excessValues(given, this.#limits)
+  #coerce(operation: Operation, input: Variables): { readonly variables: Variables } | Outcome {
+    if (!operation.hasVariables) return this.#checkCost(operation, noVariables)
+    const excess = findExcessValues(input, this.#limits)
     if (excess !== undefined) return notRun([excess])
-    let variables = operation.readVariables(given)
+    let variables = operation.readVariables(input)
     if (variables === undefined) {
       const definitions = operation.node.variableDefinitions ?? []
       const { schema } = this.built
       const read = graphqlLibrary().getVariableValues(
         schema,
         definitions,
-        given,
-        faultsToTell(given),
+        input,
+        errorOptions(input),
       )
       if (read.errors !== undefined)
         return notRun(withVariableCode(read.errors, this.built.securedNames))
       variables = read.coerced
     }
-    return this.#affordable(operation, { variables })
+    return this.#checkCost(operation, { variables })
   }
 
-  #affordable(
+  #checkCost(
     operation: Operation,
     coerced: { readonly variables: Variables },
   ): { readonly variables: Variables } | Outcome {
     if (!operation.costVaries) return coerced
-    const over = excessCost(operation.cost(coerced.variables), this.#limits)
-    return over === undefined ? coerced : notRun([over])
+    const excess = excessCost(operation.cost(coerced.variables), this.#limits)
+    return excess === undefined ? coerced : notRun([excess])
   }
 
-  #runWhole(operation: Operation, variables: Variables, context: unknown): Later<Outcome> {
+  #executeAll(operation: Operation, variables: Variables, context: unknown): Later<Outcome> {
     const result = graphqlLibrary().execute({
       schema: this.built.schema,
       document: operation.document,
@@ -307,9 +315,9 @@ function ruleOf(
   { secured }: DefaultAccess,
 ): AccessRule | undefined {
   if (field === undefined) return undefined
-  const own = accessOf(field.extensions)
-  if (own === undefined || secured === undefined) return own
-  return isGenerated(field) ? bothOf(secured, own) : own
+  const declaredRule = accessOf(field.extensions)
+  if (declaredRule === undefined || secured === undefined) return declaredRule
+  return isGenerated(field) ? bothOf(secured, declaredRule) : declaredRule
 }
 
 function isVariables(

@@ -42,8 +42,8 @@ import type { RecordServices } from './records/resolve-records.js'
  * ```
  */
 export const generateRecords: GenerateRecords = (classes, context) => {
-  const { problems, database, listMax, mostEvents, now } = context
-  const services: RecordServices = { database, listMax, mostEvents, now }
+  const { problems, database, listMax, maxEvents: mostEvents, now } = context
+  const services: RecordServices = { database, listMax, maxEvents: mostEvents, now }
   // Records that a package keeps beside a record are not the application's own.
   const tables = readTables(classes, problems, false)
   const { only } = context
@@ -65,7 +65,7 @@ export const generateRecords: GenerateRecords = (classes, context) => {
   }
   for (const model of models.records) {
     queries.addAll(
-      declareQueries(model, services).filter(([name]) => name !== model.naive),
+      declareQueries(model, services).filter(([name]) => name !== model.simplePlural),
       model,
     )
     mutations.addAll(declareMutations(model, services), model)
@@ -76,7 +76,7 @@ export const generateRecords: GenerateRecords = (classes, context) => {
   if (subscriptions.all.size > 0) types.add('ChangeEvent', changeEvent, 'the subscriptions')
   for (const model of models.records) {
     for (const [name, query] of declareQueries(model, services))
-      if (name === model.naive && !queries.all.has(name)) queries.all.set(name, query)
+      if (name === model.simplePlural && !queries.all.has(name)) queries.all.set(name, query)
     // A class of the plural's name has the mutation of that name.
     for (const [name, mutation] of declareManyMutations(model, services))
       if (!mutations.all.has(name)) mutations.all.set(name, mutation)
@@ -95,8 +95,8 @@ export const generateRecords: GenerateRecords = (classes, context) => {
 }
 
 function securedNames({ fields, relations, table }: RecordModel): string[] {
-  const own = policyOf(table).relations
-  const secured = [...relations.values()].filter(({ relation }) => own.has(relation))
+  const securedRelations = policyOf(table).relations
+  const secured = [...relations.values()].filter(({ relation }) => securedRelations.has(relation))
   return [
     ...[...fields.values()].filter(({ access }) => access !== undefined).map(({ name }) => name),
     ...secured.flatMap(({ name, countName }) => [name, ...(countName ? [countName] : [])]),

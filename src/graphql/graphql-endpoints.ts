@@ -17,10 +17,10 @@ export interface GraphqlEndpoint {
   /** A pattern: `/graphql/ide/<name:path>`. */
   readonly path: string
   /** It runs operations: their resolvers may use the visitor's session. */
-  readonly runs: boolean
+  readonly runsOperations: boolean
   /** What to wait for before `answer`: the body. */
   readonly before?: (request: ServerRequest) => Promise<void> | undefined
-  readonly answer: (request: ServerRequest) => Later<Reply>
+  readonly handle: (request: ServerRequest) => Later<Reply>
 }
 
 export interface GraphqlEndpointsOptions {
@@ -39,8 +39,8 @@ export function graphqlEndpoints(
   { path, access }: GraphQLRoute,
   options: GraphqlEndpointsOptions,
 ): readonly GraphqlEndpoint[] {
-  const endpoint = createEndpoint(graphql, access, (request, answer) =>
-    after(options.gate.rotate(request), () => answer),
+  const endpoint = createEndpoint(graphql, access, (request, handle) =>
+    after(options.gate.rotate(request), () => handle),
   )
   const readBody = options.bodyReader(graphql.limits.bytes)
   const run = (request: ServerRequest, body: unknown): Later<Reply> =>
@@ -60,7 +60,8 @@ export function graphqlEndpoints(
   }
   const get = (request: ServerRequest): Later<Reply> => {
     const { query } = request
-    if (graphql.ide && asks.every((name) => query[name] === undefined)) return idePage(path)
+    if (graphql.ide && operationParameters.every((name) => query[name] === undefined))
+      return idePage(path)
     try {
       return run(request, readQueryParts(query))
     } catch (error) {
@@ -70,28 +71,28 @@ export function graphqlEndpoints(
   }
   const base = path === '/' ? '' : path
   return [
-    { method: 'POST', path, runs: true, before: readPost, answer: post },
-    { method: 'GET', path, runs: true, answer: get },
+    { method: 'POST', path, runsOperations: true, before: readPost, handle: post },
+    { method: 'GET', path, runsOperations: true, handle: get },
     ...(graphql.ide
       ? ([
           {
             method: 'GET',
             path: `${base}/ide/initial_options.js`,
-            runs: false,
-            answer: () => ideStart(path),
+            runsOperations: false,
+            handle: () => ideStart(path),
           },
           {
             method: 'GET',
             path: `${base}/ide/<name:path>`,
-            runs: false,
-            answer: ({ pathValues }) => ideFile(String(pathValues[0])),
+            runsOperations: false,
+            handle: ({ pathValues }) => ideFile(String(pathValues[0])),
           },
         ] satisfies GraphqlEndpoint[])
       : []),
   ]
 }
 
-const asks = ['query', 'documentId', 'extensions'] as const
+const operationParameters = ['query', 'documentId', 'extensions'] as const
 
 /** A token that is brought says who calls, also where none is needed. @returns why it is refused */
 function recognise(request: ServerRequest, gate: Gate): Later<HttpError | undefined> {
@@ -110,9 +111,9 @@ function recognise(request: ServerRequest, gate: Gate): Later<HttpError | undefi
 
 /** Browsers send forms and plain text across origins without a preflight, so only JSON is accepted. */
 function refuseOtherTypes({ incoming }: ServerRequest): void {
-  const given = incoming.headers['content-type'] ?? ''
-  if (given === 'application/json') return
-  const type = readMediaType(given)
+  const contentType = incoming.headers['content-type'] ?? ''
+  if (contentType === 'application/json') return
+  const type = readMediaType(contentType)
   if (type?.essence === 'application/json') return
   throw new HttpError(415, 'Send application/json.', { headers: { accept: 'application/json' } })
 }

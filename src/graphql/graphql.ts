@@ -7,13 +7,13 @@ import { defaultBounds } from '../http/bounds.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { silentLog, type Log } from '../core/log.js'
 import type { Database } from '../records/database.js'
-import type { Database as DatabaseFace } from '../records/database-face.js'
+import type { Database as PublicDatabase } from '../records/database-face.js'
 import type { Later } from '../core/maybe-promise.js'
 import { LiveAnswers } from '../live/live-queries.js'
 import { defaultLive } from '../live/options.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { policyOf } from '../records/rights/record-policy.js'
-import { requestOf, operationReads } from './caller.js'
+import { requestOf, createReplicaPolicy } from './caller.js'
 import { buildSchema } from './build-schema.js'
 import {
   readDocuments,
@@ -35,7 +35,7 @@ import { Schema } from './schema.js'
 
 export interface GraphQLOptions {
   /** Where records are kept. Default: the application's, once the instance is in a module. */
-  database?: DatabaseFace
+  database?: PublicDatabase
   /** What an operation may cost. Defaults: `GraphqlLimits`. */
   limits?: Partial<GraphqlLimits>
   /** Show the IDE at GET. Default true. */
@@ -116,7 +116,7 @@ export class GraphQL {
   /** For root fields that say nothing themselves, where there is no route to say it. */
   #access: DefaultAccess = defaultAccess
   #host: GraphQLHost | undefined
-  #ownLive: LiveAnswers | undefined
+  #standaloneLive: LiveAnswers | undefined
   #executor: Executor | undefined
   #documents: PersistedDocuments | undefined
   #entryOptions: EntryOptions | undefined
@@ -132,11 +132,11 @@ export class GraphQL {
       const { listMax } = this.limits
       const { subscriptions = true, relay = false } = options
       const database = this.#database
-      const mostEvents = (): number => this.#host?.events ?? defaultBounds.events
+      const maxEvents = (): number => this.#host?.events ?? defaultBounds.events
       const now = (): number => this.#host?.clock?.now() ?? Date.now()
       const only = this.#only
-      const known = { database, listMax, mostEvents, now, problems, added }
-      const context = { ...known, subscriptions, relay, only }
+      const services = { database, listMax, maxEvents, now, problems, added }
+      const context = { ...services, subscriptions, relay, only }
       const generated = classes.size === 0 ? undefined : generateRecords([...classes], context)
       return buildSchema(parts, generated, problems)
     })
@@ -161,8 +161,8 @@ export class GraphQL {
     context?: unknown,
     operationName?: string,
   ): Promise<GraphQLResult> {
-    const found = this.executor().find(query, operationName)
-    const outcome = await this.#run(found, variables ?? {}, context)
+    const operation = this.executor().find(query, operationName)
+    const outcome = await this.#run(operation, variables ?? {}, context)
     return toResult(outcome, this.entryOptionsOf(context))
   }
 
@@ -200,8 +200,8 @@ export class GraphQL {
     const executor = this.executor()
     try {
       const parts = readRequestParts(body, this.documents())
-      const found = executor.find(parts.query, parts.operationName)
-      const outcome = await this.#run(found, parts.variables, context)
+      const operation = executor.find(parts.query, parts.operationName)
+      const outcome = await this.#run(operation, parts.variables, context)
       return toResult(outcome, this.entryOptionsOf(context))
     } catch (error) {
       if (!(error instanceof HttpError)) throw error
@@ -238,12 +238,12 @@ export class GraphQL {
   only(records: ReadonlyMap<Class, boolean>): GraphQL {
     const options = { ...this.#options }
     delete options.documents
-    const other = new GraphQL({ ...options, subscriptions: false })
-    other.#only = records
-    for (const type of records.keys()) other.schema.fromOrm(type)
-    other.#access = this.routes[0]?.access ?? this.#access
-    if (this.#host !== undefined) other.bind(this.#host)
-    return other
+    const limited = new GraphQL({ ...options, subscriptions: false })
+    limited.#only = records
+    for (const type of records.keys()) limited.schema.fromOrm(type)
+    limited.#access = this.routes[0]?.access ?? this.#access
+    if (this.#host !== undefined) limited.bind(this.#host)
+    return limited
   }
 
   /** True if somebody without a token may read some of its records. */
@@ -296,12 +296,12 @@ export class GraphQL {
     if (this.#host?.live !== undefined) return this.#host.live
     const { log } = this.entryOptions
     const clock = this.#host?.clock ?? new Clock()
-    this.#ownLive ??= new LiveAnswers({ options: defaultLive, clock, log, watch: undefined })
-    return this.#ownLive
+    this.#standaloneLive ??= new LiveAnswers({ options: defaultLive, clock, log, watch: undefined })
+    return this.#standaloneLive
   }
 
   /** Some rule of its records asks a guard, which may read whatever a request has. */
-  get asksGuards(): boolean {
+  get usesGuards(): boolean {
     return this.schema.records.some((type) => policyOf(this.#database().table(type)).mayWait)
   }
 
@@ -328,10 +328,18 @@ export class GraphQL {
     if (this.#executor?.built !== built) {
       const { keep = 33_554_432 } = this.#options
       const { limits, streams } = this
-      const database = this.#knownDatabase
-      const onRun = operationReads(database)
+      const database = this.#boundDatabase
+      const onRun = createReplicaPolicy(database)
       const within = database?.within.bind(database)
-      this.#executor = new Executor({ built, limits, keep, streams, owner: this, onRun, within })
+      this.#executor = new Executor({
+        built,
+        limits,
+        cacheBytes: keep,
+        streams,
+        owner: this,
+        onRun,
+        runWithin: within,
+      })
     }
     return this.#executor
   }
@@ -346,25 +354,25 @@ export class GraphQL {
   }
 
   #run(
-    found: ReturnType<Executor['find']>,
+    operation: ReturnType<Executor['find']>,
     variables: Readonly<Record<string, unknown>>,
     context: unknown,
   ): Later<Outcome> {
-    if (found instanceof Refusal) return notRun(found.errors)
+    if (operation instanceof Refusal) return notRun(operation.errors)
     const { OperationTypeNode, GraphQLError } = graphqlLibrary()
-    if (found.node.operation === OperationTypeNode.SUBSCRIPTION) {
+    if (operation.node.operation === OperationTypeNode.SUBSCRIPTION) {
       return notRun([new GraphQLError('A subscription is opened with subscribe.')])
     }
-    return this.executor().run(found, variables, context, this.accessFor(this.#access))
+    return this.executor().run(operation, variables, context, this.accessFor(this.#access))
   }
 
-  get #knownDatabase(): Database | undefined {
+  get #boundDatabase(): Database | undefined {
     // What `connect` makes, whose insides applications do not see.
     return (this.#options.database as Database | undefined) ?? this.#host?.database
   }
 
   readonly #database = (): Database => {
-    const database = this.#knownDatabase
+    const database = this.#boundDatabase
     if (database !== undefined) return database
     throw new Error(
       'GraphQL: this instance has no database. Give new GraphQL({ database }), or put it into a module.',

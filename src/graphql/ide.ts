@@ -53,14 +53,14 @@ export function idePage(path: string): Reply<string> {
   const page = loadAltair()
     .renderAltair(optionsFor(path))
     .replace('</head>', `${withoutBanners}</head>`)
-  return hardened(html(page))
+  return withoutReferrer(html(page))
     .header('Content-Security-Policy', pagePolicy)
     .header('Cache-Control', 'no-cache')
 }
 
 /** What the page starts with; a file of its own, since the policy lets no script stand in the page. */
 export function ideStart(path: string): Reply<string> {
-  return hardened(reply(loadAltair().renderInitialOptions(optionsFor(path))))
+  return withoutReferrer(reply(loadAltair().renderInitialOptions(optionsFor(path))))
     .type('text/javascript; charset=utf-8')
     .header('Cache-Control', 'no-cache')
 }
@@ -68,10 +68,12 @@ export function ideStart(path: string): Reply<string> {
 /** A file of the page, by its path below `ide/`. */
 export function ideFile(name: string): Reply {
   const { getDistDirectory, isSandboxFrame, SANDBOX_FRAME_CSP } = loadAltair()
-  const answer = hardened(file(name, { root: getDistDirectory(), inline: true }))
+  const response = withoutReferrer(file(name, { root: getDistDirectory(), inline: true }))
   // The names of most files change with their content; those of a few do not, so a day it is.
-  answer.header('Cache-Control', 'public, max-age=86400')
-  return isSandboxFrame(name) ? answer.header('Content-Security-Policy', SANDBOX_FRAME_CSP) : answer
+  response.header('Cache-Control', 'public, max-age=86400')
+  return isSandboxFrame(name)
+    ? response.header('Content-Security-Policy', SANDBOX_FRAME_CSP)
+    : response
 }
 
 function optionsFor(path: string): RenderOptions {
@@ -83,6 +85,6 @@ function optionsFor(path: string): RenderOptions {
   }
 }
 
-function hardened<Body>(answer: Reply<Body>): Reply<Body> {
-  return answer.header('Referrer-Policy', 'no-referrer')
+function withoutReferrer<Body>(response: Reply<Body>): Reply<Body> {
+  return response.header('Referrer-Policy', 'no-referrer')
 }

@@ -53,19 +53,19 @@ export class InjectedResolvers {
    * @param inject beside a function: what it is called with behind the context
    * @returns the function to resolve by
    */
-  take(
+  register(
     where: string,
     resolve: ResolveWith | ResolverClass,
     inject: readonly (Class | string | symbol)[] | undefined,
   ): Resolve {
     if (isClass(resolve)) {
-      const { inject: own = [] } = resolve as { inject?: ResolverProvider['inject'] }
-      const Made = resolve as unknown as new (...dependencies: readonly unknown[]) => {
+      const { inject: dependencyTokens = [] } = resolve as { inject?: ResolverProvider['inject'] }
+      const Resolver = resolve as unknown as new (...dependencies: readonly unknown[]) => {
         resolve: Resolve
       }
-      return this.#provided(where, own, (...dependencies) => {
-        const made = new Made(...dependencies)
-        return (root, args, context, info) => made.resolve(root, args, context, info)
+      return this.#provided(where, dependencyTokens, (...dependencies) => {
+        const resolver = new Resolver(...dependencies)
+        return (root, args, context, info) => resolver.resolve(root, args, context, info)
       })
     }
     const call = resolve
@@ -83,13 +83,13 @@ export class InjectedResolvers {
     const provide = Symbol(`the resolver of ${where}`)
     this.providers.push({ provide, inject, make })
     // Without an application a resolver that asks for nothing can still be made.
-    let made: Resolve | undefined = inject.length === 0 ? make() : undefined
+    let resolver: Resolve | undefined = inject.length === 0 ? make() : undefined
     return (root, args, context, info) => {
-      made ??= this.#get?.(provide) as Resolve | undefined
-      if (made === undefined) {
+      resolver ??= this.#get?.(provide) as Resolve | undefined
+      if (resolver === undefined) {
         throw new Error(`${where} needs providers: it works in an application, by its endpoint.`)
       }
-      return made(root, args, context, info)
+      return resolver(root, args, context, info)
     }
   }
 }

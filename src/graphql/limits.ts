@@ -36,20 +36,20 @@ export const defaultGraphqlLimits: GraphqlLimits = Object.freeze({
   listMax: 1_000,
 })
 
-const names = Object.fromEntries(
+const limitNames = Object.fromEntries(
   Object.keys(defaultGraphqlLimits).map((name) => [name, true]),
 ) as Record<keyof GraphqlLimits, true>
 
-export function refuseUnknownLimits(given: object, problems: Problem[]): void {
-  refuseUnknownNames('GraphQL limits', given, names, problems)
+export function refuseUnknownLimits(options: object, problems: Problem[]): void {
+  refuseUnknownNames('GraphQL limits', options, limitNames, problems)
 }
 
-/** @param given with known names; `Infinity` turns a limit off */
+/** @param options with known names; `Infinity` turns a limit off */
 export function resolveGraphqlLimits(
-  given: Partial<GraphqlLimits>,
+  options: Partial<GraphqlLimits>,
   problems: Problem[],
 ): GraphqlLimits {
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(options)) {
     if (typeof value === 'number' && value >= 1) continue
     problems.push({
       code: 'INVALID_OPTION',
@@ -57,5 +57,5 @@ export function resolveGraphqlLimits(
       remedy: 'Give a number from 1, or Infinity for no limit.',
     })
   }
-  return Object.freeze({ ...defaultGraphqlLimits, ...given })
+  return Object.freeze({ ...defaultGraphqlLimits, ...options })
 }

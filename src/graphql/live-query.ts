@@ -25,9 +25,9 @@ import { generatedOf } from './records/model.js'
 
 /** `query @live`: a query whose answer stays true. Source: decisions, "Third storey: live answers". */
 
-interface AskedLive {
+interface LiveQueryOptions {
   /** The whole answer each time, for clients that know no differences. */
-  readonly whole: boolean
+  readonly sendsCompleteResults: boolean
 }
 
 let directive: GraphQLDirective | undefined
@@ -52,16 +52,16 @@ export function liveDirective(): GraphQLDirective {
 }
 
 /** @returns undefined for operations that are not live */
-export function readLive({ node }: Operation, variables: Variables): AskedLive | undefined {
-  const asked = node.directives?.find(({ name }) => name.value === 'live')
-  if (asked === undefined) return undefined
+export function readLive({ node }: Operation, variables: Variables): LiveQueryOptions | undefined {
+  const liveNode = node.directives?.find(({ name }) => name.value === 'live')
+  if (liveNode === undefined) return undefined
   const { getDirectiveValues } = graphqlLibrary()
-  const { whole } = getDirectiveValues(liveDirective(), node, coercible(variables)) ?? {}
-  return { whole: whole === true }
+  const { whole } = getDirectiveValues(liveDirective(), node, booleansOf(variables)) ?? {}
+  return { sendsCompleteResults: whole === true }
 }
 
 /** A variable stands for true or false alone: what else it is, the operation is refused for. */
-function coercible(variables: Variables): Record<string, unknown> {
+function booleansOf(variables: Variables): Record<string, unknown> {
   return Object.fromEntries(
     Object.entries(variables).filter(([, value]) => typeof value === 'boolean'),
   )
@@ -75,11 +75,11 @@ export interface LiveOperation {
   /** What resolvers get: `{ request, user }`. */
   readonly context: unknown
   readonly access: DefaultAccess
-  readonly asked: AskedLive
+  readonly options: LiveQueryOptions
 }
 
 /** The first run has given no answer; its outcome says why. */
-export class NotLive extends HttpError {
+export class LiveQueryRefused extends HttpError {
   readonly outcome: Outcome
 
   constructor(status: number, outcome: Outcome) {
@@ -88,54 +88,62 @@ export class NotLive extends HttpError {
   }
 }
 
-const numbers = new WeakMap<object, number>()
-let last = 0
+const numberByObject = new WeakMap<object, number>()
+let lastNumber = 0
 
 /**
- * @param wire what the client had last, and how its connection is ended
+ * @param connection the last event id of the client, and how to close its connection
  * @throws {HttpError} 429; `NotLive` where the operation is refused
  */
 export function openLive(
   graphql: GraphQL,
   live: LiveAnswers,
-  asking: LiveOperation,
-  wire: Pick<LiveCaller, 'lastId' | 'abandon' | 'request'>,
+  liveOperation: LiveOperation,
+  connection: Pick<LiveCaller, 'lastId' | 'abandon' | 'request'>,
 ): Promise<LiveListener> {
-  const { operation, text, variables, access, asked } = asking
-  const caller = callerOf(asking.context)
+  const { operation, text, variables, access, options: options } = liveOperation
+  const caller = callerOf(liveOperation.context)
   const executor = graphql.executor()
-  executor.boundStream(operation, asking.context, access)
+  executor.boundStream(operation, liveOperation.context, access)
   const byKey = caller.auth?.by === 'key'
   const claims = caller.user
-  const depth = depthOf(graphql, asking)
+  const depth = depthOf(graphql, liveOperation)
   const { request } = caller
   const name = operation.node.name?.value
-  const key = ['graphql', numberOf(graphql), numberOf(access), text, name, variables, asked.whole]
+  const key = [
+    'graphql',
+    numberOf(graphql),
+    numberOf(access),
+    text,
+    name,
+    variables,
+    options.sendsCompleteResults,
+  ]
   return live.open(
     {
       of: graphql,
       depth,
       key: (by) => {
         const rights = caller.trusted
-          ? [numberOf(asking.context ?? graphql)]
+          ? [numberOf(liveOperation.context ?? graphql)]
           : rightsKey({ claims, byKey, request }, by)
         return JSON.stringify([...key, rights])
       },
-      form: asked.whole ? wholeResultForm : resultForm,
+      form: options.sendsCompleteResults ? wholeResultForm : resultForm,
       run: async (listener, within) => {
         const context = listener.caller.context
         const outcome = await within(() =>
           executor.run(operation, variables, context, access, true),
         )
         const outage = outcome.errors && findOutage(outcome, operation)
-        if (outage !== undefined) throw new NotLive(outage.status, outcome)
+        if (outage !== undefined) throw new LiveQueryRefused(outage.status, outcome)
         if (outcome.refused !== undefined)
-          throw new NotLive(outcome.refused === 'unauthenticated' ? 401 : 403, outcome)
-        if (!hasRun(outcome)) throw new NotLive(400, outcome)
+          throw new LiveQueryRefused(outcome.refused === 'unauthenticated' ? 401 : 403, outcome)
+        if (!hasRun(outcome)) throw new LiveQueryRefused(400, outcome)
         return toResultText(outcome, graphql.entryOptionsOf(context), false)
       },
     },
-    { claims, byKey, context: asking.context, ...wire },
+    { claims, byKey, context: liveOperation.context, ...connection },
   )
 }
 
@@ -143,7 +151,7 @@ export function openLive(
 function depthOf(graphql: GraphQL, { operation, variables, access }: LiveOperation): RightsDepth {
   const executor = graphql.executor()
   const guarded = executor.guardedRoots(operation, access)
-  if (!executor.isPlanned(operation, variables) || graphql.asksGuards) return 'all'
+  if (!executor.isPlanned(operation, variables) || graphql.usesGuards) return 'all'
   if (guarded.some(({ rule }) => asksGuard(rule))) return 'all'
   const isForAll = [...operation.everyRoot().values()].every(([node]) => {
     const field = operation.definition(node)
@@ -156,9 +164,9 @@ function depthOf(graphql: GraphQL, { operation, variables, access }: LiveOperati
 }
 
 /** The same for the same object. */
-function numberOf(of: unknown): number {
-  if (typeof of !== 'object' || of === null) return 0
-  let number = numbers.get(of)
-  if (number === undefined) numbers.set(of, (number = ++last))
+function numberOf(object: unknown): number {
+  if (typeof object !== 'object' || object === null) return 0
+  let number = numberByObject.get(object)
+  if (number === undefined) numberByObject.set(object, (number = ++lastNumber))
   return number
 }

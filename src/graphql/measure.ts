@@ -33,14 +33,14 @@ export function excessIntrospection(
   schema: GraphQLSchema,
 ): GraphQLError | undefined {
   if (introspection === 0) return undefined
-  let most = allowed.get(schema)
-  if (most === undefined) allowed.set(schema, (most = allowance * measureTools(schema)))
-  if (introspection <= most) return undefined
+  let maxCost = allowed.get(schema)
+  if (maxCost === undefined) allowed.set(schema, (maxCost = allowance * measureToolQuery(schema)))
+  if (introspection <= maxCost) return undefined
   return overLimit('cost', 'The operation asks for more of the schema than tools do. Ask for less.')
 }
 
 /** The query of tools, with everything that it can ask for. */
-function measureTools(schema: GraphQLSchema): number {
+function measureToolQuery(schema: GraphQLSchema): number {
   const { getIntrospectionQuery, Kind, parse } = graphqlLibrary()
   const text = getIntrospectionQuery({
     schemaDescription: true,
@@ -72,7 +72,7 @@ export interface Measure {
   /** The cost depends on the variables: a list's limit is one, or they decide what a filter makes the database do. */
   readonly varies: boolean
   /** Something of the cost is the database's work, which depends on how large it is. */
-  readonly asks: boolean
+  readonly usesDatabase: boolean
 }
 
 export interface MeasureInput {
@@ -85,33 +85,36 @@ export interface MeasureInput {
   readonly costs?: FieldCosts | undefined
 }
 
-const none: Measure = Object.freeze({
+const zero: Measure = Object.freeze({
   depth: 0,
   aliases: 0,
   rootFields: 0,
   cost: 0,
   introspection: 0,
   varies: false,
-  asks: false,
+  usesDatabase: false,
 })
 const defaultListLimit = 10
 
 /** The document may be invalid: what is unknown counts as a plain field, a circle of fragments ends where it closes. */
 export function measureOperation(input: MeasureInput): Measure {
   const { schema, operation, fragments, variables, costs } = input
-  const known = new Map<string, Measure>()
+  const measuredFragments = new Map<string, Measure>()
   const { Kind } = graphqlLibrary()
 
-  const ofSet = (set: SelectionSetNode, parent: GraphQLNamedType | undefined): Measure => {
-    let sum = none
+  const measureSet = (set: SelectionSetNode, parent: GraphQLNamedType | undefined): Measure => {
+    let sum = zero
     for (const selection of set.selections) {
       const part =
         selection.kind === Kind.FIELD
-          ? ofField(selection, parent)
+          ? measureField(selection, parent)
           : selection.kind === Kind.INLINE_FRAGMENT
-            ? ofSet(selection.selectionSet, narrowed(selection.typeCondition?.name.value, parent))
-            : ofFragment(selection.name.value)
-      sum = beside(sum, part)
+            ? measureSet(
+                selection.selectionSet,
+                narrowed(selection.typeCondition?.name.value, parent),
+              )
+            : measureFragment(selection.name.value)
+      sum = add(sum, part)
     }
     return sum
   }
@@ -119,39 +122,42 @@ export function measureOperation(input: MeasureInput): Measure {
   const narrowed = (name: string | undefined, parent: GraphQLNamedType | undefined) =>
     name === undefined ? parent : schema.getType(name)
 
-  const ofFragment = (name: string): Measure => {
-    const measured = known.get(name)
+  const measureFragment = (name: string): Measure => {
+    const measured = measuredFragments.get(name)
     if (measured !== undefined) return measured
     const fragment = Object.hasOwn(fragments, name) ? fragments[name] : undefined
-    if (fragment === undefined) return none
-    known.set(name, none)
-    const measure = ofSet(fragment.selectionSet, schema.getType(fragment.typeCondition.name.value))
-    known.set(name, measure)
+    if (fragment === undefined) return zero
+    measuredFragments.set(name, zero)
+    const measure = measureSet(
+      fragment.selectionSet,
+      schema.getType(fragment.typeCondition.name.value),
+    )
+    measuredFragments.set(name, measure)
     return measure
   }
 
-  const ofField = (node: FieldNode, parent: GraphQLNamedType | undefined): Measure => {
+  const measureField = (node: FieldNode, parent: GraphQLNamedType | undefined): Measure => {
     const aliases = node.alias === undefined || node.alias.value === node.name.value ? 0 : 1
     const field = fieldOf(parent, node.name.value)
-    const asked = field && costs?.costOf(field, plainArguments(node, variables))
+    const databaseCost = field && costs?.costOf(field, plainArguments(node, variables))
     const leaf: Measure = {
       depth: 1,
       aliases,
       rootFields: 1,
-      cost: 1 + (asked?.points ?? 0),
+      cost: 1 + (databaseCost?.points ?? 0),
       introspection: 0,
-      varies: asked?.isOpen ?? false,
-      asks: asked !== undefined,
+      varies: databaseCost?.isOpen ?? false,
+      usesDatabase: databaseCost !== undefined,
     }
     if (node.selectionSet === undefined) return leaf
     if (node.name.value.startsWith('__')) {
-      const inner = ofSet(node.selectionSet, introspectionRoot(schema, node))
+      const inner = measureSet(node.selectionSet, introspectionType(schema, node))
       return { ...leaf, aliases: aliases + inner.aliases, introspection: inner.cost }
     }
-    const inner = ofSet(node.selectionSet, field && graphqlLibrary().getNamedType(field.type))
+    const inner = measureSet(node.selectionSet, field && graphqlLibrary().getNamedType(field.type))
     const isAboutSchema = parent?.name.startsWith('__') === true
     const factor = isAboutSchema
-      ? ofSchema(node.name.value, schema)
+      ? schemaListSize(node.name.value, schema)
       : field === undefined
         ? 1
         : listFactor(node, field, variables)
@@ -162,14 +168,14 @@ export function measureOperation(input: MeasureInput): Measure {
       cost: leaf.cost + (factor ?? 1) * inner.cost,
       introspection: inner.introspection,
       varies: leaf.varies || inner.varies || factor === undefined,
-      asks: leaf.asks || inner.asks,
+      usesDatabase: leaf.usesDatabase || inner.usesDatabase,
     }
   }
 
-  return ofSet(operation.selectionSet, schema.getRootType(operation.operation) ?? undefined)
+  return measureSet(operation.selectionSet, schema.getRootType(operation.operation) ?? undefined)
 }
 
-function beside(a: Measure, b: Measure): Measure {
+function add(a: Measure, b: Measure): Measure {
   return {
     depth: Math.max(a.depth, b.depth),
     aliases: a.aliases + b.aliases,
@@ -177,7 +183,7 @@ function beside(a: Measure, b: Measure): Measure {
     cost: a.cost + b.cost,
     introspection: a.introspection + b.introspection,
     varies: a.varies || b.varies,
-    asks: a.asks || b.asks,
+    usesDatabase: a.usesDatabase || b.usesDatabase,
   }
 }
 
@@ -201,27 +207,27 @@ function listFactor(
   const { Kind } = graphqlLibrary()
   const limiting = field.args.filter(({ name }) => limitNames.has(name))
   if (limiting.length === 0) return 1
-  let most = 0
-  for (const { value: given, name } of node.arguments ?? []) {
+  let limit = 0
+  for (const { value: argument, name } of node.arguments ?? []) {
     if (!limitNames.has(name.value)) continue
-    if (given.kind === Kind.VARIABLE && variables === undefined) return undefined
-    const value = plainValue(given, variables)
-    if (typeof value === 'number') most = Math.max(1, most, value)
+    if (argument.kind === Kind.VARIABLE && variables === undefined) return undefined
+    const value = plainValue(argument, variables)
+    if (typeof value === 'number') limit = Math.max(1, limit, value)
     // Of ids: each is a record.
-    if (Array.isArray(value)) most = Math.max(1, most, value.length)
+    if (Array.isArray(value)) limit = Math.max(1, limit, value.length)
   }
-  if (most > 0) return most
+  if (limit > 0) return limit
   const [{ defaultValue: standard } = {}] = limiting
   return typeof standard === 'number' ? standard : defaultListLimit
 }
 
 /** What `__schema` and `__type` give. */
-function introspectionRoot(schema: GraphQLSchema, { name }: FieldNode) {
+function introspectionType(schema: GraphQLSchema, { name }: FieldNode) {
   return schema.getType(name.value === '__schema' ? '__Schema' : '__Type')
 }
 
 /** Of lists in the schema: roughly as many as there are. */
-function ofSchema(name: string, schema: GraphQLSchema): number {
+function schemaListSize(name: string, schema: GraphQLSchema): number {
   if (name === 'types') return Object.keys(schema.getTypeMap()).length
   return listsOfTypes.has(name) ? 10 : 1
 }

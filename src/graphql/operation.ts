@@ -90,18 +90,18 @@ function conditionNames(
 function isIncluded(selection: SelectionNode, conditions: Conditions): boolean {
   const { Kind } = graphqlLibrary()
   return conditionsOf(selection).every(({ skips, value }) => {
-    const is =
+    const isTrue =
       value.kind === Kind.VARIABLE
         ? conditions[value.name.value] === true
         : value.kind === Kind.BOOLEAN && value.value
-    return is !== skips
+    return isTrue !== skips
   })
 }
 
 function conditionsOf({ directives = [] }: SelectionNode) {
-  return directives.flatMap(({ name, arguments: given = [] }) => {
+  return directives.flatMap(({ name, arguments: argumentNodes = [] }) => {
     if (name.value !== 'skip' && name.value !== 'include') return []
-    const value = given.find((argument) => argument.name.value === 'if')?.value
+    const value = argumentNodes.find((argument) => argument.name.value === 'if')?.value
     return value === undefined ? [] : [{ skips: name.value === 'skip', value }]
   })
 }
@@ -126,13 +126,13 @@ export interface OperationParts {
 }
 
 /** How an operation was measured when its document was read. */
-export interface MeasuredOperation extends Pick<Measure, 'cost' | 'varies' | 'asks'> {
+export interface MeasuredOperation extends Pick<Measure, 'cost' | 'varies' | 'usesDatabase'> {
   /** Of what is known of the database. */
   readonly version: number
 }
 
 /** Combinations of conditions whose root fields are kept; more are made anew each time. */
-const mostCombinations = 32
+const maxCombinations = 32
 
 export class Operation {
   readonly node: OperationDefinitionNode
@@ -140,7 +140,7 @@ export class Operation {
   /** Whether the cost depends on the variables of every call, or on how large the database is. */
   readonly costVaries: boolean
   /** False: no root field can have a plan, so that graphql-js takes the whole document as it is. */
-  readonly mayPlan: boolean
+  readonly canPlan: boolean
   readonly hasVariables: boolean
   readonly #parts: OperationParts
   readonly #conditions: readonly string[]
@@ -151,13 +151,13 @@ export class Operation {
   constructor(node: OperationDefinitionNode, parts: OperationParts, measured: MeasuredOperation) {
     this.node = node
     this.document = parts.document
-    this.costVaries = measured.varies || measured.asks
+    this.costVaries = measured.varies || measured.usesDatabase
     this.#measured = measured
     this.hasVariables = (node.variableDefinitions?.length ?? 0) > 0
     this.#parts = parts
     this.#conditions = conditionNames(node, parts.fragments)
     const all = this.everyRoot()
-    this.mayPlan =
+    this.canPlan =
       node.operation !== graphqlLibrary().OperationTypeNode.SUBSCRIPTION &&
       parts.planner !== undefined &&
       [...all.values()].some(([first]) => this.definition(first) !== undefined)
@@ -176,13 +176,13 @@ export class Operation {
 
   /** Variables as their types make them; `undefined` where graphql-js has to look. */
   readVariables(
-    given: Readonly<Record<string, unknown>>,
+    input: Readonly<Record<string, unknown>>,
   ): Readonly<Record<string, unknown>> | undefined {
     this.#readVariables ??= compileVariables(
       this.#parts.schema,
       this.node.variableDefinitions ?? [],
     )
-    return this.#readVariables(given)
+    return this.#readVariables(input)
   }
 
   /** What it costs for variables that are not known. */
@@ -193,7 +193,7 @@ export class Operation {
   /** What it costs with these variables. */
   cost(variables: Readonly<Record<string, unknown>>): number {
     const { schema, fragments, costs } = this.#parts
-    const version = this.#measured.asks ? (costs?.version() ?? 0) : this.#measured.version
+    const version = this.#measured.usesDatabase ? (costs?.version() ?? 0) : this.#measured.version
     if (!this.#measured.varies && version === this.#measured.version) return this.#measured.cost
     const measure = measureOperation({
       schema,
@@ -211,13 +211,13 @@ export class Operation {
   roots(variables: Readonly<Record<string, unknown>>): readonly RootField[] {
     let key = ''
     for (const name of this.#conditions) key += variables[name] === true ? '1' : '0'
-    const known = this.#roots.get(key)
-    if (known !== undefined) return known
+    const cached = this.#roots.get(key)
+    if (cached !== undefined) return cached
     const conditions: Record<string, boolean> = {}
     for (const name of this.#conditions) conditions[name] = variables[name] === true
-    const made = this.#makeRoots(conditions)
-    if (this.#roots.size < mostCombinations) this.#roots.set(key, made)
-    return made
+    const roots = this.#makeRoots(conditions)
+    if (this.#roots.size < maxCombinations) this.#roots.set(key, roots)
+    return roots
   }
 
   #makeRoots(conditions: Conditions): readonly RootField[] {

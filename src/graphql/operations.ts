@@ -37,8 +37,8 @@ function allowIntegers(context: ValidationContext): ASTVisitor {
   const { VariablesInAllowedPositionRule } = graphqlLibrary()
   const report = (error: GraphQLError): void => {
     const types = /of type "(.+)" used in position expecting type "(.+)"/.exec(error.message)
-    const [given = '', taken = ''] = types?.slice(1) ?? []
-    if (!fits(given.replace(/\bInt\b/, 'Integer'), taken)) context.reportError(error)
+    const [variableType = '', expectedType = ''] = types?.slice(1) ?? []
+    if (!fits(variableType.replace(/\bInt\b/, 'Integer'), expectedType)) context.reportError(error)
   }
   return VariablesInAllowedPositionRule(
     Object.create(context, { reportError: { value: report } }) as ValidationContext,
@@ -46,12 +46,13 @@ function allowIntegers(context: ValidationContext): ASTVisitor {
 }
 
 /** Whether values of one type are of the other: `[Int!]` of `[Int]`. */
-function fits(given: string, taken: string): boolean {
-  if (given === taken) return given !== ''
-  if (given.endsWith('!')) return fits(given.slice(0, -1), taken.replace(/!$/, ''))
-  if (taken.endsWith('!')) return false
-  const areLists = given.startsWith('[') && taken.startsWith('[')
-  return areLists && fits(given.slice(1, -1), taken.slice(1, -1))
+function fits(variableType: string, expectedType: string): boolean {
+  if (variableType === expectedType) return variableType !== ''
+  if (variableType.endsWith('!'))
+    return fits(variableType.slice(0, -1), expectedType.replace(/!$/, ''))
+  if (expectedType.endsWith('!')) return false
+  const areLists = variableType.startsWith('[') && expectedType.startsWith('[')
+  return areLists && fits(variableType.slice(1, -1), expectedType.slice(1, -1))
 }
 
 export interface OperationsOptions {
@@ -62,7 +63,7 @@ export interface OperationsOptions {
   readonly securedNames?: ReadonlySet<string> | undefined
   readonly limits: GraphqlLimits
   /** Bytes, roughly, that kept documents may take together. */
-  readonly keep: number
+  readonly cacheBytes: number
 }
 
 /** Why a document does not run; each error has its code. */
@@ -77,17 +78,17 @@ export class Refusal {
 /** Measured: a parsed document takes this many bytes for each character of its text, plans included. */
 const bytesPerCharacter = 100
 /** Errors of one document that are looked for. */
-const mostErrors = 20
+const maxErrors = 20
 
 const noNames: ReadonlySet<string> = new Set()
 
-type KnownDocument = ReadonlyMap<string, Operation>
+type CachedDocument = ReadonlyMap<string, Operation>
 
 export class Operations {
   readonly #options: OperationsOptions
   /** In the order of their last use. */
-  readonly #known = new Map<string, KnownDocument>()
-  #kept = 0
+  readonly #cachedDocuments = new Map<string, CachedDocument>()
+  #cachedBytes = 0
 
   constructor(options: OperationsOptions) {
     this.#options = options
@@ -95,33 +96,33 @@ export class Operations {
 
   /** @param name needed where the document has several operations; null is none */
   find(text: string, name: string | null | undefined): Operation | Refusal {
-    const known = this.#known.get(text)
-    if (known === undefined) {
+    const cached = this.#cachedDocuments.get(text)
+    if (cached === undefined) {
       const document = this.#read(text)
       return document instanceof Refusal ? document : pick(document, name)
     }
-    if (this.#known.size > 1) {
-      this.#known.delete(text)
-      this.#known.set(text, known)
+    if (this.#cachedDocuments.size > 1) {
+      this.#cachedDocuments.delete(text)
+      this.#cachedDocuments.set(text, cached)
     }
-    return pick(known, name)
+    return pick(cached, name)
   }
 
-  #read(text: string): KnownDocument | Refusal {
-    const document = this.#understand(text)
+  #read(text: string): CachedDocument | Refusal {
+    const document = this.#validateSafely(text)
     if (document instanceof Refusal) return document
-    this.#known.set(text, document)
-    this.#kept += text.length * bytesPerCharacter
-    for (const oldest of this.#known.keys()) {
-      if (this.#kept <= this.#options.keep) break
-      this.#known.delete(oldest)
-      this.#kept -= oldest.length * bytesPerCharacter
+    this.#cachedDocuments.set(text, document)
+    this.#cachedBytes += text.length * bytesPerCharacter
+    for (const oldest of this.#cachedDocuments.keys()) {
+      if (this.#cachedBytes <= this.#options.cacheBytes) break
+      this.#cachedDocuments.delete(oldest)
+      this.#cachedBytes -= oldest.length * bytesPerCharacter
     }
     return document
   }
 
   /** A document that exhausts the stack after all is too deep, whatever it looked like. */
-  #understand(text: string): KnownDocument | Refusal {
+  #validateSafely(text: string): CachedDocument | Refusal {
     try {
       return this.#validate(text)
     } catch (error) {
@@ -130,7 +131,7 @@ export class Operations {
     }
   }
 
-  #validate(text: string): KnownDocument | Refusal {
+  #validate(text: string): CachedDocument | Refusal {
     const { schema, planner, limits, fieldCosts: costs } = this.#options
     const { GraphQLError, Kind, validate } = graphqlLibrary()
     const document = readDocument(text, limits)
@@ -148,18 +149,18 @@ export class Operations {
     for (const node of document.definitions) {
       if (node.kind !== Kind.OPERATION_DEFINITION) continue
       const measure = measureOperation({ schema, operation: node, fragments, costs })
-      const over = findExcess(measure, limits)
-      if (over !== undefined) return new Refusal([over])
+      const excess = findExcess(measure, limits)
+      if (excess !== undefined) return new Refusal([excess])
       measured.set(node.name?.value ?? '', { node, measure })
     }
-    const errors = validate(schema, document, validationRules(), { maxErrors: mostErrors })
+    const errors = validate(schema, document, validationRules(), { maxErrors: maxErrors })
     if (errors.length > 0) {
       const { securedNames = noNames } = this.#options
       return new Refusal(errors.map((error) => toValidationError(error, securedNames)))
     }
     for (const { measure } of measured.values()) {
-      const over = limits.cost === Infinity ? undefined : excessIntrospection(measure, schema)
-      if (over !== undefined) return new Refusal([over])
+      const excess = limits.cost === Infinity ? undefined : excessIntrospection(measure, schema)
+      if (excess !== undefined) return new Refusal([excess])
     }
     const parts = { schema, planner, document, fragments, costs }
     return new Map(
@@ -171,7 +172,7 @@ export class Operations {
   }
 }
 
-function pick(document: KnownDocument, name: string | null | undefined): Operation | Refusal {
+function pick(document: CachedDocument, name: string | null | undefined): Operation | Refusal {
   if (name === undefined || name === null || name === '') {
     if (document.size === 1) for (const only of document.values()) return only
     const names = [...document.keys()].join(', ')

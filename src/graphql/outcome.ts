@@ -26,13 +26,13 @@ export function findOutage(
   if (error === undefined) return undefined
   const result = text === undefined ? data : (JSON.parse(text) as object | null)
   if (result === undefined || result === null) {
-    return isAfterOthers(error, operation) ? undefined : toOutage(error)
+    return isAfterAnotherField(error, operation) ? undefined : toOutage(error)
   }
   return Object.values(result).every((value) => value === null) ? toOutage(error) : undefined
 }
 
 /** The fields of a mutation that stood before this one were done, though `data` is null: the same again would do them twice. */
-function isAfterOthers({ path }: GraphQLError, operation: Operation): boolean {
+function isAfterAnotherField({ path }: GraphQLError, operation: Operation): boolean {
   if (operation.node.operation !== graphqlLibrary().OperationTypeNode.MUTATION) return false
   const [first] = [...operation.everyRoot()].map(([key]) => key)
   return path !== undefined && path[0] !== first

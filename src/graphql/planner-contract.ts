@@ -39,9 +39,9 @@ export interface RootPlan {
 }
 
 /** A mutation whose statements can stand in a line with those of others: each begins when the one before it has ended. */
-export interface LinedPlan extends RootPlan {
+export interface BatchablePlan extends RootPlan {
   /** Opens a line; `undefined` where each has to be waited for. Whoever opens it ends it before waiting for an answer. */
-  openLine(context: unknown): Later<MutationLine | undefined>
+  openBatch(context: unknown): Later<MutationBatch | undefined>
   /**
    * Reads a run's arguments. @returns `undefined` where it has to be waited for, or is at fault: then it is run by `run`
    */
@@ -51,14 +51,14 @@ export interface LinedPlan extends RootPlan {
   ): (() => Later<string | undefined>) | undefined
 }
 
-export interface MutationLine {
+export interface MutationBatch {
   /** What the work gives to the database before it returns stands in the line. */
   run<T>(work: () => T): T
   end(): void
 }
 
-export function isLined(plan: RootPlan | undefined): plan is LinedPlan {
-  return plan !== undefined && 'openLine' in plan
+export function isBatchable(plan: RootPlan | undefined): plan is BatchablePlan {
+  return plan !== undefined && 'openBatch' in plan
 }
 
 export interface Planner {

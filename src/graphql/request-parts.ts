@@ -40,9 +40,9 @@ export function readRequestParts(body: unknown, documents: PersistedDocuments): 
   if (Array.isArray(body)) throw malformed('Operations in a list are not run. Send one an object.')
   if (!isMap(body)) throw malformed('The body must be an object with the key "query".')
   const { variables, operationName, extensions } = body
-  if (isGiven(variables) && !isMap(variables)) throw malformed('variables must be an object.')
-  if (isGiven(extensions) && !isMap(extensions)) throw malformed('extensions must be an object.')
-  if (isGiven(operationName) && typeof operationName !== 'string') {
+  if (isPresent(variables) && !isMap(variables)) throw malformed('variables must be an object.')
+  if (isPresent(extensions) && !isMap(extensions)) throw malformed('extensions must be an object.')
+  if (isPresent(operationName) && typeof operationName !== 'string') {
     throw malformed('operationName must be a string.')
   }
   return {
@@ -60,12 +60,12 @@ export function toRequestParams({ query, variables, operationName }: RequestPart
 function readQuery(body: Readonly<Record<string, unknown>>, documents: PersistedDocuments): string {
   const { query } = body
   const hash = hashOf(body)
-  if (isGiven(query)) {
+  if (isPresent(query)) {
     if (typeof query !== 'string') throw malformed('query must be a string.')
     if (documents.only && !documents.has(query)) {
       throw unknownDocument('Only persisted documents are run. Send documentId.')
     }
-    if (hash !== undefined) documents.automatic?.keep(hash, query)
+    if (hash !== undefined) documents.automatic?.store(hash, query)
     return query
   }
   const { documentId } = body
@@ -97,6 +97,6 @@ function unknownDocument(message: string): HttpError {
   return new HttpError(400, message, { code: graphqlCodes.persisted })
 }
 
-function isGiven(value: unknown): boolean {
+function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null
 }

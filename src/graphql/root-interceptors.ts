@@ -12,21 +12,21 @@ import { Refusal } from './operations.js'
 import { plainArguments } from './field-costs.js'
 import { modelOf } from './records/declare-node.js'
 import { generatedOf, type RecordModel } from './records/model.js'
-import { standsExtension } from './declarations.js'
+import { interceptorsExtension } from './declarations.js'
 
 /** A root field with decorators. */
-export interface StoodRoot {
+export interface InterceptedRoot {
   /** What the decorators know of it. */
   readonly info: RouteInfo
   /** From outside to inside. */
-  readonly stands: readonly OwnStand[]
+  readonly interceptors: readonly OwnStand[]
 }
 
 const kinds = ['Query', 'Mutation', 'Subscription'] as const
 
 /** Every root field with decorators, by `Query.items`. The schema is built. */
-export function stoodRoots(graphql: GraphQL): ReadonlyMap<string, StoodRoot> {
-  const roots = new Map<string, StoodRoot>()
+export function interceptedRoots(graphql: GraphQL): ReadonlyMap<string, InterceptedRoot> {
+  const roots = new Map<string, InterceptedRoot>()
   const { schema } = graphql.schema.build()
   for (const kind of kinds) {
     const type = {
@@ -35,31 +35,31 @@ export function stoodRoots(graphql: GraphQL): ReadonlyMap<string, StoodRoot> {
       Subscription: schema.getSubscriptionType(),
     }[kind]
     for (const field of Object.values(type?.getFields() ?? {})) {
-      const stands = standsOf(field)
-      if (stands.length === 0) continue
+      const interceptors = interceptorsOf(field)
+      if (interceptors.length === 0) continue
       const name = `${kind}.${field.name}`
       const access = accessOf(field.extensions) ?? openAccess
-      roots.set(name, { info: toInfo(kind, name, access, stands), stands })
+      roots.set(name, { info: toInfo(kind, name, access, interceptors), interceptors })
     }
   }
   return roots
 }
 
-function standsOf(field: {
+function interceptorsOf(field: {
   readonly extensions: Readonly<Record<string, unknown>>
 }): readonly OwnStand[] {
-  const written = field.extensions[standsExtension] as readonly OwnStand[] | undefined
+  const handWritten = field.extensions[interceptorsExtension] as readonly OwnStand[] | undefined
   const generated = generatedOf(field)
-  if (generated === undefined || !('model' in generated)) return written ?? []
+  if (generated === undefined || !('model' in generated)) return handWritten ?? []
   const { onClass } = readStands(generated.model.table.type, '')
-  return onClass.flatMap((stand) => ('decorator' in stand ? [stand] : []))
+  return onClass.flatMap((interceptor) => ('decorator' in interceptor ? [interceptor] : []))
 }
 
 function toInfo(
   kind: (typeof kinds)[number],
   name: string,
   access: { readonly open: boolean; readonly roles: readonly string[] },
-  stands: readonly OwnStand[],
+  interceptors: readonly OwnStand[],
 ): RouteInfo {
   return Object.freeze({
     method: kind === 'Mutation' ? 'POST' : 'GET',
@@ -72,7 +72,7 @@ function toInfo(
     roles: access.roles,
     metadata: Object.freeze({
       get: (decorator: object) =>
-        stands.find((stand) => stand.decorator === decorator)?.args as never,
+        interceptors.find((interceptor) => interceptor.decorator === decorator)?.args as never,
     }),
   })
 }
@@ -80,16 +80,16 @@ function toInfo(
 const noField = Object.freeze({})
 
 /** `node` and `nodes` count as queries of the records that their ids belong to, once for each. */
-function askedNodes(
+function nodeQueries(
   models: ReadonlyMap<string, RecordModel>,
   { id, ids }: Readonly<Record<string, unknown>>,
 ): string[] {
-  const asked = new Set<string>()
+  const names = new Set<string>()
   for (const one of Array.isArray(ids) ? (ids as unknown[]) : [ids ?? id]) {
     const model = modelOf(models, one)
-    if (model !== undefined) asked.add(`Query.${model.one}`)
+    if (model !== undefined) names.add(`Query.${model.one}`)
   }
-  return [...asked]
+  return [...names]
 }
 
 /** An operation with the names of its root fields, `Query.items`: one for each alias. */
@@ -98,9 +98,9 @@ export interface NamedOperation extends Omit<RequestedOperation, 'roots'> {
 }
 
 /** @returns undefined for what is no operation, or none that runs */
-export function readAsked(graphql: GraphQL, asked: unknown): NamedOperation | undefined {
+export function readNamedOperation(graphql: GraphQL, body: unknown): NamedOperation | undefined {
   try {
-    const { query, operationName, variables } = readRequestParts(asked, graphql.documents())
+    const { query, operationName, variables } = readRequestParts(body, graphql.documents())
     const operation = graphql.executor().find(query, operationName)
     if (operation instanceof Refusal) return undefined
     const kind = operation.node.operation as RequestedOperation['kind']
@@ -108,7 +108,7 @@ export function readAsked(graphql: GraphQL, asked: unknown): NamedOperation | un
     const roots = [...operation.everyRoot().values()].flatMap(([node]) => {
       const generated = generatedOf(operation.definition(node) ?? noField)
       return generated !== undefined && 'models' in generated
-        ? askedNodes(generated.models, plainArguments(node, operation.readVariables(variables)))
+        ? nodeQueries(generated.models, plainArguments(node, operation.readVariables(variables)))
         : `${type}.${node.name.value}`
     })
     return { kind, text: query, name: operationName, variables, roots }

@@ -12,7 +12,7 @@ import { graphqlLibrary } from './library.js'
 import { isThenable, type Later, after, attempt, settle } from '../core/maybe-promise.js'
 import type { Operation, RootField } from './operation.js'
 import type { Outcome, Variables } from './outcome.js'
-import { isLined, type LinedPlan, type MutationLine } from './planner-contract.js'
+import { isBatchable, type BatchablePlan, type MutationBatch } from './planner-contract.js'
 
 /** Resolves fields that have no resolver. Source: specification, Hand-built GraphQL schema and Errors, GraphQL 4. */
 
@@ -46,26 +46,27 @@ export interface RunInput {
   readonly schema: GraphQLSchema
   readonly operation: Operation
   /** As they came, for graphql-js. */
-  readonly given: Variables
+  readonly rawVariables: Variables
   /** As their types make them, for plans. */
   readonly variables: Variables
   readonly context: unknown
 }
 
 /** A root field's JSON text, or why there is none; undefined is left to graphql-js. */
-type RootAnswer = string | GraphQLError | undefined
+type RootResult = string | GraphQLError | undefined
 
 export function runRoots(roots: readonly RootField[], input: RunInput): Later<Outcome> {
   const [only] = roots
   if (only !== undefined && roots.length === 1) return runOne(only, roots, input)
   const { OperationTypeNode } = graphqlLibrary()
-  if (input.operation.node.operation === OperationTypeNode.MUTATION) return runInTurn(roots, input)
-  const answers = roots.map((root) => runPlan(root, input))
-  return answers.some(isThenable)
-    ? Promise.all(answers.map((answer) => Promise.resolve(answer))).then((all) =>
+  if (input.operation.node.operation === OperationTypeNode.MUTATION)
+    return runSequentially(roots, input)
+  const results = roots.map((root) => runPlan(root, input))
+  return results.some(isThenable)
+    ? Promise.all(results.map((rootResult) => Promise.resolve(rootResult))).then((all) =>
         complete(roots, all, input),
       )
-    : complete(roots, answers as RootAnswer[], input)
+    : complete(roots, results as RootResult[], input)
 }
 
 /** Nearly every operation has one root field: one promise for all that is done with its answer. */
@@ -74,42 +75,42 @@ function runOne(root: RootField, roots: readonly RootField[], input: RunInput): 
   if (plan === undefined) return complete(roots, [undefined], input)
   return settle(
     () => plan.run(input.context, input.variables),
-    (answer) => complete(roots, [answer], input),
+    (rootResult) => complete(roots, [rootResult], input),
     (error) => complete(roots, [graphqlLibrary().locatedError(error, nodes, [key])], input),
   )
 }
 
-function runPlan(root: RootField, input: RunInput): Later<RootAnswer> {
+function runPlan(root: RootField, input: RunInput): Later<RootResult> {
   const { plan } = root
   if (plan === undefined) return undefined
-  return located(root, () => plan.run(input.context, input.variables))
+  return withLocation(root, () => plan.run(input.context, input.variables))
 }
 
-function located({ key, nodes }: RootField, run: () => Later<RootAnswer>): Later<RootAnswer> {
-  return attempt<RootAnswer>(run, (error) => graphqlLibrary().locatedError(error, nodes, [key]))
+function withLocation({ key, nodes }: RootField, run: () => Later<RootResult>): Later<RootResult> {
+  return attempt<RootResult>(run, (error) => graphqlLibrary().locatedError(error, nodes, [key]))
 }
 
 /** Has graphql-js run what the plans left, and puts all together. */
 function complete(
   roots: readonly RootField[],
-  answers: readonly RootAnswer[],
+  results: readonly RootResult[],
   input: RunInput,
 ): Later<Outcome> {
-  if (!answers.includes(undefined)) return assemble(roots, answers, undefined)
-  const left = roots.filter((_, index) => answers[index] === undefined)
-  return after(runLeft(left, input), (result) => assemble(roots, answers, result))
+  if (!results.includes(undefined)) return assemble(roots, results, undefined)
+  const remaining = roots.filter((_, index) => results[index] === undefined)
+  return after(executeRemaining(remaining, input), (result) => assemble(roots, results, result))
 }
 
 /** The fields of a mutation run one after the other; one that makes `data` null is the last. */
-async function runInTurn(roots: readonly RootField[], input: RunInput): Promise<Outcome> {
+async function runSequentially(roots: readonly RootField[], input: RunInput): Promise<Outcome> {
   const texts: string[] = []
   const errors: GraphQLError[] = []
-  let lined: RootAnswer[] = []
-  for (const [place, root] of roots.entries()) {
-    if (lined.length === 0) lined = await runInLine(roots.slice(place), input)
-    const answer = lined.length > 0 ? lined.shift() : await runPlan(root, input)
-    const { text, errors: more } = await complete([root], [answer], input)
-    errors.push(...(more ?? []))
+  let batched: RootResult[] = []
+  for (const [index, root] of roots.entries()) {
+    if (batched.length === 0) batched = await runBatch(roots.slice(index), input)
+    const rootResult = batched.length > 0 ? batched.shift() : await runPlan(root, input)
+    const { text, errors: fieldErrors } = await complete([root], [rootResult], input)
+    errors.push(...(fieldErrors ?? []))
     if (text === undefined || text === 'null') return toOutcome('null', errors)
     texts.push(text.slice(1, -1))
   }
@@ -117,36 +118,36 @@ async function runInTurn(roots: readonly RootField[], input: RunInput): Promise<
 }
 
 /** Runs as many fields as can go to the database one behind the other without a wait for the answers between. */
-async function runInLine(roots: readonly RootField[], input: RunInput): Promise<RootAnswer[]> {
+async function runBatch(roots: readonly RootField[], input: RunInput): Promise<RootResult[]> {
   const [first, second] = roots
-  if (!standsInLine(first) || !standsInLine(second)) return []
+  if (!canBatch(first) || !canBatch(second)) return []
   // A database that is gone is told by each field that asks it.
-  const opening = attempt<MutationLine | undefined>(
-    () => first.plan.openLine(input.context),
+  const opening = attempt<MutationBatch | undefined>(
+    () => first.plan.openBatch(input.context),
     () => undefined,
   )
-  const line = await opening
-  if (line === undefined) return []
-  const answers: Later<RootAnswer>[] = []
+  const batch = await opening
+  if (batch === undefined) return []
+  const results: Later<RootResult>[] = []
   try {
     for (const root of roots) {
-      const run = standsInLine(root) ? prepareQuietly(root.plan, input) : undefined
+      const run = canBatch(root) ? tryPrepare(root.plan, input) : undefined
       if (run === undefined) break
-      answers.push(line.run(() => located(root, run)))
+      results.push(batch.run(() => withLocation(root, run)))
     }
   } finally {
-    line.end()
+    batch.end()
   }
-  return Promise.all(answers.map((answer) => Promise.resolve(answer)))
+  return Promise.all(results.map((rootResult) => Promise.resolve(rootResult)))
 }
 
 /** One that makes `data` null ends what follows: it is waited for. */
-function standsInLine(root: RootField | undefined): root is RootField & { plan: LinedPlan } {
-  return root !== undefined && !root.required && isLined(root.plan)
+function canBatch(root: RootField | undefined): root is RootField & { plan: BatchablePlan } {
+  return root !== undefined && !root.required && isBatchable(root.plan)
 }
 
 /** What is at fault is told by running it. */
-function prepareQuietly(plan: LinedPlan, input: RunInput): ReturnType<LinedPlan['prepare']> {
+function tryPrepare(plan: BatchablePlan, input: RunInput): ReturnType<BatchablePlan['prepare']> {
   try {
     return plan.prepare(input.context, input.variables)
   } catch {
@@ -154,21 +155,24 @@ function prepareQuietly(plan: LinedPlan, input: RunInput): ReturnType<LinedPlan[
   }
 }
 
-function runLeft(left: readonly RootField[], input: RunInput): Later<ExecutionResult> {
+function executeRemaining(
+  remaining: readonly RootField[],
+  input: RunInput,
+): Later<ExecutionResult> {
   const result = graphqlLibrary().execute({
     schema: input.schema,
-    document: reduce(input.operation, left),
+    document: reduce(input.operation, remaining),
     contextValue: input.context,
-    variableValues: input.given,
+    variableValues: input.rawVariables,
     fieldResolver: resolveKey,
   })
   return isThenable(result) ? Promise.resolve(result) : result
 }
 
 /** The document with one operation, which selects these root fields alone. */
-function reduce({ node, document }: Operation, left: readonly RootField[]): DocumentNode {
+function reduce({ node, document }: Operation, remaining: readonly RootField[]): DocumentNode {
   const { Kind } = graphqlLibrary()
-  const selections = left.flatMap(({ nodes }) => nodes)
+  const selections = remaining.flatMap(({ nodes }) => nodes)
   const reduced = { ...node, selectionSet: { ...node.selectionSet, selections } }
   const fragments = document.definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION)
   return { ...document, definitions: [reduced, ...fragments] }
@@ -176,18 +180,18 @@ function reduce({ node, document }: Operation, left: readonly RootField[]): Docu
 
 function assemble(
   roots: readonly RootField[],
-  answers: readonly RootAnswer[],
+  results: readonly RootResult[],
   result: ExecutionResult | undefined,
 ): Outcome {
   const errors: GraphQLError[] = result?.errors === undefined ? [] : [...result.errors]
   let isNull = result !== undefined && !result.data
   let text = ''
   for (const [index, { key, required }] of roots.entries()) {
-    const answer = answers[index]
+    const rootResult = results[index]
     let value = 'null'
-    if (typeof answer === 'string') value = answer
-    else if (answer === undefined) value = JSON.stringify(result?.data?.[key] ?? null)
-    else errors.push(answer)
+    if (typeof rootResult === 'string') value = rootResult
+    else if (rootResult === undefined) value = JSON.stringify(result?.data?.[key] ?? null)
+    else errors.push(rootResult)
     if (required && value === 'null') isNull = true
     text += `${index === 0 ? '' : ','}"${key}":${value}`
   }

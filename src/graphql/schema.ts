@@ -12,7 +12,7 @@ import {
   type ArgumentDeclaration,
   type FieldDeclaration,
   type FieldDeclarations,
-  standsExtension,
+  interceptorsExtension,
 } from './declarations.js'
 import {
   InjectedResolvers,
@@ -22,7 +22,7 @@ import {
 } from './injected-resolvers.js'
 import type { AnyDecorator } from '../metadata/dialect.js'
 import { standOf } from '../extensions/custom-decorator.js'
-import { inTurns } from './subscriber-slots.js'
+import { sliceEvents } from './subscriber-slots.js'
 import { readTypeNotation } from './type-notation.js'
 
 /** A field whose resolver may need providers of the application. */
@@ -103,14 +103,14 @@ export class Schema {
 
   /** Declares a subscription; its `subscribe` gives an async iterable of events, each an object with the key `name`. */
   addSubscription(name: string, definition: RootDefinition): this {
-    const told = definition.subscribe && { subscribe: inTurns(definition.subscribe) }
-    if (told === undefined)
+    const subscription = definition.subscribe && { subscribe: sliceEvents(definition.subscribe) }
+    if (subscription === undefined)
       this.#report(
         'NO_SUBSCRIBE',
         `Subscription "${name}" has no subscribe.`,
         'Give it subscribe: a function that answers an async iterable.',
       )
-    return this.#addRoot('subscription', name, { ...definition, ...told })
+    return this.#addRoot('subscription', name, { ...definition, ...subscription })
   }
 
   /** Adds a field with a resolver of its own to a type, generated or not. */
@@ -157,7 +157,7 @@ export class Schema {
     { inject, resolve, ...field }: D,
   ): Omit<D, 'inject' | 'resolve'> & { resolve?: Resolve } {
     if (typeof resolve !== 'function') return field
-    return { ...field, resolve: this.resolvers.take(where, resolve, inject) }
+    return { ...field, resolve: this.resolvers.register(where, resolve, inject) }
   }
 
   #addRoot(kind: keyof typeof rootMaps, name: string, definition: RootDefinition): this {
@@ -175,22 +175,22 @@ export class Schema {
     }
     if (target.has(name)) this.#duplicate(what)
     const { secured, noAuth, use, ...plain } = this.#withResolver(what, definition)
-    const field = use === undefined ? plain : this.#withStands(what, use, plain)
+    const field = use === undefined ? plain : this.#withInterceptors(what, use, plain)
     const access = this.#readAccess(what, secured, noAuth)
     return this.#change(() => target.set(name, access === undefined ? field : { ...field, access }))
   }
 
-  #withStands<D extends { readonly extensions?: Readonly<Record<string, unknown>> }>(
+  #withInterceptors<D extends { readonly extensions?: Readonly<Record<string, unknown>> }>(
     what: string,
     use: readonly unknown[],
     field: D,
   ): D {
-    const stands = use.flatMap((decorator) => standOf(decorator) ?? [])
-    if (stands.length < use.length) {
+    const interceptors = use.flatMap((decorator) => standOf(decorator) ?? [])
+    if (interceptors.length < use.length) {
       const remedy = "Give what createDecorator made, called: use: [Throttle('3/m')]."
       this.#report('DECORATOR_SPECIFICATION', `${what}: use names what is no decorator.`, remedy)
     }
-    return { ...field, extensions: { ...field.extensions, [standsExtension]: stands } }
+    return { ...field, extensions: { ...field.extensions, [interceptorsExtension]: interceptors } }
   }
 
   #readAccess(
@@ -223,10 +223,14 @@ export class Schema {
     }
   }
 
-  #checkMember(known: Readonly<Record<string, true>>, where: string, declared: unknown): void {
+  #checkMember(
+    allowedNames: Readonly<Record<string, true>>,
+    where: string,
+    declared: unknown,
+  ): void {
     if (typeof declared === 'string') this.#checkField(where, declared)
     if (typeof declared !== 'object' || declared === null) return
-    refuseUnknownNames(`GraphQL field ${where}`, declared, known, this.#problems)
+    refuseUnknownNames(`GraphQL field ${where}`, declared, allowedNames, this.#problems)
     this.#checkField(where, declared as FieldDeclaration)
   }
 

@@ -7,19 +7,19 @@ import { Turns } from '../core/event-loop-slots.js'
 import type { FieldDeclaration } from './declarations.js'
 
 /** Of all subscriptions of the process. */
-export const turns = new Turns(8)
+export const subscriberSlots = new Turns(8)
 
 type Subscribe = NonNullable<FieldDeclaration['subscribe']>
 
 /** The same, with the loop free for others between its events. */
-export function inTurns(subscribe: Subscribe): Subscribe {
+export function sliceEvents(subscribe: Subscribe): Subscribe {
   return (root, args, context, info) =>
     after(subscribe(root, args, context, info), (source) =>
-      isIterable(source) ? new TakenInTurns(source) : source,
+      isIterable(source) ? new SlicedEvents(source) : source,
     )
 }
 
-class TakenInTurns implements AsyncIterableIterator<unknown> {
+class SlicedEvents implements AsyncIterableIterator<unknown> {
   readonly #events: AsyncIterator<unknown>
 
   constructor(source: AsyncIterable<unknown>) {
@@ -28,7 +28,7 @@ class TakenInTurns implements AsyncIterableIterator<unknown> {
 
   async next(): Promise<IteratorResult<unknown>> {
     const event = await this.#events.next()
-    if (event.done !== true) await turns.take()
+    if (event.done !== true) await subscriberSlots.take()
     return event
   }
 

@@ -22,18 +22,18 @@ import { graphqlLibrary } from './library.js'
  */
 
 /** Faults that are told of variables. */
-const mostFaults = 50
+const maxVariableErrors = 50
 /** Values, and characters of their names and texts, that are written into each message. */
-const mostValues = 1000
-const mostCharacters = 20_000
+const maxPrintedValues = 1000
+const maxPrintedCharacters = 20_000
 
 /** @returns options of graphql-js's reading */
-export function faultsToTell(variables: unknown): { readonly maxErrors: number } {
-  return { maxErrors: isLarge(variables) ? 1 : mostFaults }
+export function errorOptions(variables: unknown): { readonly maxErrors: number } {
+  return { maxErrors: isLarge(variables) ? 1 : maxVariableErrors }
 }
 
-function isLarge(given: unknown): boolean {
-  const waiting: unknown[] = [given]
+function isLarge(input: unknown): boolean {
+  const waiting: unknown[] = [input]
   let characters = 0
   // The list grows while it is gone through.
   for (const value of waiting) {
@@ -45,7 +45,7 @@ function isLarge(given: unknown): boolean {
         waiting.push(item)
       }
     }
-    if (waiting.length > mostValues || characters > mostCharacters) return true
+    if (waiting.length > maxPrintedValues || characters > maxPrintedCharacters) return true
   }
   return false
 }
@@ -53,22 +53,22 @@ function isLarge(given: unknown): boolean {
 /** How much a call's variables hold: the document's text is bounded by `tokens`, and these are its larger half. */
 
 /** What a type makes of an object, field by field, takes ten times as long as a number of a list. */
-const ofObject = 10
+const valuesPerObject = 10
 
 /** @returns what is wrong with the number of values, if anything; no more of them are looked at than are allowed */
-export function excessValues(
-  given: Variables,
+export function findExcessValues(
+  input: Variables,
   { values }: GraphqlLimits,
 ): GraphQLError | undefined {
-  let left = values
-  const waiting: object[] = [given]
+  let remaining = values
+  const waiting: object[] = [input]
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const items: readonly unknown[] = Array.isArray(next) ? next : Object.values(next)
-    left -= Array.isArray(next) ? items.length : ofObject + items.length
-    if (left < 0) {
+    remaining -= Array.isArray(next) ? items.length : valuesPerObject + items.length
+    if (remaining < 0) {
       return overLimit(
         'values',
-        `The variables hold more than ${values} values, an object counting as ${ofObject} more. Send less.`,
+        `The variables hold more than ${values} values, an object counting as ${valuesPerObject} more. Send less.`,
       )
     }
     for (const item of items) if (typeof item === 'object' && item !== null) waiting.push(item)
@@ -79,7 +79,7 @@ export function excessValues(
 type Values = Readonly<Record<string, unknown>>
 
 /** @returns `undefined` where graphql-js has to look: a value is faulty, or of an unusual make */
-export type VariableReader = (given: Values) => Values | undefined
+export type VariableReader = (input: Values) => Values | undefined
 
 /** Throws for what it does not read. */
 type Reader = (value: unknown) => unknown
@@ -102,11 +102,11 @@ export function compileVariables(
   if (definitions.some(({ variable }) => variable.name.value === '__proto__'))
     return () => undefined
   const variables = definitions.map((definition) => toVariable(definition, schema, compiler))
-  return (given) => {
+  return (input) => {
     const values: Record<string, unknown> = {}
     try {
       for (const { name, read, isRequired, hasDefault, standard } of variables) {
-        if (Object.hasOwn(given, name)) values[name] = read(given[name])
+        if (Object.hasOwn(input, name)) values[name] = read(input[name])
         else if (hasDefault) values[name] = standard
         else if (isRequired) return undefined
       }
@@ -164,13 +164,13 @@ class ReaderCompiler {
   }
 
   #object(type: GraphQLInputObjectType): Reader {
-    let known = this.#objects.get(type)
-    if (known === undefined) {
+    let cached = this.#objects.get(type)
+    if (cached === undefined) {
       let read: Reader | undefined
-      known = (value) => (read ??= this.#fields(type))(value)
-      this.#objects.set(type, known)
+      cached = (value) => (read ??= this.#fields(type))(value)
+      this.#objects.set(type, cached)
     }
-    return known
+    return cached
   }
 
   #fields(type: GraphQLInputObjectType): Reader {
@@ -188,8 +188,8 @@ class ReaderCompiler {
       for (const name of Object.keys(value as object)) if (!names.has(name)) fail()
       const values: Record<string, unknown> = {}
       for (const { name, read, standard, isRequired } of fields) {
-        const given = (value as Values)[name]
-        if (given !== undefined) values[name] = read(given)
+        const input = (value as Values)[name]
+        if (input !== undefined) values[name] = read(input)
         else if (standard !== undefined) values[name] = standard
         else if (isRequired) fail()
       }
@@ -198,8 +198,8 @@ class ReaderCompiler {
   }
 }
 
-const faulty = new Error('For graphql-js.')
+const invalidValue = new Error('For graphql-js.')
 
 function fail(): never {
-  throw faulty
+  throw invalidValue
 }

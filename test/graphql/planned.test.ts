@@ -54,7 +54,7 @@ function plannedBy(
       },
     },
   }
-  const executor = new Executor({ built, limits: defaultGraphqlLimits, keep: 1_000_000 })
+  const executor = new Executor({ built, limits: defaultGraphqlLimits, cacheBytes: 1_000_000 })
   return {
     requests,
     outcome: async (query, variables = {}) => {

@@ -19,12 +19,14 @@ export function compileArguments(
   node: FieldNode,
 ): ArgumentSource {
   const { getArgumentValues } = graphqlLibrary()
-  const given = new Map(node.arguments?.map(({ name, value }) => [name.value, value]))
-  if (![...given.values()].some(hasVariable)) {
+  const valueNodes = new Map(node.arguments?.map(({ name, value }) => [name.value, value]))
+  if (![...valueNodes.values()].some(hasVariable)) {
     const constant = getArgumentValues(field, node, {})
     return { constant, read: () => constant }
   }
-  const steps = field.args.flatMap((argument) => compileStep(argument, given.get(argument.name)))
+  const steps = field.args.flatMap((argument) =>
+    compileStep(argument, valueNodes.get(argument.name)),
+  )
   const read = (variables: Variables): Arguments => {
     const values: Record<string, unknown> = {}
     for (const step of steps) {
@@ -37,16 +39,16 @@ export function compileArguments(
 
 function compileStep(argument: GraphQLArgument, value: ValueNode | undefined): PutArgument | [] {
   const { isNonNullType, Kind, valueFromAST } = graphqlLibrary()
-  const { name, type, defaultValue: standard } = argument
-  const put = (given: unknown): PutArgument => {
-    if (given === undefined) return () => false
+  const { name, type, defaultValue: defaultValue } = argument
+  const put = (argumentValue: unknown): PutArgument => {
+    if (argumentValue === undefined) return () => false
     return (values) => {
-      values[name] = given
+      values[name] = argumentValue
       return true
     }
   }
   const isRequired = isNonNullType(type)
-  if (value === undefined) return standard === undefined && !isRequired ? [] : put(standard)
+  if (value === undefined) return defaultValue === undefined && !isRequired ? [] : put(defaultValue)
   if (value.kind !== Kind.VARIABLE) {
     if (!hasVariable(value)) return put(valueFromAST(value, type))
     const read = compileLiteral(value, type)
@@ -55,10 +57,10 @@ function compileStep(argument: GraphQLArgument, value: ValueNode | undefined): P
   const variable = value.name.value
   return (values, variables) => {
     const isGiven = Object.hasOwn(variables, variable)
-    const given = isGiven ? variables[variable] : standard
-    if (given === undefined) return !isGiven && !isRequired
-    values[name] = given
-    return !(isRequired && given === null)
+    const argumentValue = isGiven ? variables[variable] : defaultValue
+    if (argumentValue === undefined) return !isGiven && !isRequired
+    values[name] = argumentValue
+    return !(isRequired && argumentValue === null)
   }
 }
 
@@ -71,38 +73,38 @@ type LiteralReader = (variables: Variables) => unknown
  */
 function compileLiteral(value: ValueNode, type: GraphQLInputType): LiteralReader {
   const { isInputObjectType, isNonNullType, Kind, valueFromAST } = graphqlLibrary()
-  const bare = isNonNullType(type) ? type.ofType : type
+  const nullableType = isNonNullType(type) ? type.ofType : type
   if (!hasVariable(value)) {
     const constant = valueFromAST(value, type)
     return () => constant
   }
   if (value.kind === Kind.VARIABLE) return compileVariable(value.name.value, isNonNullType(type))
-  if (value.kind !== Kind.OBJECT || !isInputObjectType(bare) || bare.isOneOf)
+  if (value.kind !== Kind.OBJECT || !isInputObjectType(nullableType) || nullableType.isOneOf)
     return (variables) => valueFromAST(value, type, variables)
   const nodes = new Map(value.fields.map((field) => [field.name.value, field.value]))
-  const fields = Object.values(bare.getFields()).map((field) => {
+  const fields = Object.values(nullableType.getFields()).map((field) => {
     const node = nodes.get(field.name)
     return {
       name: field.name,
       read: node && compileLiteral(node, field.type),
       // A variable that is not given leaves its field to the default.
       variable: node?.kind === Kind.VARIABLE ? node.name.value : undefined,
-      standard: field.defaultValue,
+      defaultValue: field.defaultValue,
       isRequired: isNonNullType(field.type),
     }
   })
   return (variables) => {
     const values: Record<string, unknown> = {}
-    for (const { name, read, variable, standard, isRequired } of fields) {
-      const isMissing = variable !== undefined && givenTo(variables, variable) === undefined
+    for (const { name, read, variable, defaultValue: standard, isRequired } of fields) {
+      const isMissing = variable !== undefined && variableValue(variables, variable) === undefined
       if (read === undefined || isMissing) {
         if (standard !== undefined) values[name] = standard
         else if (isRequired) return undefined
         continue
       }
-      const given = read(variables)
-      if (given === undefined) return undefined
-      values[name] = given
+      const argumentValue = read(variables)
+      if (argumentValue === undefined) return undefined
+      values[name] = argumentValue
     }
     return values
   }
@@ -111,13 +113,13 @@ function compileLiteral(value: ValueNode, type: GraphQLInputType): LiteralReader
 /** Variables are values of their types already. */
 function compileVariable(name: string, isRequired: boolean): LiteralReader {
   return (variables) => {
-    const value = givenTo(variables, name)
+    const value = variableValue(variables, name)
     return isRequired && value === null ? undefined : value
   }
 }
 
 /** A variable may have the name of what every object has. */
-function givenTo(variables: Variables, name: string): unknown {
+function variableValue(variables: Variables, name: string): unknown {
   return Object.hasOwn(variables, name) ? variables[name] : undefined
 }
 

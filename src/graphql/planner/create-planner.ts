@@ -8,7 +8,7 @@ import type { Planner, PlanRequest, RootPlan } from '../planner-contract.js'
 import { modelOf } from '../records/declare-node.js'
 import { generatedOf, type GeneratedField, type RecordModel } from '../records/model.js'
 import { allOf } from '../../sql/condition.js'
-import { readPageQuestion } from '../records/pages.js'
+import { readPageQuery } from '../records/pages.js'
 import { keyCondition } from '../records/read-rows.js'
 import { inGivenShard } from '../records/shard-argument.js'
 import { demandShard } from '../../records/statements/shard.js'
@@ -113,13 +113,13 @@ function compileRead(kind: GeneratedField['kind'], compiling: Compiling): ReadRo
       // Resolvers find rows that differ.
       if (args.distinct !== undefined && args.distinct !== null)
         throw new TypeError('A list of distinct rows is not planned.')
-      const question = reader.list(model, args, isFixed)
+      const query = reader.list(model, args, isFixed)
       const { table } = model
-      demandShard(table, question.where)
-      return (answers) => ({
+      demandShard(table, query.where)
+      return (relationQueries) => ({
         query: 'objects',
-        rows: { table, ...question },
-        form: formOf(object, answers),
+        rows: { table, ...query },
+        form: formOf(object, relationQueries),
       })
     }
   }
@@ -127,12 +127,12 @@ function compileRead(kind: GeneratedField['kind'], compiling: Compiling): ReadRo
 }
 
 function readOne(model: RecordModel, object: ObjectSelection): ReadRoot {
-  const read = readIt(model, object)
+  const read = readByKey(model, object)
   if (model.table.shard === undefined) return read
   return (args, reader, context) => inGivenShard(model, args, () => read(args, reader, context))
 }
 
-function readIt(model: RecordModel, object: ObjectSelection): ReadRoot {
+function readByKey(model: RecordModel, object: ObjectSelection): ReadRoot {
   return ({ id }, reader, context) => {
     const codec = context.codecOf(model.table)
     const key = toKey(codec, model.ids.read(id))
@@ -140,10 +140,10 @@ function readIt(model: RecordModel, object: ObjectSelection): ReadRoot {
     const rows = reader.rows(model.table)
     const where = allOf(keyCondition(model.table, key, reader), rows)
     demandShard(model.table, where)
-    return (answers) => ({
+    return (relationQueries) => ({
       query: 'object',
       rows: { table: model.table, where },
-      form: formOf(object, answers),
+      form: formOf(object, relationQueries),
     })
   }
 }
@@ -158,14 +158,14 @@ function readCount(model: RecordModel): ReadRoot {
 
 function readPage(model: RecordModel, entries: readonly SelectedPage[]): ReadRoot {
   return (args, reader, context) => {
-    const asked = readPageQuestion(model, args, reader, context)
-    demandShard(model.table, asked.filter)
+    const page = readPageQuery(model, args, reader, context)
+    demandShard(model.table, page.filter)
     // Places in such an order are counted by resolvers.
-    if (asked.place !== undefined) throw new TypeError('A page of a search is not planned.')
-    const places = {
-      most: reader.values.push(asked.count) - 1,
-      oneMore: reader.values.push(asked.count + 1) - 1,
+    if (page.position !== undefined) throw new TypeError('A page of a search is not planned.')
+    const slots = {
+      limit: reader.values.push(page.count) - 1,
+      oneMore: reader.values.push(page.count + 1) - 1,
     }
-    return (answers) => pageOf(model, entries, asked, places, answers)
+    return (relationQueries) => pageOf(model, entries, page, slots, relationQueries)
   }
 }

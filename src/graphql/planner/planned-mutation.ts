@@ -5,7 +5,7 @@ import { type Later, after, attempt } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import { toUnavailable } from '../../records/statements/client-errors.js'
 import { callerOf, writingOf } from '../caller.js'
-import type { LinedPlan, MutationLine } from '../planner-contract.js'
+import type { BatchablePlan, MutationBatch } from '../planner-contract.js'
 import { outputOf } from '../records/output.js'
 import type { RecordServices } from '../records/resolve-records.js'
 import type { RecordModel } from '../records/model.js'
@@ -28,7 +28,7 @@ interface Parts {
   readonly services: RecordServices
 }
 
-export class PlannedMutation implements LinedPlan {
+export class PlannedMutation implements BatchablePlan {
   readonly #parts: Parts
   /** Straight from the record that was written, where nothing beside it is shown. */
   readonly #fromRecord: ((record: Instance) => string) | undefined
@@ -42,20 +42,20 @@ export class PlannedMutation implements LinedPlan {
     const { model, args, kind, preparation, services } = this.#parts
     const caller = callerOf(context)
     if (!preparation.admits(caller)) return undefined
-    const given = args.read(variables)
+    const values = args.read(variables)
     const writer = new RecordWriter(services.database(), caller)
     if (kind === 'delete')
-      return after(writer.delete(model, given.id as string, given.expectedVersion), String)
-    const answer = this.#prepareAnswer(context, variables)
-    if (answer === undefined) return undefined
+      return after(writer.delete(model, values.id as string, values.expectedVersion), String)
+    const toResult = this.#prepareResult(context, variables)
+    if (toResult === undefined) return undefined
     const written =
       kind === 'create'
-        ? writer.create(model, given.input)
-        : writer.update(model, given.id as string, given.input, given.expectedVersion)
-    return after(written, answer)
+        ? writer.create(model, values.input)
+        : writer.update(model, values.id as string, values.input, values.expectedVersion)
+    return after(written, toResult)
   }
 
-  openLine(context: unknown): Later<MutationLine | undefined> {
+  openBatch(context: unknown): Later<MutationBatch | undefined> {
     const { kind, preparation, services } = this.#parts
     if (kind === 'delete' || this.#fromRecord === undefined) return undefined
     if (!preparation.admits(callerOf(context))) return undefined
@@ -72,13 +72,13 @@ export class PlannedMutation implements LinedPlan {
     const writer = new RecordWriter(services.database(), caller)
     const write =
       kind === 'create'
-        ? writer.createAtOnce(model, input)
-        : writer.updateAtOnce(model, id as string, input)
+        ? writer.prepareCreate(model, input)
+        : writer.prepareUpdate(model, id as string, input)
     return write && (() => after(write(), toText))
   }
 
   /** @returns `undefined` where the answer will have errors of its own, which graphql-js words */
-  #prepareAnswer(
+  #prepareResult(
     context: unknown,
     variables: Variables,
   ): ((record: Instance) => Later<string>) | undefined {
@@ -92,11 +92,11 @@ export class PlannedMutation implements LinedPlan {
     const slot = reader.values.push(undefined) - 1
     const rows = { table, where: equals(table.key, slot) }
     try {
-      const answers = preparation.answers(variables, reader)
+      const relationQueries = preparation.relationQueries(variables, reader)
       const plan = preparation.statement(source.context, reader.key, () => ({
         query: 'object',
         rows,
-        form: formOf(object, answers),
+        form: formOf(object, relationQueries),
       }))
       return (record) => {
         const values = [...reader.values]
@@ -150,9 +150,9 @@ function entryWriter(entry: Entry): ((record: Instance) => string) | undefined {
 
 /** What was written is there, whatever becomes of the answer. */
 function failUnread(error: unknown): never {
-  const told = toUnavailable(error)
-  if (!(told instanceof HttpError)) throw told
-  throw new HttpError(503, `The record was written. ${told.message}`, {
+  const unavailable = toUnavailable(error)
+  if (!(unavailable instanceof HttpError)) throw unavailable
+  throw new HttpError(503, `The record was written. ${unavailable.message}`, {
     code: 'DATABASE_UNAVAILABLE',
     headers: { 'retry-after': '1' },
     cause: error,

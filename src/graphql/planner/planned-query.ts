@@ -12,23 +12,23 @@ import { admitsAtOnce, type Caller } from '../../records/rights/caller.js'
 import { callerOf } from '../caller.js'
 import type { Arguments } from '../declarations.js'
 import type { RootPlan } from '../planner-contract.js'
-import { QuestionReader } from '../records/query-reader.js'
+import { QueryReader } from '../records/query-reader.js'
 import type { RecordServices } from '../records/resolve-records.js'
 import type { Variables } from '../outcome.js'
 import type { ArgumentSource } from './compile-arguments.js'
 import type { SelectionCompiler } from './selection.js'
-import type { Answers } from './query-tree.js'
+import type { RelationQueries } from './query-tree.js'
 import { textOfRow } from '../../engines/contract/json-sql.js'
 
 /** What one root field asks, with what is asked of the relations behind it; called once for each form of question. */
-export type RootQuestion = (answers: Answers) => Query
+export type RootQuery = (relationQueries: RelationQueries) => Query
 
 /** Reads the root field's own arguments; `undefined` where no row can be meant. */
 export type ReadRoot = (
   args: Arguments,
-  reader: QuestionReader,
+  reader: QueryReader,
   context: RecordsContext,
-) => RootQuestion | undefined
+) => RootQuery | undefined
 
 /** A statement and a run's values for it. */
 interface Prepared {
@@ -37,13 +37,13 @@ interface Prepared {
 }
 
 /** Statements kept for one root field of a document: one for each form of its variables' filters and orders. */
-const mostStatements = 20
+const maxStatements = 20
 
 /** What is read before a statement runs: shared by queries and the answers of mutations. */
 export class Preparation {
   readonly #compiler: SelectionCompiler
   readonly #services: RecordServices
-  readonly #kept = new WeakMap<RecordsContext, Kept<Plan>>()
+  readonly #plans = new WeakMap<RecordsContext, Kept<Plan>>()
 
   constructor(compiler: SelectionCompiler, services: RecordServices) {
     this.#compiler = compiler
@@ -52,7 +52,7 @@ export class Preparation {
 
   /** No question waits for variables. */
   get isConstant(): boolean {
-    return this.#compiler.questions.every(
+    return this.#compiler.relations.every(
       (entry) => entry.kind !== 'list' || entry.args.constant !== undefined,
     )
   }
@@ -68,19 +68,19 @@ export class Preparation {
     const text = textOfRow(row)
     if (!this.#compiler.hasFloats) return text
     const { infinity } = this.#services.database().context.dialect
-    return infinity !== undefined && mayHold(text, infinity) ? undefined : text
+    return infinity !== undefined && mayContain(text, infinity) ? undefined : text
   }
 
-  reader(database: Database, caller: Caller): QuestionReader {
-    return new QuestionReader({ database, caller, listMax: this.#services.listMax })
+  reader(database: Database, caller: Caller): QueryReader {
+    return new QueryReader({ database, caller, listMax: this.#services.listMax })
   }
 
   /** Reads the questions of all relations. */
-  answers(variables: Variables, reader: QuestionReader): Answers {
-    const { questions } = this.#compiler
-    const lists: Answers['lists'][number][] = []
-    const rows: Answers['rows'][number][] = []
-    for (const entry of questions) {
+  relationQueries(variables: Variables, reader: QueryReader): RelationQueries {
+    const { relations: relations } = this.#compiler
+    const lists: RelationQueries['lists'][number][] = []
+    const rows: RelationQueries['rows'][number][] = []
+    for (const entry of relations) {
       const { target } = entry.relation
       lists.push(
         entry.kind === 'list'
@@ -93,9 +93,9 @@ export class Preparation {
   }
 
   statement(context: RecordsContext, key: string, make: () => Query): Plan {
-    let kept = this.#kept.get(context)
-    if (kept === undefined) this.#kept.set(context, (kept = new Kept<Plan>(mostStatements)))
-    return kept.get(key, () => writeStatement(make(), context.dialect))
+    let plans = this.#plans.get(context)
+    if (plans === undefined) this.#plans.set(context, (plans = new Kept<Plan>(maxStatements)))
+    return plans.get(key, () => writeStatement(make(), context.dialect))
   }
 }
 
@@ -130,14 +130,14 @@ export class PlannedQuery implements RootPlan {
     try {
       prepared = this.#prepare(database, caller, variables)
     } catch {
-      return leftToOthers()
+      return runByResolvers()
     }
     if (prepared === undefined) return 'null'
     const { plan, values } = prepared
     return settle(
       () => source.runner().run(plan.statement, values, 'first'),
       this.#toText,
-      onceOnly,
+      rethrowUnlessInexpressible,
     )
   }
 
@@ -148,8 +148,8 @@ export class PlannedQuery implements RootPlan {
     const reader = this.#preparation.reader(database, caller)
     const root = this.#read(this.#args.read(variables), reader, context)
     if (root === undefined) return undefined
-    const answers = this.#preparation.answers(variables, reader)
-    const plan = this.#preparation.statement(context, reader.key, () => root(answers))
+    const relationQueries = this.#preparation.relationQueries(variables, reader)
+    const plan = this.#preparation.statement(context, reader.key, () => root(relationQueries))
     const prepared = { plan, values: arrangeValues(plan, reader.values) }
     // Never keeps what depends on the caller: the next caller would get these rows.
     if (this.#isConstant && !reader.isPersonal) this.#ready.set(context, prepared)
@@ -158,17 +158,17 @@ export class PlannedQuery implements RootPlan {
 }
 
 /** Nothing has run yet: whatever is wrong with the question, graphql-js finds it again and says where. */
-function leftToOthers(): string | undefined {
+function runByResolvers(): string | undefined {
   return undefined
 }
 
 /** Of what has run, only a value that GraphQL has no word for is asked again: graphql-js says where it stands. */
-function onceOnly(error: unknown): undefined {
+function rethrowUnlessInexpressible(error: unknown): undefined {
   if (error instanceof EngineFault && error.kind === 'inexpressible') return undefined
   throw toReadError(error)
 }
 
 /** Few texts hold the sign, which is found many times faster than the letter before it. */
-function mayHold(text: string, infinity: string): boolean {
+function mayContain(text: string, infinity: string): boolean {
   return text.includes(infinity.slice(1)) && text.includes(infinity)
 }

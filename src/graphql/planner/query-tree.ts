@@ -2,29 +2,33 @@
 import type { Condition } from '../../records/filters/condition.js'
 import type { ObjectForm, PageEntry, PageQuery } from '../../sql/tree.js'
 import type { RecordModel } from '../records/model.js'
-import type { PageQuestion as ReadPage } from '../records/pages.js'
-import type { ListQuestion } from '../records/query-reader.js'
+import type { PageQuery as ReadPage } from '../records/pages.js'
+import type { ListQuery } from '../records/query-reader.js'
 import type { ObjectSelection, SelectedPage } from './selection.js'
 
 /** What a run asks of the relations, by their places. */
-export interface Answers {
-  readonly lists: readonly (ListQuestion | undefined)[]
+export interface RelationQueries {
+  readonly lists: readonly (ListQuery | undefined)[]
   /** What the caller may see of the table of an owner, or of rows that are counted. */
   readonly rows: readonly (Condition | undefined)[]
 }
 
-export function formOf({ entries }: ObjectSelection, answers: Answers): ObjectForm {
+export function formOf({ entries }: ObjectSelection, relationQueries: RelationQueries): ObjectForm {
   return entries.map((entry) => {
     if (entry.kind === 'name' || entry.kind === 'column') return entry
     const { kind, key, index } = entry
     if (kind === 'count') {
-      const step = { relation: entry.relation.relation, where: answers.rows[index] }
+      const step = { relation: entry.relation.relation, where: relationQueries.rows[index] }
       return { kind, key, derived: { path: [step], column: undefined } }
     }
-    const common = { key, relation: entry.relation.relation, form: formOf(entry.object, answers) }
+    const common = {
+      key,
+      relation: entry.relation.relation,
+      form: formOf(entry.object, relationQueries),
+    }
     return kind === 'owner'
-      ? { ...common, kind, where: answers.rows[index] }
-      : { ...common, kind, rows: answers.lists[index] as ListQuestion }
+      ? { ...common, kind, where: relationQueries.rows[index] }
+      : { ...common, kind, rows: relationQueries.lists[index] as ListQuery }
   })
 }
 
@@ -32,32 +36,36 @@ export function formOf({ entries }: ObjectSelection, answers: Answers): ObjectFo
 export function pageOf(
   { table }: RecordModel,
   page: readonly SelectedPage[],
-  { filter, condition, order, reading, isBackward, isLater }: ReadPage,
-  { most, oneMore }: { readonly most: number; readonly oneMore: number },
-  answers: Answers,
+  { filter, condition, order, reading, isBackward, startsAtCursor }: ReadPage,
+  { limit, oneMore }: { readonly limit: number; readonly oneMore: number },
+  relationQueries: RelationQueries,
 ): PageQuery {
   const rows = { table, where: condition, order: reading, limit: oneMore }
-  const form = pageFormOf(page, answers)
+  const form = pageFormOf(page, relationQueries)
   return {
     query: 'page',
     rows,
     order,
-    pageSize: most,
+    pageSize: limit,
     filter,
     isBackward,
-    hasEarlierRows: isLater,
+    hasEarlierRows: startsAtCursor,
     form,
   }
 }
 
-function pageFormOf(page: readonly SelectedPage[], answers: Answers): PageEntry[] {
+function pageFormOf(page: readonly SelectedPage[], relationQueries: RelationQueries): PageEntry[] {
   return page.map((entry): PageEntry => {
     switch (entry.kind) {
       case 'node':
-        return { kind: 'node', key: entry.key, form: formOf(entry.object, answers) }
+        return { kind: 'node', key: entry.key, form: formOf(entry.object, relationQueries) }
       case 'edges':
       case 'pageInfo':
-        return { kind: entry.kind, key: entry.key, form: pageFormOf(entry.entries, answers) }
+        return {
+          kind: entry.kind,
+          key: entry.key,
+          form: pageFormOf(entry.entries, relationQueries),
+        }
       default:
         return entry
     }

@@ -65,7 +65,7 @@ export type SelectedPage =
 /** Compiles selections; what it meets on the way is in its lists. */
 export class SelectionCompiler {
   /** Relations, in the order in which their questions are read. */
-  readonly questions: (OwnerEntry | CountEntry | ListEntry)[] = []
+  readonly relations: (OwnerEntry | CountEntry | ListEntry)[] = []
   /** What must let the caller in before the statement may run. */
   readonly rules = new Set<AccessRule>()
   /** A number with a fraction is among the values. */
@@ -118,19 +118,19 @@ export class SelectionCompiler {
     for (const rule of relation.rules) this.demand(rule)
     const object = this.object(objectOf(field.type), relation.target, group)
     if (object === undefined) return undefined
-    const index = this.questions.length
+    const index = this.relations.length
     const common = { key, relation, object, index }
     const entry: OwnerEntry | ListEntry = relation.isList
       ? { ...common, kind: 'list', args: compileArguments(field, node) }
       : { ...common, kind: 'owner' }
-    this.questions.push(entry)
+    this.relations.push(entry)
     return entry
   }
 
   #count(key: string, relation: RelationModel): Entry {
     for (const rule of relation.rules) this.demand(rule)
-    const entry: CountEntry = { kind: 'count', key, relation, index: this.questions.length }
-    this.questions.push(entry)
+    const entry: CountEntry = { kind: 'count', key, relation, index: this.relations.length }
+    this.relations.push(entry)
     return entry
   }
 

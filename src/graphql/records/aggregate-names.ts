@@ -10,21 +10,21 @@ import { readZone } from '../../records/aggregates/zone-offsets.js'
 import { invalid } from '../../records/filters/invalid.js'
 import type { FieldModel, RecordModel } from './model.js'
 
-export interface Figure {
-  readonly called: AggregateFunction
+export interface AggregateField {
+  readonly aggregate: AggregateFunction
   readonly field: FieldModel
   /** `sumPrice` */
   readonly name: string
 }
 
 /** Everything that can be made of a record's rows. */
-export function figuresOf({ fields }: RecordModel): Figure[] {
-  return aggregateFunctions.flatMap((called) =>
+export function aggregateFieldsOf({ fields }: RecordModel): AggregateField[] {
+  return aggregateFunctions.flatMap((aggregate) =>
     [...fields.values()]
       // Nothing can be made of ids that say no number.
       .filter(({ ids }) => ids?.type === undefined)
-      .filter(({ column }) => hasFigure(column, called))
-      .map((field) => ({ called, field, name: `${called}${titled(field.name)}` })),
+      .filter(({ column }) => hasFigure(column, aggregate))
+      .map((field) => ({ aggregate, field, name: `${aggregate}${titled(field.name)}` })),
   )
 }
 
@@ -32,7 +32,7 @@ export function figuresOf({ fields }: RecordModel): Figure[] {
 export function groupsOf({ fields }: RecordModel): FieldModel[] {
   return [...fields.values()].filter(
     ({ name, column: { compares } }) =>
-      compares !== 'json' && compares !== 'list' && !taken.has(name),
+      compares !== 'json' && compares !== 'list' && !reservedNames.has(name),
   )
 }
 
@@ -42,13 +42,13 @@ export function groupsOf({ fields }: RecordModel): FieldModel[] {
  * @param argument in which they stand
  * @throws {HttpError} 400 `VALIDATION`
  */
-export function readGroups(model: RecordModel, given: unknown, argument: string): string[] {
-  if (given === undefined || given === null) return []
+export function readGroups(model: RecordModel, input: unknown, argument: string): string[] {
+  if (input === undefined || input === null) return []
   const groups = groupsOf(model)
-  return (given as unknown[]).map((name, index) => {
+  return (input as unknown[]).map((name, index) => {
     const field = groups.find((one) => one.name === name)
     if (field !== undefined) return field.column.property
-    throw invalid(`${argument}.${index}`, 'unknown', `must be one of ${shownNames(groups)}`)
+    throw invalid(`${argument}.${index}`, 'unknown', `must be one of ${visibleNames(groups)}`)
   })
 }
 
@@ -62,15 +62,15 @@ export function timeGroupsOf(model: RecordModel): FieldModel[] {
  *
  * @throws {HttpError} 400 `VALIDATION`
  */
-export function readTimeGroups(model: RecordModel, given: unknown): TimeGrouping<never>[] {
-  if (given === undefined || given === null) return []
+export function readTimeGroups(model: RecordModel, input: unknown): TimeGrouping<never>[] {
+  if (input === undefined || input === null) return []
   const groups = timeGroupsOf(model)
-  return (given as { field: string; by: TimeUnit; zone?: string | null }[]).map((one, index) => {
+  return (input as { field: string; by: TimeUnit; zone?: string | null }[]).map((one, index) => {
     const path = `groupByTime.${index}`
     const zone = one.zone ?? 'UTC'
     const field = groups.find(({ name }) => name === one.field)
     if (field === undefined)
-      throw invalid(`${path}.field`, 'unknown', `must be one of ${shownNames(groups)}`)
+      throw invalid(`${path}.field`, 'unknown', `must be one of ${visibleNames(groups)}`)
     if (readZone(zone) === undefined)
       throw invalid(`${path}.zone`, 'zone', 'must be a time zone such as Europe/Berlin')
     return { field: field.column.property as never, by: one.by, zone }
@@ -78,14 +78,14 @@ export function readTimeGroups(model: RecordModel, given: unknown): TimeGrouping
 }
 
 /** Names for messages, without secured fields. */
-function shownNames(fields: readonly FieldModel[]): string {
+function visibleNames(fields: readonly FieldModel[]): string {
   return fields
     .filter(({ access }) => access === undefined)
     .map(({ name }) => name)
     .join(', ')
 }
 
-const taken: ReadonlySet<string> = new Set(['count', ...aggregateFunctions])
+const reservedNames: ReadonlySet<string> = new Set(['count', ...aggregateFunctions])
 
 export function titled(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1)

@@ -11,7 +11,7 @@ import type { Condition } from '../../records/filters/condition.js'
 import type { Table } from '../../records/model/table.js'
 import type { Source } from '../../records/statements/source.js'
 import type { Column } from '../../engines/contract/table.js'
-import { QuestionReader } from './query-reader.js'
+import { QueryReader } from './query-reader.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Watcher } from '../../records/changes/change-feed.js'
 import type { Id } from '../../records/filters/list-options.js'
@@ -19,7 +19,7 @@ import { demandShard } from '../../records/statements/shard.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { callerOf } from '../caller.js'
 import { graphqlCodes } from '../errors.js'
-import { turns } from '../subscriber-slots.js'
+import { subscriberSlots } from '../subscriber-slots.js'
 import type { RecordModel } from './model.js'
 import type { Instance } from './read-rows.js'
 import { readOne, type RecordServices } from './resolve-records.js'
@@ -39,15 +39,15 @@ function columnsOf(condition: Condition | undefined): readonly Column[] {
  *
  * @param isDenied below a `not`
  */
-function ownPart(condition: Condition, isDenied = false): Condition {
+function localPart(condition: Condition, isDenied = false): Condition {
   switch (condition.kind) {
     case 'all':
     case 'any': {
-      const parts = condition.parts.map((part) => ownPart(part, isDenied))
+      const parts = condition.parts.map((part) => localPart(part, isDenied))
       return { ...condition, parts }
     }
     case 'not':
-      return { ...condition, part: ownPart(condition.part, !isDenied) }
+      return { ...condition, part: localPart(condition.part, !isDenied) }
     case 'related':
     // A search is over rows that are there.
     case 'search':
@@ -71,21 +71,21 @@ function isAlwaysTrue(condition: Condition): boolean {
 function hadMatched(
   past: PastRow | undefined,
   condition: Condition,
-  reader: QuestionReader,
+  reader: QueryReader,
   source: Source,
   table: Table,
 ): Later<boolean | undefined> {
   const columns = columnsOf(condition)
   if (columns.length === 0) return isAlwaysTrue(condition)
-  const isKnown = columns.every(
+  const hasValues = columns.every(
     ({ name, storage }) => past?.[name] !== undefined && storage !== 'bytes' && storage !== 'json',
   )
-  if (past === undefined || !isKnown) return undefined
-  const known = new Map(
+  if (past === undefined || !hasValues) return undefined
+  const slots = new Map(
     columns.map((column) => [column, reader.values.push(past[column.name]) - 1] as const),
   )
   const plan = writeStatement(
-    { query: 'match', table, values: known, where: condition },
+    { query: 'match', table, values: slots, where: condition },
     source.context.dialect,
   )
   const found = source.runner().run(plan.statement, arrangeValues(plan, reader.values), 'all')
@@ -93,14 +93,14 @@ function hadMatched(
 }
 
 /** A change as its fields are read from; `record` is null once it is deleted. */
-export interface Told {
+export interface RecordChange {
   readonly event: ChangeEvent
   readonly id: Id
   readonly record: Instance | null
 }
 
 /** What a subscriber gets: a change, or why there is none. */
-export type TellingOrFailure = { readonly told: Told } | { readonly failure: unknown }
+export type ChangeOrFailure = { readonly change: RecordChange } | { readonly failure: unknown }
 
 /**
  * Opens the stream of a record's changes.
@@ -117,7 +117,7 @@ export async function openChanges(
   return stream
 }
 
-class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Watcher {
+class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
   readonly columns: readonly Column[]
   readonly #model: RecordModel
   readonly #services: RecordServices
@@ -125,9 +125,9 @@ class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Watcher {
   readonly #caller: Caller
   #waiting: RowChanges[] = []
   /** Rows of the first of them that were told already. */
-  #taken = 0
+  #handled = 0
   #size = 0
-  #wakes: (() => void)[] = []
+  #wakeCallbacks: (() => void)[] = []
   #ended = false
   #stop: () => void = () => undefined
 
@@ -136,10 +136,10 @@ class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Watcher {
     this.#services = services
     this.#context = context
     this.#caller = callerOf(context)
-    const own = this.#ownRows(this.#reader())
+    const ownRows = this.#ownRows(this.#reader())
     // Each row that changes is read by its key, in the shard that the caller's rows name.
-    demandShard(model.table, own)
-    this.columns = columnsOf(own)
+    demandShard(model.table, ownRows)
+    this.columns = columnsOf(ownRows)
   }
 
   async open(): Promise<void> {
@@ -150,9 +150,9 @@ class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Watcher {
     if (this.#ended) return
     if (changes.event === 'lost') {
       if (this.#waiting.at(-1)?.event !== 'lost') this.#waiting.push(changes)
-    } else if (this.#size + changes.ids.length > this.#services.mostEvents()) {
+    } else if (this.#size + changes.ids.length > this.#services.maxEvents()) {
       this.#waiting = [{ ...changes, event: 'lost', ids: [] }]
-      this.#size = this.#taken = 0
+      this.#size = this.#handled = 0
     } else {
       this.#waiting.push(changes)
       this.#size += changes.ids.length
@@ -167,23 +167,23 @@ class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Watcher {
     this.#wake()
   }
 
-  async next(): Promise<IteratorResult<TellingOrFailure>> {
+  async next(): Promise<IteratorResult<ChangeOrFailure>> {
     for (;;) {
-      if (this.#waiting.length > 0) await turns.take()
+      if (this.#waiting.length > 0) await subscriberSlots.take()
       const one = this.#take()
       if (one === undefined) {
         if (this.#ended) return { value: undefined, done: true }
-        await new Promise<void>((resolve) => this.#wakes.push(resolve))
+        await new Promise<void>((resolve) => this.#wakeCallbacks.push(resolve))
         continue
       }
       const value = await this.#read(one)
       // A subscriber that left meanwhile gets nothing more; a failure that ended its stream is its last event.
-      if (this.#ended && (value === undefined || 'told' in value)) continue
+      if (this.#ended && (value === undefined || 'change' in value)) continue
       if (value !== undefined) return { value, done: false }
     }
   }
 
-  return(): Promise<IteratorResult<TellingOrFailure>> {
+  return(): Promise<IteratorResult<ChangeOrFailure>> {
     this.end()
     return Promise.resolve({ value: undefined, done: true })
   }
@@ -193,50 +193,50 @@ class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Watcher {
   }
 
   #wake(): void {
-    for (const wake of this.#wakes.splice(0)) wake()
+    for (const wake of this.#wakeCallbacks.splice(0)) wake()
   }
 
   #take(): Waiting | undefined {
     const [changes] = this.#waiting
     if (changes === undefined) return undefined
     const { ids, past } = changes
-    const id = ids[this.#taken]
-    const one = { changes, id, past: past?.[this.#taken] }
+    const id = ids[this.#handled]
+    const one = { changes, id, past: past?.[this.#handled] }
     if (id !== undefined) this.#size--
-    if (++this.#taken >= ids.length) {
+    if (++this.#handled >= ids.length) {
       this.#waiting.shift()
-      this.#taken = 0
+      this.#handled = 0
     }
     return one
   }
 
   /** @returns `undefined` for a row that the caller may not see, or that is gone again */
-  async #read({ changes, id, past }: Waiting): Promise<TellingOrFailure | undefined> {
+  async #read({ changes, id, past }: Waiting): Promise<ChangeOrFailure | undefined> {
     if (hasExpired(this.#caller, this.#services.now())) {
       this.end()
       return { failure: new HttpError(401, 'The token has expired.') }
     }
     const { event } = changes
-    if (event === 'lost' || id === undefined) return { failure: lost() }
+    if (event === 'lost' || id === undefined) return { failure: eventsLost() }
     try {
       if (event === 'deleted') return await this.#readDeleted(changes, id, past)
-      const record = await this.#shared(changes, id, (reader) =>
+      const record = await this.#readOnce(changes, id, (reader) =>
         after(readOne(this.#model, this.#services.database(), reader, id), (row) => {
           if (row !== null) shareBelow(changes, row)
           return row
         }),
       )
-      return record === null ? undefined : { told: { event, id, record } }
+      return record === null ? undefined : { change: { event, id, record } }
     } catch (failure) {
       return { failure }
     }
   }
 
   /** Subscribers that see the same share one read. It belongs to none of their requests, which may end earlier. */
-  async #shared<T>(
+  async #readOnce<T>(
     changes: RowChanges,
     id: Id,
-    read: (reader: QuestionReader) => Later<T>,
+    read: (reader: QueryReader) => Later<T>,
   ): Promise<T> {
     const reader = this.#reader()
     reader.rows(this.#model.table)
@@ -244,7 +244,7 @@ class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Watcher {
     if (!isThenable(reading)) return reading
     const value = await reading
     // All who waited for it go on at this moment.
-    await turns.take()
+    await subscriberSlots.take()
     return value
   }
 
@@ -252,28 +252,28 @@ class ChangeStream implements AsyncIterableIterator<TellingOrFailure>, Watcher {
     changes: RowChanges,
     id: Id,
     past: PastRow | undefined,
-  ): Promise<TellingOrFailure | undefined> {
-    const told: Told = { event: 'deleted', id, record: null }
-    const matched = await this.#shared(changes, id, (reader) => {
+  ): Promise<ChangeOrFailure | undefined> {
+    const change: RecordChange = { event: 'deleted', id, record: null }
+    const matched = await this.#readOnce(changes, id, (reader) => {
       const condition = this.#ownRows(reader)
       return (
         condition === undefined ||
         hadMatched(past, condition, reader, this.#services.database(), changes.table)
       )
     })
-    if (matched === undefined) return { failure: lost() }
-    return matched ? { told } : undefined
+    if (matched === undefined) return { failure: eventsLost() }
+    return matched ? { change } : undefined
   }
 
   /** The caller's rows as far as columns of the record itself say them. */
-  #ownRows(reader: QuestionReader): Condition | undefined {
+  #ownRows(reader: QueryReader): Condition | undefined {
     const rows = reader.rows(this.#model.table)
-    return rows && ownPart(rows)
+    return rows && localPart(rows)
   }
 
-  #reader(): QuestionReader {
+  #reader(): QueryReader {
     const { database, listMax } = this.#services
-    return new QuestionReader({ database: database(), caller: this.#caller, listMax })
+    return new QueryReader({ database: database(), caller: this.#caller, listMax })
   }
 }
 
@@ -288,7 +288,7 @@ function hasExpired({ user }: Caller, now: number): boolean {
   return typeof user?.exp === 'number' && user.exp * 1000 <= now
 }
 
-function lost(): HttpError {
+function eventsLost(): HttpError {
   const message = 'Some changes cannot be told any more. Ask again for what you show.'
   return new HttpError(409, message, { code: graphqlCodes.lost })
 }

@@ -17,8 +17,8 @@ import type { RecordServices } from './resolve-records.js'
 export function createFieldCosts(services: RecordServices): FieldCosts {
   const namings = new Map<RecordModel, Naming>()
   const namingOf = (model: RecordModel): Naming => {
-    const known = namings.get(model)
-    if (known !== undefined) return known
+    const cached = namings.get(model)
+    if (cached !== undefined) return cached
     const naming: Naming = {
       table: model.table,
       column: (name) => model.fields.get(name)?.column,
@@ -40,20 +40,20 @@ export function createFieldCosts(services: RecordServices): FieldCosts {
   }
   return {
     version: () => {
-      const known = sizes()
-      known?.refresh()
-      return known?.version ?? 0
+      const tableSizes = sizes()
+      tableSizes?.refresh()
+      return tableSizes?.version ?? 0
     },
     costOf: (field, args) => {
-      const known = sizes()
-      return costOfField(field, args, { namingOf, basis: known ?? unknown })
+      const tableSizes = sizes()
+      return costOfField(field, args, { namingOf, basis: tableSizes ?? noSizes })
     },
   }
 }
 
-const unknown: CostBasis = { rowsOf: () => 0, searchLimit: defaultSearchLimit }
+const noSizes: CostBasis = { rowsOf: () => 0, searchLimit: defaultSearchLimit }
 
-interface Knowledge {
+interface CostContext {
   readonly namingOf: (model: RecordModel) => Naming
   readonly basis: CostBasis
 }
@@ -61,7 +61,7 @@ interface Knowledge {
 function costOfField(
   field: GraphQLField<unknown, unknown>,
   args: Arguments,
-  { namingOf, basis }: Knowledge,
+  { namingOf, basis }: CostContext,
 ): QuestionCost | undefined {
   const generated = generatedOf(field)
   const { where, orderBy, offset, distinct } = args

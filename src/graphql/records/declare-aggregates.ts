@@ -25,17 +25,17 @@ import {
 } from '../declarations.js'
 import { collectFields } from '../collect-fields.js'
 import {
-  figuresOf,
+  aggregateFieldsOf,
   groupsOf,
   readGroups,
   readTimeGroups,
   titled,
   timeGroupsOf,
-  type Figure,
+  type AggregateField,
 } from './aggregate-names.js'
 import type { FieldModel, RecordModel } from './model.js'
 import { outputOf } from './output.js'
-import { QuestionReader } from './query-reader.js'
+import { QueryReader } from './query-reader.js'
 import type { RecordServices } from './resolve-records.js'
 import { timeUnits } from '../../engines/contract/dialect.js'
 import { havingOperators } from '../../records/aggregates/read-aggregate.js'
@@ -44,7 +44,7 @@ import type { Column } from '../../engines/contract/table.js'
 
 /** Answers `productsAggregate` by one statement, which makes what is selected and nothing else. */
 
-interface Asking {
+interface AggregateRequest {
   readonly args: Arguments
   readonly context: unknown
   readonly info: GraphQLResolveInfo
@@ -54,30 +54,30 @@ interface Asking {
 function resolveAggregate(
   model: RecordModel,
   services: RecordServices,
-  asking: Asking,
+  request: AggregateRequest,
 ): Later<readonly object[]> {
-  return asked(model.table, callerOf(asking.context), (caller) =>
-    readAggregate(model, services, asking, caller),
+  return asked(model.table, callerOf(request.context), (caller) =>
+    readAggregate(model, services, request, caller),
   )
 }
 
 function readAggregate(
   model: RecordModel,
   { database, listMax }: RecordServices,
-  { args, info }: Asking,
+  { args, info }: AggregateRequest,
   caller: Caller,
 ): Later<readonly object[]> {
   const opened = database()
-  const reader = new QuestionReader({ database: opened, caller, listMax })
+  const reader = new QueryReader({ database: opened, caller, listMax })
   const options = {
-    ...(!isNothing(args.where) && { where: reader.translate(model, args.where) }),
+    ...(!isNil(args.where) && { where: reader.translate(model, args.where) }),
     groupBy: [
       ...readGroups(model, args.groupBy, 'groupBy'),
       ...readTimeGroups(model, args.groupByTime),
     ],
     having: readHaving(model, args.having),
     orderBy: readOrder(model, args.orderBy),
-    limit: isNothing(args.limit) ? listMax : reader.most('limit', args.limit),
+    limit: isNil(args.limit) ? listMax : reader.readLimit('limit', args.limit),
     view: new ClientView({ context: opened.context, caller, log: opened.log }),
     ...readSelected(model, info),
   } as unknown as AggregateOptions<object>
@@ -90,19 +90,19 @@ function readAggregate(
 /** @returns what gives a group's key, or a figure, as GraphQL has it */
 function aggregatedOutput(
   field: FieldModel,
-  called?: AggregateFunction,
+  aggregate?: AggregateFunction,
 ): (row: unknown) => unknown {
   // Sums and means outgrow their field.
-  const isOwn = called === undefined || called === 'min' || called === 'max'
-  const own = outputOf(isOwn || field.form !== 'int' ? field : { ...field, form: 'integer' })
+  const keepsType = aggregate === undefined || aggregate === 'min' || aggregate === 'max'
+  const write = outputOf(keepsType || field.form !== 'int' ? field : { ...field, form: 'integer' })
   const { column } = field
-  const name = called === undefined ? column.property : nameOf(called, column)
+  const name = aggregate === undefined ? column.property : nameOf(aggregate, column)
   // A group by time is a date or a local hour, not a value of the field.
-  const isTime = called === undefined && column.field.kind === 'datetime'
+  const isTime = aggregate === undefined && column.field.kind === 'datetime'
   return (row) => {
     const value = (row as Readonly<Record<string, unknown>>)[name]
-    if (isNothing(value)) return null
-    return isTime ? value : own({ [column.property]: value })
+    if (isNil(value)) return null
+    return isTime ? value : write({ [column.property]: value })
   }
 }
 
@@ -110,22 +110,24 @@ function aggregatedOutput(
 function readSelected(model: RecordModel, info: GraphQLResolveInfo): Record<string, unknown> {
   const { fragments, variableValues, fieldNodes } = info
   const collecting = { fragments, conditions: variableValues as Record<string, boolean> }
-  const figures = figuresOf(model)
-  const asked: Record<string, unknown> & Partial<Record<AggregateFunction, string[]>> = {
+  const aggregateFields = aggregateFieldsOf(model)
+  const selected: Record<string, unknown> & Partial<Record<AggregateFunction, string[]>> = {
     count: false,
   }
   for (const group of collectFields(fieldNodes, [`${model.name}Aggregate`], collecting).values()) {
     const name = nameOfNode(group)
-    if (name === 'count') asked.count = true
-    const called = aggregateFunctions.find((each) => each === name)
-    if (called === undefined) continue
-    const inner = collectFields(group, [`${model.name}${titled(called)}`], collecting).values()
+    if (name === 'count') selected.count = true
+    const aggregate = aggregateFunctions.find((each) => each === name)
+    if (aggregate === undefined) continue
+    const inner = collectFields(group, [`${model.name}${titled(aggregate)}`], collecting).values()
     const names = new Set([...inner].map(nameOfNode))
-    const own = figures.filter((one) => one.called === called && names.has(one.field.name))
-    const properties = own.map(({ field }) => field.column.property)
-    asked[called] = [...(asked[called] ?? []), ...properties]
+    const fieldsOfFunction = aggregateFields.filter(
+      (one) => one.aggregate === aggregate && names.has(one.field.name),
+    )
+    const properties = fieldsOfFunction.map(({ field }) => field.column.property)
+    selected[aggregate] = [...(selected[aggregate] ?? []), ...properties]
   }
-  return asked
+  return selected
 }
 
 function nameOfNode([node]: readonly [FieldNode, ...FieldNode[]]): string {
@@ -133,18 +135,18 @@ function nameOfNode([node]: readonly [FieldNode, ...FieldNode[]]): string {
 }
 
 /** From GraphQL's names to the record's. */
-function readHaving(model: RecordModel, given: unknown): object {
-  if (!isPlainObject(given)) return {}
+function readHaving(model: RecordModel, input: unknown): object {
+  if (!isPlainObject(input)) return {}
   return Object.fromEntries(
-    Object.entries(given)
-      .filter(([, test]) => !isNothing(test))
+    Object.entries(input)
+      .filter(([, test]) => !isNil(test))
       .map(([name, test]) => [propertyOf(model, name), test]),
   )
 }
 
-function readOrder(model: RecordModel, given: unknown): object[] {
-  if (isNothing(given)) return []
-  return (given as unknown[]).map((term, index) => {
+function readOrder(model: RecordModel, input: unknown): object[] {
+  if (isNil(input)) return []
+  return (input as unknown[]).map((term, index) => {
     const names = isPlainObject(term) ? Object.keys(term) : []
     const [name] = names
     if (name === undefined || names.length > 1)
@@ -157,11 +159,13 @@ function readOrder(model: RecordModel, given: unknown): object[] {
 function propertyOf(model: RecordModel, name: string): string {
   const group = groupsOf(model).find((one) => one.name === name)
   if (group !== undefined) return group.column.property
-  const figure = figuresOf(model).find((one) => one.name === name)
-  return figure === undefined ? name : nameOf(figure.called, figure.field.column)
+  const aggregateField = aggregateFieldsOf(model).find((one) => one.name === name)
+  return aggregateField === undefined
+    ? name
+    : nameOf(aggregateField.aggregate, aggregateField.field.column)
 }
 
-function isNothing(value: unknown): value is null | undefined {
+function isNil(value: unknown): value is null | undefined {
   return value === null || value === undefined
 }
 
@@ -195,19 +199,21 @@ export function declareAggregate(
 /** The types of a record's aggregates. */
 export function declareAggregateTypes(model: RecordModel): [string, TypeDeclaration][] {
   const { name } = model
-  const figures = figuresOf(model)
+  const aggregateFields = aggregateFieldsOf(model)
   const groups = groupsOf(model)
   const types: [string, TypeDeclaration][] = [
-    [`${name}Aggregate`, declareRow(model, groups, figures)],
-    [`${name}Having`, declareHaving(figures)],
-    [`${name}AggregateOrder`, declareOrder(groups, figures)],
+    [`${name}Aggregate`, declareRow(model, groups, aggregateFields)],
+    [`${name}Having`, declareHaving(aggregateFields)],
+    [`${name}AggregateOrder`, declareOrder(groups, aggregateFields)],
   ]
-  for (const called of aggregateFunctions) {
-    const own = figures.filter((one) => one.called === called)
-    if (own.length === 0) continue
-    const fields = Object.fromEntries(own.map((one) => [one.field.name, declareFigure(one)]))
-    const description = `${meanings[called]} of ${name}, by field.`
-    types.push([`${name}${titled(called)}`, { kind: 'object', fields, description }])
+  for (const aggregate of aggregateFunctions) {
+    const fieldsOfFunction = aggregateFields.filter((one) => one.aggregate === aggregate)
+    if (fieldsOfFunction.length === 0) continue
+    const fields = Object.fromEntries(
+      fieldsOfFunction.map((one) => [one.field.name, declareAggregateField(one)]),
+    )
+    const description = `${meanings[aggregate]} of ${name}, by field.`
+    types.push([`${name}${titled(aggregate)}`, { kind: 'object', fields, description }])
   }
   const names = groups.map((group) => group.name).join(', ')
   if (groups.length > 0)
@@ -286,7 +292,7 @@ const operandTypes: Readonly<Record<OperandKind, string>> = {
 function declareRow(
   { name }: RecordModel,
   groups: readonly FieldModel[],
-  figures: readonly Figure[],
+  aggregateFields: readonly AggregateField[],
 ): TypeDeclaration {
   const fields: Record<string, FieldDeclaration> = {}
   for (const group of groups) {
@@ -301,44 +307,47 @@ function declareRow(
     description: 'The number of rows.',
     resolve: (row) => (row as { count?: number }).count,
   }
-  for (const called of aggregateFunctions) {
-    if (!figures.some((one) => one.called === called)) continue
-    fields[called] = { type: `${name}${titled(called)}`, resolve: (row) => row }
+  for (const aggregate of aggregateFunctions) {
+    if (!aggregateFields.some((one) => one.aggregate === aggregate)) continue
+    fields[aggregate] = { type: `${name}${titled(aggregate)}`, resolve: (row) => row }
   }
   return { kind: 'object', fields, description: `What is made of a group of ${name}.` }
 }
 
-function declareFigure({ called, field }: Figure): FieldDeclaration {
-  const isOwn = called === 'min' || called === 'max'
+function declareAggregateField({ aggregate: aggregate, field }: AggregateField): FieldDeclaration {
+  const keepsType = aggregate === 'min' || aggregate === 'max'
   return {
-    type: isOwn ? field.type : numberType(called, field),
+    type: keepsType ? field.type : numberType(aggregate, field),
     description: `Of ${field.name}; null where no row has a value.`,
-    resolve: aggregatedOutput(field, called),
+    resolve: aggregatedOutput(field, aggregate),
   }
 }
 
 /** Sums outgrow the fields that they are of. */
-function numberType(called: AggregateFunction, field: FieldModel): string {
+function numberType(aggregate: AggregateFunction, field: FieldModel): string {
   const { storage } = field.column
   // Where there is such a filter there is the type.
-  if (storage === 'integer' && called === 'sum' && field.filter === 'IntFilter') return 'Integer'
-  return storage === 'decimal' || (storage === 'wide' && called === 'sum') ? 'String' : 'Float'
+  if (storage === 'integer' && aggregate === 'sum' && field.filter === 'IntFilter') return 'Integer'
+  return storage === 'decimal' || (storage === 'wide' && aggregate === 'sum') ? 'String' : 'Float'
 }
 
-function declareHaving(figures: readonly Figure[]): TypeDeclaration {
+function declareHaving(aggregateFields: readonly AggregateField[]): TypeDeclaration {
   const fields: Record<string, ArgumentDeclaration> = {}
   const declare = (name: string, column?: Column): void => {
     const type = havingOperators(column).includes('like') ? 'AggregateTextTest' : 'AggregateTest'
     fields[name] = { type, description: `What ${name} must be.` }
   }
   declare('count')
-  for (const { name, field } of figures) declare(name, field.column)
+  for (const { name, field } of aggregateFields) declare(name, field.column)
   return { kind: 'input', fields, description: 'Only groups of which all of it holds.' }
 }
 
-function declareOrder(groups: readonly FieldModel[], figures: readonly Figure[]): TypeDeclaration {
+function declareOrder(
+  groups: readonly FieldModel[],
+  aggregateFields: readonly AggregateField[],
+): TypeDeclaration {
   const fields: Record<string, ArgumentDeclaration> = {}
-  for (const name of ['count', ...[...groups, ...figures].map((one) => one.name)])
+  for (const name of ['count', ...[...groups, ...aggregateFields].map((one) => one.name)])
     fields[name] = { type: 'SortDirection', description: `By ${name}.` }
   return { kind: 'input', fields, description: 'One figure or group; several orders make a list.' }
 }

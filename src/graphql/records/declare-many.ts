@@ -27,12 +27,12 @@ import { withShardArgument } from './shard-argument.js'
 
 class ManyWriter {
   readonly #writer: ClientManyWriter
-  readonly #most: number
+  readonly #maxRows: number
 
-  /** @param most rows of one mutation */
-  constructor(database: Database, caller: Caller, most: number) {
+  /** @param maxRows rows of one mutation */
+  constructor(database: Database, caller: Caller, maxRows: number) {
     this.#writer = new ClientManyWriter(database, new ClientWriter(database, caller))
-    this.#most = most
+    this.#maxRows = maxRows
   }
 
   /** @throws {HttpError} 400 `VALIDATION` and 409 `CONFLICT` with paths below `input.0`; 403 outside the caller's rows */
@@ -49,9 +49,9 @@ class ManyWriter {
       const { [key]: id, ...values } = isPlainObject(one) ? one : {}
       const tree = readInput(model, values, `input.${index}`)
       refuseBare(tree)
-      const own = model.ids.read(id) as string | undefined
-      if (own === undefined && model.ids.type !== undefined) throw notThere(model.name, id)
-      return { id: own as string, tree }
+      const rowKey = model.ids.read(id) as string | undefined
+      if (rowKey === undefined && model.ids.type !== undefined) throw notThere(model.name, id)
+      return { id: rowKey as string, tree }
     })
     return this.#writer.update(trees)
   }
@@ -73,11 +73,11 @@ class ManyWriter {
       (key) => key.length === names.size && key.every(({ name }) => names.has(name)),
     )
     if (fields === undefined) {
-      const shown = keys.filter((key) => key.every(({ access }) => access === undefined))
+      const visible = keys.filter((key) => key.every(({ access }) => access === undefined))
       throw invalid(
         'by',
         'unique',
-        `must name a unique field, or fields that are unique together: ${namesOf(shown)}`,
+        `must name a unique field, or fields that are unique together: ${namesOf(visible)}`,
       )
     }
     const tree = readInput(model, input, 'input')
@@ -93,9 +93,9 @@ class ManyWriter {
     )
   }
 
-  #check(path: string, given: readonly unknown[]): void {
-    if (given.length > this.#most)
-      throw invalid(path, 'maxItems', `must have at most ${this.#most} items`)
+  #check(path: string, items: readonly unknown[]): void {
+    if (items.length > this.#maxRows)
+      throw invalid(path, 'maxItems', `must have at most ${this.#maxRows} items`)
   }
 }
 
@@ -111,8 +111,8 @@ function uniqueFields({ fields, table }: RecordModel): FieldModel[][] {
 /** `name, ["userId", "articleId"]` */
 function namesOf(keys: readonly (readonly FieldModel[])[]): string {
   const texts = keys.map((key) => {
-    const [first, ...others] = key.map(({ name }) => name)
-    return others.length === 0 ? first : JSON.stringify([first, ...others])
+    const [first, ...rest] = key.map(({ name }) => name)
+    return rest.length === 0 ? first : JSON.stringify([first, ...rest])
   })
   return texts.join(', ')
 }

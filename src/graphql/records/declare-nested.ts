@@ -19,8 +19,8 @@ export function declareNestedTypes(
     .filter(({ target }) => target === model)
   if (kinds.some(({ isList }) => !isList)) {
     const { name } = model
-    const of = { create: `${name}Input`, update: `${name}Input`, connect: 'ID' } as const
-    const forms = { ...of, disconnect: 'Boolean', delete: 'Boolean' }
+    const rowForms = { create: `${name}Input`, update: `${name}Input`, connect: 'ID' } as const
+    const forms = { ...rowForms, disconnect: 'Boolean', delete: 'Boolean' }
     const description = `What is done with the ${name}: one operation, or the fields of a new one.`
     types.push([`${name}Nested`, declare(model, operationsOn(model), forms, description)])
   }
@@ -60,6 +60,6 @@ function declare(
   const input = declareInput(model)
   const fields: Record<string, ArgumentDeclaration> = {}
   for (const name of operations) fields[name] = { type: forms[name], description: meanings[name] }
-  const own = input?.kind === 'input' && model.writes.create !== false ? input.fields : {}
-  return { kind: 'input', description, fields: { ...fields, ...own } }
+  const inputFields = input?.kind === 'input' && model.writes.create !== false ? input.fields : {}
+  return { kind: 'input', description, fields: { ...fields, ...inputFields } }
 }

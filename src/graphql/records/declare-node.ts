@@ -85,24 +85,24 @@ async function resolveNodes(
 ): Promise<unknown[]> {
   const { listMax } = services
   if (ids.length > listMax) throw invalid('ids', 'maxItems', `must have at most ${listMax} items`)
-  const places = new Map<RecordModel, number[]>()
-  for (const [place, id] of ids.entries()) {
+  const positions = new Map<RecordModel, number[]>()
+  for (const [position, id] of ids.entries()) {
     const model = modelOf(models, id)
-    if (model !== undefined) places.set(model, [...(places.get(model) ?? []), place])
+    if (model !== undefined) positions.set(model, [...(positions.get(model) ?? []), position])
   }
   const found: unknown[] = ids.map(() => null)
   await Promise.all(
-    [...places].map(async ([model, own]) => {
+    [...positions].map(async ([model, modelPositions]) => {
       try {
         const rows = await readNodes(
           model,
           services,
-          own.map((place) => ids[place]),
+          modelPositions.map((position) => ids[position]),
           context,
         )
-        for (const [index, place] of own.entries()) found[place] = rows[index]
+        for (const [index, position] of modelPositions.entries()) found[position] = rows[index]
       } catch (error) {
-        for (const place of own) found[place] = error
+        for (const position of modelPositions) found[position] = error
       }
     }),
   )
@@ -120,8 +120,8 @@ async function readNodes(
     const { source, reader } = openReading(services, caller)
     const codec = source.context.codecOf(model.table)
     const keys = ids.map((id) => toKey(codec, model.ids.read(id)))
-    const known = [...new Set(keys.filter((key) => key !== undefined))]
-    return after(readByKey(model.table, known, reader, source), (rows) =>
+    const uniqueKeys = [...new Set(keys.filter((key) => key !== undefined))]
+    return after(readByKey(model.table, uniqueKeys, reader, source), (rows) =>
       keys.map((key) => rows.get(String(key)) ?? null),
     )
   })

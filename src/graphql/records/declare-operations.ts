@@ -13,7 +13,7 @@ import {
 } from '../declarations.js'
 import { readGroups, groupsOf } from './aggregate-names.js'
 import { type RecordModel, hasInput, type GeneratedField } from './model.js'
-import { defaultLimit, QuestionReader } from './query-reader.js'
+import { defaultLimit, QueryReader } from './query-reader.js'
 import type { Instance } from './read-rows.js'
 import { type RecordServices, resolveCount, resolveList, resolveOne } from './resolve-records.js'
 import { declareAggregate } from './declare-aggregates.js'
@@ -42,30 +42,32 @@ function readDistinct(
   { where, orderBy, distinct, limit, offset }: Arguments,
   caller: Caller,
 ): Promise<Instance[]> {
-  const opened = database()
-  const reader = new QuestionReader({ database: opened, caller, listMax })
+  const openDatabase = database()
+  const reader = new QueryReader({ database: openDatabase, caller, listMax })
   const options = {
-    ...(isGiven(where) && { where: reader.translate(model, where) }),
-    ...(isGiven(orderBy) && { orderBy: reader.orderTerms(model, orderBy) }),
+    ...(isPresent(where) && { where: reader.translate(model, where) }),
+    ...(isPresent(orderBy) && { orderBy: reader.orderTerms(model, orderBy) }),
     distinct: readGroups(model, distinct, 'distinct'),
-    limit: reader.most('limit', limit ?? defaultLimit),
+    limit: reader.readLimit('limit', limit ?? defaultLimit),
     offset: offset ?? 0,
-    view: new ClientView({ context: opened.context, caller, log: opened.log }),
+    view: new ClientView({ context: openDatabase.context, caller, log: openDatabase.log }),
   }
   const { request } = caller
   const records =
-    request === undefined ? opened.records(model.type) : opened.recordsFor(model.type, request)
+    request === undefined
+      ? openDatabase.records(model.type)
+      : openDatabase.recordsFor(model.type, request)
   return records.list(options as unknown as ListOptions<object>) as Promise<Instance[]>
 }
 
-function isGiven(value: unknown): boolean {
+function isPresent(value: unknown): boolean {
   return value !== undefined && value !== null
 }
 
 type Declarations = [string, FieldDeclaration][]
 
 export function declareQueries(model: RecordModel, services: RecordServices): Declarations {
-  const { name, one, many, naive, access } = model
+  const { name, one, many, simplePlural: naive, access } = model
   const list: FieldDeclaration = {
     type: `[${name}!]`,
     args: {
@@ -80,7 +82,7 @@ export function declareQueries(model: RecordModel, services: RecordServices): De
         : {}),
     },
     access,
-    extensions: mark({ kind: 'list', model }),
+    extensions: generatedExtensions({ kind: 'list', model }),
     resolve: (_root, args, context) => {
       const { distinct } = args
       const resolve = distinct === undefined || distinct === null ? resolveList : resolveDistinct
@@ -94,7 +96,7 @@ export function declareQueries(model: RecordModel, services: RecordServices): De
         type: name,
         args: { id: 'ID' },
         access,
-        extensions: mark({ kind: 'one', model }),
+        extensions: generatedExtensions({ kind: 'one', model }),
         resolve: (_root, args, context) => resolveOne(model, services, args.id, context),
       }),
     ],
@@ -105,7 +107,7 @@ export function declareQueries(model: RecordModel, services: RecordServices): De
         type: 'Int',
         args: { where: `${name}Where` },
         access,
-        extensions: mark({ kind: 'count', model }),
+        extensions: generatedExtensions({ kind: 'count', model }),
         resolve: (_root, args, context) => resolveCount(model, services, args.where, context),
       },
     ],
@@ -129,7 +131,7 @@ function declarePage(model: RecordModel, services: RecordServices): FieldDeclara
       orderBy: `[${name}Order!]`,
     },
     access,
-    extensions: mark({ kind: 'page', model }),
+    extensions: generatedExtensions({ kind: 'page', model }),
     resolve: (_root, args, context) => resolvePage(model, services, args, context),
   }
 }
@@ -148,7 +150,7 @@ export function declareMutations(model: RecordModel, { database }: RecordService
         type: name,
         args: input,
         access: writes.create,
-        extensions: mark({ kind: 'create', model }),
+        extensions: generatedExtensions({ kind: 'create', model }),
         resolve: (_root, args, context) => writer(context).create(model, args.input),
       },
     ])
@@ -159,7 +161,7 @@ export function declareMutations(model: RecordModel, { database }: RecordService
         type: name,
         args: { id: 'ID!', ...input, ...version },
         access: writes.update,
-        extensions: mark({ kind: 'update', model }),
+        extensions: generatedExtensions({ kind: 'update', model }),
         resolve: (_root, { id, input: values, expectedVersion }, context) =>
           writer(context).update(model, id as string, values, expectedVersion),
       }),
@@ -171,7 +173,7 @@ export function declareMutations(model: RecordModel, { database }: RecordService
         type: 'Boolean',
         args: { id: 'ID!', ...version },
         access: writes.delete,
-        extensions: mark({ kind: 'delete', model }),
+        extensions: generatedExtensions({ kind: 'delete', model }),
         resolve: (_root, { id, expectedVersion }, context) =>
           writer(context).delete(model, id as string, expectedVersion),
       }),
@@ -181,7 +183,8 @@ export function declareMutations(model: RecordModel, { database }: RecordService
 
 /** `ProductConnection` and `ProductEdge`. */
 export function declareConnection(model: RecordModel): [string, TypeDeclaration][] {
-  const part = (part: Part): FieldDeclaration['extensions'] => mark({ kind: 'part', part, model })
+  const part = (part: Part): FieldDeclaration['extensions'] =>
+    generatedExtensions({ kind: 'part', part, model })
   return [
     [
       `${model.name}Connection`,
@@ -229,7 +232,7 @@ export function declareConnection(model: RecordModel): [string, TypeDeclaration]
 export function declarePageInfo(model: RecordModel): TypeDeclaration {
   const field = (part: Part, type: string, read: (page: Page) => unknown): FieldDeclaration => ({
     type,
-    extensions: mark({ kind: 'part', part, model }),
+    extensions: generatedExtensions({ kind: 'part', part, model }),
     resolve: (page) => read(page as Page),
   })
   return {
@@ -246,6 +249,6 @@ export function declarePageInfo(model: RecordModel): TypeDeclaration {
 
 type Part = Extract<GeneratedField, { kind: 'part' }>['part']
 
-function mark(generated: GeneratedField): Readonly<Record<string, unknown>> {
+function generatedExtensions(generated: GeneratedField): Readonly<Record<string, unknown>> {
   return { [generatedKey]: generated }
 }

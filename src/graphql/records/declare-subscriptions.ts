@@ -1,6 +1,6 @@
 /** Declares the subscription of a record. Source: decisions, Small print: GraphQL, `productChanged`. */
 import type { FieldDeclaration, TypeDeclaration } from '../declarations.js'
-import { openChanges, type TellingOrFailure, type Told } from './change-stream.js'
+import { openChanges, type ChangeOrFailure, type RecordChange } from './change-stream.js'
 import type { RecordModel } from './model.js'
 import type { RecordServices } from './resolve-records.js'
 
@@ -16,9 +16,9 @@ export function declareSubscription(
     description: `Every ${name} that is created, updated or deleted from now on, where the caller may see it.`,
     subscribe: (_root, _args, context) => openChanges(model, services, context),
     resolve: (event) => {
-      const given = event as TellingOrFailure
-      if ('told' in given) return given.told
-      throw given.failure
+      const change = event as ChangeOrFailure
+      if ('change' in change) return change.change
+      throw change.failure
     },
   }
   return [`${one}Changed`, field]
@@ -30,9 +30,9 @@ export function declareSubscription(
  * ```
  */
 export function declareChange({ name, one, ids }: RecordModel): [string, TypeDeclaration] {
-  const read = (type: string, read: (told: Told) => unknown): FieldDeclaration => ({
+  const read = (type: string, read: (change: RecordChange) => unknown): FieldDeclaration => ({
     type,
-    resolve: (told) => read(told as Told),
+    resolve: (change) => read(change as RecordChange),
   })
   const fields = {
     event: read('ChangeEvent!', ({ event }) => event),

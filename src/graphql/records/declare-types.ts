@@ -34,46 +34,47 @@ import { countResolver, relationResolver, type RecordServices } from './resolve-
 
 /** Of a record's type. */
 function describeRecord({ type }: Pick<Table, 'type'>): string {
-  const said = classDoc(type)
-  return said?.description ?? said?.summary ?? `The record ${type.name}.`
+  const doc = classDoc(type)
+  return doc?.description ?? doc?.summary ?? `The record ${type.name}.`
 }
 
 /** Of a method or a property, where `@Doc` stands before it. */
-function describedMember(type: Class, member: string): string | undefined {
-  const said = memberDocs(type).get(member)
-  return said?.description ?? said?.summary
+function documentedDescription(type: Class, member: string): string | undefined {
+  const doc = memberDocs(type).get(member)
+  return doc?.description ?? doc?.summary
 }
 
 /** Of a field: `A string of at most 80 characters. Unique.` */
 function describeField(type: Class, field: ShapeField): string {
   const { description, writes } = field.rules
-  const words = description ?? describedMember(type, field.name) ?? sentences(ruleWords(field))
-  return writes === undefined || writes === false ? words : `${words} ${describeWrites(writes)}`
+  const text =
+    description ?? documentedDescription(type, field.name) ?? sentences(describeRules(field))
+  return writes === undefined || writes === false ? text : `${text} ${describeWrites(writes)}`
 }
 
 /** Of a key of another record, where ids are global. */
-function describeKey(field: ShapeField, holds: string): string {
-  return field.rules.description ?? `The id of a ${holds}.`
+function describeKey(field: ShapeField, typeName: string): string {
+  return field.rules.description ?? `The id of a ${typeName}.`
 }
 
 function describeRelation({ name, kind, table, target, local, foreign }: Relation): string {
-  const said = describedMember(table.type, name)
-  if (said !== undefined) return said
+  const doc = documentedDescription(table.type, name)
+  if (doc !== undefined) return doc
   const other = target.type.name
   if (kind === 'belongsTo') return `The ${other} that ${local.property} is the key of.`
   if (kind === 'manyToMany') return `Every ${other} that it is tied to.`
   return `Every ${other} whose ${foreign.property} is its key.`
 }
 
-function ruleWords({ entry, nested, list, rules, readOnly, nullable }: ShapeField): string[] {
+function describeRules({ entry, nested, list, rules, readOnly, nullable }: ShapeField): string[] {
   const { format } = rules
-  let noun = format === undefined ? entry.noun : formats[format].noun
-  if (nested !== undefined) noun = `${nested().name} as JSON text`
-  const value = [list ? `a list, each ${noun}` : noun, ...boundWords(rules)].join(', ')
+  let label = format === undefined ? entry.noun : formats[format].noun
+  if (nested !== undefined) label = `${nested().name} as JSON text`
+  const value = [list ? `a list, each ${label}` : label, ...describeBounds(rules)].join(', ')
   return [
     value,
     ...(rules.minItems !== undefined || rules.maxItems !== undefined
-      ? [rangeWords(rules.minItems, rules.maxItems, 'items')]
+      ? [describeRange(rules.minItems, rules.maxItems, 'items')]
       : []),
     ...(rules.unique === true ? ['unique'] : []),
     ...(rules.oneOf === undefined ? [] : [`one of ${rules.oneOf.map(String).join(', ')}`]),
@@ -82,30 +83,30 @@ function ruleWords({ entry, nested, list, rules, readOnly, nullable }: ShapeFiel
   ]
 }
 
-function boundWords(rules: Readonly<FieldRules>): string[] {
+function describeBounds(rules: Readonly<FieldRules>): string[] {
   const { min, max, minLength, maxLength, pattern } = rules
   return [
-    ...(min === undefined && max === undefined ? [] : [rangeWords(min, max, '')]),
+    ...(min === undefined && max === undefined ? [] : [describeRange(min, max, '')]),
     ...(minLength === undefined && maxLength === undefined
       ? []
-      : [rangeWords(minLength, maxLength, 'characters')]),
+      : [describeRange(minLength, maxLength, 'characters')]),
     ...(pattern === undefined ? [] : [`in the form ${String(pattern)}`]),
   ]
 }
 
 /** `from 1 to 5`, `at most 80 characters`. */
-function rangeWords(
-  least: number | string | undefined,
-  most: number | string | undefined,
+function describeRange(
+  min: number | string | undefined,
+  max: number | string | undefined,
   what: string,
 ): string {
   const counted = what === '' ? '' : ` ${what}`
-  if (least !== undefined && most !== undefined) return `from ${least} to ${most}${counted}`
-  return least === undefined ? `at most ${most}${counted}` : `at least ${least}${counted}`
+  if (min !== undefined && max !== undefined) return `from ${min} to ${max}${counted}`
+  return min === undefined ? `at most ${max}${counted}` : `at least ${min}${counted}`
 }
 
-function sentences(words: readonly string[]): string {
-  return words.map((word) => `${titled(word)}.`).join(' ')
+function sentences(phrases: readonly string[]): string {
+  return phrases.map((phrase) => `${titled(phrase)}.`).join(' ')
 }
 
 /**
@@ -180,18 +181,18 @@ export function listArguments({ name }: RecordModel): Record<string, ArgumentDec
 }
 
 function declareMethod(
-  { member, note, access }: MethodModel,
+  { member, metadata: metadata, access }: MethodModel,
   { type }: RecordModel,
 ): FieldDeclaration {
-  const { args, description = describedMember(type, member) } = note.options
+  const { args, description = documentedDescription(type, member) } = metadata.options
   const prototype = type.prototype as Readonly<Record<string, unknown>>
   const call = prototype[member] as (args: unknown, context: unknown) => unknown
   return {
-    type: note.type,
+    type: metadata.type,
     args,
-    description: withDemands(description ?? describeOutput(note.type), access),
-    resolve: (record, given, context) =>
-      admitted([access], callerOf(context), () => call.call(record, given, context) as never),
+    description: withDemands(description ?? describeOutput(metadata.type), access),
+    resolve: (record, args, context) =>
+      admitted([access], callerOf(context), () => call.call(record, args, context) as never),
   }
 }
 

@@ -3,7 +3,7 @@ import type { ArgumentDeclaration, FieldDeclaration, TypeDeclaration } from '../
 import { generatedOf, type GeneratedField, type RecordModel } from './model.js'
 
 /** Members of inputs, arguments, and parts of pages and aggregates that mean the same wherever they stand. */
-const words: Readonly<Record<string, string>> = {
+const descriptions: Readonly<Record<string, string>> = {
   after: 'A cursor: only what stands behind it.',
   and: 'All of these must hold.',
   asc: 'Smallest first, nulls last.',
@@ -57,7 +57,7 @@ const roots: Readonly<
 }
 
 export function describeRoots(fields: Map<string, FieldDeclaration>): void {
-  for (const [name, field] of fields) fields.set(name, described(field, undefined))
+  for (const [name, field] of fields) fields.set(name, withDescription(field, undefined))
 }
 
 export function describeTypes(types: Map<string, TypeDeclaration>): void {
@@ -65,34 +65,35 @@ export function describeTypes(types: Map<string, TypeDeclaration>): void {
     if (type.kind === 'object') {
       const fields = Object.entries(type.fields).map(([key, field]) => [
         key,
-        described(typeof field === 'string' ? { type: field } : field, words[key]),
+        withDescription(typeof field === 'string' ? { type: field } : field, descriptions[key]),
       ])
       types.set(name, { ...type, fields: Object.fromEntries(fields) as typeof type.fields })
-    } else if (type.kind === 'input') types.set(name, { ...type, fields: inputs(type.fields) })
+    } else if (type.kind === 'input')
+      types.set(name, { ...type, fields: describeInputs(type.fields) })
   }
 }
 
-function described(field: FieldDeclaration, word: string | undefined): FieldDeclaration {
+function withDescription(field: FieldDeclaration, fallback: string | undefined): FieldDeclaration {
   const generated = generatedOf(field)
-  const made =
+  const generatedDescription =
     generated !== undefined && 'model' in generated
       ? roots[generated.kind]?.(generated.model)
       : undefined
-  const description = field.description ?? made ?? word
+  const description = field.description ?? generatedDescription ?? fallback
   return {
     ...field,
     ...(description === undefined ? {} : { description }),
-    ...(field.args === undefined ? {} : { args: inputs(field.args) }),
+    ...(field.args === undefined ? {} : { args: describeInputs(field.args) }),
   }
 }
 
-function inputs(
-  given: Readonly<Record<string, string | ArgumentDeclaration>>,
+function describeInputs(
+  declarations: Readonly<Record<string, string | ArgumentDeclaration>>,
 ): Record<string, ArgumentDeclaration> {
   const all: Record<string, ArgumentDeclaration> = {}
-  for (const [name, declared] of Object.entries(given)) {
+  for (const [name, declared] of Object.entries(declarations)) {
     const argument = typeof declared === 'string' ? { type: declared } : declared
-    const description = argument.description ?? words[name]
+    const description = argument.description ?? descriptions[name]
     all[name] = description === undefined ? argument : { ...argument, description }
   }
   return all

@@ -46,8 +46,8 @@ export const plainIds: IdForm = Object.freeze({
 export function globalIds(type: string): IdForm {
   return Object.freeze({
     type,
-    read: (given: unknown) => {
-      const found = fromGlobalId(given)
+    read: (id: unknown) => {
+      const found = fromGlobalId(id)
       return found?.type === type ? found.id : undefined
     },
     write: (key: unknown) => toGlobalId(type, key as string | number),
@@ -55,14 +55,14 @@ export function globalIds(type: string): IdForm {
 }
 
 /** The columns that hold keys of records, whichever side says so, with the types of these records. */
-export function keyHolders(tables: readonly Table[]): ReadonlyMap<Column, string> {
-  const holders = new Map<Column, string>()
+export function keyColumns(tables: readonly Table[]): ReadonlyMap<Column, string> {
+  const columns = new Map<Column, string>()
   for (const table of tables) {
-    holders.set(table.key, table.type.name)
+    columns.set(table.key, table.type.name)
     for (const { kind, local, foreign, target } of table.relations.values()) {
-      if (kind === 'belongsTo') holders.set(local, target.type.name)
-      if (kind === 'hasMany') holders.set(foreign, table.type.name)
+      if (kind === 'belongsTo') columns.set(local, target.type.name)
+      if (kind === 'hasMany') columns.set(foreign, table.type.name)
     }
   }
-  return holders
+  return columns
 }

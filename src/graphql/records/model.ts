@@ -9,7 +9,7 @@ import type { RecordPolicy } from '../../records/rights/record-policy.js'
 import type { Relation, Table } from '../../records/model/table.js'
 import { generatedKey } from '../declarations.js'
 import type { IdForm } from './global-ids.js'
-import type { ResolveNote } from './resolve-decorator.js'
+import type { ResolveMetadata } from './resolve-decorator.js'
 
 export interface FieldModel extends JsonField {
   /** As clients write it. */
@@ -53,7 +53,7 @@ export interface RelationModel {
 export interface MethodModel {
   readonly name: string
   readonly member: string
-  readonly note: ResolveNote
+  readonly metadata: ResolveMetadata
   readonly access: AccessRule | undefined
 }
 
@@ -64,7 +64,7 @@ export interface RecordModel {
   readonly name: string
   readonly one: string
   readonly many: string
-  readonly naive: string | undefined
+  readonly simplePlural: string | undefined
   /** How clients write its keys. */
   readonly ids: IdForm
   /** What is not hidden, in order of declaration. */

@@ -8,23 +8,23 @@ export interface QueryNames {
   /** The query for a list: `categories`. */
   readonly many: string
   /** The plain `+s` form where it is another: `categorys`. */
-  readonly naive: string | undefined
+  readonly simplePlural: string | undefined
 }
 
 /**
  * @param typeName the class's name
- * @param given what `@Record({ name, plural })` said; a plural that was given has no second form
+ * @param options the names of `@Record({ name, plural })`; an explicit plural has no second form
  */
 export function queryNames(
   typeName: string,
-  given: { readonly name?: string; readonly plural?: string },
+  options: { readonly name?: string; readonly plural?: string },
 ): QueryNames {
-  const one = given.name ?? typeName.toLowerCase()
-  if (given.plural !== undefined) return { one, many: given.plural, naive: undefined }
+  const one = options.name ?? typeName.toLowerCase()
+  if (options.plural !== undefined) return { one, many: options.plural, simplePlural: undefined }
   const plural = toPlural(one)
   const many = plural === one ? `${one}List` : plural
-  const naive = `${one}s`
-  return { one, many, naive: naive === many ? undefined : naive }
+  const simplePlural = `${one}s`
+  return { one, many, simplePlural: simplePlural === many ? undefined : simplePlural }
 }
 
 /** What mutations of many rows are called by: `Product` gives `Products`. */

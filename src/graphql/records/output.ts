@@ -6,15 +6,15 @@ import { IntOverflow } from '../errors.js'
 import type { FieldModel } from './model.js'
 
 /**
- * @param about said to the client where an `Int` cannot hold the value
+ * @param suffix appended to the error message if an `Int` cannot hold the value
  * @returns what a resolver gives for a column; null where the record has nothing
  */
-export function outputOf(field: FieldModel, about = ''): (record: unknown) => unknown {
+export function outputOf(field: FieldModel, suffix = ''): (record: unknown) => unknown {
   const { property } = field.column
   const { form, itemForm } = field
   const write =
     form === 'int' || itemForm === 'int'
-      ? (value: unknown) => asInts(field, value, about)
+      ? (value: unknown) => asInts(field, value, suffix)
       : writerOf(field)
   if (write === undefined) return (record) => (record as Values)[property] ?? null
   return (record) => {
@@ -25,11 +25,11 @@ export function outputOf(field: FieldModel, about = ''): (record: unknown) => un
 
 type Values = Readonly<Record<string, unknown>>
 
-function asInts(field: FieldModel, given: unknown, about: string): unknown {
-  const value: unknown = Array.isArray(given) ? given.map(toSafeNumber) : toSafeNumber(given)
+function asInts(field: FieldModel, input: unknown, suffix: string): unknown {
+  const value: unknown = Array.isArray(input) ? input.map(toSafeNumber) : toSafeNumber(input)
   for (const one of Array.isArray(value) ? (value as unknown[]) : [value])
     if (typeof one === 'bigint' || (one !== null && one !== (one as number) >> 0))
-      throw new IntOverflow(field, one, about)
+      throw new IntOverflow(field, one, suffix)
   return value
 }
 

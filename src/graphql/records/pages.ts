@@ -11,7 +11,7 @@ import { callerOf } from '../caller.js'
 import { writeCursor, behindCursor } from '../../records/filters/cursor.js'
 import { writePlace, checkRanked, readPlace } from '../../records/filters/search.js'
 import type { RecordModel } from './model.js'
-import { QuestionReader, defaultLimit } from './query-reader.js'
+import { QueryReader, defaultLimit } from './query-reader.js'
 import { readList, type Instance } from './read-rows.js'
 import { resolveCount, type RecordServices } from './resolve-records.js'
 import type { Condition } from '../../records/filters/condition.js'
@@ -26,7 +26,7 @@ export interface Page {
   readonly records: readonly Instance[]
   readonly order: Order
   /** In the order of a search, which has no places of rows' own: how many rows stand before the page. */
-  readonly place: number | undefined
+  readonly position: number | undefined
   readonly hasNext: boolean
   readonly hasPrevious: boolean
   /** Counts the rows of all pages. */
@@ -53,24 +53,24 @@ function readPage(
   const database = services.database()
   const source = database.forClient(caller.request)
   const { listMax } = services
-  const reader = new QuestionReader({ database, caller, listMax })
-  const page = readPageQuestion(model, args, reader, source.context)
-  const { condition, order, reading, count, isBackward, isLater, place } = page
-  const question = {
+  const reader = new QueryReader({ database, caller, listMax })
+  const page = readPageQuery(model, args, reader, source.context)
+  const { condition, order, reading, count, isBackward, startsAtCursor, position } = page
+  const query = {
     where: condition,
     order: reading,
     limit: reader.values.push(count + 1) - 1,
-    offset: reader.values.push(place ?? 0) - 1,
+    offset: reader.values.push(position ?? 0) - 1,
   }
-  return after(readList(model.table, question, reader, source), (found) => {
+  return after(readList(model.table, query, reader, source), (found) => {
     const records = found.slice(0, count)
-    const goesOn = found.length > count
+    const hasMore = found.length > count
     return {
       records: isBackward ? records.reverse() : records,
       order,
-      place,
-      hasNext: isBackward ? isLater : goesOn,
-      hasPrevious: isBackward ? goesOn : isLater,
+      position,
+      hasNext: isBackward ? startsAtCursor : hasMore,
+      hasPrevious: isBackward ? hasMore : startsAtCursor,
       total: () => resolveCount(model, services, args.where, context),
     }
   })
@@ -95,13 +95,13 @@ export function endCursor(page: Page): string | null {
   return length === 0 ? null : cursorAt(page, length - 1)
 }
 
-function cursorAt({ records, order, place }: Page, index: number): string {
+function cursorAt({ records, order, position: place }: Page, index: number): string {
   return place === undefined
     ? writeCursor(order, records[index] as Instance)
     : writePlace(place + index + 1)
 }
 
-export interface PageQuestion {
+export interface PageQuery {
   /** Of the rows of all pages. */
   readonly filter: Condition | undefined
   /** Of the rows that the page is among: those between its cursors. */
@@ -113,52 +113,65 @@ export interface PageQuestion {
   /** Read from the end. */
   readonly isBackward: boolean
   /** There is a cursor where the reading begins: something stands before it. */
-  readonly isLater: boolean
+  readonly startsAtCursor: boolean
   /** In the order of a search, in which rows have no place of their own: how many rows stand before the page. */
-  readonly place: number | undefined
+  readonly position: number | undefined
 }
 
 /** @throws {HttpError} 400 `VALIDATION` */
-export function readPageQuestion(
+export function readPageQuery(
   model: RecordModel,
   { first, last, after, before, where, orderBy }: Arguments,
-  reader: QuestionReader,
+  reader: QueryReader,
   records: RecordsContext,
-): PageQuestion {
-  const isBackward = isGiven(last)
-  if (isBackward && isGiven(first)) throw invalid('last', 'type', 'cannot stand beside first')
-  const count = isBackward ? reader.most('last', last) : reader.most('first', first ?? defaultLimit)
+): PageQuery {
+  const isBackward = isPresent(last)
+  if (isBackward && isPresent(first)) throw invalid('last', 'type', 'cannot stand beside first')
+  const count = isBackward
+    ? reader.readLimit('last', last)
+    : reader.readLimit('first', first ?? defaultLimit)
   const filter = reader.condition(model, where)
   const order = reader.order(model, orderBy, filter)
   if (order.rank !== undefined) {
-    if (isBackward || isGiven(before))
+    if (isBackward || isPresent(before))
       throw invalid('orderBy', 'required', 'is needed to go through a search from its end')
-    const place = isGiven(after) ? readPlace(after) : 0
-    const isLater = isGiven(after)
+    const position = isPresent(after) ? readPlace(after) : 0
+    const startsAtCursor = isPresent(after)
     // One more row says whether there is a next page.
-    checkRanked(order, place + count + 1)
-    return { filter, condition: filter, order, reading: order, count, isBackward, isLater, place }
+    checkRanked(order, position + count + 1)
+    return {
+      filter,
+      condition: filter,
+      order,
+      reading: order,
+      count,
+      isBackward,
+      startsAtCursor,
+      position,
+    }
   }
   const { table } = model
   const codecOf: RecordsContext['codecOf'] = (one) => records.codecOf(one)
   const backward = { terms: reversed(order.terms), key: order.key }
-  const behind = isGiven(after) ? behindCursor(after, table, order, codecOf, reader) : undefined
-  const ahead = isGiven(before)
+  const afterCondition = isPresent(after)
+    ? behindCursor(after, table, order, codecOf, reader)
+    : undefined
+  const beforeCondition = isPresent(before)
     ? behindCursor(before, table, backward, codecOf, reader, 'before')
     : undefined
-  reader.key += `${isBackward ? '<' : ''}${ahead === undefined ? '' : 'b'}`
+  reader.key += `${isBackward ? '<' : ''}${beforeCondition === undefined ? '' : 'b'}`
   return {
     filter,
-    condition: allOf(filter, allOf(behind, ahead)),
+    condition: allOf(filter, allOf(afterCondition, beforeCondition)),
     order,
     reading: isBackward ? { ...backward, key: `<${order.key}` } : order,
     count,
     isBackward,
-    isLater: (isBackward ? ahead : behind) !== undefined,
-    place: undefined,
+    startsAtCursor: (isBackward ? beforeCondition : afterCondition) !== undefined,
+    position: undefined,
   }
 }
 
-function isGiven<T>(value: T): value is T & string {
+function isPresent<T>(value: T): value is T & string {
   return value !== undefined && value !== null
 }

@@ -24,7 +24,7 @@ import type { FieldModel, RecordModel } from './model.js'
 /** A list's default length. */
 export const defaultLimit = 10
 
-export interface ListQuestion {
+export interface ListQuery {
   readonly where: Condition | undefined
   readonly order: Order
   /** The number's place among the values, or the number itself, if the document says it. */
@@ -34,7 +34,7 @@ export interface ListQuestion {
 }
 
 /** What questions are read with. */
-export interface QuestionSettings {
+export interface QueryReaderOptions {
   readonly database: Pick<Database, 'context' | 'log'>
   readonly caller: Caller
   /** The largest limit. */
@@ -42,17 +42,17 @@ export interface QuestionSettings {
 }
 
 /** Reads the questions of one statement: their values are in one list, their forms in one key. */
-export class QuestionReader {
+export class QueryReader {
   readonly values: unknown[] = []
   /** The same for questions that differ in values only. */
   key = ''
   /** What the caller sees. */
   readonly #view: ClientView
-  readonly #settings: QuestionSettings
+  readonly #options: QueryReaderOptions
 
-  constructor(settings: QuestionSettings) {
-    this.#settings = settings
-    const { database, caller } = settings
+  constructor(options: QueryReaderOptions) {
+    this.#options = options
+    const { database, caller } = options
     this.#view = new ClientView({ context: database.context, caller, log: database.log })
   }
 
@@ -67,13 +67,13 @@ export class QuestionReader {
    * @param isFixed the arguments are the same for every run
    * @throws {HttpError} 400 `VALIDATION` with the argument's path; 401 or 403 for fields the caller may not see
    */
-  list(model: RecordModel, args: Arguments, isFixed = false): ListQuestion {
+  list(model: RecordModel, args: Arguments, isFixed = false): ListQuery {
     const where = this.condition(model, args.where)
     const order = this.order(model, args.orderBy, where)
-    const most = this.#count('limit', args.limit ?? defaultLimit)
-    const limit = isFixed ? { fixed: most } : this.values.push(most) - 1
+    const limitValue = this.#count('limit', args.limit ?? defaultLimit)
+    const limit = isFixed ? { fixed: limitValue } : this.values.push(limitValue) - 1
     const passedOver = readCount('offset', args.offset ?? 0)
-    checkRanked(order, most + passedOver)
+    checkRanked(order, limitValue + passedOver)
     if (passedOver === 0) return { where, order, limit, offset: undefined }
     this.key += '~'
     return { where, order, limit, offset: this.values.push(passedOver) - 1 }
@@ -82,10 +82,14 @@ export class QuestionReader {
   /** The living rows that the filter finds and the caller may see; `undefined` for all. */
   condition(model: RecordModel, where: unknown): Condition | undefined {
     if (where === undefined || where === null) return this.rows(model.table)
-    const reader = new FilterReader(this.#settings.database.context, true, this.values)
-    const given = reader.read(model.table, this.#translate(model, where, 'where'), 'where')
+    const reader = new FilterReader(this.#options.database.context, true, this.values)
+    const clientCondition = reader.read(
+      model.table,
+      this.#translate(model, where, 'where'),
+      'where',
+    )
     this.key += reader.key
-    return this.#view.bind(model.table, given, this)
+    return this.#view.bind(model.table, clientCondition, this)
   }
 
   /**
@@ -93,11 +97,11 @@ export class QuestionReader {
    * @throws {HttpError} 400 `VALIDATION`
    */
   order(model: RecordModel, orderBy: unknown, condition: Condition | undefined): Order {
-    const isGiven = orderBy !== undefined && orderBy !== null
-    const terms = isGiven ? this.orderTerms(model, orderBy) : undefined
-    const asked = readOrder(model.table, terms, true)
-    const bound = this.#view.order(model.table, asked, this)
-    const ranked = searchLimitOf(model.table, this.#settings.database.context)
+    const isPresent = orderBy !== undefined && orderBy !== null
+    const terms = isPresent ? this.orderTerms(model, orderBy) : undefined
+    const requestedOrder = readOrder(model.table, terms, true)
+    const bound = this.#view.order(model.table, requestedOrder, this)
+    const ranked = searchLimitOf(model.table, this.#options.database.context)
     const order = rankedOrder(bound, condition, terms !== undefined, ranked)
     this.key += `o${order.key};`
     return order
@@ -121,8 +125,8 @@ export class QuestionReader {
   }
 
   /** @throws {HttpError} 400 when it is over the maximum, negative or no integer */
-  most(name: string, given: unknown): number {
-    return this.#count(name, given)
+  readLimit(name: string, input: unknown): number {
+    return this.#count(name, input)
   }
 
   /** From GraphQL's names to the record's. Names of the record's that GraphQL does not know never get here. */
@@ -175,23 +179,23 @@ export class QuestionReader {
     return field
   }
 
-  #count(name: string, given: unknown): number {
-    const { listMax } = this.#settings
-    const count = readCount(name, given)
+  #count(name: string, input: unknown): number {
+    const { listMax } = this.#options
+    const count = readCount(name, input)
     if (count > listMax) throw invalid(name, 'max', `must be at most ${listMax}`)
     return count
   }
 }
 
-function readCount(name: string, given: unknown): number {
-  if (Number.isSafeInteger(given) && (given as number) >= 0) return given as number
+function readCount(name: string, input: unknown): number {
+  if (Number.isSafeInteger(input) && (input as number) >= 0) return input as number
   throw invalid(name, 'min', 'must be an integer from 0')
 }
 
 /** GraphQL gives keys as text. What is no key stays text, which the filter refuses. */
 function toIds({ column, ids = plainIds }: FieldModel, value: unknown, path: string): unknown {
-  const isKept = ids.type === undefined && column.isUuid
-  if (isKept || !isPlainObject(value)) return value
+  const isText = ids.type === undefined && column.isUuid
+  if (isText || !isPlainObject(value)) return value
   return Object.fromEntries(
     Object.entries(value).map(([operator, operand]) => {
       const toId = (id: unknown): unknown =>

@@ -23,13 +23,13 @@ import { toKeyValue } from './query-reader.js'
 export function readInput(model: RecordModel, input: unknown, path: string): WriteTree {
   const ones: ToOne[] = []
   const manys: ToMany[] = []
-  const ties: Tie[] = []
+  const links: Tie[] = []
   let bare: string | undefined
   const values: Record<string, unknown> = {}
-  const given = isPlainObject(input) ? input : {}
-  for (const name of Object.keys(given)) {
+  const fields = isPlainObject(input) ? input : {}
+  for (const name of Object.keys(fields)) {
     const at = `${path}.${name}`
-    const value = given[name]
+    const value = fields[name]
     const field = model.fields.get(name)
     if (field !== undefined) {
       values[field.column.property] = toProperty(field, value, at)
@@ -38,7 +38,7 @@ export function readInput(model: RecordModel, input: unknown, path: string): Wri
     const found = relationNamed(model, name)
     if (found === undefined) throw invalid(at, 'unknown', 'is unknown')
     if (value === null || value === undefined) throw invalid(at, 'type', 'must not be null')
-    if (found.idsName === name) ties.push(readTie(found, value, at))
+    if (found.idsName === name) links.push(readLinks(found, value, at))
     else {
       const nested = found.isList ? readMany(found, value, at) : readOne(found, value, at)
       if (nested.isBare) bare ??= at
@@ -46,14 +46,24 @@ export function readInput(model: RecordModel, input: unknown, path: string): Wri
       else if (nested.one !== undefined) ones.push(nested.one)
     }
   }
-  const told = (error: unknown): unknown => atPath(error, model, path)
-  return { table: model.table, path, values, given: new Set(), ones, manys, ties, bare, told }
+  const mapError = (error: unknown): unknown => withArgumentPath(error, model, path)
+  return {
+    table: model.table,
+    path,
+    values,
+    fields: new Set(),
+    ones,
+    manys,
+    ties: links,
+    bare,
+    told: mapError,
+  }
 }
 
-function readTie({ relation, target }: RelationModel, value: unknown, at: string): Tie {
-  const told = (error: unknown): unknown => renamed(error, relation.name, at)
-  const ids = (value as Id[]).map((id, index) => toTied(target, id, `${at}.${index}`))
-  return { relation, ids, told }
+function readLinks({ relation, target }: RelationModel, value: unknown, at: string): Tie {
+  const mapError = (error: unknown): unknown => withClientPath(error, relation.name, at)
+  const ids = (value as Id[]).map((id, index) => toLinkedKey(target, id, `${at}.${index}`))
+  return { relation, ids, told: mapError }
 }
 
 /** A list of rows to be made with their parent, or one object that says what is done. */
@@ -64,10 +74,10 @@ function readMany(
 ): { many: ToMany; isBare: boolean } {
   const items = value as unknown[]
   const [first] = items
-  if (items.length === 1 && saysWhatIsDone(target, first))
+  if (items.length === 1 && isOperationObject(target, first))
     return { many: readToMany(relation, first, at, readerOf(target)), isBare: false }
   const trees = items.map((one, index) => {
-    if (saysWhatIsDone(target, one))
+    if (isOperationObject(target, one))
       throw invalid(`${at}.${index}`, 'type', 'must stand alone, in the place of the list')
     return readInput(target, one, `${at}.${index}`)
   })
@@ -79,7 +89,7 @@ function readOne(
   value: unknown,
   at: string,
 ): { one: ToOne | undefined; isBare: boolean } {
-  if (saysWhatIsDone(target, value))
+  if (isOperationObject(target, value))
     return { one: readToOne(relation, value, at, readerOf(target)), isBare: false }
   const tree = readInput(target, value, at)
   return { one: { relation, path: at, does: 'create', tree }, isBare: true }
@@ -117,7 +127,7 @@ export function operationsOn(model: RecordModel, holdsKey = false): readonly Nes
   })
 }
 
-function saysWhatIsDone(model: RecordModel, value: unknown): boolean {
+function isOperationObject(model: RecordModel, value: unknown): boolean {
   if (!isPlainObject(value)) return false
   return operationsOn(model).some((name) => name in value)
 }
@@ -125,12 +135,12 @@ function saysWhatIsDone(model: RecordModel, value: unknown): boolean {
 function relationNamed(model: RecordModel, name: string): RelationModel | undefined {
   const relation = model.relations.get(name)
   if (relation !== undefined) return relation
-  for (const other of model.relations.values()) if (other.idsName === name) return other
+  for (const relation of model.relations.values()) if (relation.idsName === name) return relation
   return undefined
 }
 
 /** A key of the other side. One that is no key at all is told where it is looked for. */
-function toTied({ ids, table }: RecordModel, id: Id, path: string): Id {
+function toLinkedKey({ ids, table }: RecordModel, id: Id, path: string): Id {
   return ids.type === undefined ? id : (toKeyValue(table.key, ids, String(id), path) as Id)
 }
 
@@ -147,11 +157,11 @@ function toProperty({ form, ids, column }: FieldModel, value: unknown, path: str
 }
 
 /** Faults of a record, told with their places in the arguments and the names that clients know. */
-function atPath(error: unknown, model: RecordModel, path: string): unknown {
+function withArgumentPath(error: unknown, model: RecordModel, path: string): unknown {
   if (!(error instanceof HttpError) || error.errors === undefined) return error
-  const errors = error.errors.map((fault) => ({
-    ...fault,
-    path: toClientPath(fault.path, model, path),
+  const errors = error.errors.map((fieldError) => ({
+    ...fieldError,
+    path: toClientPath(fieldError.path, model, path),
   }))
   return new HttpError(error.status, error.message, {
     code: error.code,
@@ -161,19 +171,21 @@ function atPath(error: unknown, model: RecordModel, path: string): unknown {
   })
 }
 
-function toClientPath(given: string, model: RecordModel, path: string): string {
-  if (given === '') return path
-  const [first = '', ...rest] = given.split('.')
+function toClientPath(recordPath: string, model: RecordModel, path: string): string {
+  if (recordPath === '') return path
+  const [first = '', ...rest] = recordPath.split('.')
   const field = [...model.fields.values()].find(({ column }) => column.property === first)
   return [path, field?.name ?? first, ...rest].join('.')
 }
 
 /** Faults of ties name the relation; clients wrote its ids. */
-function renamed(error: unknown, relation: string, path: string): unknown {
+function withClientPath(error: unknown, relation: string, path: string): unknown {
   if (!(error instanceof HttpError) || error.errors === undefined) return error
-  const errors = error.errors.map((fault) => ({
-    ...fault,
-    path: fault.path.startsWith(relation) ? path + fault.path.slice(relation.length) : path,
+  const errors = error.errors.map((fieldError) => ({
+    ...fieldError,
+    path: fieldError.path.startsWith(relation)
+      ? path + fieldError.path.slice(relation.length)
+      : path,
   }))
   return new HttpError(error.status, error.message, { code: error.code, errors, cause: error })
 }

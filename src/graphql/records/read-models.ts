@@ -14,10 +14,10 @@ import type { Class } from '../../metadata/class-metadata.js'
 import type { Relation, Table } from '../../records/model/table.js'
 import { rulesBehind } from '../../records/policy/client-view.js'
 import { memberAccess, policyOf, reportPolicy } from '../../records/rights/record-policy.js'
-import { globalIds, keyHolders, plainIds } from './global-ids.js'
+import { globalIds, keyColumns, plainIds } from './global-ids.js'
 import type { FieldForm } from '../../engines/contract/json-sql.js'
 import { argumentNames } from '../declarations.js'
-import { readResolveNotes, type ResolveNote } from './resolve-decorator.js'
+import { readResolveMetadata, type ResolveMetadata } from './resolve-decorator.js'
 
 /** Makes GraphQL enums of fields with `oneOf` and `enum`. Source: decisions, Small print: GraphQL. */
 
@@ -39,24 +39,27 @@ class EnumReader {
     if (name === undefined || oneOf === undefined) return undefined
     if (kind === 'boolean' || !isGraphqlName(name)) {
       const message = `${where}: "${name}" cannot be an enum${kind === 'boolean' ? ' of true and false' : "'s name"}.`
-      return this.#fault(message, 'Remove enum, or give it a name of letters, digits and _.')
+      return this.#reject(message, 'Remove enum, or give it a name of letters, digits and _.')
     }
-    const made = toEnum(name, oneOf as readonly (string | number)[])
-    const known = this.#enums.get(name)
-    if (known !== undefined) {
-      if (sameValues(known, made)) return known
+    const created = toEnum(name, oneOf as readonly (string | number)[])
+    const existing = this.#enums.get(name)
+    if (existing !== undefined) {
+      if (sameValues(existing, created)) return existing
       const message = `${where}: the enum ${name} has other values elsewhere.`
-      return this.#fault(message, 'Give one of them another name.')
+      return this.#reject(message, 'Give one of them another name.')
     }
-    if (made.values.size < oneOf.length || [...made.values.keys()].some((one) => !isValue(one))) {
+    if (
+      created.values.size < oneOf.length ||
+      [...created.values.keys()].some((one) => !isValue(one))
+    ) {
       const message = `${where}: the values of the enum ${name} do not make different names.`
-      return this.#fault(message, 'Remove enum: the field stays a String.')
+      return this.#reject(message, 'Remove enum: the field stays a String.')
     }
-    this.#enums.set(name, made)
-    return made
+    this.#enums.set(name, created)
+    return created
   }
 
-  #fault(message: string, remedy: string): EnumModel | undefined {
+  #reject(message: string, remedy: string): EnumModel | undefined {
     this.#problems.push({ code: 'GRAPHQL_ENUM', message, remedy })
     return undefined
   }
@@ -99,7 +102,7 @@ export function readModels(
   problems: Problem[],
   { hasGlobalIds, only, added }: Reading,
 ): Models {
-  const reader = new ModelReader(problems, keyHolders(tables), { hasGlobalIds, only, added })
+  const reader = new ModelReader(problems, keyColumns(tables), { hasGlobalIds, only, added })
   const records = tables.map((table) => reader.read(table))
   for (const model of records) reader.relate(model)
   return { records, enums: reader.enums.all() }
@@ -107,7 +110,7 @@ export function readModels(
 
 const noWrites = Object.freeze({ create: false, update: false, delete: false } as const)
 
-const ownScalars: ReadonlySet<string> = new Set(['ID', 'Int', 'Float', 'String', 'Boolean'])
+const builtInScalars: ReadonlySet<string> = new Set(['ID', 'Int', 'Float', 'String', 'Boolean'])
 
 interface Reading {
   /** Keys name their types. */
@@ -131,17 +134,17 @@ class ModelReader {
   readonly #only: Reading['only']
   readonly #added: Reading['added']
 
-  /** @param keyHolders what columns hold keys of */
+  /** @param keyColumns what columns hold keys of */
   constructor(
     problems: Problem[],
-    keyHolders: ReadonlyMap<Column, string>,
+    keyColumns: ReadonlyMap<Column, string>,
     { hasGlobalIds, only, added }: Reading,
   ) {
     this.#hasGlobalIds = hasGlobalIds
     this.#only = only
     this.#added = added
     this.#problems = problems
-    this.#keyHolders = keyHolders
+    this.#keyHolders = keyColumns
     this.enums = new EnumReader(problems)
   }
 
@@ -177,7 +180,7 @@ class ModelReader {
       const name = toCamelCase(relation.name)
       const where = `${model.name}.${relation.name}`
       this.#checkName(name, where)
-      if (model.fields.has(name) || relations.has(name)) this.#twice(where, name)
+      if (model.fields.has(name) || relations.has(name)) this.#reportDuplicate(where, name)
       const target = this.#models.get(relation.target)
       if (target === undefined) continue
       const isCounted = relation.kind !== 'belongsTo' && !isTaken.has(`${name}Count`)
@@ -200,20 +203,20 @@ class ModelReader {
     const fields = new Map<string, FieldModel>()
     for (const column of table.columns) {
       if (column.field.hidden) continue
-      const holds = this.#keyHolders.get(column)
+      const keyType = this.#keyHolders.get(column)
       // What has a global id has it as `id`, by which every type is read.
-      const isNode = this.#hasGlobalIds && holds !== undefined && column.isKey
+      const isNode = this.#hasGlobalIds && keyType !== undefined && column.isKey
       const name = isNode ? 'id' : toCamelCase(column.property)
       const where = `${table.type.name}.${column.property}`
       this.#checkName(name, where)
-      if (fields.has(name)) this.#twice(where, name)
-      fields.set(name, this.#readField(table, column, name, holds))
+      if (fields.has(name)) this.#reportDuplicate(where, name)
+      fields.set(name, this.#readField(table, column, name, keyType))
     }
     return fields
   }
 
-  /** @param holds the type of the keys that it holds */
-  #readField(table: Table, column: Column, name: string, holds: string | undefined): FieldModel {
+  /** @param keyType the type of the keys that it holds */
+  #readField(table: Table, column: Column, name: string, keyType: string | undefined): FieldModel {
     const { field } = column
     const rest = {
       name,
@@ -223,9 +226,10 @@ class ModelReader {
       isInput: !field.readOnly && !column.isKey,
       access: policyOf(table).columns.get(column),
     }
-    if (holds !== undefined && this.#hasGlobalIds)
-      return Object.freeze({ ...rest, ...globalField(holds) })
-    if (holds !== undefined && !column.isKey) return Object.freeze({ ...rest, ...foreignKeyField })
+    if (keyType !== undefined && this.#hasGlobalIds)
+      return Object.freeze({ ...rest, ...globalField(keyType) })
+    if (keyType !== undefined && !column.isKey)
+      return Object.freeze({ ...rest, ...foreignKeyField })
     const isList = field.list && field.nested === undefined && field.kind !== 'json'
     const enumeration = this.enums.read(`${table.type.name}.${column.property}`, field)
     const single = formOf(column, enumeration, isList)
@@ -243,13 +247,15 @@ class ModelReader {
   }
 
   #readMethods({ type, byProperty }: Table): MethodModel[] {
-    const notes = [...readResolveNotes(type)].filter(([, note]) => this.#isThere(note))
-    return notes.map(([member, note]) => {
+    const methods = [...readResolveMetadata(type)].filter(([, metadata]) =>
+      this.#isAvailable(metadata),
+    )
+    return methods.map(([member, metadata]) => {
       const where = `${type.name}.${member}`
       const name = toCamelCase(member)
       this.#checkName(name, where)
-      this.#checkOptions(where, note)
-      for (const need of note.options.needs ?? []) {
+      this.#checkOptions(where, metadata)
+      for (const need of metadata.options.needs ?? []) {
         if (byProperty.has(need)) continue
         this.#problems.push({
           code: 'GRAPHQL_NEEDS',
@@ -257,18 +263,18 @@ class ModelReader {
           remedy: didYouMean(need, byProperty.keys()),
         })
       }
-      return { name, member, note, access: memberAccess(type, member) }
+      return { name, member, metadata, access: memberAccess(type, member) }
     })
   }
 
   /** Where records were left out, so is what gives them. */
-  #isThere({ type }: ResolveNote): boolean {
+  #isAvailable({ type }: ResolveMetadata): boolean {
     if (this.#only === undefined) return true
     const base = type.replace(/[[\]!\s]/g, '')
-    return ownScalars.has(base) || [...this.#only.keys()].some(({ name }) => name === base)
+    return builtInScalars.has(base) || [...this.#only.keys()].some(({ name }) => name === base)
   }
 
-  #checkOptions(where: string, { options }: ResolveNote): void {
+  #checkOptions(where: string, { options }: ResolveMetadata): void {
     const names = { needs: true, args: true, description: true } as const
     refuseUnknownNames(`@Resolve of ${where}`, options, names, this.#problems)
     for (const [name, declared] of Object.entries(options.args ?? {}))
@@ -285,7 +291,7 @@ class ModelReader {
     })
   }
 
-  #twice(where: string, name: string): void {
+  #reportDuplicate(where: string, name: string): void {
     this.#problems.push({
       code: 'GRAPHQL_NAME_TAKEN',
       message: `${where} would be the second field "${name}" of its GraphQL type.`,
@@ -306,15 +312,15 @@ const foreignKeyField = Object.freeze({
 } as const)
 
 function globalField(
-  holds: string,
+  keyType: string,
 ): Pick<FieldModel, 'type' | 'form' | 'itemForm' | 'enumeration' | 'ids' | 'idPrefix' | 'filter'> {
   return {
     type: 'ID',
     form: 'id',
     itemForm: undefined,
     enumeration: undefined,
-    ids: globalIds(holds),
-    idPrefix: `${holds}:`,
+    ids: globalIds(keyType),
+    idPrefix: `${keyType}:`,
     filter: 'IDFilter',
   }
 }

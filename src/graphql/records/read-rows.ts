@@ -16,26 +16,26 @@ import {
 } from '../../records/statements/shard.js'
 import type { Relation, Table } from '../../records/model/table.js'
 import { toClientError } from '../../records/statements/client-errors.js'
-import type { ListQuestion, QuestionReader } from './query-reader.js'
+import type { ListQuery, QueryReader } from './query-reader.js'
 
 export type Instance = Record<string, unknown>
 
 /** The rows of a list, with what their cursors are made of. */
 export function readList(
   table: Table,
-  question: ListQuestion,
-  reader: QuestionReader,
+  query: ListQuery,
+  reader: QueryReader,
   source: Source,
 ): Later<Instance[]> {
-  demandShard(table, question.where)
+  demandShard(table, query.where)
   const { context } = source
-  const { order } = question
+  const { order } = query
   const columns = derivedColumnsOf(order)
   const plan = context
     .plansOf(table)
-    .get(`q${reader.key}${question.offset === undefined ? '' : 'O'}`, () => ({
+    .get(`q${reader.key}${query.offset === undefined ? '' : 'O'}`, () => ({
       query: 'rows',
-      rows: { table, ...question },
+      rows: { table, ...query },
       derived: columns.map(({ derived }) => derived),
     }))
   return after(run(plan, reader.values, table, source), (rows) => {
@@ -78,7 +78,7 @@ export function readCount(
 }
 
 /** A condition for one key, with its key and values to go with it. */
-export function keyCondition({ key }: Table, value: unknown, reader: QuestionReader): Condition {
+export function keyCondition({ key }: Table, value: unknown, reader: QueryReader): Condition {
   reader.key += '='
   return equals(key, reader.values.push(value) - 1)
 }
@@ -92,8 +92,8 @@ export function keyCondition({ key }: Table, value: unknown, reader: QuestionRea
 export function readRelated(
   relation: Relation,
   keys: readonly unknown[],
-  question: ListQuestion,
-  reader: QuestionReader,
+  query: ListQuery,
+  reader: QueryReader,
   source: Source,
 ): Later<Map<string, Instance[]>> {
   const { context } = source
@@ -111,7 +111,7 @@ export function readRelated(
     keys: [packed],
     isPacked: true,
     shard,
-    rows: question,
+    rows: query,
   }))
   return after(run(plan, values, relation.target, source), (rows) =>
     grouped(relation, rows, source),
@@ -122,15 +122,15 @@ export function readRelated(
 export function readByKey(
   target: Table,
   keys: readonly unknown[],
-  reader: QuestionReader,
+  reader: QueryReader,
   source: Source,
 ): Later<Map<string, Instance>> {
   const { context } = source
   const rows = reader.rows(target)
   const packed = context.dialect.encodeList(target.key, keys)
-  const mine = isOneOf(target.key, reader.values.push(packed) - 1)
+  const byKeys = isOneOf(target.key, reader.values.push(packed) - 1)
   const { values } = reader
-  const condition = boundToShard(target, context, reader, allOf<Relation>(mine, rows))
+  const condition = boundToShard(target, context, reader, allOf<Relation>(byKeys, rows))
   const selection = { condition, key: `b${reader.key}`, count: values.length, withDeleted: false }
   const plan = context.plansOf(target).list(selection, byKey(target), {})
   return after(run(plan, values, target, source), (found) => {
@@ -145,15 +145,15 @@ export function readByKey(
 export function readRelationCounts(
   relation: Relation,
   keys: readonly unknown[],
-  reader: QuestionReader,
+  reader: QueryReader,
   source: Source,
 ): Later<Map<string, number>> {
   const { context } = source
   const { table, target, name } = relation
   const derived = { path: [{ relation, where: reader.rows(target) }], column: undefined }
   const packed = context.dialect.encodeList(table.key, keys)
-  const mine = isOneOf(table.key, reader.values.push(packed) - 1)
-  const where = boundToShard(table, context, reader, mine)
+  const byKeys = isOneOf(table.key, reader.values.push(packed) - 1)
+  const where = boundToShard(table, context, reader, byKeys)
   const plan = context.plansOf(table).get(`#${name}|${reader.key}`, () => ({
     query: 'rows',
     // Those who asked have read the rows already.
@@ -174,8 +174,8 @@ function grouped(
 ): Map<string, Instance[]> {
   const { readRow } = source.context.codecOf(target)
   const byKeyText = new Map<string, Instance[]>()
-  for (const [led, ...row] of rows) {
-    const key = String(led)
+  for (const [keyValue, ...row] of rows) {
+    const key = String(keyValue)
     const list = byKeyText.get(key)
     if (list === undefined) byKeyText.set(key, [readRow(row) as Instance])
     else list.push(readRow(row) as Instance)

@@ -11,12 +11,12 @@ export interface ResolveOptions {
   description?: string
 }
 
-export interface ResolveNote {
+export interface ResolveMetadata {
   readonly type: string
   readonly options: Readonly<ResolveOptions>
 }
 
-const resolveNotes = createMemberNote<ResolveNote>('resolve')
+const resolveMetadata = createMemberNote<ResolveMetadata>('resolve')
 
 /**
  * Makes a method a field of the record's GraphQL type. The method is called with `(args, context)` on the record.
@@ -29,15 +29,15 @@ const resolveNotes = createMemberNote<ResolveNote>('resolve')
  * @param type in the type notation: `Float`, `[String!]`, `Product`
  */
 export function Resolve(type: string, options: ResolveOptions = {}): AnyDecorator {
-  return toDecorator(({ owner, member, place, isStatic }) => {
-    if (member === undefined || place !== 'method' || isStatic) {
+  return toDecorator(({ owner, member, place: position, isStatic }) => {
+    if (member === undefined || position !== 'method' || isStatic) {
       throw new TypeError(`@Resolve on ${owner.name}: it belongs before a method of instances.`)
     }
-    resolveNotes.write(owner, member, { type, options: { ...options } })
+    resolveMetadata.write(owner, member, { type, options: { ...options } })
   })
 }
 
 /** A class's fields by method, the base's first. */
-export function readResolveNotes(owner: Class): ReadonlyMap<string, ResolveNote> {
-  return resolveNotes.readAll(owner)
+export function readResolveMetadata(owner: Class): ReadonlyMap<string, ResolveMetadata> {
+  return resolveMetadata.readAll(owner)
 }

@@ -16,7 +16,7 @@ import { allOf } from '../../sql/condition.js'
 import { callerOf } from '../caller.js'
 import { isShared, readBelow } from './shared-reads.js'
 import type { RecordModel, RelationModel } from './model.js'
-import { QuestionReader } from './query-reader.js'
+import { QueryReader } from './query-reader.js'
 import {
   keyCondition,
   readByKey,
@@ -39,7 +39,7 @@ interface Waiting<K, V> {
   readonly reject: (error: unknown) => void
 }
 
-/** What one place of a document asks for in one execution. */
+/** The keys that one field of a document loads in one execution. */
 class Batch<K, V> {
   readonly #load: (keys: readonly K[]) => Later<(key: K) => V>
   #waiting: Waiting<K, V>[] = []
@@ -71,25 +71,25 @@ class Batch<K, V> {
   }
 }
 
-/** By execution (its own object of variables), then by place in the document. */
+/** By execution (its own object of variables), then by field. */
 const executions = new WeakMap<object, Map<unknown, Batch<unknown, unknown>>>()
 
 /**
  * @param execution an object that belongs to one execution alone
- * @param place what asks; the same `load` for the same place
+ * @param field the field that loads; it must always pass the same `load`
  */
 function inBatch<K, V>(
   execution: object,
-  place: unknown,
+  field: unknown,
   load: (keys: readonly K[]) => Later<(key: K) => V>,
 ): { get(key: K): Promise<V> } {
   let batches = executions.get(execution)
   if (batches === undefined)
     executions.set(execution, (batches = new Map<unknown, Batch<unknown, unknown>>()))
-  let batch = batches.get(place)
+  let batch = batches.get(field)
   if (batch === undefined) {
     batch = new Batch<K, V>(load) as Batch<unknown, unknown>
-    batches.set(place, batch)
+    batches.set(field, batch)
   }
   return batch as Batch<K, V>
 }
@@ -98,10 +98,11 @@ const parts = new WeakMap<object, Map<unknown, object>>()
 
 /** Stands for an execution where what it asks for is read in parts, e.g. by shards. */
 function partOf(execution: object, part: unknown): object {
-  let ofExecution = parts.get(execution)
-  if (ofExecution === undefined) parts.set(execution, (ofExecution = new Map<unknown, object>()))
-  let one = ofExecution.get(part)
-  if (one === undefined) ofExecution.set(part, (one = {}))
+  let partsOfExecution = parts.get(execution)
+  if (partsOfExecution === undefined)
+    parts.set(execution, (partsOfExecution = new Map<unknown, object>()))
+  let one = partsOfExecution.get(part)
+  if (one === undefined) partsOfExecution.set(part, (one = {}))
   return one
 }
 
@@ -110,7 +111,7 @@ export interface RecordServices {
   readonly database: () => Database
   readonly listMax: number
   /** Changes that may wait for a subscriber. Asked when there is one. */
-  readonly mostEvents: () => number
+  readonly maxEvents: () => number
   /** Milliseconds since 1970, by the application's clock. */
   readonly now: () => number
 }
@@ -130,7 +131,7 @@ export function resolveOne(
 export function readOne(
   model: RecordModel,
   source: Source,
-  reader: QuestionReader,
+  reader: QueryReader,
   id: unknown,
 ): Later<Instance | null> {
   const codec = source.context.codecOf(model.table)
@@ -194,10 +195,10 @@ export function countResolver(
   }
 }
 
-function resolveRelationCount(asking: Asking, record: Instance): Later<number> {
-  const { relation, services, caller } = asking
+function resolveRelationCount(request: RelationRequest, record: Instance): Later<number> {
+  const { relation, services, caller } = request
   const { table } = relation.relation
-  const batch = batchOf<number>(asking, record, (keys) => {
+  const batch = batchOf<number>(request, record, (keys) => {
     const { source, reader } = openBelow(record, services, caller)
     const counts = readRelationCounts(relation.relation, keys, reader, source)
     return after(counts, (found) => (key) => found.get(String(key)) ?? 0)
@@ -205,7 +206,7 @@ function resolveRelationCount(asking: Asking, record: Instance): Later<number> {
   return batch.get(encode(relation, record[table.key.property]))
 }
 
-interface Asking {
+interface RelationRequest {
   readonly relation: RelationModel
   readonly services: RecordServices
   readonly caller: Caller
@@ -213,12 +214,12 @@ interface Asking {
   readonly info: GraphQLResolveInfo
 }
 
-function resolveOwner(asking: Asking, record: Instance): Later<Instance | null> {
-  const { relation, services, caller } = asking
+function resolveOwner(request: RelationRequest, record: Instance): Later<Instance | null> {
+  const { relation, services, caller } = request
   const { local } = relation.relation
   const value = record[local.property]
   if (value === undefined || value === null) return null
-  const batch = batchOf<Instance | null>(asking, record, (keys) => {
+  const batch = batchOf<Instance | null>(request, record, (keys) => {
     const { target } = relation.relation
     const { source, reader } = openBelow(record, services, caller)
     const read = (): Later<Map<string, Instance>> => readByKey(target, keys, reader, source)
@@ -230,16 +231,16 @@ function resolveOwner(asking: Asking, record: Instance): Later<Instance | null> 
   return batch.get(encode(relation, value))
 }
 
-function resolveMany(asking: Asking, record: Instance): Later<Instance[]> {
-  const { relation, services, caller, args } = asking
+function resolveMany(request: RelationRequest, record: Instance): Later<Instance[]> {
+  const { relation, services, caller, args } = request
   const value = record[relation.relation.local.property]
   if (value === undefined || value === null) return []
-  const batch = batchOf<Instance[]>(asking, record, (keys) =>
+  const batch = batchOf<Instance[]>(request, record, (keys) =>
     asked(relation.target.table, caller, () => {
       const { source, reader } = openBelow(record, services, caller)
-      const question = reader.list(relation.target, args)
+      const query = reader.list(relation.target, args)
       const lists = readBelow(record, relation.relation, keys, reader, () =>
-        readRelated(relation.relation, keys, question, reader, source),
+        readRelated(relation.relation, keys, query, reader, source),
       )
       return after(lists, (found) => (key: unknown) => found.get(String(key)) ?? [])
     }),
@@ -249,7 +250,7 @@ function resolveMany(asking: Asking, record: Instance): Later<Instance[]> {
 
 /** The records of one place of the document that are read together: all, or those of one shard. */
 function batchOf<V>(
-  { relation, info }: Asking,
+  { relation, info }: RelationRequest,
   record: Instance,
   load: (keys: readonly unknown[]) => Later<(key: unknown) => V>,
 ): { get(key: unknown): Promise<V> } {
@@ -268,7 +269,7 @@ function encode({ relation }: RelationModel, value: unknown): unknown {
 }
 
 /** What the caller sees of a record, read by itself. */
-function rightsOf(target: Table, services: RecordServices, caller: Caller): QuestionReader {
+function rightsOf(target: Table, services: RecordServices, caller: Caller): QueryReader {
   const { reader } = openReading(services, caller)
   reader.rows(target)
   return reader
@@ -279,17 +280,17 @@ function openBelow(
   record: Instance,
   services: RecordServices,
   caller: Caller,
-): { source: Source; reader: QuestionReader } {
-  const opened = openReading(services, caller)
-  return isShared(record) ? { ...opened, source: services.database() } : opened
+): { source: Source; reader: QueryReader } {
+  const reading = openReading(services, caller)
+  return isShared(record) ? { ...reading, source: services.database() } : reading
 }
 
 /** What a client's rows are read with. */
 export function openReading(
   { database, listMax }: RecordServices,
   caller: Caller,
-): { source: Source; reader: QuestionReader } {
-  const opened = database()
-  const source = opened.forClient(caller.request)
-  return { source, reader: new QuestionReader({ database: opened, caller, listMax }) }
+): { source: Source; reader: QueryReader } {
+  const reading = database()
+  const source = reading.forClient(caller.request)
+  return { source, reader: new QueryReader({ database: reading, caller, listMax }) }
 }

@@ -29,10 +29,12 @@ export function withShardArgument(model: RecordModel, field: FieldDeclaration): 
 /** Runs in the shard that the argument names. */
 export function inGivenShard<R>(model: RecordModel, args: Arguments, work: () => R): R {
   const shard = shardField(model)
-  const given = shard && args[shard.name]
-  if (shard === undefined || given === undefined || given === null) return work()
+  const argument = shard && args[shard.name]
+  if (shard === undefined || argument === undefined || argument === null) return work()
   const { column, ids, name } = shard
   const value =
-    ids !== undefined && typeof given === 'string' ? toKeyValue(column, ids, given, name) : given
+    ids !== undefined && typeof argument === 'string'
+      ? toKeyValue(column, ids, argument, name)
+      : argument
   return inShard(model.table, value, work)
 }

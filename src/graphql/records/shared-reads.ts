@@ -6,7 +6,7 @@ import { type Later, after } from '../../core/maybe-promise.js'
 import type { RowChanges } from '../../records/changes/changes.js'
 import type { Id } from '../../records/filters/list-options.js'
 import type { Relation } from '../../records/model/table.js'
-import type { QuestionReader } from './query-reader.js'
+import type { QueryReader } from './query-reader.js'
 import type { Instance } from './read-rows.js'
 
 const readings = new WeakMap<RowChanges, Map<string, unknown>>()
@@ -18,38 +18,39 @@ const readings = new WeakMap<RowChanges, Map<string, unknown>>()
 export function readShared<T>(
   changes: RowChanges,
   id: Id,
-  { key, values }: QuestionReader,
+  { key, values }: QueryReader,
   read: () => T,
 ): T {
   const rights = textOf(values)
   if (rights === undefined) return read()
-  let ofChanges = readings.get(changes)
-  if (ofChanges === undefined) readings.set(changes, (ofChanges = new Map<string, unknown>()))
-  const place = `${typeof id} ${id} ${key} ${rights}`
-  if (ofChanges.has(place)) return ofChanges.get(place) as T
+  let readsOfChange = readings.get(changes)
+  if (readsOfChange === undefined)
+    readings.set(changes, (readsOfChange = new Map<string, unknown>()))
+  const cacheKey = `${typeof id} ${id} ${key} ${rights}`
+  if (readsOfChange.has(cacheKey)) return readsOfChange.get(cacheKey) as T
   const reading = read()
-  ofChanges.set(place, reading)
+  readsOfChange.set(cacheKey, reading)
   return reading
 }
 
 /** What was read of relations below the rows of one change. */
 type BelowReadings = Map<Relation, Map<string, unknown>>
 
-const below = new WeakMap<RowChanges, BelowReadings>()
+const readsBelowChange = new WeakMap<RowChanges, BelowReadings>()
 /** By row that several subscribers are told. */
-const ofRow = new WeakMap<Instance, BelowReadings>()
+const readsBelowRow = new WeakMap<Instance, BelowReadings>()
 
 /** A row that several subscribers are told: what is read below it is shared, too. */
 export function shareBelow(changes: RowChanges, row: Instance): void {
-  let readings = below.get(changes)
+  let readings = readsBelowChange.get(changes)
   if (readings === undefined)
-    below.set(changes, (readings = new Map<Relation, Map<string, unknown>>()))
-  ofRow.set(row, readings)
+    readsBelowChange.set(changes, (readings = new Map<Relation, Map<string, unknown>>()))
+  readsBelowRow.set(row, readings)
 }
 
 /** True for rows that several subscribers are told. */
 export function isShared(row: Instance): boolean {
-  return ofRow.has(row)
+  return readsBelowRow.has(row)
 }
 
 /**
@@ -61,21 +62,22 @@ export function readBelow<T extends ReadonlyMap<string, Instance | readonly Inst
   row: Instance,
   relation: Relation,
   keys: readonly unknown[],
-  { key, values }: QuestionReader,
+  { key, values }: QueryReader,
   read: () => Later<T>,
 ): Later<T> {
-  const readings = ofRow.get(row)
-  const asked = textOf([...keys, ...values])
-  if (readings === undefined || asked === undefined) return read()
-  let ofRelation = readings.get(relation)
-  if (ofRelation === undefined) readings.set(relation, (ofRelation = new Map<string, unknown>()))
-  const place = `${key} ${asked}`
-  if (ofRelation.has(place)) return ofRelation.get(place) as Later<T>
+  const readings = readsBelowRow.get(row)
+  const parameters = textOf([...keys, ...values])
+  if (readings === undefined || parameters === undefined) return read()
+  let readsOfRelation = readings.get(relation)
+  if (readsOfRelation === undefined)
+    readings.set(relation, (readsOfRelation = new Map<string, unknown>()))
+  const cacheKey = `${key} ${parameters}`
+  if (readsOfRelation.has(cacheKey)) return readsOfRelation.get(cacheKey) as Later<T>
   const reading = after(read(), (found) => {
-    for (const one of [...found.values()].flat()) ofRow.set(one, readings)
+    for (const one of [...found.values()].flat()) readsBelowRow.set(one, readings)
     return found
   })
-  ofRelation.set(place, reading)
+  readsOfRelation.set(cacheKey, reading)
   return reading
 }
 

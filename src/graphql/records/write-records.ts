@@ -26,7 +26,7 @@ export class RecordWriter {
   }
 
   /** Reads a creation that is one statement. @returns `undefined` for another. @throws {HttpError} as `create` */
-  createAtOnce(model: RecordModel, input: unknown): (() => Later<Instance>) | undefined {
+  prepareCreate(model: RecordModel, input: unknown): (() => Later<Instance>) | undefined {
     const tree = readInput(model, input, 'input')
     return this.#writer.isOneStatement(tree) ? () => this.#writer.create(tree) : undefined
   }
@@ -45,7 +45,7 @@ export class RecordWriter {
   }
 
   /** As `createAtOnce`. */
-  updateAtOnce(
+  prepareUpdate(
     model: RecordModel,
     id: string,
     input: unknown,

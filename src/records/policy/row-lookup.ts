@@ -96,7 +96,7 @@ export class JudgedKeys {
     for (const relation of policyOf(tree.table).judged) {
       const { property } = relation.local
       const value = tree.values[property]
-      if (relation.kind !== 'belongsTo' || isNothing(value) || tree.given.has(property)) continue
+      if (relation.kind !== 'belongsTo' || isNothing(value) || tree.fields.has(property)) continue
       if (before !== undefined && textOf(before[property]) === textOf(value)) continue
       // A value that cannot be a key is reported as a fault of the value.
       if (toKey(context.codecOf(relation.target), value) === undefined) continue

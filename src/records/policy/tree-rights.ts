@@ -22,7 +22,7 @@ const mostNested = 1000
  * @throws {HttpError} 401 or 403
  */
 export function demandFields(tree: WriteTree, caller: Caller): Later<void> {
-  const { table, values, given, ties } = tree
+  const { table, values, fields: given, ties } = tree
   const { columns, columnWrites, relations } = policyOf(table)
   if (columns.size + columnWrites.size + relations.size === 0 || caller.trusted) return undefined
   const rules: AccessRule[] = []

@@ -181,7 +181,7 @@ export function readTree(table: Table, given: object, path = ''): WriteTree {
     path === ''
       ? (error: unknown): unknown => error
       : (error: unknown): unknown => below(error, path)
-  return { table, path, values, given: new Set(), ones, manys, ties, bare: undefined, told }
+  return { table, path, values, fields: new Set(), ones, manys, ties, bare: undefined, told }
 }
 
 /** True if a program's values contain relations, or keys of them. */

@@ -14,7 +14,7 @@ export interface WriteTree {
   /** By property, not yet checked. Keys that follow from the nesting are added. */
   readonly values: Instance
   /** The properties of `values` that follow from the nesting and were not sent by the client. */
-  readonly given: Set<string>
+  readonly fields: Set<string>
   /** Changes of rows whose keys it holds. */
   readonly ones: readonly ToOne[]
   /** Changes of rows that hold its key, or are linked to it. */
@@ -82,7 +82,7 @@ export function tieNames(table: Table): ReadonlyMap<string, Relation> {
  * @throws {HttpError} 400 `VALIDATION` if it names another row
  */
 export function giveKey(
-  { values, given, path }: WriteTree,
+  { values, fields: given, path }: WriteTree,
   property: string,
   value: unknown,
 ): void {
