@@ -3,17 +3,17 @@ import { parseArgs, type ParseArgsConfig } from 'node:util'
 import { isMap } from '../core/json.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 
-/** Rows of texts as a table for people. */
-
-/** Columns are as wide as their longest text; the last one is not filled. */
+/** @returns the rows as lines of a text table. Each column except the last is as wide as its longest text. */
 export function toTable(rows: readonly (readonly string[])[]): string {
   const widths: number[] = []
   for (const row of rows)
-    row.forEach((text, place) => (widths[place] = Math.max(widths[place] ?? 0, text.length)))
+    row.forEach((text, column) => (widths[column] = Math.max(widths[column] ?? 0, text.length)))
   return rows
     .map((row) =>
       row
-        .map((text, place) => (place === row.length - 1 ? text : text.padEnd(widths[place] ?? 0)))
+        .map((text, column) =>
+          column === row.length - 1 ? text : text.padEnd(widths[column] ?? 0),
+        )
         .join('  ')
         .trimEnd(),
     )
@@ -21,9 +21,7 @@ export function toTable(rows: readonly (readonly string[])[]): string {
     .join('')
 }
 
-/** Reads the arguments of a command; all mistakes read alike. */
-
-/** Each option by its name: a switch, or one that takes a text. */
+/** The kind of each option by its name: a switch without a value, or a text. */
 type OptionKinds = Readonly<Record<string, 'switch' | 'text'>>
 
 type Values<O extends OptionKinds> = {
@@ -31,20 +29,21 @@ type Values<O extends OptionKinds> = {
 }
 
 interface Arguments<O extends OptionKinds> {
-  /** Switches that were not given are false, texts `undefined`. */
+  /** Missing switches are false, missing texts are undefined. */
   readonly values: Values<O>
-  /** What stands there without a name. */
-  readonly words: readonly string[]
+  /** Arguments that do not belong to an option. */
+  readonly positionals: readonly string[]
 }
 
 /**
- * @param most how many words there may be, and what the command says of more
- * @throws {UsageError} unknown options, with the one that is near; a text that is missing or too much
+ * Reads the arguments of a command.
+ *
+ * @throws {UsageError} an unknown option, a missing or unexpected value, or too many positional arguments
  */
 export function readArguments<const O extends OptionKinds>(
   args: readonly string[],
   kinds: O,
-  most: number | 'any' = 1,
+  maxPositionals: number | 'any' = 1,
 ): Arguments<O> {
   const options: NonNullable<ParseArgsConfig['options']> = {}
   for (const [name, kind] of Object.entries(kinds))
@@ -69,51 +68,48 @@ export function readArguments<const O extends OptionKinds>(
       throw new UsageError(`${token.rawName} takes no value.`)
     values[token.name] = kind === 'switch' ? true : token.value
   }
-  if (most !== 'any' && positionals.length > most) {
-    const extra = positionals.slice(most).map((word) => JSON.stringify(word))
+  if (maxPositionals !== 'any' && positionals.length > maxPositionals) {
+    const extra = positionals.slice(maxPositionals).map((text) => JSON.stringify(text))
     throw new UsageError(`does not know what to do with ${extra.join(', ')}.`)
   }
-  return { values: values as Values<O>, words: positionals }
+  return { values: values as Values<O>, positionals }
 }
 
-function unknownOption(given: string, names: readonly string[]): UsageError {
-  const written = names.map((name) => `--${name}`)
-  const near = didYouMean(given, written)
-  const known = near === '' ? `Options: ${[...written, '--help'].join(', ')}.` : near
-  return new UsageError(`unknown option ${given}. ${known}`)
+function unknownOption(option: string, names: readonly string[]): UsageError {
+  const options = names.map((name) => `--${name}`)
+  const near = didYouMean(option, options)
+  const hint = near === '' ? `Options: ${[...options, '--help'].join(', ')}.` : near
+  return new UsageError(`unknown option ${option}. ${hint}`)
 }
 
-/** @returns the value of a text of JSON. @throws {UsageError} where it is none, or no object */
+/** @throws {UsageError} the text is not a JSON object */
 export function readJsonObject(option: string, text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text)
     if (isMap(value)) return value
   } catch {
-    // The same message for both.
+    // Invalid JSON and other values have the same message.
   }
   throw new UsageError(`${option} is no JSON object: write '{"sub":"7"}'.`)
 }
 
-/** The interface of the commands of `filigree`. */
-
 /** Input and output of a command, so that tests can run it without a process. */
-
 export interface Terminal {
-  /** Writes to standard output; resolves once it is written. */
+  /** Writes to standard output. Resolves after the text is written. */
   readonly out: (text: string) => Promise<void>
   /** Writes to standard error. */
   readonly err: (text: string) => Promise<void>
-  /** The folder that paths are relative to, and in which `package.json` is read. */
+  /** The working folder: relative paths and `package.json` are read from here. */
   readonly cwd: string
-  /** True where somebody looks at it who sees colours. Default false. */
+  /** True for a terminal that shows colours. Default false. */
   readonly hasColours?: boolean
-  /** Lets the process import a source; undefined where it can already. */
+  /** Prepares the process to import TypeScript sources. Undefined if that is not necessary. */
   readonly loadSources?: ((file: string) => Promise<void>) | undefined
-  /** Asks a question and reads a line; undefined where nobody is there to answer. */
-  readonly ask?: ((question: string) => Promise<string>) | undefined
+  /** Asks a question and reads a line. Undefined without an interactive terminal. */
+  readonly prompt?: ((question: string) => Promise<string>) | undefined
 }
 
-/** The command was called wrongly: the message and the command's help are shown, and the exit code is 2. */
+/** Thrown for wrong arguments. The message and the usage are shown, and the exit code is 2. */
 export class UsageError extends Error {
   constructor(message: string) {
     super(message)
@@ -125,9 +121,9 @@ export class UsageError extends Error {
 export const exitCodes = { done: 0, failed: 1, usage: 2 } as const
 
 export interface Command {
-  /** The help text: how it is called, and what it does. */
+  /** The help text. Its first line is the form of the call. */
   readonly usage: string
-  /** What it is for, for the list of all commands: begins with a small letter, without a full stop. */
+  /** Purpose in the list of commands. Begins with a small letter, without a full stop. */
   readonly summary: string
   /** @returns the exit code @throws {UsageError} */
   readonly run: (args: readonly string[], terminal: Terminal) => Promise<number>

@@ -42,16 +42,16 @@ export function describeAccess(rule: AccessRule): DescribedAccess {
   const rules = rulesOf(rule)
   const roles = [...new Set(rules.flatMap((one) => one.roles))]
   const isGuarded = rules.some(({ guard }) => guard !== undefined)
-  const words = rules
+  const phrases = rules
     .filter((one) => one.roles.length > 0)
     .map((one) => `role ${one.roles.join(one.all ? ' and ' : ' or ')}`)
-  if (words.length === 0) words.push('any token')
+  if (phrases.length === 0) phrases.push('any token')
   const demands = sayDemands(rule)
   if (demands !== undefined)
-    words.push(demands.replace(/^Needs |\.$/g, '').replaceAll('. Needs ', ', and '))
-  if (isGuarded) words.push('a guard decides')
+    phrases.push(demands.replace(/^Needs |\.$/g, '').replaceAll('. Needs ', ', and '))
+  if (isGuarded) phrases.push('a guard decides')
   const access = isGuarded ? 'guard' : roles.length > 0 ? 'roles' : 'token'
-  return { access, roles, words: [...new Set(words)].join(', and ') }
+  return { access, roles, words: [...new Set(phrases)].join(', and ') }
 }
 
 /**
@@ -59,15 +59,19 @@ export function describeAccess(rule: AccessRule): DescribedAccess {
  *
  * @param readsToken the route is open and reads a token where there is one
  */
-export function judge(rule: AccessRule, claims: Claims | undefined, readsToken = false): string {
+export function describeResult(
+  rule: AccessRule,
+  claims: Claims | undefined,
+  readsToken = false,
+): string {
   if (rule.open && readsToken) return 'let in: a token is optional, and a bad or expired one is 401'
   if (rule.open) return 'let in: nobody is asked for a token'
   if (claims === undefined) return '401: there is no token'
   const refused = rulesOf(rule).find((one) => !suffices(one, claims, undefined))
   if (refused !== undefined) {
     if (hasRoles(refused, claims)) return `403: ${lacks(refused, claims)}`
-    const held = Array.isArray(claims.roles) ? claims.roles.join(', ') : String(claims.roles ?? '')
-    return `403: needs role ${refused.roles.join(refused.all ? ' and ' : ' or ')}, has ${held === '' ? 'none' : held}`
+    const roles = Array.isArray(claims.roles) ? claims.roles.join(', ') : String(claims.roles ?? '')
+    return `403: needs role ${refused.roles.join(refused.all ? ' and ' : ' or ')}, has ${roles === '' ? 'none' : roles}`
   }
   const isGuarded = rulesOf(rule).some(({ guard }) => guard !== undefined)
   return isGuarded ? 'let in, if the guard consents' : 'let in'
@@ -106,7 +110,7 @@ export function describeRecords(plan: ApplicationPlan): DescribedRecord[] {
     const rest = plan.routes
       .filter(({ route }) => recordOf(route.controller) === table.type)
       .map(({ route }) => `${route.method} ${route.pattern.text}`)
-    const asked = graphql
+    const graphqlPaths = graphql
       .filter(({ type }) => type === table.type)
       .flatMap(({ paths }) => paths.map((path) => `GraphQL at ${prefix}${path}`))
     return {
@@ -117,20 +121,22 @@ export function describeRecords(plan: ApplicationPlan): DescribedRecord[] {
       rows: policy.hasRows,
       fields: describeFields(table),
       relations: [...table.relations].map(([name, { target }]) => ({ name, to: target.type.name })),
-      doors: [...rest, ...asked],
+      doors: [...rest, ...graphqlPaths],
     }
   })
 }
 
 /** Who may write rows: one phrase, or one for each operation. */
 export function describeWrites(writes: RecordPolicy['writes']): string {
-  const words = writeOperations.map((operation) => {
+  const phrases = writeOperations.map((operation) => {
     const access = writes[operation]
     return access === false ? 'no client' : describeAccess(access ?? tokenAccess).words
   })
-  const [first = ''] = words
-  if (words.every((one) => one === first)) return first
-  return writeOperations.map((operation, index) => `${operation}: ${words[index] ?? ''}`).join('; ')
+  const [first = ''] = phrases
+  if (phrases.every((one) => one === first)) return first
+  return writeOperations
+    .map((operation, index) => `${operation}: ${phrases[index] ?? ''}`)
+    .join('; ')
 }
 
 const writeOperations = ['create', 'update', 'delete'] as const
@@ -206,6 +212,6 @@ function listedGraphql(
   name: string,
   access: AccessRule | undefined,
 ): ListedRoute[] {
-  const who = describeAccess(access ?? openAccess)
-  return [{ method, path, name, ...who, of: 'framework' }]
+  const described = describeAccess(access ?? openAccess)
+  return [{ method, path, name, ...described, of: 'framework' }]
 }

@@ -1,29 +1,26 @@
-/** An error of an application as a text for its developer. */
-
+/** Describes an error of the application to its developer: as text, or with the source lines where it was thrown. */
 import { existsSync, readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DeclarationError, isDebugged } from '../errors/declaration-error.js'
 import { findImportCycle } from '../errors/import-cycle.js'
 
-/** An error with the lines of the source that it was thrown in. */
-
-export interface Fault {
+export interface ErrorReport {
   readonly name: string
   readonly message: string
-  /** Without places in Node and in packages. */
+  /** The frames of the stack in the application's own files. */
   readonly stack: string
-  /** The first place in the application. */
+  /** The location in the application where the error was thrown. */
   readonly file: string | null
   readonly line: number | null
   readonly source: readonly { readonly line: number; readonly text: string }[]
 }
 
-/** Lines that are shown before and behind. */
-const around = 4
+/** Source lines that are shown before and after the location. */
+const contextLines = 4
 
-/** @param show leaves out secrets */
-export function findFault(error: unknown, show: (text: string) => string): Fault {
+/** @param show removes secrets from a text */
+export function reportError(error: unknown, show: (text: string) => string): ErrorReport {
   if (!(error instanceof Error)) {
     return {
       name: 'thrown',
@@ -34,8 +31,8 @@ export function findFault(error: unknown, show: (text: string) => string): Fault
       source: [],
     }
   }
-  const stack = withoutOthers(error.stack ?? '')
-  const place = findPlace(stack)
+  const stack = withoutPackageFrames(error.stack ?? '')
+  const location = findLocation(stack)
   return {
     name: show(error.name),
     message: show(error.message),
@@ -45,18 +42,18 @@ export function findFault(error: unknown, show: (text: string) => string): Fault
         .filter((text) => /^\s+at /.test(text))
         .join('\n'),
     ),
-    file: place === undefined ? null : relative(process.cwd(), place.file),
-    line: place?.line ?? null,
-    source: place === undefined ? [] : readSource(place, show),
+    file: location === undefined ? null : relative(process.cwd(), location.file),
+    line: location?.line ?? null,
+    source: location === undefined ? [] : readSource(location, show),
   }
 }
 
-interface Place {
+interface SourceLocation {
   readonly file: string
   readonly line: number
 }
 
-function findPlace(stack: string): Place | undefined {
+function findLocation(stack: string): SourceLocation | undefined {
   for (const [, at = '', line] of stack.matchAll(
     /\(?((?:file:\/\/|\/|[A-Z]:\\)[^()\n]+?):(\d+):\d+\)?$/gm,
   )) {
@@ -66,13 +63,16 @@ function findPlace(stack: string): Place | undefined {
   return undefined
 }
 
-/** Of a source only what is written in quotes may be a secret, and what looks like one. */
-function readSource({ file, line }: Place, show: (text: string) => string): Fault['source'] {
+/** Reads the lines around a location. Lines with quotes can contain secrets, so these are redacted. */
+function readSource(
+  { file, line }: SourceLocation,
+  show: (text: string) => string,
+): ErrorReport['source'] {
   try {
     const lines = readFileSync(file, 'utf8').split('\n')
-    const from = Math.max(0, line - 1 - around)
-    return lines.slice(from, line + around).map((text, place) => ({
-      line: from + place + 1,
+    const from = Math.max(0, line - 1 - contextLines)
+    return lines.slice(from, line + contextLines).map((text, index) => ({
+      line: from + index + 1,
       text: showSource(text, show).slice(0, 200),
     }))
   } catch {
@@ -85,23 +85,23 @@ function showSource(text: string, show: (text: string) => string): string {
   return /["'`]/.test(text) ? show(text) : text
 }
 
-/** Faults of the application are reports; other errors are shown with where they lie in it. */
-export function describeFailure(what: string, error: unknown): string {
+/** @returns the report of a DeclarationError, or the message and the stack of another error */
+export function describeError(prefix: string, error: unknown): string {
   if (error instanceof DeclarationError)
-    return error.message.replace(/^Filigree cannot start:/, `${what}:`)
-  if (!(error instanceof Error)) return `${what}: ${String(error)}`
+    return error.message.replace(/^Filigree cannot start:/, `${prefix}:`)
+  if (!(error instanceof Error)) return `${prefix}: ${String(error)}`
   const { message, stack = message } = error
   const cycle = findImportCycle(error)
-  const explained = cycle === undefined ? '' : `\n${cycle.message} ${cycle.remedy}`
-  return `${what}: ${isDebugged() ? stack : withoutOthers(stack)}${explained}`
+  const explanation = cycle === undefined ? '' : `\n${cycle.message} ${cycle.remedy}`
+  return `${prefix}: ${isDebugged() ? stack : withoutPackageFrames(stack)}${explanation}`
 }
 
-/** A stack without the places in Node and in installed packages, this one among them. */
-export function withoutOthers(stack: string): string {
-  const isOthers = (line: string): boolean =>
+/** Removes the frames of Node.js and of installed packages from a stack. */
+export function withoutPackageFrames(stack: string): string {
+  const isPackageFrame = (line: string): boolean =>
     /^\s+at .*(?:node:|[\\/]node_modules[\\/])|^\s+at (?:async )?\S+ \(<anonymous>\)$/.test(line)
   return stack
     .split('\n')
-    .filter((line) => !isOthers(line))
+    .filter((line) => !isPackageFrame(line))
     .join('\n')
 }

@@ -1,5 +1,4 @@
-/** Loads an application's built module without starting it: the file exports it, or calls `bootstrap` with it. */
-
+/** Loads an application's module without starting the application. The file exports the module, or calls `bootstrap` with it. */
 import { createRequire } from 'node:module'
 import { pathToFileURL } from 'node:url'
 import { existsSync } from 'node:fs'
@@ -14,13 +13,11 @@ import { isClass } from '../metadata/dialect.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { pathInPackage } from './package-files.js'
 
-/** Reads an application for commands that only need its records and its database. */
-
 /**
- * Reads the declarations. Of the environment only the variables of the database count: keys, addresses and other
- * settings of production may be missing on the machine that migrates.
+ * Plans the application for commands that only need its records and its database. Only the environment variables of the
+ * database are read, because keys and other settings can be missing on the machine that runs migrations.
  *
- * @throws {DeclarationError} with every fault of the declarations
+ * @throws {DeclarationError} with every problem of the declarations
  */
 export function planForDatabase({
   module,
@@ -29,28 +26,29 @@ export function planForDatabase({
   const env = Object.fromEntries(
     Object.entries(options.env ?? process.env).filter(([name]) => name.startsWith('DATABASE_')),
   )
-  const needed: BootstrapOptions = { ...options, env, logger: false }
-  delete needed.auth
-  return planApplication(module, needed)
+  const databaseOptions: BootstrapOptions = { ...options, env, logger: false }
+  delete databaseOptions.auth
+  return planApplication(module, databaseOptions)
 }
 
-/** Lets this process import an application's TypeScript, by the `tsx` that the application has installed. */
-
+/** @returns true for the path of a TypeScript file */
 export function isSource(path: string): boolean {
   return /\.[cm]?tsx?$/.test(path)
 }
 
-let loads =
+let canLoadSources =
   process.versions.bun !== undefined ||
   process.versions.deno !== undefined ||
   process.execArgv.some((argument) => /\btsx\b/.test(argument))
 
 /**
- * @param file the source that will be imported, as it was named; its folder is where tsx is looked for
- * @throws {UsageError} tsx is not installed there
+ * Lets this process import the TypeScript sources of an application, with the `tsx` that the application has installed.
+ *
+ * @param file the source that will be imported
+ * @throws {UsageError} tsx is not installed for this file
  */
 export async function loadSources(file: string): Promise<void> {
-  if (loads) return
+  if (canLoadSources) return
   const loader = findLoader(file)
   if (loader === undefined) {
     const install = installCommand('--save-dev tsx')
@@ -58,12 +56,12 @@ export async function loadSources(file: string): Promise<void> {
       `${file} is TypeScript, and tsx is not installed. Run ${install}, or name the built file.`,
     )
   }
-  // As `node --import tsx` does.
+  // Same effect as `node --import tsx`.
   await import(pathToFileURL(loader).href)
-  loads = true
+  canLoadSources = true
 }
 
-/** @returns the path of the tsx that is installed beside a file */
+/** @returns the path of the `tsx` that a file can import, or undefined */
 export function findLoader(file: string): string | undefined {
   try {
     return createRequire(file).resolve('tsx')
@@ -74,14 +72,14 @@ export function findLoader(file: string): string | undefined {
 
 export interface LoadedApplication {
   readonly module: Class
-  /** The options in the file's call of `bootstrap`, otherwise its export `options`, if there is one. */
+  /** The options of the file's call of `bootstrap`, or its export `options`. */
   readonly options: BootstrapOptions
   /** The absolute path of the loaded file. */
   readonly path: string
 }
 
 /**
- * @param path of a built file; default: `filigree.module` in package.json
+ * @param path of a built file. Default: `filigree.module` in package.json
  * @throws {UsageError} no file is named, it does not exist, or it exports no module
  */
 export async function loadApplication(
@@ -112,7 +110,7 @@ export async function loadApplication(
   return { module, options: exported.options ?? {}, path: file }
 }
 
-/** The only export with `@Module`, whatever its name; undefined if there are several. */
+/** @returns the only export with `@Module`, or undefined if there are several or none */
 function onlyModule(exported: Record<string, unknown>): unknown {
   const modules = Object.values(exported).filter((value) => isClass(value) && isModule(value))
   return modules.length === 1 ? modules[0] : undefined
@@ -128,7 +126,7 @@ async function importFile(path: string, named: string): Promise<Record<string, u
   }
 }
 
-/** Node.js cannot load `.ts`, or only removes types: then decorators are a syntax error. */
+/** True if Node.js cannot load `.ts`, or only removes types, so that decorators are a syntax error. */
 function isUnloadableSource(named: string, error: Error): boolean {
   const isUnknown = 'code' in error && error.code === 'ERR_UNKNOWN_FILE_EXTENSION'
   const isAtSign = error.name === 'SyntaxError' && error.message === 'Invalid or unexpected token'

@@ -11,7 +11,7 @@ const code = await runCommand(process.argv.slice(2), {
   // https://no-color.org
   hasColours: process.stdout.isTTY && (process.env.NO_COLOR ?? '') === '',
   loadSources,
-  ask: process.stdin.isTTY && process.stdout.isTTY ? ask : undefined,
+  prompt: process.stdin.isTTY && process.stdout.isTTY ? prompt : undefined,
 })
 // Modules of the application may have opened handles that would keep the process alive.
 process.exit(code)
@@ -25,7 +25,7 @@ function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
 }
 
 /** Ctrl+C, or the end of the input, ends the command. */
-async function ask(question: string): Promise<string> {
+async function prompt(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stdout })
   lines.on('SIGINT', () => process.exit(130))
   try {

@@ -1,5 +1,4 @@
 /** Opens the database of an application without starting the application. */
-
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import type { Class } from '../metadata/class-metadata.js'
@@ -17,30 +16,34 @@ import {
   readOnlyAddress,
 } from '../engines/engine-for-url.js'
 
-/** The record of jobs, if an application has them. */
-
-/** @throws {UsageError} it is not among the records of the application */
-export function findJobs(records: readonly Class[]): Class {
-  const found = records.find(isJobs)
+/**
+ * @returns the record of `filigree/jobs`
+ * @throws {UsageError} the application does not import `jobs()`
+ */
+export function findJobRecord(records: readonly Class[]): Class {
+  const found = records.find(isJobRecord)
   if (found !== undefined) return found
   throw new UsageError(
     "the application has no jobs. Import them: imports: [jobs()], from 'filigree/jobs'.",
   )
 }
 
-export function isJobs(type: Class): boolean {
+export function isJobRecord(type: Class): boolean {
   return type.name === 'JobEntry' && readRecord(type)?.table === 'jobs'
 }
 
 type Plan = Pick<Awaited<ReturnType<typeof planApplication>>, 'records' | 'environment'>
 
-/** @param given the option `database` of the application. @throws {DeclarationError} as `connect` does */
+/**
+ * @param databaseOption the option `database` of the application. Default: DATABASE_URL
+ * @throws {DeclarationError} the database cannot be opened
+ */
 export async function openDatabase(
   { records, environment }: Plan,
-  given: unknown,
+  databaseOption: unknown,
   terminal: Terminal,
 ): Promise<Database> {
-  const database = given ?? environment.databaseUrl
+  const database = databaseOption ?? environment.databaseUrl
   const open =
     database instanceof Database
       ? database
@@ -55,44 +58,43 @@ export async function openDatabase(
 }
 
 /**
- * @param given the option `database` of the application
- * @returns the engine that the settings name, without opening the database; `undefined` if they name none, or if only the
- * engine itself knows
+ * @param databaseOption the option `database` of the application
+ * @returns the name of the engine, without opening the database. Undefined if the settings do not name it
  */
-export function engineInUse({ environment }: Pick<Plan, 'environment'>, given: unknown) {
-  const choice = given ?? environment.databaseUrl
+export function engineInUse({ environment }: Pick<Plan, 'environment'>, databaseOption: unknown) {
+  const choice = databaseOption ?? environment.databaseUrl
   if (choice instanceof Database) return choice.engineName
   return typeof choice === 'string' ? dialectNameOf(choice) : undefined
 }
 
 export interface ReadDatabase {
   readonly database: Database
-  /** Nothing can be written to it. */
+  /** True for a file that is opened read-only. */
   readonly isReadOnly: boolean
-  /** Its file is not there yet: an empty one in memory stands for it. */
+  /** The file does not exist. The database is an empty one in memory instead. */
   readonly isMissing: boolean
 }
 
-/** To be read alone, where it is a file; one that is not there is not made. */
+/** Opens the database for reading. A database file is opened read-only, and is not created. */
 export async function openForReading(
   plan: Plan,
-  given: unknown,
+  databaseOption: unknown,
   terminal: Terminal,
 ): Promise<ReadDatabase> {
-  const choice = given ?? plan.environment.databaseUrl ?? defaultUrl
+  const choice = databaseOption ?? plan.environment.databaseUrl ?? defaultUrl
   const file = typeof choice === 'string' ? fileOf(choice, terminal.cwd) : undefined
   if (typeof choice !== 'string' || file === undefined)
     return {
       ...{ database: await openDatabase(plan, choice, terminal), isReadOnly: false },
       isMissing: false,
     }
-  const isThere = existsSync(file)
-  const address = isThere ? readOnlyAddress(choice) : emptyAddress
+  const exists = existsSync(file)
+  const address = exists ? readOnlyAddress(choice) : emptyAddress
   const database = await openDatabase(plan, address, terminal)
-  return { database, isReadOnly: isThere, isMissing: !isThere }
+  return { database, isReadOnly: exists, isMissing: !exists }
 }
 
-/** @returns undefined for a server's database, and one in memory */
+/** @returns the path of a database file. Undefined for servers and databases in memory */
 export function fileOf(address: string, cwd: string): string | undefined {
   if (!isLocalAddress(address)) return undefined
   const path = address.slice(address.indexOf(':') + 1).split('?')[0] ?? ''
@@ -101,7 +103,7 @@ export function fileOf(address: string, cwd: string): string | undefined {
     : resolve(cwd, path.replace(/^\/\/(?=\/)/, ''))
 }
 
-/** Shows warnings, for example while it waits for a lock. */
+/** A log that prints warnings, for example while the database waits for a lock. */
 function warningsTo({ err }: Terminal): Log {
   const warn = (_details: object, message: string): void => {
     void err(`${message}\n`)

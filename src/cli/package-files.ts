@@ -1,26 +1,19 @@
-/** Where the running package came from, so that a project installs the very same. */
-
+/** Reads package.json: the settings of the user's project, and the version and origin of the installed filigree package. */
 import { readFile } from 'node:fs/promises'
 import { join, basename, dirname, resolve } from 'node:path'
 import { existsSync, statSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { UsageError } from './command.js'
 
-/**
- * Reads the settings of the commands in package.json: `"filigree": { "module": "dist/app-module.js", "engines":
- * ["postgres"] }`.
- */
-
-/** The path of the built file with the application's module. */
+/** @returns `filigree.module` of the project's package.json, the path of the file with the application's module */
 export async function pathInPackage(cwd: string): Promise<string | undefined> {
   const { module } = await readSettings(cwd)
   return typeof module === 'string' ? module : undefined
 }
 
 /**
- * The engines that migrations are written for; `undefined`: all.
- *
- * @throws {UsageError} if it is not a list of names
+ * @returns `filigree.engines` of the project's package.json, the engines of its migrations. Undefined means all engines
+ * @throws {UsageError} the value is not a list of names
  */
 export async function readEngines(cwd: string): Promise<readonly string[] | undefined> {
   const { engines } = await readSettings(cwd)
@@ -36,13 +29,13 @@ async function readSettings(cwd: string): Promise<{ module?: unknown; engines?: 
     const { filigree } = JSON.parse(text) as { filigree?: object }
     return filigree ?? {}
   } catch {
-    // Without a readable package.json the defaults apply.
+    // The defaults apply without a readable package.json.
     return {}
   }
 }
 
-/** The folder of the package: the bundle and the sources lie two folders below it. */
-export const packageFolder = fileURLToPath(new URL('../..', import.meta.url)).replace(/[\\/]$/, '')
+/** The folder of the installed package. The bundle and the sources are two folders below it. */
+export const packageFolder = fileURLToPath(new URL('../../', import.meta.url)).replace(/[\\/]$/, '')
 
 export interface PackageFile {
   readonly name: string
@@ -56,18 +49,18 @@ export async function readOwnPackage(): Promise<PackageFile> {
   return JSON.parse(await readFile(join(packageFolder, 'package.json'), 'utf8')) as PackageFile
 }
 
-/** What the package was installed from. */
+/** The place that the package was installed from. */
 export type PackageOrigin =
   | { readonly from: 'tarball' | 'folder'; readonly path: string }
   | { readonly from: 'registry'; readonly version: string }
 
-/** @param folder of the package */
+/** Finds the origin of the package, so that a new project installs the same one. */
 export async function findOrigin(
   { name, version }: PackageFile,
   folder = packageFolder,
 ): Promise<PackageOrigin> {
   const modules = dirname(folder)
-  // A checkout, or a folder that was linked.
+  // A checkout, or a linked folder.
   if (basename(modules) !== 'node_modules') return { from: 'folder', path: folder }
   const resolved = await readResolved(modules, name)
   if (resolved?.startsWith('file:') === true) {
@@ -77,7 +70,7 @@ export async function findOrigin(
   return { from: 'registry', version }
 }
 
-/** npm writes beside the packages what it has installed them from. */
+/** npm writes the origin of each package into `.package-lock.json`. */
 async function readResolved(modules: string, name: string): Promise<string | undefined> {
   try {
     const text = await readFile(join(modules, '.package-lock.json'), 'utf8')
@@ -86,7 +79,7 @@ async function readResolved(modules: string, name: string): Promise<string | und
     }
     return packages?.[`node_modules/${name}`]?.resolved
   } catch {
-    // Another program has installed it.
+    // Another package manager installed it.
     return undefined
   }
 }

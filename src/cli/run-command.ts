@@ -1,7 +1,7 @@
 /** Finds the requested command, runs it, and turns errors into a message and an exit code. */
 import { didYouMean } from '../errors/did-you-mean.js'
 import { type Command, exitCodes, UsageError, type Terminal, toTable } from './command.js'
-import { describeFailure } from './describe-error.js'
+import { describeError } from './describe-error.js'
 import { devCommand } from './commands/dev.js'
 import { docsCommand } from './commands/docs.js'
 import { backupCommand } from './commands/backup.js'
@@ -74,7 +74,7 @@ export async function runCommand(args: readonly string[], terminal: Terminal): P
       )
       return exitCodes.usage
     }
-    await terminal.err(`${describeFailure(`filigree ${name}`, error)}\n`)
+    await terminal.err(`${describeError(`filigree ${name}`, error)}\n`)
     return exitCodes.failed
   }
 }

@@ -28,7 +28,7 @@ import {
 import { Job, Jobs, jobs } from 'filigree/jobs'
 import { mail, Mailer } from 'filigree/mail'
 import { invite } from '../../src/bootstrap/guest.js'
-import { DevelopmentGuest } from '../../src/cli/dev/development-host.js'
+import { DevelopmentMonitor } from '../../src/cli/dev/development-monitor.js'
 import { withPage } from '../browser/open-page.js'
 import { root } from '../openapi/command.js'
 
@@ -106,7 +106,7 @@ class LibraryModule {}
 let app: Application
 const told: object[] = []
 const secret = 'secret-of-the-page'
-const guest = new DevelopmentGuest({
+const guest = new DevelopmentMonitor({
   secret,
   started: () => undefined,
   request: (request) => told.push(request),
@@ -126,7 +126,7 @@ afterAll(async () => {
   await app.close()
 })
 beforeEach(() => {
-  guest.recorder.forget()
+  guest.recorder.clear()
 })
 
 /** As a program asks that may write any header. */

@@ -20,7 +20,7 @@ import {
 import { Job, Jobs, jobs } from 'filigree/jobs'
 import { mail, Mailer } from 'filigree/mail'
 import { invite } from '../../src/bootstrap/guest.js'
-import { DevelopmentGuest } from '../../src/cli/dev/development-host.js'
+import { DevelopmentMonitor } from '../../src/cli/dev/development-monitor.js'
 import { Redactor } from '../../src/cli/dev/redactor.js'
 import { createReport } from '../../src/cli/commands/dev.js'
 
@@ -114,7 +114,7 @@ const write = (level: number) => (details: object, msg: string) => {
   const error = err === undefined ? {} : { err: { message: err.message, stack: err.stack ?? '' } }
   report({ event: 'log', line: { level, msg, ...more, ...error } })
 }
-const guest = new DevelopmentGuest({
+const guest = new DevelopmentMonitor({
   secret: 'secret-of-the-page',
   started: () => undefined,
   request: (request) => {
@@ -142,7 +142,7 @@ afterAll(async () => {
   await app.close()
 })
 beforeEach(() => {
-  guest.recorder.forget()
+  guest.recorder.clear()
   told = []
 })
 
@@ -301,7 +301,7 @@ const tokens = fc.oneof(
 
 /** @returns the secret if it is shown anywhere, as it is or as texts write it */
 async function shownOf(sent: Sent, secret: string): Promise<string | undefined> {
-  guest.recorder.forget()
+  guest.recorder.clear()
   told = []
   await ask(sent)
   const all = await everything()

@@ -18,26 +18,27 @@ import {
   type Application,
 } from 'filigree'
 import { invite } from '../../src/bootstrap/guest.js'
-import { DevelopmentGuest } from '../../src/cli/dev/development-host.js'
-import { answerQuestion } from '../../src/cli/mcp/application-queries.js'
-import { offerTools } from '../../src/cli/commands/mcp.js'
+import { DevelopmentMonitor } from '../../src/cli/dev/development-monitor.js'
+import { answerQuery } from '../../src/cli/mcp/application-queries.js'
+import { createOffer } from '../../src/cli/commands/mcp.js'
 import { serveLines } from '../../src/cli/mcp/stdio-server.js'
-import type { AskProject } from '../../src/cli/mcp/tool.js'
+import type { QueryApplication } from '../../src/cli/mcp/tool.js'
 import { root } from '../openapi/command.js'
 
 let folder: string
 const desk = join(root, 'test/cli/desk.ts')
 const failures: unknown[] = []
 
-const askHere: AskProject = (question) => {
+const askHere: QueryApplication = (question) => {
   const nothing = (): Promise<void> => Promise.resolve()
-  return answerQuestion(question, desk, { out: nothing, err: nothing, cwd: folder })
+  return answerQuery(question, desk, { out: nothing, err: nothing, cwd: folder })
 }
 
 /** Sends lines as they are. @returns the answers, as they came */
 async function send(lines: readonly string[], ask = askHere) {
-  const offer = await offerTools({ cwd: folder, module: undefined, ask }, (error) =>
-    failures.push(error),
+  const offer = await createOffer(
+    { cwd: folder, module: undefined, queryApplication: ask },
+    (error) => failures.push(error),
   )
   const input = new PassThrough()
   const output = new PassThrough()
@@ -293,7 +294,7 @@ describe('a running dev', () => {
   const here = { pid: process.pid, state: 'ready', secret, report: null, types: [] }
 
   beforeAll(async () => {
-    const guest = new DevelopmentGuest({ started: () => undefined, secret })
+    const guest = new DevelopmentMonitor({ started: () => undefined, secret })
     invite(guest)
     app = await bootstrap(WorkModule, {
       port: 0,

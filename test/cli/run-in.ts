@@ -19,7 +19,7 @@ export async function runIn(
     out: (text) => Promise.resolve(void (out += text)),
     err: (text) => Promise.resolve(void (err += text)),
     cwd,
-    ...(ask && { ask }),
+    ...(ask && { prompt: ask }),
   })
   return { code, out, err }
 }

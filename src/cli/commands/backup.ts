@@ -22,8 +22,8 @@ export const backupCommand: Command = {
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, words } = readArguments(args, { module: 'text' })
-  const [name] = words
+  const { values, positionals } = readArguments(args, { module: 'text' })
+  const [name] = positionals
   if (name === undefined) throw new UsageError('say where to: filigree backup to.db.')
   const target = resolve(terminal.cwd, name)
   if (existsSync(target) && (await stat(target)).isDirectory())
@@ -46,7 +46,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   const database = await createDatabase({ url: readOnlyAddress(address) })
   try {
     const { engine } = database.context
-    await writeWhole(target, (file) => {
+    await writeAtomically(target, (file) => {
       engine.backup?.(file)
     })
   } finally {
@@ -58,7 +58,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
 }
 
 /** Under another name until it is whole, so that nobody ever finds half of it. */
-async function writeWhole(target: string, write: (file: string) => void): Promise<void> {
+async function writeAtomically(target: string, write: (file: string) => void): Promise<void> {
   const part = `${target}.${process.pid}.part`
   await mkdir(dirname(target), { recursive: true, mode: 0o700 })
   await rm(part, { force: true })

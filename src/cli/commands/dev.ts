@@ -4,9 +4,9 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { type Terminal, type Command, exitCodes, UsageError, readArguments } from '../command.js'
-import type { DevEvent, LogText, TypeFault } from '../dev/child-process.js'
+import type { DevEvent, LogText, TypeCheckError } from '../dev/child-process.js'
 import { Redactor } from '../dev/redactor.js'
-import { NoticeBoard } from '../dev/status-file.js'
+import { StatusFile } from '../dev/status-file.js'
 import { createSecret } from '../dev/page-access.js'
 import { Supervisor } from '../dev/supervisor.js'
 import { installCommand } from '../../errors/missing-package.js'
@@ -16,8 +16,8 @@ import { pathInPackage } from '../package-files.js'
 /** Shows what happens in `filigree dev`: for people on one screen, for programs as JSON lines. */
 
 /** Lines of a report that are shown. */
-const mostLines = 20
-const mostFaults = 6
+const maxReportLines = 20
+const maxTypeErrors = 6
 
 type Show = (event: DevEvent) => void
 
@@ -59,9 +59,9 @@ function toText(event: DevEvent, paint: Paint): string {
       return ''
     case 'ready': {
       const { url, page, routes, took } = event
-      const what = `${paint(green, 'ready')} ${paint(dim, `in ${took} ms, ${routes} routes`)}`
-      if (url === undefined) return what
-      return `${what}\n  ${paint(cyan, url)}\n  ${paint(cyan, page ?? '')} ${paint(dim, 'what happens')}`
+      const summary = `${paint(green, 'ready')} ${paint(dim, `in ${took} ms, ${routes} routes`)}`
+      if (url === undefined) return summary
+      return `${summary}\n  ${paint(cyan, url)}\n  ${paint(cyan, page ?? '')} ${paint(dim, 'what happens')}`
     }
     case 'failed':
       return `${paint(red, shorten(event.report))}\n${paint(dim, 'Waiting for a change.')}`
@@ -86,13 +86,13 @@ function toText(event: DevEvent, paint: Paint): string {
   }
 }
 
-function toTypes(errors: readonly TypeFault[], paint: Paint): string {
+function toTypes(errors: readonly TypeCheckError[], paint: Paint): string {
   if (errors.length === 0) return paint(dim, 'types: no faults')
   const count = errors.length === 1 ? '1 fault' : `${errors.length} faults`
   const lines = errors
-    .slice(0, mostFaults)
+    .slice(0, maxTypeErrors)
     .map(({ file, line, column, message }) => `  ${file}:${line}:${column} ${message}`)
-  const more = errors.length > mostFaults ? [`  and ${errors.length - mostFaults} more`] : []
+  const more = errors.length > maxTypeErrors ? [`  and ${errors.length - maxTypeErrors} more`] : []
   return [paint(yellow, `types: ${count}`), ...lines, ...more].join('\n')
 }
 
@@ -117,11 +117,11 @@ function toLogLine(line: LogText, paint: Paint): string {
     .join(' ')
   const cause = err?.stack ?? err?.message
   const head = `${paint(dim, clock)}${paint(colour, name)} ${msg} ${paint(dim, fields)}`.trimEnd()
-  return cause === undefined ? head : `${head}\n${indent(ownLines(cause))}`
+  return cause === undefined ? head : `${head}\n${indent(shortenStack(cause))}`
 }
 
 /** A stack without what lies in Node and in packages. */
-function ownLines(stack: string): string {
+function shortenStack(stack: string): string {
   const lines = stack.split('\n').filter((line) => !/^\s+at .*(?:node:|node_modules)/.test(line))
   return lines.slice(0, 6).join('\n')
 }
@@ -132,8 +132,11 @@ function indent(text: string): string {
 
 function shorten(report: string): string {
   const lines = report.split('\n')
-  if (lines.length <= mostLines) return report
-  return [...lines.slice(0, mostLines), `… and ${lines.length - mostLines} more lines`].join('\n')
+  if (lines.length <= maxReportLines) return report
+  return [
+    ...lines.slice(0, maxReportLines),
+    `… and ${lines.length - maxReportLines} more lines`,
+  ].join('\n')
 }
 
 const usage = `filigree dev [main.ts] [--json]
@@ -150,9 +153,9 @@ export const devCommand: Command = {
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, words } = readArguments(args, { json: 'switch' })
+  const { values, positionals } = readArguments(args, { json: 'switch' })
   const { cwd } = terminal
-  const named = words[0] ?? (await pathInPackage(cwd))
+  const named = positionals[0] ?? (await pathInPackage(cwd))
   if (named === undefined) {
     throw new UsageError(
       'no program is given. Name it, or write it into package.json: "filigree": { "module": "src/main.ts" }.',
@@ -162,14 +165,14 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   if (!existsSync(file)) throw new UsageError(`the file ${named} does not exist.`)
   const redactor = new Redactor(process.env)
   const secret = createSecret()
-  const board = new NoticeBoard(cwd, redactor, secret)
+  const board = new StatusFile(cwd, redactor, secret)
   const report = createReport(terminal, values.json ? redactor : undefined)
   const supervisor = new Supervisor({
-    ...{ cwd, file, named, tells: values.json, redactor, secret },
+    ...{ cwd, file, named, reportsEvents: values.json, redactor, secret },
     loader: isSource(file) ? loaderOf(file, named) : undefined,
     show: (event) => {
       report(event)
-      board.note(event)
+      board.update(event)
     },
   })
   await new Promise<void>((end) => {
@@ -179,7 +182,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
       })
   })
   await supervisor.close()
-  board.takeDown()
+  board.remove()
   return exitCodes.done
 }
 

@@ -46,10 +46,10 @@ const usage = `filigree docs [page] [--json]
 export const docsCommand: Command = { usage, summary: 'a page of the documentation', run }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, words } = readArguments(args, { json: 'switch' }, 1)
-  const [asked] = words
+  const { values, positionals } = readArguments(args, { json: 'switch' }, 1)
+  const [name] = positionals
   const pages = await findPages()
-  if (asked === undefined) {
+  if (name === undefined) {
     const list = await Promise.all(
       pages.map(async (page) => ({ page, title: titleOf(await readPage(page)) })),
     )
@@ -57,11 +57,11 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     await terminal.out(values.json ? `${JSON.stringify(list, null, 2)}\n` : toTable(rows))
     return exitCodes.done
   }
-  const page = pageCalled(asked)
+  const page = pageCalled(name)
   if (!pages.includes(page)) {
     const near = didYouMean(page, pages)
     const hint = near === '' ? 'filigree docs lists all.' : near
-    throw new UsageError(`there is no page "${asked}". ${hint}`)
+    throw new UsageError(`there is no page "${name}". ${hint}`)
   }
   const text = await readPage(page)
   const value = { page, title: titleOf(text), text }

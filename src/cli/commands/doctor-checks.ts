@@ -31,19 +31,19 @@ export interface Finding {
   readonly remedy?: string | undefined
 }
 
-export function hasFaults(findings: readonly Finding[]): boolean {
+export function hasErrors(findings: readonly Finding[]): boolean {
   return findings.some(({ state }) => state === 'fault')
 }
 
 /** What `openDoors` lists. */
-export const openToEverybody = 'open to everybody'
+export const publicAccess = 'open to everybody'
 
 /** A line each; what is to be done stands below. What is open to everybody is a list of its own. */
 export function findingsToText(findings: readonly Finding[]): string {
-  const isOpen = ({ about, state }: Finding): boolean => about === openToEverybody && state !== 'ok'
+  const isOpen = ({ about, state }: Finding): boolean => about === publicAccess && state !== 'ok'
   const open = findings.filter(isOpen).map(({ what }) => `- ${what}\n`)
-  const others = findings.filter((one) => !isOpen(one))
-  const rows = others.flatMap(({ about, state, what, remedy }) => [
+  const rest = findings.filter((one) => !isOpen(one))
+  const rows = rest.flatMap(({ about, state, what, remedy }) => [
     [state, about, what],
     ...(remedy === undefined ? [] : [['', '', remedy]]),
   ])
@@ -61,13 +61,13 @@ export async function examineSetup(cwd: string): Promise<Finding[]> {
   return [examineNode((await readOwnPackage()).engines.node), ...examineCompiler(cwd, require)]
 }
 
-function examineNode(wanted: string): Finding {
+function examineNode(requiredRange: string): Finding {
   const version = process.versions.node
   const [major = 0, minor = 0] = version.split('.').map(Number)
-  const [leastMajor = 0, leastMinor = 0] = wanted.replace(/^\D+/, '').split('.').map(Number)
-  const fits = major > leastMajor || (major === leastMajor && minor >= leastMinor)
+  const [minMajor = 0, minMinor = 0] = requiredRange.replace(/^\D+/, '').split('.').map(Number)
+  const fits = major > minMajor || (major === minMajor && minor >= minMinor)
   if (fits) return { about: 'Node.js', state: 'ok', what: version }
-  const what = `${version} is older than ${wanted.replace(/^\D+/, '')}`
+  const what = `${version} is older than ${requiredRange.replace(/^\D+/, '')}`
   return { about: 'Node.js', state: 'fault', what, remedy: 'Install a newer Node.js.' }
 }
 
@@ -104,7 +104,7 @@ function examineCompiler(cwd: string, require: NodeJS.Require): Finding[] {
     read?.config === undefined
       ? undefined
       : compiler.parseJsonConfigFileContent?.(read.config, sys, cwd)
-  const options = parsed?.options ?? askCompiler(cwd, require)
+  const options = parsed?.options ?? readShownConfig(cwd, require)
   if (options === undefined) {
     const what = 'tsconfig.json cannot be read by this compiler'
     return [...found, { about: 'compiler options', state: 'note', what }]
@@ -113,7 +113,7 @@ function examineCompiler(cwd: string, require: NodeJS.Require): Finding[] {
 }
 
 /** Of a compiler without an interface, which TypeScript 7 is. */
-function askCompiler(
+function readShownConfig(
   cwd: string,
   require: NodeJS.Require,
 ): Readonly<Record<string, unknown>> | undefined {
@@ -132,20 +132,20 @@ function askCompiler(
 function examineOptions(options: Readonly<Record<string, unknown>>): Finding[] {
   const { experimentalDecorators, emitDecoratorMetadata, strict } = options
   const found: Finding[] = []
-  const note = (what: string, remedy: string): void => {
+  const addWarning = (what: string, remedy: string): void => {
     found.push({ about: 'compiler options', state: 'note', what, remedy })
   }
   if (experimentalDecorators !== true)
-    note(
+    addWarning(
       'experimentalDecorators is off: decorators are the standard ones, which emit no types',
       'Write kinds, body and static inject everywhere, or switch it on.',
     )
   if (emitDecoratorMetadata === true)
-    note(
+    addWarning(
       'emitDecoratorMetadata is on, which tsx and esbuild leave out',
       'Where they compile, write { body: Class } and static inject.',
     )
-  if (strict !== true) note('strict is off', 'Switch it on: the types of records rely on it.')
+  if (strict !== true) addWarning('strict is off', 'Switch it on: the types of records rely on it.')
   if (found.length > 0) return found
   return [{ about: 'compiler options', state: 'ok', what: 'decorators and strict are on' }]
 }
@@ -176,12 +176,12 @@ export async function examineDeclarations(
       findings: [{ about: 'declarations', state: 'ok', what }, ...warnings, examineKeys(plan)],
     }
   } catch (error) {
-    return { plan: undefined, findings: toFaults('declarations', error) }
+    return { plan: undefined, findings: toFindings('declarations', error) }
   }
 }
 
 /** A report has a fault for each of its problems. */
-export function toFaults(about: string, error: unknown): Finding[] {
+export function toFindings(about: string, error: unknown): Finding[] {
   if (error instanceof DeclarationError)
     return error.problems.map(({ message, remedy }) => ({
       ...{ about, state: 'fault' as const, what: message },
@@ -232,14 +232,14 @@ export async function examineMigrations(
     const uncovered =
       engine === undefined ? undefined : await findUncovered(folder, engine, engines)
     const remedy = 'Write one: filigree migrate make <name>.'
-    const notes = [
+    const problems = [
       ...found.map((what) => ({ what, remedy })),
       ...(uncovered === undefined ? [] : [uncovered]),
     ]
-    if (notes.length === 0) return [{ about, state: 'ok', what: 'they fit the records' }]
-    return notes.map((note) => ({ about, state: 'note', ...note }))
+    if (problems.length === 0) return [{ about, state: 'ok', what: 'they fit the records' }]
+    return problems.map((problem) => ({ about, state: 'note', ...problem }))
   } catch (error) {
-    return toFaults(about, error)
+    return toFindings(about, error)
   }
 }
 
@@ -256,7 +256,7 @@ export async function examineDatabase(
   try {
     opened = await openForReading(plan, options.database, terminal)
   } catch (error) {
-    return toFaults(about, error)
+    return toFindings(about, error)
   }
   const { database, isMissing } = opened
   try {
@@ -274,7 +274,7 @@ export async function examineDatabase(
       })),
     ]
   } catch (error) {
-    return toFaults(about, error)
+    return toFindings(about, error)
   } finally {
     await database.close()
   }

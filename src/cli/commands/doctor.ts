@@ -8,12 +8,12 @@ import {
   examineDatabase,
   examineDeclarations,
   examineMigrations,
-  toFaults,
+  toFindings,
   examineSetup,
   findingsToJson,
   findingsToText,
-  hasFaults,
-  openToEverybody,
+  hasErrors,
+  publicAccess,
   type Finding,
 } from './doctor-checks.js'
 import { examineList } from './doctor-production.js'
@@ -34,16 +34,16 @@ export const doctorCommand: Command = {
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values: given } = readArguments(
+  const { values } = readArguments(
     args,
     { database: 'switch', production: 'switch', module: 'text', json: 'switch' },
     0,
   )
-  const application = await loadApplication(given.module, terminal)
-  if (given.database && !given.production) return await tellScans(application, terminal)
-  const findings = await diagnose(application, given.production, terminal)
-  await terminal.out(given.json ? findingsToJson(findings) : findingsToText(findings))
-  return hasFaults(findings) ? exitCodes.failed : exitCodes.done
+  const application = await loadApplication(values.module, terminal)
+  if (values.database && !values.production) return await printScans(application, terminal)
+  const findings = await diagnose(application, values.production, terminal)
+  await terminal.out(values.json ? findingsToJson(findings) : findingsToText(findings))
+  return hasErrors(findings) ? exitCodes.failed : exitCodes.done
 }
 
 export function diagnose(
@@ -66,39 +66,39 @@ async function examineAll(
     ...findings,
     ...(await examineMigrations(plan, options, terminal)),
     ...(await examineDatabase(plan, options, terminal)),
-    ...findOpenDoors(plan, options),
+    ...findPublicAccess(plan, options),
   ]
 }
 
 /** What production would refuse, and what is open in it either way. */
 async function examineProduction({ module, options }: LoadedApplication): Promise<Finding[]> {
   const env = { ...(options.env ?? process.env), NODE_ENV: 'production' }
-  const own = { ...options, env, logger: false as const }
+  const productionOptions = { ...options, env, logger: false as const }
   try {
-    const plan = await planApplication(module, own)
+    const plan = await planApplication(module, productionOptions)
     return [
       { about: 'settings', state: 'ok', what: 'complete' },
       ...examineList(plan, options),
-      ...findOpenDoors(plan, own),
+      ...findPublicAccess(plan, productionOptions),
     ]
   } catch (error) {
-    const faults = toFaults('settings', error)
-    const forgiving = { ...own, env: { ...env, NODE_ENV: 'development' } }
+    const errors = toFindings('settings', error)
+    const forgiving = { ...productionOptions, env: { ...env, NODE_ENV: 'development' } }
     const plan = await planApplication(module, forgiving).catch(() => undefined)
     return plan === undefined
-      ? faults
-      : [...faults, ...examineList(plan, options), ...findOpenDoors(plan, options)]
+      ? errors
+      : [...errors, ...examineList(plan, options), ...findPublicAccess(plan, options)]
   }
 }
 
-function findOpenDoors(plan: ApplicationPlan, options: BootstrapOptions): Finding[] {
+function findPublicAccess(plan: ApplicationPlan, options: BootstrapOptions): Finding[] {
   const open = openDoors(plan, options)
-  const about = openToEverybody
+  const about = publicAccess
   if (open.length === 0) return [{ about, state: 'ok', what: 'nothing' }]
   return open.map((what) => ({ about, state: 'note', what }))
 }
 
-async function tellScans(
+async function printScans(
   { module, options }: LoadedApplication,
   terminal: Terminal,
 ): Promise<number> {

@@ -8,9 +8,9 @@ import { Refusal } from '../../graphql/operations.js'
 import type { Claims } from '../../http/request.js'
 import type { Database } from '../../records/database.js'
 import type { StatementEvent } from '../../records/statement-events.js'
-import { describeAccess, judge } from '../describe-application.js'
+import { describeAccess, describeResult } from '../describe-application.js'
 import type { ReadDatabase } from '../open-database.js'
-import { isQuestion, planStatement } from '../plan-statement.js'
+import { readsApplicationTables, planStatement } from '../plan-statement.js'
 import { UsageError } from '../command.js'
 
 export interface ExplainedOperation {
@@ -73,7 +73,9 @@ export async function explainOperation(
     limit: graphql.limits.cost,
     gate: executor
       .guardedRoots(found, graphql.accessFor(route.access))
-      .map(({ key, rule }) => `${key}: ${describeAccess(rule).words}; ${judge(rule, claims)}`),
+      .map(
+        ({ key, rule }) => `${key}: ${describeAccess(rule).words}; ${describeResult(rule, claims)}`,
+      ),
   }
   const empty = { ...explained, statements: [], errors: [] }
   if (type !== 'query') return { ...empty, note: `A ${type} is not run, so its SQL is not known.` }
@@ -88,20 +90,20 @@ export async function explainOperation(
   try {
     const host = { database, log: silentLog, production: false, clock: plan.clock }
     graphql.bind({ ...host, closed: plan.authOptions.closed })
-    const { sent, errors } = await withoutTrace(opened, () => run(graphql, text, claims, database))
+    const { sent, errors } = await runReadOnly(opened, () => run(graphql, text, claims, database))
     const statements = []
     for (const sql of sent) statements.push({ sql, ...(await planStatement(database, sql)) })
-    return { ...explained, cost: found.cost({}), statements, errors, note: wasRun }
+    return { ...explained, cost: found.cost({}), statements, errors, note: ranReadOnly }
   } finally {
     await database.close()
   }
 }
 
 const readOnly = ownScript('set transaction read only')
-const wasRun = 'It was run as this caller in a read-only transaction, which was rolled back.'
+const ranReadOnly = 'It was run as this caller in a read-only transaction, which was rolled back.'
 
 /** What it reads may come from functions of the database, and from code of the application. */
-async function withoutTrace<T>(
+async function runReadOnly<T>(
   { database, isReadOnly }: ReadDatabase,
   work: () => Promise<T>,
 ): Promise<T> {
@@ -135,15 +137,15 @@ async function run(
   database: Database,
 ): Promise<{ sent: readonly string[]; errors: readonly string[] }> {
   const sent: string[] = []
-  const heard = (message: unknown): void => {
+  const onStatement = (message: unknown): void => {
     const event = message as StatementEvent
-    if (event.database === database && isQuestion(event)) sent.push(event.sql)
+    if (event.database === database && readsApplicationTables(event)) sent.push(event.sql)
   }
-  subscribe('filigree:statement', heard)
+  subscribe('filigree:statement', onStatement)
   try {
     const { errors = [] } = await graphql.handleRequest({ query }, { user: claims ?? null })
     return { sent, errors: errors.map(({ message }) => message) }
   } finally {
-    unsubscribe('filigree:statement', heard)
+    unsubscribe('filigree:statement', onStatement)
   }
 }

@@ -12,7 +12,7 @@ import { RouteTable } from '../../routing/route-table.js'
 import { reachable } from '../../routing/route.js'
 import { anySuccess, asksWho } from '../../openapi/documented-route.js'
 import type { PlannedRoute } from '../../serving/planned-route.js'
-import { describeAccess, judge } from '../describe-application.js'
+import { describeAccess, describeResult } from '../describe-application.js'
 
 export interface ExplainedRoute {
   readonly method: string
@@ -40,16 +40,16 @@ export function explainRoute(
   path: string,
   claims: Claims | undefined,
 ): ExplainedRoute {
-  const asked = method === 'HEAD' ? 'GET' : method
+  const routeMethod = method === 'HEAD' ? 'GET' : method
   const values: (string | number)[] = []
   const table = new RouteTable<PlannedRoute>()
   const routes = reachable(plan.routes)
   for (const one of routes) table.add(one.route.method, one.route.pattern, one)
-  const winner = table.match(asked, path, values)
+  const winner = table.match(routeMethod, path, values)
   const others = routes
     .filter((one) => one !== winner)
     .flatMap((one) => {
-      const reason = reasonAgainst(one, asked, path, winner)
+      const reason = explainRejection(one, routeMethod, path, winner)
       const route = `${one.route.method} ${one.route.pattern.text} (${one.route.name})`
       return reason === undefined ? [] : [{ route, reason }]
     })
@@ -68,14 +68,14 @@ export function explainRoute(
     path,
     handler: route.name,
     pattern: `${route.method} ${route.pattern.text}`,
-    parameters: Object.fromEntries(names.map((name, place) => [name, values[place] ?? ''])),
+    parameters: Object.fromEntries(names.map((name, index) => [name, values[index] ?? ''])),
     others,
     steps: stepsOf(winner, claims),
   }
 }
 
 /** @returns `undefined` for routes that are not near: of another first segment */
-function reasonAgainst(
+function explainRejection(
   { route }: PlannedRoute,
   method: string,
   path: string,
@@ -85,21 +85,21 @@ function reasonAgainst(
   alone.add(route.method, route.pattern, route)
   const matches = alone.match(route.method, path, []) !== undefined
   if (matches && route.method !== method) return `answers ${route.method}, not ${method}`
-  if (matches && winner !== undefined) return whyMoreGeneral(route.pattern, winner.route.pattern)
+  if (matches && winner !== undefined) return explainPrecedence(route.pattern, winner.route.pattern)
   if (route.method !== method) return undefined
-  return whereItDiffers(route.pattern, path)
+  return explainMismatch(route.pattern, path)
 }
 
 type Pattern = PlannedRoute['route']['pattern']
 
-function whyMoreGeneral(pattern: Pattern, winner: Pattern): string {
-  const place = winner.segments.findIndex((segment, index) => {
+function explainPrecedence(pattern: Pattern, winner: Pattern): string {
+  const index = winner.segments.findIndex((segment, index) => {
     const other = pattern.segments[index]
     return other === undefined || describeSegment(segment) !== describeSegment(other)
   })
-  const [own, better] = [pattern.segments[place], winner.segments[place]]
-  if (own === undefined || better === undefined) return `${winner.text} is more specific`
-  return `${describeSegment(better)} is more specific than ${describeSegment(own)}`
+  const [losing, winning] = [pattern.segments[index], winner.segments[index]]
+  if (losing === undefined || winning === undefined) return `${winner.text} is more specific`
+  return `${describeSegment(winning)} is more specific than ${describeSegment(losing)}`
 }
 
 type Segment = Pattern['segments'][number]
@@ -110,12 +110,12 @@ function describeSegment(segment: Segment): string {
   return type === 'string' ? `<${segment.name}>` : `<${segment.name}:${type}>`
 }
 
-function whereItDiffers({ segments }: Pattern, path: string): string | undefined {
-  const given = path.split('/').filter((part) => part !== '')
+function explainMismatch({ segments }: Pattern, path: string): string | undefined {
+  const parts = path.split('/').filter((part) => part !== '')
   const [first] = segments
-  if (first?.kind === 'static' && first.text !== given[0]) return undefined
-  for (const [place, segment] of segments.entries()) {
-    const text = given[place]
+  if (first?.kind === 'static' && first.text !== parts[0]) return undefined
+  for (const [index, segment] of segments.entries()) {
+    const text = parts[index]
     if (text === undefined) return `wants ${describeSegment(segment)} behind it`
     if (segment.kind === 'static') {
       if (segment.text !== text) return `wants "${segment.text}" where "${text}" stands`
@@ -125,7 +125,7 @@ function whereItDiffers({ segments }: Pattern, path: string): string | undefined
       return `"${text}" is no ${segment.type.name}`
     }
   }
-  const rest = given.slice(segments.length).join('/')
+  const rest = parts.slice(segments.length).join('/')
   return rest === '' ? undefined : `ends before "${rest}"`
 }
 
@@ -134,18 +134,18 @@ type ExplainedStep = ExplainedRoute['steps'][number]
 function stepsOf(planned: PlannedRoute, claims: Claims | undefined): ExplainedStep[] {
   const { route, access, classes, limits, unknownKeys } = planned
   const { transaction, timeout } = route.options
-  const around = (place: string): ExplainedStep[] =>
+  const around = (position: string): ExplainedStep[] =>
     planned.stands
-      .filter((stand) => stand.place === place)
-      .map((stand) => ({
-        step: `around the ${place === 'gate' ? 'gate' : place}`,
-        what: 'interceptor' in stand ? stand.interceptor.name : stand.where,
+      .filter((interceptor) => interceptor.place === position)
+      .map((interceptor) => ({
+        step: `around the ${position === 'gate' ? 'gate' : position}`,
+        what: 'interceptor' in interceptor ? interceptor.interceptor.name : interceptor.where,
       }))
   const steps: ExplainedStep[] = [
     ...around('gate'),
     {
       step: 'gate',
-      what: `${describeAccess(access).words}; ${judge(access, claims, asksWho(planned))}`,
+      what: `${describeAccess(access).words}; ${describeResult(access, claims, asksWho(planned))}`,
     },
     ...around('body'),
   ]
@@ -172,8 +172,8 @@ function stepsOf(planned: PlannedRoute, claims: Claims | undefined): ExplainedSt
 }
 
 function fieldsOf(type: Class, unknownKeys: string): string {
-  const taken = readShape(type).fields.filter(({ hidden, readOnly }) => !hidden && !readOnly)
-  const fields = taken.map(({ name, optional }) => (optional ? `${name}?` : name))
+  const inputFields = readShape(type).fields.filter(({ hidden, readOnly }) => !hidden && !readOnly)
+  const fields = inputFields.map(({ name, optional }) => (optional ? `${name}?` : name))
   return `${type.name} { ${fields.join(', ')} }; unknown keys: ${unknownKeys}`
 }
 
@@ -192,10 +192,12 @@ function recordSteps(
   const access = isRead ? policy.read : (policy.writes[operation] ?? tokenAccess)
   // A method of the controller's own answers where no client may write by `crud`.
   const rule = access === false ? undefined : access
-  const asked =
-    rule === undefined ? 'everybody' : `${describeAccess(rule).words}; ${judge(rule, claims)}`
+  const readers =
+    rule === undefined
+      ? 'everybody'
+      : `${describeAccess(rule).words}; ${describeResult(rule, claims)}`
   const steps = [
-    { step: 'rights', what: `${table.type.name} is ${isRead ? 'read' : 'written'} by ${asked}` },
+    { step: 'rights', what: `${table.type.name} is ${isRead ? 'read' : 'written'} by ${readers}` },
   ]
   if (policy.hasRows) steps.push({ step: 'rows', what: describeRows(table, claims) })
   const secured = [...policy.columns].map(
@@ -203,7 +205,8 @@ function recordSteps(
   )
   if (secured.length > 0) steps.push({ step: 'fields', what: secured.join(', ') })
   const written = [...policy.columnWrites].map(
-    ([column, one]) => `${column.property}: ${describeAccess(one).words}; ${judge(one, claims)}`,
+    ([column, one]) =>
+      `${column.property}: ${describeAccess(one).words}; ${describeResult(one, claims)}`,
   )
   if (!isRead && operation !== 'delete' && written.length > 0)
     steps.push({ step: 'writes', what: written.join(', ') })

@@ -31,22 +31,22 @@ export const explainCommand: Command = {
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const kinds = { as: 'text', module: 'text', json: 'switch' } as const
-  const { values, words } = readArguments(args, kinds, 2)
-  const [text = ''] = words
-  const request = isDocument(text) ? undefined : readRequest(words)
+  const { values, positionals } = readArguments(args, kinds, 2)
+  const [text = ''] = positionals
+  const request = isDocument(text) ? undefined : readRequest(positionals)
   const claims = values.as === undefined ? undefined : readJsonObject('--as', values.as)
   const { module, options } = await loadApplication(values.module, terminal)
   const plan = await planApplication(module, { ...options, logger: false })
   if (request === undefined) {
     const open = (): Promise<ReadDatabase> => openForReading(plan, options.database, terminal)
     const operation = await explainOperation(plan, text, claims, open)
-    const shown = values.json
+    const output = values.json
       ? `${JSON.stringify(operation, null, 2)}\n`
       : toOperationText(operation)
     // A text that is no operation is a mistake of whoever called: no plan is printed.
     if (operation.operation === 'none')
       await terminal.err(operation.errors.map((message) => `${message}\n`).join(''))
-    if (operation.operation !== 'none' || values.json) await terminal.out(withoutPasswords(shown))
+    if (operation.operation !== 'none' || values.json) await terminal.out(withoutPasswords(output))
     return operation.operation === 'none' ? exitCodes.failed : exitCodes.done
   }
   const explained = explainRoute(plan, request.method, request.path, claims)
@@ -54,8 +54,8 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   return explained.handler === null ? exitCodes.failed : exitCodes.done
 }
 
-function readRequest(words: readonly string[]): { method: string; path: string } {
-  const [first = '', second] = words
+function readRequest(positionals: readonly string[]): { method: string; path: string } {
+  const [first = '', second] = positionals
   // `filigree explain /items/7` asks for a GET.
   const [method, path] = second === undefined ? ['GET', first] : [first.toUpperCase(), second]
   if (!['HEAD', ...methods].includes(method))
@@ -74,7 +74,7 @@ function toText({
   others,
   steps,
 }: ExplainedRoute): string {
-  const given = Object.entries(parameters).map(
+  const parameterLines = Object.entries(parameters).map(
     ([name, value]) => `${name} = ${JSON.stringify(value)}`,
   )
   const lines =
@@ -83,7 +83,7 @@ function toText({
       : [
           `${method} ${path} → ${handler}`,
           `  by ${pattern ?? ''}`,
-          ...given.map((one) => `  ${one}`),
+          ...parameterLines.map((one) => `  ${one}`),
         ]
   const sections = [lines.join('\n') + '\n']
   if (steps.length > 0) sections.push(toTable(steps.map(({ step, what }) => [`  ${step}`, what])))
@@ -101,8 +101,8 @@ function toOperationText(explained: ExplainedOperation): string {
     `${operation}: costs ${cost} of ${limit}\n`,
     gate.length === 0 ? '' : `Gate:\n${gate.map((line) => `  ${line}\n`).join('')}`,
     ...statements.map(({ sql, scans, plan, advice }) => {
-      const remedy = advice.map((index) => `  ${index}\n`).join('')
-      const scanned = scans.length === 0 ? '' : `  reads all of ${scans.join(', ')}\n${remedy}`
+      const indexes = advice.map((index) => `  ${index}\n`).join('')
+      const scanned = scans.length === 0 ? '' : `  reads all of ${scans.join(', ')}\n${indexes}`
       return `${sql}\n${plan.map((line) => `  ${line}\n`).join('')}${scanned}`
     }),
     errors.map((message) => `${message}\n`).join(''),

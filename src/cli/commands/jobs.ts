@@ -10,7 +10,7 @@ import {
   readArguments,
   toTable,
 } from '../command.js'
-import { findJobs, openDatabase } from '../open-database.js'
+import { findJobRecord, openDatabase } from '../open-database.js'
 import { loadApplication, planForDatabase } from '../load-application.js'
 
 const usage = `filigree jobs [module.js] [--state failed] [--name Mail.welcome] [--limit 50] [--retry id] [--cancel id] [--json]
@@ -42,14 +42,14 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     ...({ state: 'text', name: 'text', limit: 'text' } as const),
     ...({ retry: 'text', cancel: 'text', json: 'switch' } as const),
   }
-  const { values, words } = readArguments(args, kinds)
+  const { values, positionals } = readArguments(args, kinds)
   const { state, name } = values
   if (state !== undefined && !states.includes(state))
     throw new UsageError(`there is no state "${state}". States: ${states.join(', ')}.`)
   const limit = readId('--limit', values.limit ?? '50')
-  const application = await loadApplication(words[0], terminal)
+  const application = await loadApplication(positionals[0], terminal)
   const plan = await planForDatabase(application)
-  const type = findJobs(plan.records)
+  const type = findJobRecord(plan.records)
   const database = await openDatabase(plan, application.options.database, terminal)
   try {
     const records = database.records(type) as Repository<Entry & object>
@@ -67,7 +67,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     const jobs = await list()
     await terminal.out(
       values.json
-        ? `${JSON.stringify({ counts, jobs: jobs.map(shown) }, null, 2)}\n`
+        ? `${JSON.stringify({ counts, jobs: jobs.map(withoutSecretBody) }, null, 2)}\n`
         : toLines(counts, jobs),
     )
     return exitCodes.done
@@ -83,7 +83,7 @@ interface Changing {
 }
 
 /** Bodies of secret jobs are shown nowhere. */
-function shown(entry: Entry): object {
+function withoutSecretBody(entry: Entry): object {
   return Object.fromEntries(Object.entries(entry).filter(([name]) => name !== 'secretBody'))
 }
 
@@ -116,17 +116,17 @@ async function retry(
 async function cancel(id: number, { records, database, terminal }: Changing): Promise<number> {
   const now = new Date(database.now()).toISOString()
   const waiting = { id, state: 'waiting' }
-  const over = { state: 'cancelled', cancelAt: now, laterAt: null, endedAt: now }
-  const wasWaiting = await records.updateWhere(waiting as never, over)
+  const cancelled = { state: 'cancelled', cancelAt: now, laterAt: null, endedAt: now }
+  const wasWaiting = await records.updateWhere(waiting as never, cancelled)
   const secret = { id, state: 'cancelled', secretBody: { isNull: false } }
-  const gone = { secretBody: null, emptiedAt: now }
-  await records.updateWhere(secret as never, gone as never)
+  const erasedBody = { secretBody: null, emptiedAt: now }
+  await records.updateWhere(secret as never, erasedBody as never)
   const running = { id, state: 'running' }
   const wasRunning =
     wasWaiting > 0 ? 0 : await records.updateWhere(running as never, { cancelAt: now } as never)
-  const said = wasWaiting > 0 ? 'is cancelled' : wasRunning > 0 ? 'is told to stop' : undefined
-  await terminal.out(`Job ${id} ${said ?? 'neither waits nor runs'}.\n`)
-  return said === undefined ? exitCodes.failed : exitCodes.done
+  const result = wasWaiting > 0 ? 'is cancelled' : wasRunning > 0 ? 'is told to stop' : undefined
+  await terminal.out(`Job ${id} ${result ?? 'neither waits nor runs'}.\n`)
+  return result === undefined ? exitCodes.failed : exitCodes.done
 }
 
 async function countStates(records: Repository<Entry & object>): Promise<Record<string, number>> {

@@ -60,18 +60,20 @@ async function writeKeys(keys: Keys, folder: string, terminal: Terminal): Promis
     try {
       await writeFile(path, text, { mode, flag: 'wx' })
     } catch (error) {
-      if (!isThere(error)) throw error
-      const shown = relative(terminal.cwd, path)
-      throw new UsageError(`${shown} is there already. Move it away first, or name another folder.`)
+      if (!isExistsError(error)) throw error
+      const relativePath = relative(terminal.cwd, path)
+      throw new UsageError(
+        `${relativePath} is there already. Move it away first, or name another folder.`,
+      )
     }
   }
-  const shown = relative(terminal.cwd, target)
+  const relativePath = relative(terminal.cwd, target)
   await terminal.out(
-    `APP_PRIVATE_KEY=${join(shown, 'private-key.pem')}\nAPP_PUBLIC_KEY=${join(shown, 'public-key.pem')}\nAPP_API_KEY=${keys.APP_API_KEY}\n`,
+    `APP_PRIVATE_KEY=${join(relativePath, 'private-key.pem')}\nAPP_PUBLIC_KEY=${join(relativePath, 'public-key.pem')}\nAPP_API_KEY=${keys.APP_API_KEY}\n`,
   )
   return exitCodes.done
 }
 
-function isThere(error: unknown): boolean {
+function isExistsError(error: unknown): boolean {
   return (error as { code?: unknown } | null)?.code === 'EEXIST'
 }

@@ -48,18 +48,18 @@ interface Arguments {
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const given = toArguments(args)
-  if (given.empty) return makeEmpty(given, terminal)
-  const application = await loadApplication(given.module, terminal)
+  const options = toArguments(args)
+  if (options.empty) return makeEmpty(options, terminal)
+  const application = await loadApplication(options.module, terminal)
   const plan = await planForDatabase(application)
   const engine = engineInUse(plan, application.options.database)
-  if (given.action === 'check') return check(plan.records, engine, given, terminal)
+  if (options.action === 'check') return check(plan.records, engine, options, terminal)
   const open = await openDatabase(plan, application.options.database, terminal)
   try {
     // Where no database is named, the default one is only a place to develop in.
-    const code = await act(open, { ...given, action: given.action }, terminal)
-    if (given.action !== 'up' && given.action !== 'down')
-      await tellUncovered(engine, given, terminal)
+    const code = await runAction(open, { ...options, action: options.action }, terminal)
+    if (options.action !== 'up' && options.action !== 'down')
+      await reportUncovered(engine, options, terminal)
     return code
   } finally {
     await open.close()
@@ -67,24 +67,24 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
 }
 
 /** Names the engine of the database in use if it has no migrations. */
-async function tellUncovered(
+async function reportUncovered(
   engine: string | undefined,
-  given: Arguments,
+  options: Arguments,
   { cwd, err }: Terminal,
 ): Promise<void> {
   if (engine === undefined) return
-  const found = await findUncovered(resolve(cwd, given.folder), engine, await readEngines(cwd))
+  const found = await findUncovered(resolve(cwd, options.folder), engine, await readEngines(cwd))
   if (found !== undefined) await err(`${found.what}\n${found.remedy}\n`)
 }
 
 /** Runs without an application. */
-async function makeEmpty(given: Arguments, terminal: Terminal): Promise<number> {
-  const folder = resolve(terminal.cwd, given.folder)
+async function makeEmpty(options: Arguments, terminal: Terminal): Promise<number> {
+  const folder = resolve(terminal.cwd, options.folder)
   const engines = await readEngines(terminal.cwd)
-  const made = await makeEmptyMigration(given.name, { folder, engines })
-  const files = made.map((file) => relative(terminal.cwd, file))
+  const paths = await makeEmptyMigration(options.name, { folder, engines })
+  const files = paths.map((file) => relative(terminal.cwd, file))
   await terminal.out(
-    given.json ? toJson({ files, applied: [], warnings: [] }) : `${files.join('\n')}\n`,
+    options.json ? toJson({ files, applied: [], warnings: [] }) : `${files.join('\n')}\n`,
   )
   return exitCodes.done
 }
@@ -93,19 +93,19 @@ async function makeEmpty(given: Arguments, terminal: Terminal): Promise<number> 
 async function check(
   records: readonly Class[],
   engine: string | undefined,
-  given: Arguments,
+  options: Arguments,
   terminal: Terminal,
 ): Promise<number> {
   const problems: Problem[] = []
   const tables = readTables(records, problems)
   if (problems.length > 0) throw new DeclarationError(problems)
-  const folder = resolve(terminal.cwd, given.folder)
+  const folder = resolve(terminal.cwd, options.folder)
   const engines = await readEngines(terminal.cwd)
   const found = [...(await checkMigrations(tables, { folder, engines }))]
   const uncovered = engine === undefined ? undefined : await findUncovered(folder, engine, engines)
   // Who names the engines may develop on another one.
   if (uncovered !== undefined && engines === undefined) found.push(uncovered.what)
-  if (given.json) {
+  if (options.json) {
     await terminal.out(toJson({ problems: found }))
     return found.length === 0 ? exitCodes.done : exitCodes.failed
   }
@@ -113,67 +113,67 @@ async function check(
     await terminal.out('The migrations fit the records.\n')
     return exitCodes.done
   }
-  const remedy = 'Write a migration: filigree migrate make <name>.'
-  await terminal.err(`${[...found, remedy].join('\n')}\n`)
+  const fix = 'Write a migration: filigree migrate make <name>.'
+  await terminal.err(`${[...found, fix].join('\n')}\n`)
   return exitCodes.failed
 }
 
-async function act(
+async function runAction(
   database: Database,
-  given: Arguments & { readonly action: Exclude<Action, 'check'> },
+  options: Arguments & { readonly action: Exclude<Action, 'check'> },
   terminal: Terminal,
 ): Promise<number> {
-  const folder = resolve(terminal.cwd, given.folder)
-  switch (given.action) {
+  const folder = resolve(terminal.cwd, options.folder)
+  switch (options.action) {
     case 'make': {
       const engines = await readEngines(terminal.cwd)
-      const made = await makeMigration(database, given.name, { folder, engines })
-      const files = made?.files.map((file) => relative(terminal.cwd, file)) ?? []
-      if (given.json) {
-        const { applied = [], warnings = [] } = made ?? {}
+      const migration = await makeMigration(database, options.name, { folder, engines })
+      const files = migration?.files.map((file) => relative(terminal.cwd, file)) ?? []
+      if (options.json) {
+        const { applied = [], warnings = [] } = migration ?? {}
         await terminal.out(toJson({ files, applied, warnings }))
         return exitCodes.done
       }
       const lines =
-        made === undefined
+        migration === undefined
           ? [
               'The migrations already fit the records: no new one is needed.',
               'For statements of your own: --empty.',
             ]
           : files
-      made?.applied.forEach((name) => lines.push(`already in this database: ${name}`))
+      migration?.applied.forEach((name) => lines.push(`already in this database: ${name}`))
       await terminal.out(`${lines.join('\n')}\n`)
-      if (made !== undefined && made.warnings.length > 0)
-        await terminal.err(made.warnings.map((warning) => `warning: ${warning}\n`).join(''))
+      if (migration !== undefined && migration.warnings.length > 0)
+        await terminal.err(migration.warnings.map((warning) => `warning: ${warning}\n`).join(''))
       return exitCodes.done
     }
     case 'up':
-      return tell(await migrateUp(database, { folder }), 'ran', given, terminal)
+      return printNames(await migrateUp(database, { folder }), 'ran', options, terminal)
     case 'down': {
-      const undone = await migrateDown(database, { folder, steps: given.steps })
-      const left = await findNotUndone(database, undone, { folder })
-      if (given.json) {
-        await terminal.out(toJson({ takenBack: undone, notTakenBack: left }))
+      const undone = await migrateDown(database, { folder, steps: options.steps })
+      const notUndone = await findNotUndone(database, undone, { folder })
+      if (options.json) {
+        await terminal.out(toJson({ takenBack: undone, notTakenBack: notUndone }))
         return exitCodes.done
       }
-      const code = await tell(undone, 'taken back', given, terminal)
-      await terminal.err(left.map((message) => `not taken back: ${message}\n`).join(''))
+      const code = await printNames(undone, 'taken back', options, terminal)
+      await terminal.err(notUndone.map((message) => `not taken back: ${message}\n`).join(''))
       return code
     }
     case 'status': {
       const all = await migrationStatus(database, { folder })
-      if (given.json) await terminal.out(toJson(all))
+      if (options.json) await terminal.out(toJson(all))
       const lines = all.map(({ name, state }) => `${state.padEnd(7)} ${name}\n`)
-      if (!given.json)
+      if (!options.json)
         await terminal.out(lines.length === 0 ? 'There are no migrations.\n' : lines.join(''))
       return all.every(({ state }) => state === 'applied') ? exitCodes.done : exitCodes.failed
     }
   }
 }
 
-async function tell(
+async function printNames(
   names: readonly string[],
-  what: string,
+  verb: string,
   { json }: Arguments,
   terminal: Terminal,
 ): Promise<number> {
@@ -182,7 +182,7 @@ async function tell(
     return exitCodes.done
   }
   await terminal.out(
-    names.length === 0 ? 'Nothing to do.\n' : names.map((name) => `${what}: ${name}\n`).join(''),
+    names.length === 0 ? 'Nothing to do.\n' : names.map((name) => `${verb}: ${name}\n`).join(''),
   )
   return exitCodes.done
 }
@@ -199,8 +199,8 @@ function toArguments(args: readonly string[]): Arguments {
     empty: 'switch',
     json: 'switch',
   } as const
-  const { values, words } = readArguments(args, kinds, 'any')
-  const [action, name = '', ...rest] = words
+  const { values, positionals } = readArguments(args, kinds, 'any')
+  const [action, name = '', ...rest] = positionals
   if (!isAction(action)) {
     const near = action === undefined ? '' : didYouMean(action, actions)
     throw new UsageError(near === '' ? `say what: ${actions.join(', ')}.` : near)

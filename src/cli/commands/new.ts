@@ -26,12 +26,16 @@ function findManager(agent = process.env.npm_config_user_agent): PackageManager 
 }
 
 /** Without a network npm tries again for minutes: once is enough here. */
-const impatient = ['--fetch-retries=1', '--fetch-retry-mintimeout=500', '--fetch-timeout=60000']
+const networkOptions = [
+  '--fetch-retries=1',
+  '--fetch-retry-mintimeout=500',
+  '--fetch-timeout=60000',
+]
 
 /** Its output goes to standard error. @returns whether it was done */
 function installPackages(manager: PackageManager, cwd: string): Promise<boolean> {
   const options =
-    manager === 'npm' ? ['--no-audit', '--no-fund', '--prefer-offline', ...impatient] : []
+    manager === 'npm' ? ['--no-audit', '--no-fund', '--prefer-offline', ...networkOptions] : []
   return new Promise((resolve) => {
     const child = spawn(manager, ['install', ...options], {
       cwd,
@@ -65,28 +69,31 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     ...({ records: 'text', tests: 'text', page: 'switch' } as const),
     ...({ yes: 'switch', 'no-install': 'switch', json: 'switch' } as const),
   }
-  const { values, words } = readArguments(args, kinds)
-  const ask = values.yes ? undefined : terminal.ask
+  const { values, positionals } = readArguments(args, kinds)
+  const prompt = values.yes ? undefined : terminal.prompt
   const records = await readChoices('records')
   const tests = await readChoices('tests')
   // Before anything is asked.
-  const given = { records: named(records, values.records), tests: named(tests, values.tests) }
-  const name = words[0] ?? (await ask?.('Folder of the project: '))?.trim() ?? ''
+  const chosen = {
+    records: findChoice(records, values.records),
+    tests: findChoice(tests, values.tests),
+  }
+  const name = positionals[0] ?? (await prompt?.('Folder of the project: '))?.trim() ?? ''
   if (name === '') throw new UsageError('name the folder: filigree new desk.')
-  refuseName(name, terminal.cwd)
+  checkProjectName(name, terminal.cwd)
   const folder = resolve(terminal.cwd, name)
-  await refuseFull(folder, name)
+  await checkFolderIsEmpty(folder, name)
   const parts: ProjectParts = {
-    records: given.records ?? (await choose('Records in', records, ask)),
-    tests: given.tests ?? (await choose('Tests by', tests, ask)),
-    page: values.page || (await agree('With a page for browsers?', ask)),
+    records: chosen.records ?? (await choose('Records in', records, prompt)),
+    tests: chosen.tests ?? (await choose('Tests by', tests, prompt)),
+    page: values.page || (await confirm('With a page for browsers?', prompt)),
   }
   await writeProject(folder, parts)
   const manager = findManager()
   const installed = !values['no-install'] && (await installPackages(manager, folder))
-  const made = { folder, ...namesOf(parts), installed, next: nextSteps(manager, installed) }
-  const shown = relative(terminal.cwd, folder)
-  const text = values.json ? `${JSON.stringify(made, null, 2)}\n` : toText(made, shown)
+  const result = { folder, ...namesOf(parts), installed, next: nextSteps(manager, installed) }
+  const relativeFolder = relative(terminal.cwd, folder)
+  const text = values.json ? `${JSON.stringify(result, null, 2)}\n` : toText(result, relativeFolder)
   if (!installed && !values['no-install'])
     await terminal.err(`The packages could not be installed; the project is there all the same.\n`)
   await terminal.out(text)
@@ -97,7 +104,7 @@ function namesOf({ records, tests, page }: ProjectParts): object {
   return { records: records.name, tests: tests.name, page }
 }
 
-function named(choices: readonly Choice[], name: string | undefined): Choice | undefined {
+function findChoice(choices: readonly Choice[], name: string | undefined): Choice | undefined {
   if (name === undefined) return undefined
   const choice = choices.find((one) => one.name === name)
   if (choice !== undefined) return choice
@@ -112,7 +119,7 @@ function named(choices: readonly Choice[], name: string | undefined): Choice | u
  *
  * @throws {UsageError}
  */
-function refuseName(name: string, cwd: string): void {
+function checkProjectName(name: string, cwd: string): void {
   const folder = resolve(cwd, name)
   if (!isAbsolute(name) && relative(cwd, folder).startsWith('..'))
     throw new UsageError(
@@ -137,7 +144,7 @@ const reservedNames: ReadonlySet<string> = new Set([
 ])
 
 /** @throws {UsageError} a file, or a folder with something in it */
-async function refuseFull(folder: string, name: string): Promise<void> {
+async function checkFolderIsEmpty(folder: string, name: string): Promise<void> {
   try {
     const entries = await readdir(folder)
     if (entries.length === 0) return
@@ -150,32 +157,36 @@ async function refuseFull(folder: string, name: string): Promise<void> {
   throw new UsageError(`${name} is not empty. Name a folder that is not there yet, or is empty.`)
 }
 
-type Ask = Terminal['ask']
+type Prompt = Terminal['prompt']
 
-async function choose(question: string, choices: readonly Choice[], ask: Ask): Promise<Choice> {
+async function choose(
+  question: string,
+  choices: readonly Choice[],
+  prompt: Prompt,
+): Promise<Choice> {
   const [first] = choices
   if (first === undefined) throw new Error('There are no templates beside the command.')
   const lines = choices.map(({ name, title }) => `  ${name}: ${title}\n`).join('')
-  const answer = (await ask?.(`${lines}${question} [${first.name}]: `))?.trim() ?? ''
+  const answer = (await prompt?.(`${lines}${question} [${first.name}]: `))?.trim() ?? ''
   if (answer === '') return first
   const near = choices.find(({ name }) => name.startsWith(answer.toLowerCase()))
-  return near ?? named(choices, answer) ?? first
+  return near ?? findChoice(choices, answer) ?? first
 }
 
-async function agree(question: string, ask: Ask): Promise<boolean> {
-  return /^y/i.test((await ask?.(`${question} [y/N]: `))?.trim() ?? '')
+async function confirm(question: string, prompt: Prompt): Promise<boolean> {
+  return /^y/i.test((await prompt?.(`${question} [y/N]: `))?.trim() ?? '')
 }
 
 function nextSteps(manager: PackageManager, installed: boolean): string[] {
   return [...(installed ? [] : [`${manager} install`]), `${manager} run dev`, `${manager} run test`]
 }
 
-interface Made {
+interface Result {
   readonly installed: boolean
   readonly next: readonly string[]
 }
 
-function toText({ next }: Made, folder: string): string {
+function toText({ next }: Result, folder: string): string {
   const lines = [...(folder === '' ? [] : [`cd ${folder}`]), ...next].map((line) => `  ${line}\n`)
   return `${folder === '' ? 'The project' : folder} is there. Next:\n${lines.join('')}README.md has the five steps after that.\n`
 }

@@ -23,13 +23,13 @@ export const openapiCommand: Command = {
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, words } = readArguments(args, { out: 'text', against: 'text' })
+  const { values, positionals } = readArguments(args, { out: 'text', against: 'text' })
   const { out, against } = values
   if (out !== undefined && !/\.(?:json|ya?ml)$/i.test(out))
     throw new UsageError(`--out ${basename(out)}: end the name with .json, .yaml or .yml.`)
   // Read before the new document is written, which may replace it.
   const old = against === undefined ? undefined : await readDocument(against, terminal)
-  const { module, options } = await loadApplication(words[0], terminal)
+  const { module, options } = await loadApplication(positionals[0], terminal)
   const document = await describeApplication(module, { ...options, logger: false })
   if (old !== undefined && (await reportChanges(old, document, terminal))) return exitCodes.failed
   if (out !== undefined) await writeDocument(document, resolve(terminal.cwd, out))

@@ -41,11 +41,11 @@ export async function readChoices(part: 'records' | 'tests'): Promise<readonly C
     names.map(async (name): Promise<Choice> => {
       const folder = join(templates, part, name)
       const text = await readFile(join(folder, choiceFile), 'utf8')
-      const said = JSON.parse(text) as Partial<Choice> & { title: string; default?: boolean }
+      const file = JSON.parse(text) as Partial<Choice> & { title: string; default?: boolean }
       return {
-        ...{ name, folder, title: said.title, isDefault: said.default === true },
-        ...{ dependencies: said.dependencies ?? [], devDependencies: said.devDependencies ?? [] },
-        package: said.package ?? {},
+        ...{ name, folder, title: file.title, isDefault: file.default === true },
+        ...{ dependencies: file.dependencies ?? [], devDependencies: file.devDependencies ?? [] },
+        package: file.package ?? {},
       }
     }),
   )
@@ -65,9 +65,9 @@ export async function writeProject(folder: string, parts: ProjectParts): Promise
     ...(parts.page ? [join(templates, 'page')] : []),
   ]
   for (const source of sources) await copyTemplate(source, folder, name)
-  const own = await readOwnPackage()
-  const dependency = await placePackage(await findOrigin(own), folder)
-  const text = JSON.stringify(toPackageFile(name, dependency, own, parts), null, 2)
+  const filigreePackage = await readOwnPackage()
+  const dependency = await copyPackage(await findOrigin(filigreePackage), folder)
+  const text = JSON.stringify(toPackageFile(name, dependency, filigreePackage, parts), null, 2)
   await writeFile(join(folder, 'package.json'), `${text}\n`)
 }
 
@@ -84,7 +84,7 @@ async function copyTemplate(source: string, folder: string, name: string): Promi
 }
 
 /** A local tarball comes along, so that images and other machines can install it too. */
-async function placePackage(origin: PackageOrigin, folder: string): Promise<string> {
+async function copyPackage(origin: PackageOrigin, folder: string): Promise<string> {
   if (origin.from === 'registry') return origin.version
   if (origin.from === 'folder') return `file:${toPosix(relative(folder, origin.path))}`
   const file = `vendor/${basename(origin.path)}`
@@ -103,7 +103,7 @@ function toPackageFile(
   const versionOf = (one: string): string => versions[one] ?? peers[one] ?? '*'
   const versionsOf = (names: readonly string[]): Record<string, string> =>
     Object.fromEntries([...names].sort().map((one) => [one, versionOf(one)]))
-  const { scripts, ...others } = merge(added.map((choice) => choice.package))
+  const { scripts, ...packageFields } = merge(added.map((choice) => choice.package))
   return {
     ...{ name, version: '0.0.0', private: true, type: 'module' },
     engines: { node: '>=20.19' },
@@ -114,7 +114,7 @@ function toPackageFile(
       build: 'tsc -p tsconfig.build.json',
       start: 'tsc -p tsconfig.build.json && node dist/main.js',
     },
-    ...others,
+    ...packageFields,
     dependencies: { filigree, ...versionsOf(records.dependencies) },
     devDependencies: {
       ...versionsOf([

@@ -94,10 +94,10 @@ function sentType({ classes }: PlannedRoute, member: string, nameOf: NameOf): st
 /** As the controller spells it, in angle brackets or braces, without a slash at the end. */
 function routeKey({ controller, member, method, pattern }: Route): string {
   const base = readController(controller)?.path ?? ''
-  const notes = readRouteNotes(controller).get(member) ?? []
-  const spelled = notes
-    .filter((note) => note.method === method)
-    .map((note) => joinPaths(base, note.path))
+  const declaredRoutes = readRouteNotes(controller).get(member) ?? []
+  const spelled = declaredRoutes
+    .filter((declaredRoute) => declaredRoute.method === method)
+    .map((declaredRoute) => joinPaths(base, declaredRoute.path))
     .find((text) => parsePattern(text, '', [])?.text === pattern.text)
   return `${method} ${(spelled ?? pattern.text).replace(/(?<=.)\/$/, '')}`
 }
@@ -141,8 +141,8 @@ function argumentType(
   const type = declared && nameOf(declared.type)
   if (declared === undefined || type === undefined) {
     if (index === -1) return declared && 'unknown'
-    const own = `Parameters<${member}>[${index}]`
-    return declared === undefined || declared.list ? own : inputType(own, declared.type)
+    const argument = `Parameters<${member}>[${index}]`
+    return declared === undefined || declared.list ? argument : inputType(argument, declared.type)
   }
   const one = inputType(type, declared.type)
   return declared.list ? listOf(one) : one
@@ -181,21 +181,21 @@ function generatedBody(
   nameOf: NameOf,
 ): string | undefined {
   if (!route.argumentNames.includes('body')) return undefined
-  const whole = inputType(nameOf(record) ?? 'never', record)
-  const own = route.method === 'PATCH' ? `Partial<${whole}>` : whole
+  const input = inputType(nameOf(record) ?? 'never', record)
+  const body = route.method === 'PATCH' ? `Partial<${input}>` : input
   const more = classes.body === undefined ? [] : addedFields(classes.body.type, record)
-  return more.length === 0 ? own : `${own} & { ${more.join('; ')} }`
+  return more.length === 0 ? body : `${body} & { ${more.join('; ')} }`
 }
 
 /** What `crud` takes beside the record's own fields: the keys of its ties, and what is done with its related rows. */
 function addedFields(body: Class, record: Class): string[] {
-  const own = new Set(
+  const recordFields = new Set(
     readShape(record, [])
       .fields.filter(({ rules }) => rules.relation !== true)
       .map(({ name }) => name),
   )
   return readShape(body, [])
-    .fields.filter(({ name }) => !own.has(name))
+    .fields.filter(({ name }) => !recordFields.has(name))
     .map(({ name, nested, kind }) => {
       const key = kind === 'uuid' ? 'string' : 'number'
       return `${name}?: ${nested === undefined ? listOf(key) : 'object'}`

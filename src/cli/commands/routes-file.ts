@@ -102,7 +102,7 @@ export interface RoutesFile {
 
 /** The routes in the order of declaration, the imports in the order of first use; ends with a newline. */
 export function writeRoutesFile({ command, routes, imports, tanstack }: RoutesFile): string {
-  const names = new Names(imports)
+  const names = new ImportNames(imports)
   const lines = routes.map((planned) => writeLine(toRouteLine(planned, names.nameOf)))
   const body = `export interface Routes {\n${lines.join('')}}\n`
   const used = helpers.filter(({ name }) => body.includes(`${name}<`)).map(({ text }) => text)
@@ -137,7 +137,7 @@ type Defaulted<T, Names extends PropertyKey> = unknown extends T
 /**
  * Names that the file itself uses, and the name for classes without one. Imported classes with these names are renamed.
  */
-const taken = [
+const reservedNames = [
   'default',
   ...[
     'Routes',
@@ -155,10 +155,10 @@ const taken = [
 ]
 
 /** Gives each imported class a unique name at its first use. */
-class Names {
+class ImportNames {
   readonly #imports: ReadonlyMap<Class, NamedImport>
   readonly #names = new Map<Class, string>()
-  readonly #taken = new Set(taken)
+  readonly #usedNames = new Set(reservedNames)
   readonly #files = new Map<string, string[]>()
 
   constructor(imports: ReadonlyMap<Class, NamedImport>) {
@@ -166,14 +166,14 @@ class Names {
   }
 
   readonly nameOf: NameOf = (type) => {
-    const place = this.#imports.get(type)
-    const known = this.#names.get(type)
-    if (place === undefined || known !== undefined) return known
-    const name = this.#free(place.name === 'default' ? type.name : place.name)
+    const imported = this.#imports.get(type)
+    const existing = this.#names.get(type)
+    if (imported === undefined || existing !== undefined) return existing
+    const name = this.#uniqueName(imported.name === 'default' ? type.name : imported.name)
     this.#names.set(type, name)
-    const list = this.#files.get(place.from) ?? []
-    list.push(place.name === name ? name : `${place.name} as ${name}`)
-    this.#files.set(place.from, list)
+    const list = this.#files.get(imported.from) ?? []
+    list.push(imported.name === name ? name : `${imported.name} as ${name}`)
+    this.#files.set(imported.from, list)
     return name
   }
 
@@ -187,10 +187,10 @@ class Names {
       .join('')
   }
 
-  #free(wanted: string): string {
-    let name = wanted
-    for (let count = 2; this.#taken.has(name); count++) name = `${wanted}${count}`
-    this.#taken.add(name)
+  #uniqueName(preferred: string): string {
+    let name = preferred
+    for (let count = 2; this.#usedNames.has(name); count++) name = `${preferred}${count}`
+    this.#usedNames.add(name)
     return name
   }
 }

@@ -17,8 +17,8 @@ export const routesCommand: Command = {
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const { values, words } = readArguments(args, { json: 'switch' })
-  const { module, options } = await loadApplication(words[0], terminal)
+  const { values, positionals } = readArguments(args, { json: 'switch' })
+  const { module, options } = await loadApplication(positionals[0], terminal)
   const plan = await planApplication(module, { ...options, logger: false })
   const listed = listRoutes(plan)
   const open = describeOpenRecords(openRecords(plan))

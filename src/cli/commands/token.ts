@@ -38,8 +38,8 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     claims,
     values.for === undefined ? {} : { expiresIn: values.for },
   )
-  const made = values.json ? JSON.stringify({ token, claims: claimsOf(token) }, null, 2) : token
-  await terminal.out(`${made}\n`)
+  const output = values.json ? JSON.stringify({ token, claims: claimsOf(token) }, null, 2) : token
+  await terminal.out(`${output}\n`)
   return exitCodes.done
 }
 

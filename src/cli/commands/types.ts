@@ -18,7 +18,7 @@ import { writeRoutesFile, type NamedImport } from './routes-file.js'
 /** Finds the module that exports a class, among the modules that the application's own module imports. */
 
 /** Where a class can be imported from. */
-interface ExportPlace {
+interface ExportLocation {
   /** The absolute path of a file, or the name of a package. */
   readonly from: string
   readonly isPackage: boolean
@@ -39,15 +39,15 @@ async function findExports(
   entry: string,
   required: ReadonlySet<Class>,
   optional: ReadonlySet<Class>,
-): Promise<ReadonlyMap<Class, ExportPlace>> {
-  const places = new Map<Class, ExportPlace>()
-  const wanted = new Set<unknown>([...required, ...optional])
+): Promise<ReadonlyMap<Class, ExportLocation>> {
+  const locations = new Map<Class, ExportLocation>()
+  const missing = new Set<unknown>([...required, ...optional])
   const packages = new Map<string, string>()
   const files = new Set([entry])
   // The set grows during the loop.
   for (const file of files) {
-    if (wanted.size === 0) return places
-    takeExports(await load(file), { from: file, isPackage: false }, wanted, places)
+    if (missing.size === 0) return locations
+    takeExports(await load(file), { from: file, isPackage: false }, missing, locations)
     for (const specifier of staticImports(await readFile(file, 'utf8'))) {
       const next = resolveFile(specifier, file)
       if (next !== undefined) files.add(next)
@@ -57,12 +57,12 @@ async function findExports(
     }
   }
   for (const [specifier, importer] of packages) {
-    if ([...required].every((type) => !wanted.has(type))) return places
+    if ([...required].every((type) => !missing.has(type))) return locations
     const file = resolveBare(specifier, importer)
     if (file === undefined) continue
-    takeExports(await load(file), { from: specifier, isPackage: true }, wanted, places)
+    takeExports(await load(file), { from: specifier, isPackage: true }, missing, locations)
   }
-  return places
+  return locations
 }
 
 async function load(file: string): Promise<Record<string, unknown>> {
@@ -71,14 +71,14 @@ async function load(file: string): Promise<Record<string, unknown>> {
 
 function takeExports(
   exported: Record<string, unknown>,
-  place: Omit<ExportPlace, 'name'>,
-  wanted: Set<unknown>,
-  places: Map<Class, ExportPlace>,
+  location: Omit<ExportLocation, 'name'>,
+  missing: Set<unknown>,
+  locations: Map<Class, ExportLocation>,
 ): void {
   for (const [name, value] of Object.entries(exported)) {
     // `export { A as 'an a' }`: names that the generated types could not import.
     if (!/^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u.test(name)) continue
-    if (wanted.delete(value)) places.set(value as Class, { ...place, name })
+    if (missing.delete(value)) locations.set(value as Class, { ...location, name })
   }
 }
 
@@ -140,27 +140,33 @@ export const typesCommand: Command = {
 }
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
-  const given = toArguments(args)
-  const { module, options, path } = await loadApplication(given.path, terminal)
+  const commandOptions = toArguments(args)
+  const { module, options, path } = await loadApplication(commandOptions.path, terminal)
   // Without the prefix, which clients have in their baseUrl; the served script sets it itself.
-  const own = { ...options, basePath: '', logger: false as const }
-  const { routes: all } = await planApplication(module, own)
+  const planOptions = { ...options, basePath: '', logger: false as const }
+  const { routes: all } = await planApplication(module, planOptions)
   // Routes of packages, such as /metrics, are not for the application's pages.
   const routes = reachable(all).filter(({ route }) => !isOfPackage(route.controller))
   const { required, optional } = referredClasses(routes)
-  const places = await findExports(path, new Set(required.keys()), optional)
-  const missing = [...required].filter(([type]) => !places.has(type))
+  const locations = await findExports(path, new Set(required.keys()), optional)
+  const missing = [...required].filter(([type]) => !locations.has(type))
   if (missing.length > 0) {
     await terminal.err(reportMissing(missing, toPosix(relative(terminal.cwd, path))))
     return exitCodes.failed
   }
-  const text = toText({ routes, places, path, given, cwd: terminal.cwd })
-  if (given.out === undefined) {
+  const text = toText({
+    routes,
+    locations,
+    path,
+    options: commandOptions,
+    cwd: terminal.cwd,
+  })
+  if (commandOptions.out === undefined) {
     await terminal.out(text)
     return exitCodes.done
   }
-  if (given.check) return await check(text, given.out, terminal)
-  const out = resolve(terminal.cwd, given.out)
+  if (commandOptions.check) return await check(text, commandOptions.out, terminal)
+  const out = resolve(terminal.cwd, commandOptions.out)
   await mkdir(dirname(out), { recursive: true })
   await writeFile(out, text)
   return exitCodes.done
@@ -176,7 +182,7 @@ interface Arguments {
 }
 
 function toArguments(args: readonly string[]): Arguments {
-  const { values, words } = readArguments(args, {
+  const { values, positionals } = readArguments(args, {
     out: 'text',
     source: 'text',
     built: 'text',
@@ -191,7 +197,7 @@ function toArguments(args: readonly string[]): Arguments {
   if (tanstack && out?.endsWith('.d.ts') === true) {
     throw new UsageError('--tanstack writes code: name a .ts file, --out queries.ts.')
   }
-  return { path: words[0], out, source, built, tanstack, check }
+  return { path: positionals[0], out, source, built, tanstack, check }
 }
 
 function reportMissing(missing: readonly [Class, string][], entry: string): string {
@@ -203,15 +209,15 @@ function reportMissing(missing: readonly [Class, string][], entry: string): stri
   return `filigree types: ${count}\n${lines.join('')}`
 }
 
-interface Text {
+interface RoutesText {
   readonly routes: readonly PlannedRoute[]
-  readonly places: ReadonlyMap<Class, ExportPlace>
+  readonly locations: ReadonlyMap<Class, ExportLocation>
   readonly path: string
-  readonly given: Arguments
+  readonly options: Arguments
   readonly cwd: string
 }
 
-function toText({ routes, places, path, given, cwd }: Text): string {
+function toText({ routes, locations: places, path, options: given, cwd }: RoutesText): string {
   const folder = given.out === undefined ? cwd : dirname(resolve(cwd, given.out))
   const imports = new Map<Class, NamedImport>()
   for (const [type, { from, isPackage, name }] of places) {
@@ -230,10 +236,10 @@ function toCommand(path: string, { out, source, built, tanstack }: Arguments, cw
     ['--source ', source],
     ['--built ', built],
   ] as const
-  const words = named.flatMap(([option, value]) =>
+  const parts = named.flatMap(([option, value]) =>
     value === undefined ? [] : [option + toPosix(relative(cwd, resolve(cwd, value)))],
   )
-  return ['filigree types', ...words, ...(tanstack ? ['--tanstack'] : [])].join(' ')
+  return ['filigree types', ...parts, ...(tanstack ? ['--tanstack'] : [])].join(' ')
 }
 
 function toSource(file: string, { source, built }: Arguments, cwd: string): string {

@@ -8,7 +8,7 @@ import { collectParts } from '../../bootstrap/module.js'
 import { closeWithProcess } from '../../bootstrap/signals.js'
 import { ApplicationState } from '../../serving/application-state.js'
 import { type Command, exitCodes, UsageError, type Terminal, readArguments } from '../command.js'
-import { findJobs } from '../open-database.js'
+import { findJobRecord } from '../open-database.js'
 import { loadApplication } from '../load-application.js'
 
 const usage = `filigree work [module.js] [--only Mail,Reports] [--concurrency 10] [--port 9400] [--host 127.0.0.1]
@@ -24,25 +24,25 @@ export const workCommand: Command = {
 }
 
 /** Milliseconds that the end may take after an uncaught error. */
-const patience = 15_000
+const shutdownTimeout = 15_000
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const kinds = { only: 'text', concurrency: 'text', port: 'text', host: 'text' } as const
-  const { values, words } = readArguments(args, kinds)
+  const { values, positionals } = readArguments(args, kinds)
   const concurrency = readNumber('--concurrency', values.concurrency, 1)
   const port = readNumber('--port', values.port, 0)
   const only = values.only
     ?.split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '')
-  const { module, options } = await loadApplication(words[0], terminal)
-  findJobs(collectParts(module, []).records)
-  const asked = {
+  const { module, options } = await loadApplication(positionals[0], terminal)
+  findJobRecord(collectParts(module, []).records)
+  const jobOptions = {
     work: true,
     ...(only === undefined ? {} : { only }),
     ...(concurrency === undefined ? {} : { concurrency }),
   }
-  const override = [...(options.override ?? []), ['filigree.jobs.asked', asked] as const]
+  const override = [...(options.override ?? []), ['filigree.jobs.asked', jobOptions] as const]
   const app = await bootstrap(module, { ...options, listen: false, override })
   const { log } = app.get(ApplicationState)
   const server =
@@ -58,7 +58,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
         resolve()
       },
     }
-    closeWithProcess(closable, { log, patience })
+    closeWithProcess(closable, { log, patience: shutdownTimeout })
   })
   const address = server?.address() as AddressInfo | null | undefined
   const at = address
@@ -69,10 +69,10 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   return exitCodes.done
 }
 
-function readNumber(option: string, text: string | undefined, least: number): number | undefined {
+function readNumber(option: string, text: string | undefined, min: number): number | undefined {
   if (text === undefined) return undefined
-  if (/^\d{1,6}$/.test(text) && Number(text) >= least) return Number(text)
-  throw new UsageError(`${option} ${text} is no number from ${least}.`)
+  if (/^\d{1,6}$/.test(text) && Number(text) >= min) return Number(text)
+  throw new UsageError(`${option} ${text} is no number from ${min}.`)
 }
 
 /** Only what those ask who operate the application: its other routes are the server's. */
@@ -83,7 +83,7 @@ async function serve(
 ): Promise<Server> {
   const paths = new Set(app.routes.filter(({ operational }) => operational).map(({ path }) => path))
   const server = createServer((incoming, outgoing) => {
-    answer({ app, prefix, paths }, incoming, outgoing).catch(() => outgoing.destroy())
+    respond({ app, prefix, paths }, incoming, outgoing).catch(() => outgoing.destroy())
   })
   server.listen(port, host)
   await once(server, 'listening')
@@ -97,7 +97,7 @@ interface Served {
   readonly paths: ReadonlySet<string>
 }
 
-async function answer(
+async function respond(
   { app, prefix, paths }: Served,
   { method = 'GET', url = '/', headers }: IncomingMessage,
   outgoing: ServerResponse,
@@ -108,23 +108,23 @@ async function answer(
     outgoing.writeHead(404).end()
     return
   }
-  if (!paths.has(path)) return answerHealth(app, outgoing)
+  if (!paths.has(path)) return respondHealth(app, outgoing)
   const sent: Record<string, string> = {}
   if (headers.accept !== undefined) sent.accept = headers.accept
   if (headers.authorization !== undefined) sent.authorization = headers.authorization
-  const given = await app.inject({ method, url: prefix + url, headers: sent })
-  outgoing.writeHead(given.status, given.headers).end(given.bytes)
+  const response = await app.inject({ method, url: prefix + url, headers: sent })
+  outgoing.writeHead(response.status, response.headers).end(response.bytes)
 }
 
 /** Where the application has no module for it: whether it works, and reaches its database. */
-async function answerHealth(app: Application, outgoing: ServerResponse): Promise<void> {
+async function respondHealth(app: Application, outgoing: ServerResponse): Promise<void> {
   const { closing, database } = app.get(ApplicationState)
-  const isWell =
+  const isHealthy =
     !closing &&
     (await (database?.check() ?? Promise.resolve()).then(
       () => true,
       () => false,
     ))
   const type = { 'Content-Type': 'application/json' }
-  outgoing.writeHead(isWell ? 200 : 503, type).end(JSON.stringify({ ok: isWell }))
+  outgoing.writeHead(isHealthy ? 200 : 503, type).end(JSON.stringify({ ok: isHealthy }))
 }

@@ -1,27 +1,61 @@
-/** Processes that `filigree dev` starts: their lines, and their end. */
+/**
+ * The processes that `filigree dev` and `filigree mcp` start: starting and ending them, their output, and the messages between
+ * the supervisor of `filigree dev` and the application's process.
+ */
+import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseEnv } from 'node:util'
 
-import type { ChildProcess } from 'node:child_process'
+export interface SpawnOptions {
+  readonly cwd: string
+  readonly env?: NodeJS.ProcessEnv
+  readonly stdio: StdioOptions
+}
 
 /**
- * Ends a process of `filigree dev` when that is gone, however it ended: a thread looks for it, so that an endless loop
- * or a call that waits holds nothing up.
+ * Starts Node.js in a process group of its own, so that `endGroup` also ends the processes that it starts. The process exits
+ * when this one does.
  */
+export function spawnNode(args: readonly string[], options: SpawnOptions): ChildProcess {
+  return spawn(process.execPath, ['--import', exitWithParentCode(), ...args], {
+    ...options,
+    detached: process.platform !== 'win32',
+  })
+}
 
-/** Milliseconds between two looks. */
-const pace = 300
+/** @returns the path of a program of this package: the built file, or the source if it is not built */
+export function programFile(built: string, source: string): string {
+  const file = fileURLToPath(new URL(built, import.meta.url))
+  return existsSync(file) ? file : fileURLToPath(new URL(source, import.meta.url))
+}
 
-/** Code for `node --import`, for programs that are not ours. */
-export function leashCode(): string {
+/** The environment of an application's process: variables of `.env` apply if the environment does not have them. */
+export function childEnvironment(cwd: string): NodeJS.ProcessEnv {
+  const file = join(cwd, '.env')
+  const fileVariables = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {}
+  return { NODE_ENV: 'development', ...fileVariables, ...process.env }
+}
+
+/** Milliseconds between two checks whether the parent process is still running. */
+const parentCheckInterval = 300
+
+/**
+ * Code for `node --import` that ends the process when its parent has exited for any reason. It checks in a thread, so that an
+ * endless loop in the program does not stop it.
+ */
+function exitWithParentCode(): string {
   const watch = `
-    const gone = () => {
+    const isClosed = () => {
       if (process.ppid !== parent) return true
       try { process.kill(parent, 0); return false } catch { return true }
     }
     setInterval(() => {
-      if (!gone()) return
-      // The process leads a group: what it has started ends with it.
+      if (!isClosed()) return
+      // The process leads a group, so this also ends the processes that it has started.
       try { process.kill(-process.pid, 'SIGKILL') } catch { process.kill(process.pid, 'SIGKILL') }
-    }, ${pace})`
+    }, ${parentCheckInterval})`
   const code = `
     import { Worker } from 'node:worker_threads'
     const parent = 'const parent = ' + process.ppid
@@ -29,39 +63,37 @@ export function leashCode(): string {
   return `data:text/javascript,${encodeURIComponent(code)}`
 }
 
-/** What `filigree dev` and the process of the application tell each other, and what `--json` writes. */
-
-/** A port as the application asks for it. */
-export interface PortPlace {
+/** A port and host that the application listens on. */
+export interface ListenAddress {
   readonly port: number
   readonly host: string
 }
 
-/** To a process that waits: answer those who come to this port. Its socket comes beside it. */
+/** To a standby process: respond to requests with the report. The socket is sent with the message. */
 export interface ExplainMessage {
   readonly is: 'explain'
-  /** Why the application does not; undefined: answer nobody any more. */
+  /** Why the application does not run. Undefined stops the responses. */
   readonly report: string | undefined
-  /** What a client must send to read the report. */
+  /** The secret that a client must send to read the report. */
   readonly secret: string
 }
 
-/** To the application's process: begin. */
+/** To a standby process: run the program. */
 export interface BeginMessage {
   readonly is: 'begin'
-  /** Where somebody listens already; the socket comes beside it. */
-  readonly place: PortPlace | undefined
+  /** The address of the shared socket, which is sent with the message. */
+  readonly address: ListenAddress | undefined
   /** Absolute path of the program. */
   readonly file: string
-  /** As it was named. */
+  /** The path as the user wrote it, for messages. */
   readonly named: string
-  /** Tell of each request, too. */
-  readonly tells: boolean
-  /** What clients of the development page must send. */
+  /** Also sends each request and job run. */
+  readonly reportsEvents: boolean
+  /** The secret that clients of the development page must send. */
   readonly secret: string
 }
 
-/** What happens, one JSON line each with `--json`. */
+/** An event of `filigree dev`. With `--json` each is written as one line of JSON. */
 export type DevEvent =
   | { readonly event: 'starting'; readonly file: string }
   | {
@@ -76,14 +108,14 @@ export type DevEvent =
   | { readonly event: 'failed'; readonly report: string; readonly port?: number | undefined }
   | { readonly event: 'ended'; readonly code: number | null }
   | { readonly event: 'changed'; readonly files: readonly string[] }
-  | { readonly event: 'types'; readonly errors: readonly TypeFault[] }
+  | { readonly event: 'types'; readonly errors: readonly TypeCheckError[] }
   | { readonly event: 'port'; readonly port: number; readonly by: string }
   | { readonly event: 'output'; readonly text: string }
   | { readonly event: 'log'; readonly line: LogText }
   | { readonly event: 'request'; readonly request: object }
   | { readonly event: 'job'; readonly job: object }
 
-export interface TypeFault {
+export interface TypeCheckError {
   readonly file: string
   readonly line: number
   readonly column: number
@@ -91,7 +123,7 @@ export interface TypeFault {
   readonly message: string
 }
 
-/** A line of the log, as pino writes it. */
+/** A log line as pino writes it. */
 export interface LogText {
   readonly level: number
   readonly time?: number
@@ -100,29 +132,29 @@ export interface LogText {
   readonly [field: string]: unknown
 }
 
-/** From the application's process. */
+/** From the application's process to the supervisor. */
 export type ChildMessage =
   | {
       readonly is: 'started'
       readonly url: string | undefined
-      /** It listens at the socket that is held. */
-      readonly isKept: boolean
+      /** It listens on the shared socket. */
+      readonly usesSharedSocket: boolean
       readonly routes: number
-      /** Folders whose files are served as they are: their changes need no new start. */
+      /** Folders of static files. Changes in them need no restart. */
       readonly served: readonly string[]
       /** Names of hidden and secured fields. */
       readonly secrets: readonly string[]
     }
   | { readonly is: 'failed'; readonly report: string; readonly port: number | undefined }
-  /** The socket comes beside it. */
-  | { readonly is: 'opened'; readonly place: PortPlace }
+  /** The application opened this address. The socket is sent with the message. */
+  | { readonly is: 'opened'; readonly address: ListenAddress }
   | { readonly is: 'request'; readonly request: object }
   | { readonly is: 'job'; readonly job: object }
 
-/** @returns undefined for what the application has sent by itself, `process.send('ready')` for example */
-export function readChildMessage(given: unknown): ChildMessage | undefined {
-  const { is } = (given ?? {}) as { is?: unknown }
-  return typeof is === 'string' && kinds.has(is) ? (given as ChildMessage) : undefined
+/** @returns undefined for messages that the application itself sent, such as `process.send('ready')` */
+export function readChildMessage(message: unknown): ChildMessage | undefined {
+  const { is } = (message ?? {}) as { is?: unknown }
+  return typeof is === 'string' && kinds.has(is) ? (message as ChildMessage) : undefined
 }
 
 const kinds: ReadonlySet<string> = new Set<ChildMessage['is']>([
@@ -133,7 +165,7 @@ const kinds: ReadonlySet<string> = new Set<ChildMessage['is']>([
   'job',
 ])
 
-/** The process, and what it has started. */
+/** Sends a signal to a process and to the processes that it has started. */
 export function endGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
   if (pid === undefined) return
   for (const target of process.platform === 'win32' ? [pid] : [-pid, pid]) {
@@ -141,19 +173,20 @@ export function endGroup({ pid }: ChildProcess, signal: NodeJS.Signals): void {
       process.kill(target, signal)
       return
     } catch {
-      // It has ended already, or leads no group.
+      // It has exited already, or does not lead a group.
     }
   }
 }
 
+/** Calls `onLine` for each complete line of a stream. */
 export function readLines(
   stream: NodeJS.ReadableStream | null,
-  take: (line: string) => void,
+  onLine: (line: string) => void,
 ): void {
   let rest = ''
   stream?.on('data', (data: Buffer) => {
     const lines = (rest + data.toString()).split('\n')
     rest = lines.pop() ?? ''
-    for (const line of lines) take(line)
+    for (const line of lines) onLine(line)
   })
 }

@@ -1,6 +1,6 @@
 /**
- * The process of `filigree dev` that an application runs in. It is started before it is needed, and loads everything
- * but the application; then it waits for the program's name.
+ * The child process of `filigree dev` that runs the application. It is started in advance and loads everything except the
+ * application. Then it waits for the message that names the program.
  */
 import { pathToFileURL } from 'node:url'
 import { resolve } from 'node:path'
@@ -8,72 +8,79 @@ import { invite } from '../../bootstrap/guest.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { graphqlLibrary } from '../../graphql/library.js'
 import { reachable } from '../../routing/route.js'
-import { describeFailure } from '../describe-error.js'
+import { describeError } from '../describe-error.js'
 import { ChildPort, type ListeningSocket } from './shared-port.js'
 import type { BeginMessage, ChildMessage, ExplainMessage } from './child-process.js'
-import { DevelopmentGuest } from './development-host.js'
+import { DevelopmentMonitor } from './development-monitor.js'
 
 const port = new ChildPort()
-const heed = (message: unknown, socket: unknown): void => {
-  const told = message as BeginMessage | ExplainMessage
-  const given = socket as ListeningSocket | undefined
-  port.explain(told.is === 'explain' ? told : undefined, given)
-  if (told.is === 'explain') return
-  // Whatever the program sends and gets is its own.
-  process.off('message', heed)
-  if (told.place !== undefined && given !== undefined) port.give(told.place, given)
-  void begin(told)
+const onMessage = (received: unknown, handle: unknown): void => {
+  const message = received as BeginMessage | ExplainMessage
+  const socket = handle as ListeningSocket | undefined
+  port.explain(message.is === 'explain' ? message : undefined, socket)
+  if (message.is === 'explain') return
+  // From now on all messages are for the program.
+  process.off('message', onMessage)
+  if (message.address !== undefined && socket !== undefined) port.receive(message.address, socket)
+  void begin(message)
 }
-process.on('message', heed)
-// What every application loads.
+process.on('message', onMessage)
+// Modules that every application loads.
 await import('../../bootstrap/bootstrap.js')
 graphqlLibrary()
 
-async function begin({ file, named, tells, secret }: BeginMessage): Promise<void> {
-  // As if it had been started by itself.
+async function begin({ file, named, reportsEvents, secret }: BeginMessage): Promise<void> {
+  // Programs see the arguments as if they had been started directly.
   process.argv.splice(1, process.argv.length, file)
   const fail = (error: unknown): void => {
-    const report = describeFailure(`${named} cannot start`, error)
-    tell({ is: 'failed', report, port: takenPort(error) })
+    const report = describeError(`${named} cannot start`, error)
+    send({ is: 'failed', report, port: takenPort(error) })
   }
   process.on('uncaughtExceptionMonitor', fail)
-  const guest = new DevelopmentGuest({
+  const monitor = new DevelopmentMonitor({
     ...{ keeper: port, secret },
     started: ({ plan }, url) => {
       process.off('uncaughtExceptionMonitor', fail)
       const served = Object.values(plan.settings.static).map(({ folder }) => resolve(folder))
-      const { names: secrets } = guest.recorder.redactor
+      const { names: secrets } = monitor.recorder.redactor
       port.started()
-      const { isKept } = port
-      tell({ is: 'started', url, isKept, routes: reachable(plan.routes).length, served, secrets })
+      const { usesSharedSocket } = port
+      send({
+        is: 'started',
+        url,
+        usesSharedSocket,
+        routes: reachable(plan.routes).length,
+        served,
+        secrets,
+      })
     },
-    ...(tells && {
+    ...(reportsEvents && {
       request: (request: object) => {
-        tell({ is: 'request', request })
+        send({ is: 'request', request })
       },
       job: (job: object) => {
-        tell({ is: 'job', job })
+        send({ is: 'job', job })
       },
     }),
   })
-  invite(guest)
+  invite(monitor)
   try {
     await import(pathToFileURL(file).href)
   } catch (error) {
     fail(error)
-    // The message goes first.
+    // Wait until the message is sent.
     setTimeout(() => process.exit(1), 50)
   }
 }
 
-function tell(message: ChildMessage): void {
+function send(message: ChildMessage): void {
   process.send?.(message)
 }
 
-/** The port that is not free, if that is what is wrong. */
+/** The number of the port, if the application failed because its port is in use. */
 function takenPort(error: unknown): number | undefined {
   if (!(error instanceof DeclarationError)) return undefined
-  const taken = error.problems.find(({ code }) => code === 'PORT_TAKEN')
-  const port = /port (\d+)/.exec(taken?.message ?? '')?.[1]
+  const problem = error.problems.find(({ code }) => code === 'PORT_TAKEN')
+  const port = /port (\d+)/.exec(problem?.message ?? '')?.[1]
   return port === undefined ? undefined : Number(port)
 }

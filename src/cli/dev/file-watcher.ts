@@ -1,32 +1,40 @@
-/** Watches the sources of a project: every folder by itself, since large ones are left out. */
+/** Watches the sources of a project. Each folder has its own watcher, so that large folders can be ignored. */
 import { existsSync, readdirSync, watch, type FSWatcher } from 'node:fs'
 import { join, relative, sep } from 'node:path'
 
-/** Folders that hold no sources, by name; those that begin with a dot neither. */
-const left = new Set(['node_modules', 'dist', 'build', 'data', 'coverage', 'vendor', 'migrations'])
-const tests = new Set(['test', 'tests', '__tests__'])
+/** Names of folders without sources. Names that begin with a dot are ignored, too. */
+const ignoredFolders = new Set([
+  'node_modules',
+  'dist',
+  'build',
+  'data',
+  'coverage',
+  'vendor',
+  'migrations',
+])
+const testFolders = new Set(['test', 'tests', '__tests__'])
 
-/** Milliseconds in which changes count as one: editors write a file in several steps. */
-const calm = 25
+/** Milliseconds in which changes count as one, because editors write a file in several steps. */
+const debounceMs = 25
 
-export class FileWatch {
+export class FileWatcher {
   readonly #root: string
-  readonly #tell: (files: readonly string[]) => void
+  readonly #onChange: (files: readonly string[]) => void
   readonly #watchers = new Map<string, FSWatcher>()
   readonly #changed = new Set<string>()
   #timer: NodeJS.Timeout | undefined
-  #served: readonly string[] = []
+  #staticFolders: readonly string[] = []
 
-  /** @param tell called with paths relative to the folder */
-  constructor(root: string, tell: (files: readonly string[]) => void) {
+  /** @param onChange called with paths relative to the root */
+  constructor(root: string, onChange: (files: readonly string[]) => void) {
     this.#root = root
-    this.#tell = tell
+    this.#onChange = onChange
     this.#add(root)
   }
 
-  /** Folders whose files are read anew at each request. */
-  leaveOut(folders: readonly string[]): void {
-    this.#served = folders.map((folder) => relative(this.#root, folder))
+  /** Ignores folders of static files, which are read again at each request. */
+  ignoreFolders(folders: readonly string[]): void {
+    this.#staticFolders = folders.map((folder) => relative(this.#root, folder))
   }
 
   close(): void {
@@ -38,7 +46,7 @@ export class FileWatch {
     if (this.#watchers.has(folder)) return
     try {
       const watcher = watch(folder, (_event, name) => {
-        if (name !== null) this.#note(join(folder, name))
+        if (name !== null) this.#recordChange(join(folder, name))
       })
       watcher.on('error', () => {
         watcher.close()
@@ -46,40 +54,42 @@ export class FileWatch {
       })
       this.#watchers.set(folder, watcher)
       for (const entry of readdirSync(folder, { withFileTypes: true })) {
-        if (entry.isDirectory() && !isLeft(entry.name)) this.#add(join(folder, entry.name))
+        if (entry.isDirectory() && !isIgnored(entry.name)) this.#add(join(folder, entry.name))
       }
     } catch {
       // It is gone again.
     }
   }
 
-  #note(path: string): void {
+  #recordChange(path: string): void {
     const name = relative(this.#root, path)
     const parts = name.split(sep)
-    if (parts.some(isLeft)) return
+    if (parts.some(isIgnored)) return
     if (!/\.\w+$/.test(name)) {
-      // A new folder: what is in it counts as changed.
+      // A new folder: watch it, too.
       if (existsSync(path)) this.#add(path)
       return
     }
-    if (!isSource(parts) || this.#served.some((folder) => name.startsWith(folder + sep))) return
+    if (!isSource(parts) || this.#staticFolders.some((folder) => name.startsWith(folder + sep)))
+      return
     this.#changed.add(name)
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
       const files = [...this.#changed]
       this.#changed.clear()
-      this.#tell(files)
-    }, calm)
+      this.#onChange(files)
+    }, debounceMs)
   }
 }
 
-function isLeft(name: string): boolean {
-  return left.has(name) || (name.startsWith('.') && !name.startsWith('.env'))
+function isIgnored(name: string): boolean {
+  return ignoredFolders.has(name) || (name.startsWith('.') && !name.startsWith('.env'))
 }
 
 function isSource(parts: readonly string[]): boolean {
   const name = parts.at(-1) ?? ''
   if (/^\.env/.test(name)) return true
-  if (parts.some((part) => tests.has(part)) || /\.(?:test|spec)\.\w+$/.test(name)) return false
+  if (parts.some((part) => testFolders.has(part)) || /\.(?:test|spec)\.\w+$/.test(name))
+    return false
   return /\.(?:[cm]?[jt]sx?|json|graphql|sql)$/.test(name)
 }

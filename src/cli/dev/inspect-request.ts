@@ -1,87 +1,87 @@
-/** Looks at a recorded request: which statements repeat, and which read whole tables. */
+/** Analyses a recorded request: finds repeated statements (N + 1) and statements that read complete tables. */
 import type { Database } from '../../records/database.js'
 import { planStatement, type PlannedStatement } from '../plan-statement.js'
 import { statementOf, type RecordedRequest, type RecordedStep } from './recorder.js'
 import type { Redactor } from './redactor.js'
 
-export interface ExaminedStep extends Omit<RecordedStep, 'steps'> {
-  /** How often the request sent this statement. */
+export interface InspectedStep extends Omit<RecordedStep, 'steps'> {
+  /** Number of times that the request sent this statement. */
   readonly repeats: number
-  /** Tables that it reads from one end to the other, to filter or to sort. */
+  /** Tables that the statement reads completely, to filter or to sort. */
   readonly scans: readonly string[]
-  /** The database's plan, a line each. */
+  /** The lines of the query plan. */
   readonly plan: readonly string[]
-  readonly steps: readonly ExaminedStep[]
+  readonly steps: readonly InspectedStep[]
 }
 
-export interface Examined extends Omit<RecordedRequest, 'steps'> {
-  readonly steps: readonly ExaminedStep[]
-  /** What deserves a look, in words. */
+export interface InspectedRequest extends Omit<RecordedRequest, 'steps'> {
+  readonly steps: readonly InspectedStep[]
+  /** Advice on repeated statements and missing indexes. */
   readonly hints: readonly string[]
 }
 
-/** So many times the same statement reads rows one by one that could be read together. */
-const many = 3
+/** A statement that a request sends at least this many times is reported as N + 1. */
+const minRepeats = 3
 
-export async function examine(
+export async function inspectRequest(
   request: RecordedRequest,
   database: Database | undefined,
   redactor: Redactor,
-): Promise<Examined> {
+): Promise<InspectedRequest> {
   const counts = new Map<string, number>()
-  const shown = new Map<string, string>()
-  count(request.steps, counts, shown)
+  const redactedSql = new Map<string, string>()
+  countStatements(request.steps, counts, redactedSql)
   const plans = new Map<string, PlannedStatement>()
   for (const sql of counts.keys())
     if (database !== undefined) plans.set(sql, await planOf(database, sql))
-  // A plan names what its statement has written out.
+  // A plan contains the literal values of its statement.
   const show = (line: string): string => redactor.sql(line, true)
-  const toExamined = (step: RecordedStep): ExaminedStep => {
-    const isStatement = step.isQuestion
+  const toInspected = (step: RecordedStep): InspectedStep => {
+    const isStatement = step.readsApplicationTables
     const { scans = [], plan = [] } = (isStatement ? plans.get(statementOf(step)) : undefined) ?? {}
     const repeats = isStatement ? (counts.get(statementOf(step)) ?? 1) : 1
-    return { ...step, repeats, scans, plan: plan.map(show), steps: step.steps.map(toExamined) }
+    return { ...step, repeats, scans, plan: plan.map(show), steps: step.steps.map(toInspected) }
   }
-  const repeated = [...counts].filter(([, times]) => times >= many)
+  const repeated = [...counts].filter(([, times]) => times >= minRepeats)
   const advice = new Set([...plans.values()].flatMap((planned) => planned.advice))
   return {
     ...request,
-    steps: request.steps.map(toExamined),
+    steps: request.steps.map(toInspected),
     hints: [
       ...repeated.map(
         ([sql, times]) =>
-          `${times} times the same statement (N + 1): ask for all rows at once, by a relation or \`in\`. ${shown.get(sql) ?? ''}`,
+          `${times} times the same statement (N + 1): ask for all rows at once, by a relation or \`in\`. ${redactedSql.get(sql) ?? ''}`,
       ),
       ...[...advice].map((index) => `A whole table is read. ${index}`),
     ],
   }
 }
 
-function count(
+function countStatements(
   steps: readonly RecordedStep[],
   counts: Map<string, number>,
-  shown: Map<string, string>,
+  redactedSql: Map<string, string>,
 ): void {
   for (const step of steps) {
-    if (step.isQuestion) {
+    if (step.readsApplicationTables) {
       const sql = statementOf(step)
       counts.set(sql, (counts.get(sql) ?? 0) + 1)
-      shown.set(sql, step.name)
+      redactedSql.set(sql, step.name)
     }
-    count(step.steps, counts, shown)
+    countStatements(step.steps, counts, redactedSql)
   }
 }
 
-/** For each database, by their text; a plan changes with the tables, so few are kept. */
-const known = new WeakMap<Database, Map<string, PlannedStatement>>()
-const mostKnown = 500
+/** Query plans by database and SQL. The cache is small, because plans change with the tables. */
+const cachedPlans = new WeakMap<Database, Map<string, PlannedStatement>>()
+const maxCachedPlans = 500
 
 async function planOf(database: Database, sql: string): Promise<PlannedStatement> {
-  const plans = known.get(database) ?? new Map<string, PlannedStatement>()
-  known.set(database, plans)
+  const plans = cachedPlans.get(database) ?? new Map<string, PlannedStatement>()
+  cachedPlans.set(database, plans)
   const before = plans.get(sql)
   if (before !== undefined) return before
-  if (plans.size >= mostKnown) plans.clear()
+  if (plans.size >= maxCachedPlans) plans.clear()
   const planned = await planStatement(database, sql)
   plans.set(sql, planned)
   return planned

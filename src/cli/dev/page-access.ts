@@ -1,21 +1,21 @@
 /**
- * Who may read the development page: a client on this machine that has the secret which `filigree dev` prints. A loopback
- * peer alone is not enough, because a proxy on this machine is one too. Source: decisions, "Third storey: the first hour".
+ * Checks access to the development page: only clients on this machine that have the secret that `filigree dev` prints. A
+ * loopback address is not enough, because a proxy on this machine has one, too.
  */
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { Incoming } from '../../http/node-messages.js'
 
-/** Where the development page is. */
+/** The path of the development page. */
 export const pageRoot = '/__filigree'
 
-export interface Refused {
+export interface Refusal {
   readonly status: 403 | 404
   readonly error: string
 }
 
-const strange: Refused = { status: 403, error: 'Not for this caller.' }
+const unknownCaller: Refusal = { status: 403, error: 'Not for this caller.' }
 
-/** The parts of a request that decide. */
+/** The parts of a request that are checked. */
 type PageRequest = Pick<Incoming, 'socket' | 'headers' | 'rawHeaders' | 'url'>
 
 /** A new secret: 192 random bits, in characters that an address may contain. */
@@ -23,7 +23,7 @@ export function createSecret(): string {
   return randomBytes(24).toString('base64url')
 }
 
-/** The address that opens the page. The page turns its secret into a cookie. */
+/** The address that opens the page. The page moves the secret into a cookie. */
 export function pageAddress(url: string, secret: string): string {
   return `${url}${pageRoot}?secret=${secret}`
 }
@@ -40,7 +40,7 @@ function cookieName(host: string): string {
   return `filigree-dev-${/:(\d+)$/.exec(host)?.[1] ?? '80'}`
 }
 
-/** @returns the secret in the request's address, which need not be the right one */
+/** @returns the secret in the address of the request, which can be wrong */
 export function secretInAddress(url: string | undefined): string | null {
   return new URLSearchParams((url ?? '').split('?')[1] ?? '').get('secret')
 }
@@ -55,37 +55,37 @@ function hasSecret({ headers, url }: PageRequest, secret: string): boolean {
   )
 }
 
-/** @returns the response to a client that may not read the page; undefined for one that may */
-export function refuse(request: PageRequest, secret: string): Refused | undefined {
+/** @returns the response to a client without access, or undefined for a client with access */
+export function checkPageAccess(request: PageRequest, secret: string): Refusal | undefined {
   const { socket, headers, rawHeaders } = request
-  // The peer itself: forwarded headers are what a client says.
-  if (!isLoopback(socket.remoteAddress)) return { ...strange, status: 404 }
+  // The address of the connection, because clients can send any forwarded header.
+  if (!isLoopback(socket.remoteAddress)) return { ...unknownCaller, status: 404 }
   const { host = '', origin } = headers
-  // Node shows the first of several.
-  const hosts = rawHeaders.filter((name, place) => place % 2 === 0 && /^host$/i.test(name))
-  if (hosts.length > 1) return strange
-  if (!/^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i.test(host)) return strange
-  // A tunnel ends on this machine, and may say that it was asked for `localhost`.
-  const passed = Object.keys(headers).find((name) => ofProxies.test(name))
+  // Of several Host headers Node.js only shows the first.
+  const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name))
+  if (hosts.length > 1) return unknownCaller
+  if (!/^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/i.test(host)) return unknownCaller
+  // A tunnel ends on this machine and can send `Host: localhost`.
+  const passed = Object.keys(headers).find((name) => proxyHeaders.test(name))
   if (passed !== undefined) {
     const error = `This came through a proxy or a tunnel (${passed}). The page is for this machine alone: open it at http://${host}${pageRoot}, without the proxy.`
     return { status: 403, error }
   }
   if (origin !== undefined && origin.toLowerCase() !== `http://${host.toLowerCase()}`)
-    return strange
+    return unknownCaller
   const site = headers['sec-fetch-site']
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') return strange
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return unknownCaller
   return hasSecret(request, secret) ? undefined : withoutSecret
 }
 
-const withoutSecret: Refused = {
+const withoutSecret: Refusal = {
   status: 403,
   error:
     'This page needs the secret of `filigree dev`. Open the address that the command printed: it ends with ?secret=….',
 }
 
-/** What proxies, tunnels and networks in front of servers add. */
-const ofProxies =
+/** Headers that proxies, tunnels and content delivery networks add. */
+const proxyHeaders =
   /^(?:forwarded|via|x-forwarded(?:-.*)?|x-real-ip|x-client-ip|x-cluster-client-ip|x-original-.*|x-envoy-.*|x-proxy.*|true-client-ip|client-ip|cdn-loop|cf-.*|ngrok-.*|fly-.*|tailscale-.*|x-tunnel-.*|x-ms-.*|x-amzn?-.*|x-appengine-.*|x-vercel-.*|fastly-.*|max-forwards)$/
 
 function isLoopback(address: string | undefined): boolean {

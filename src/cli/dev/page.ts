@@ -1,8 +1,4 @@
-/**
- * Serves the development page and its JSON at `/__filigree`, to clients on this machine that have the secret.
- * Source: decisions, "Third storey: the first hour".
- */
-
+/** Serves the development page and its JSON at `/__filigree`, to clients on this machine that have the secret. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
@@ -16,28 +12,27 @@ import { pageFolder } from '../../core/page-files.js'
 import type { Incoming, Outgoing } from '../../http/node-messages.js'
 import type { Claims } from '../../http/request.js'
 import { describeRecords } from '../describe-application.js'
-import { examine, type Examined } from './inspect-request.js'
-import { Late, listWaiting } from './pending-work.js'
+import { inspectRequest, type InspectedRequest } from './inspect-request.js'
+import { JobsAndMail, listPendingWork } from './pending-work.js'
 import type { Recorder, RecordedRequest } from './recorder.js'
-import { pageRoot as root, refuse, secretCookie, secretInAddress } from './page-access.js'
+import { pageRoot as root, checkPageAccess, secretCookie, secretInAddress } from './page-access.js'
 
-/** The routes of an application with what a form needs to try them. */
-
-interface TriedRoute extends ListedRoute {
+/** A route with the data of the form that tries it. */
+interface RouteForm extends ListedRoute {
   /** Path parameters with their types. */
   readonly parameters: readonly { readonly name: string; readonly type: string }[]
   readonly query: readonly string[]
-  /** A body to begin with; undefined where the route reads none. */
+  /** A sample body. Undefined if the route does not read a body. */
   readonly body?: unknown
-  /** Media types of its bodies. */
+  /** Media types of bodies that the route reads. */
   readonly media: readonly string[]
 }
 
-function listTries(plan: ApplicationPlan): TriedRoute[] {
+function listRouteForms(plan: ApplicationPlan): RouteForm[] {
   const planned = new Map(
     plan.routes.map((one) => [`${one.route.method} ${one.route.pattern.text}`, one]),
   )
-  return listRoutes(plan).map((listed): TriedRoute => {
+  return listRoutes(plan).map((listed): RouteForm => {
     const one = planned.get(`${listed.method} ${listed.path}`)
     if (one !== undefined) return { ...listed, ...describe(one) }
     const body = listed.method === 'POST' ? { query: '{ __typename }' } : undefined
@@ -45,12 +40,12 @@ function listTries(plan: ApplicationPlan): TriedRoute[] {
   })
 }
 
-function describe({ route, classes, media }: PlannedRoute): Omit<TriedRoute, keyof ListedRoute> {
+function describe({ route, classes, media }: PlannedRoute): Omit<RouteForm, keyof ListedRoute> {
   const parameters = route.pattern.segments.flatMap((segment) =>
     segment.kind === 'static' ? [] : [{ name: segment.name, type: segment.type.name }],
   )
   const query =
-    classes.query === undefined ? [] : takenFields(classes.query.type).map(({ name }) => name)
+    classes.query === undefined ? [] : inputFields(classes.query.type).map(({ name }) => name)
   const body =
     classes.body === undefined
       ? media.length > 0 && route.method !== 'GET'
@@ -60,19 +55,19 @@ function describe({ route, classes, media }: PlannedRoute): Omit<TriedRoute, key
   return { parameters, query, media, body }
 }
 
-function takenFields(type: Class): readonly ShapeField[] {
+function inputFields(type: Class): readonly ShapeField[] {
   return readShape(type, []).fields.filter(({ hidden, readOnly }) => !hidden && !readOnly)
 }
 
-/** What is required, by examples where there are some. */
+/** A body with the required fields, and with the fields that have an example. */
 function sampleOf(type: Class, depth = 0): Record<string, unknown> {
-  const fields = takenFields(type).filter(
+  const fields = inputFields(type).filter(
     ({ optional, rules }) => !optional || rules.example !== undefined,
   )
   return Object.fromEntries(fields.map((field) => [field.name, valueOf(field, depth)]))
 }
 
-const samples: Readonly<Record<string, unknown>> = {
+const sampleValues: Readonly<Record<string, unknown>> = {
   ...{ string: '', integer: 1, numeric: 1, boolean: true, id: 1, decimal: '1.00', bigint: '1' },
   ...{ date: '2026-01-31', time: '12:00:00', datetime: '2026-01-31T12:00:00Z' },
   uuid: '00000000-0000-4000-8000-000000000000',
@@ -82,7 +77,9 @@ function valueOf({ kind, list, nested, rules }: ShapeField, depth: number): unkn
   const one =
     rules.example ??
     rules.oneOf?.[0] ??
-    (nested !== undefined && depth < 2 ? sampleOf(nested(), depth + 1) : (samples[kind] ?? null))
+    (nested !== undefined && depth < 2
+      ? sampleOf(nested(), depth + 1)
+      : (sampleValues[kind] ?? null))
   return list && !Array.isArray(one) ? [one] : one
 }
 
@@ -101,54 +98,54 @@ export function createPage(
   recorder: Recorder,
   secret: string,
 ): TakeRequest {
-  const answers = createAnswers(application, recorder)
+  const handlers = createHandlers(application, recorder)
   const show = (text: string): string => recorder.redactor.text(text)
   return (incoming, outgoing) => {
     const [path = ''] = (incoming.url ?? '').split('?')
     if (path !== root && !path.startsWith(`${root}/`)) return false
-    const refusal = refuse(incoming, secret)
-    const within = path.slice(root.length).replace(/\/$/, '')
+    const refusal = checkPageAccess(incoming, secret)
+    const pagePath = path.slice(root.length).replace(/\/$/, '')
     if (refusal !== undefined) send(outgoing, refusal.status, { error: refusal.error })
-    else if (within === '' && secretInAddress(incoming.url) !== null) {
-      // The secret leaves the address, so that neither the history nor a screenshot shows it.
+    else if (pagePath === '' && secretInAddress(incoming.url) !== null) {
+      // The secret is moved from the address to a cookie, so that the history and screenshots do not show it.
       const cookie = secretCookie(incoming.headers.host ?? '', secret)
       outgoing.writeHead(303, ['Location', root, 'Set-Cookie', cookie, ...pageHeaders])
       outgoing.end()
-    } else void serve({ incoming, outgoing, path: within, answers, show })
+    } else void serve({ incoming, outgoing, path: pagePath, handlers, show })
     return true
   }
 }
 
-type Answers = Readonly<Record<string, (query: URLSearchParams, body: unknown) => unknown>>
+type Handlers = Readonly<Record<string, (query: URLSearchParams, body: unknown) => unknown>>
 
-function createAnswers({ plan, state }: VisitedApplication, recorder: Recorder): Answers {
+function createHandlers({ plan, state }: VisitedApplication, recorder: Recorder): Handlers {
   const { redactor } = recorder
   const after = (query: URLSearchParams): number => Number(query.get('after') ?? '0')
-  const late = (): Late => new Late(plan.container.instances(), redactor)
+  const jobsAndMail = (): JobsAndMail => new JobsAndMail(plan.container.instances(), redactor)
   return {
     'GET /requests': (query) =>
       recorder.requests.filter(({ number }) => number > after(query)).map(toSummary),
-    'GET /request': (query): Promise<Examined> | null => {
+    'GET /request': (query): Promise<InspectedRequest> | null => {
       const number = Number(query.get('number'))
-      const found = recorder.requests.find((one) => one.number === number)
-      return found === undefined ? null : examine(found, state.database, redactor)
+      const request = recorder.requests.find((one) => one.number === number)
+      return request === undefined ? null : inspectRequest(request, state.database, redactor)
     },
-    'GET /routes': () => listTries(plan),
+    'GET /routes': () => listRouteForms(plan),
     'GET /records': () => describeRecords(plan),
     'GET /waiting': async (query) => ({
-      ...(await listWaiting(plan.container.instances(), redactor)),
-      jobs: await late().jobs(query.get('state') ?? undefined),
-      mail: late().mail(),
+      ...(await listPendingWork(plan.container.instances(), redactor)),
+      jobs: await jobsAndMail().jobs(query.get('state') ?? undefined),
+      mail: jobsAndMail().mail(),
     }),
-    'POST /jobs/retry': (_query, body) => late().retry(readId(body)),
-    'POST /jobs/cancel': (_query, body) => late().cancel(readId(body)),
+    'POST /jobs/retry': (_query, body) => jobsAndMail().retry(readId(body)),
+    'POST /jobs/cancel': (_query, body) => jobsAndMail().cancel(readId(body)),
     'GET /log': (query) => recorder.lines.filter(({ time }) => time > after(query)),
     'POST /token': async (_query, body) => {
       const { claims = {} } = (body ?? {}) as { claims?: Claims }
       return { token: await plan.container.get<Auth>(Auth).getToken(claims) }
     },
     'POST /forget': () => {
-      recorder.forget()
+      recorder.clear()
       return {}
     },
   }
@@ -157,7 +154,7 @@ function createAnswers({ plan, state }: VisitedApplication, recorder: Recorder):
 function readId(body: unknown): number {
   const { id } = (body ?? {}) as { id?: unknown }
   if (typeof id === 'number' && Number.isSafeInteger(id) && id > 0) return id
-  throw new Unreadable(400, 'Send { "id": 7 }.')
+  throw new RequestError(400, 'Send { "id": 7 }.')
 }
 
 function toSummary(request: RecordedRequest): object {
@@ -184,16 +181,16 @@ function countStatements(steps: RecordedRequest['steps']): number {
   )
 }
 
-interface Served {
+interface PageRequest {
   readonly incoming: Incoming
   readonly outgoing: Outgoing
   readonly path: string
-  readonly answers: Answers
-  /** Leaves secrets out of a text. */
+  readonly handlers: Handlers
+  /** Removes secrets from a text. */
   readonly show: (text: string) => string
 }
 
-async function serve({ incoming, outgoing, path, answers, show }: Served): Promise<void> {
+async function serve({ incoming, outgoing, path, handlers, show }: PageRequest): Promise<void> {
   const method = incoming.method ?? 'GET'
   try {
     const file = Object.hasOwn(files, path) ? files[path] : undefined
@@ -202,34 +199,38 @@ async function serve({ incoming, outgoing, path, answers, show }: Served): Promi
       sendText(outgoing, 200, type, readFileSync(join(folder(), name), 'utf8'))
       return
     }
-    const asked = `${method} ${path}`
-    const answer = Object.hasOwn(answers, asked) ? answers[asked] : undefined
-    if (answer === undefined) {
+    const key = `${method} ${path}`
+    const handler = Object.hasOwn(handlers, key) ? handlers[key] : undefined
+    if (handler === undefined) {
       send(outgoing, 404, { error: 'Not found' })
       return
     }
     const query = new URLSearchParams((incoming.url ?? '').split('?')[1] ?? '')
-    const value = await answer(query, method === 'POST' ? await readBody(incoming) : undefined)
+    const value = await handler(query, method === 'POST' ? await readBody(incoming) : undefined)
     if (value === null) send(outgoing, 404, { error: 'It is not kept any more.' })
     else send(outgoing, 200, value)
   } catch (error) {
-    // What is posted is wrong, where it cannot be done.
-    const status = error instanceof Unreadable ? error.status : method === 'POST' ? 400 : 500
+    // A POST fails because of its body, such as a wrong id.
+    const status = error instanceof RequestError ? error.status : method === 'POST' ? 400 : 500
     send(outgoing, status, { error: show(error instanceof Error ? error.message : String(error)) })
   }
 }
 
-let found: string | undefined
+let cachedFolder: string | undefined
 
 function folder(): string {
-  found ??= pageFolder({ name: 'development', package: 'filigree', within: 'src/cli/dev/page' })
-  return found
+  cachedFolder ??= pageFolder({
+    name: 'development',
+    package: 'filigree',
+    within: 'src/cli/dev/page',
+  })
+  return cachedFolder
 }
 
-const mostBytes = 65_536
+const maxBodyBytes = 65_536
 
-/** A body that is none for this page. */
-class Unreadable extends Error {
+/** Thrown for a body that cannot be read. */
+class RequestError extends Error {
   readonly status: number
 
   constructor(status: number, message: string) {
@@ -238,23 +239,23 @@ class Unreadable extends Error {
   }
 }
 
-/** A page of another origin cannot send JSON without being asked about first. */
+/** Reads a JSON body. Requiring JSON makes browsers ask (preflight) before a page of another origin can send a request. */
 async function readBody(incoming: Incoming): Promise<unknown> {
   if (!/^application\/json\b/i.test(incoming.headers['content-type'] ?? ''))
-    throw new Unreadable(415, 'Send application/json.')
-  if (Number(incoming.headers['content-length'] ?? 0) > mostBytes)
-    throw new Unreadable(413, 'That is too large.')
+    throw new RequestError(415, 'Send application/json.')
+  if (Number(incoming.headers['content-length'] ?? 0) > maxBodyBytes)
+    throw new RequestError(413, 'That is too large.')
   const chunks: Buffer[] = []
   let bytes = 0
   for await (const chunk of incoming.iterator({ destroyOnReturn: false })) {
     chunks.push(Buffer.from(chunk as Uint8Array))
     bytes += (chunk as Uint8Array).byteLength
-    if (bytes > mostBytes) throw new Unreadable(413, 'That is too large.')
+    if (bytes > maxBodyBytes) throw new RequestError(413, 'That is too large.')
   }
   try {
     return JSON.parse(Buffer.concat(chunks).toString()) as unknown
   } catch {
-    throw new Unreadable(400, 'That is no JSON.')
+    throw new RequestError(400, 'That is no JSON.')
   }
 }
 
@@ -264,7 +265,7 @@ function send(outgoing: Outgoing, status: number, value: unknown): void {
 
 function sendText(outgoing: Outgoing, status: number, type: string, text: string): void {
   outgoing.writeHead(status, [
-    // What is too large is not read to its end.
+    // The rest of a body that is too large is not read.
     ...(status === 413 ? ['Connection', 'close'] : []),
     ...['Content-Type', type, 'Content-Length', String(Buffer.byteLength(text))],
     ...pageHeaders,

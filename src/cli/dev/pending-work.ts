@@ -3,42 +3,40 @@
  * lists its work so: `[pendingWork]() { return [{ name: 'Mail.welcome', state: 'waiting', at: … }] }`.
  */
 
-import type { Seen, Redactor } from './redactor.js'
+import type { Secrets, Redactor } from './redactor.js'
 import { pendingWork } from '../../core/provider-symbols.js'
 
-/** What the development page knows of work for later: jobs with their faults, and mail that was caught. */
-
-/** A job as it is shown: without its body. */
-interface ShownJob {
+/** A job as the page shows it, without its body. */
+interface PageJob {
   readonly id: number
   readonly name: string
   readonly state: string
   readonly attempt: number
-  /** How often it may run again. */
+  /** Number of times that it can run again. */
   readonly retries: number
   readonly runAt: string
   readonly schedule: string | null
   readonly progress: string | null
-  /** Its last fault. */
+  /** The error of its last run. */
   readonly error: string | null
 }
 
-interface ShownJobs {
-  /** How many there are of each state. */
+interface PageJobs {
+  /** Number of jobs by state. */
   readonly counts: Readonly<Record<string, number>>
   /** The newest first. */
-  readonly jobs: readonly ShownJob[]
+  readonly jobs: readonly PageJob[]
 }
 
-/** `Jobs` of `filigree/jobs`, which stands above this folder. */
-interface JobsFace {
-  list(options: { readonly state?: string; readonly limit: number }): Promise<readonly Entry[]>
+/** The part of the provider `Jobs` that is used. This folder cannot import `filigree/jobs`. */
+interface JobsProvider {
+  list(options: { readonly state?: string; readonly limit: number }): Promise<readonly JobEntry[]>
   counts(): Promise<Readonly<Record<string, number>>>
   retry(id: number): Promise<boolean>
   cancel(id: number): Promise<boolean>
 }
 
-interface Entry {
+interface JobEntry {
   readonly id: number
   readonly name: string
   readonly state: string
@@ -52,9 +50,9 @@ interface Entry {
   readonly body: unknown
 }
 
-const mostJobs = 200
+const maxEntries = 200
 
-export class Late {
+export class JobsAndMail {
   readonly #instances: ReadonlyMap<string, unknown>
   readonly #redactor: Redactor
 
@@ -63,85 +61,90 @@ export class Late {
     this.#redactor = redactor
   }
 
-  /** @returns null where the application has no jobs */
-  async jobs(state?: string): Promise<ShownJobs | null> {
-    const face = this.#face
-    if (face === undefined) return null
-    const options = { limit: mostJobs, ...(state === undefined ? {} : { state }) }
-    const [counts, entries] = await Promise.all([face.counts(), face.list(options)])
+  /** @returns null if the application has no jobs */
+  async jobs(state?: string): Promise<PageJobs | null> {
+    const provider = this.#provider
+    if (provider === undefined) return null
+    const options = { limit: maxEntries, ...(state === undefined ? {} : { state }) }
+    const [counts, entries] = await Promise.all([provider.counts(), provider.list(options)])
     return { counts, jobs: entries.map((entry) => this.#show(entry)) }
   }
 
   async retry(id: number): Promise<{ readonly done: boolean } | null> {
-    const face = this.#face
-    return face === undefined ? null : { done: await face.retry(id) }
+    const provider = this.#provider
+    return provider === undefined ? null : { done: await provider.retry(id) }
   }
 
   async cancel(id: number): Promise<{ readonly done: boolean } | null> {
-    const face = this.#face
-    return face === undefined ? null : { done: await face.cancel(id) }
+    const provider = this.#provider
+    return provider === undefined ? null : { done: await provider.cancel(id) }
   }
 
-  /** @returns mail that was caught, the last one first; null where the application sends none */
+  /** @returns mail that was not sent in development, the latest first. Null if the application sends no mail */
   mail(): unknown {
-    const home = this.#instances.get('filigree.mail') as { caught?: readonly object[] } | undefined
-    if (home?.caught === undefined) return null
-    return home.caught
-      .slice(-mostJobs)
+    const mailProvider = this.#instances.get('filigree.mail') as
+      { caught?: readonly object[] } | undefined
+    if (mailProvider?.caught === undefined) return null
+    return mailProvider.caught
+      .slice(-maxEntries)
       .reverse()
       .map((mail) => this.#redactor.value(mail, this.#redactor.recent))
   }
 
-  get #face(): JobsFace | undefined {
-    const face = this.#instances.get('Jobs') as Partial<JobsFace> | undefined
-    return typeof face?.counts === 'function' ? (face as JobsFace) : undefined
+  get #provider(): JobsProvider | undefined {
+    const provider = this.#instances.get('Jobs') as Partial<JobsProvider> | undefined
+    return typeof provider?.counts === 'function' ? (provider as JobsProvider) : undefined
   }
 
-  #show(entry: Entry): ShownJob {
+  #show(entry: JobEntry): PageJob {
     const { id, name, state, attempt, retries, runAt, schedule } = entry
-    // A fault may name what the job was given.
-    const seen: Seen = new Set(this.#redactor.recent)
-    this.#redactor.value(entry.body, seen)
-    const show = (text: string): string => this.#redactor.text(text, seen)
+    // An error can contain values of the job's body.
+    const secrets: Secrets = new Set(this.#redactor.recent)
+    this.#redactor.value(entry.body, secrets)
+    const show = (text: string): string => this.#redactor.text(text, secrets)
     const share = entry.progress === null ? [] : [`${Math.round(entry.progress * 100)} %`]
-    const said = [...share, ...(entry.progressText === null ? [] : [show(entry.progressText)])]
+    const progress = [...share, ...(entry.progressText === null ? [] : [show(entry.progressText)])]
     return {
       ...{ id, name, state, attempt, retries, runAt, schedule },
-      progress: said.length === 0 ? null : said.join(' '),
+      progress: progress.length === 0 ? null : progress.join(' '),
       error: entry.error === null ? null : show(entry.error),
     }
   }
 }
 
-export interface Waiting {
+export interface ProviderWork {
   /** The provider's name. */
   readonly of: string
   readonly entries: readonly unknown[]
 }
 
-const patience = 2000
+const timeoutMs = 2000
 
-export async function listWaiting(
+export async function listPendingWork(
   instances: readonly (readonly [name: string, instance: unknown])[],
   redactor: Redactor,
-): Promise<{ providers: readonly Waiting[]; process: Readonly<Record<string, number>> }> {
-  const asked = instances.flatMap(([of, instance]) => {
+): Promise<{ providers: readonly ProviderWork[]; process: Readonly<Record<string, number>> }> {
+  const lists = instances.flatMap(([of, instance]) => {
     const waiting = (instance as { [pendingWork]?: unknown } | null | undefined)?.[pendingWork]
     if (typeof waiting !== 'function') return []
-    return [askFor(redactor, of, () => Reflect.apply(waiting, instance, []) as unknown)]
+    return [listEntries(redactor, of, () => Reflect.apply(waiting, instance, []) as unknown)]
   })
   const handles: Record<string, number> = {}
   for (const name of process.getActiveResourcesInfo()) handles[name] = (handles[name] ?? 0) + 1
-  return { providers: await Promise.all(asked), process: handles }
+  return { providers: await Promise.all(lists), process: handles }
 }
 
-async function askFor(redactor: Redactor, of: string, ask: () => unknown): Promise<Waiting> {
+async function listEntries(
+  redactor: Redactor,
+  of: string,
+  ask: () => unknown,
+): Promise<ProviderWork> {
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<unknown>((resolve) => {
-    timer = setTimeout(resolve, patience, [{ name: 'It does not answer.' }])
+  const timeout = new Promise<unknown>((resolve) => {
+    timer = setTimeout(resolve, timeoutMs, [{ name: 'It does not answer.' }])
   })
   try {
-    const entries = await Promise.race([Promise.resolve().then(ask), late])
+    const entries = await Promise.race([Promise.resolve().then(ask), timeout])
     const list: unknown[] = Array.isArray(entries) ? entries : [entries]
     return { of, entries: list.map((entry) => redactor.value(entry)) }
   } catch (error) {

@@ -1,6 +1,6 @@
 /**
- * Records what requests do: their steps with times, statements nested in the step that sent them, what they logged and
- * what went wrong. Listens to the framework's events, and only in the process of `filigree dev`.
+ * Records the latest requests for the development page: their steps with times, the SQL statements of each step, log lines
+ * and errors. It subscribes to the framework's diagnostics channels, only in the process of `filigree dev`.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { channel, subscribe, unsubscribe } from 'node:diagnostics_channel'
@@ -9,23 +9,23 @@ import type { GraphqlEvent } from '../../graphql/operation-events.js'
 import type { HttpRequest } from '../../http/request.js'
 import type { HandlerEvent, RequestEvent } from '../../http/request-events.js'
 import type { StatementEvent } from '../../records/statement-events.js'
-import { isQuestion } from '../plan-statement.js'
-import { findFault, type Fault } from '../describe-error.js'
-import { type Seen, Redactor } from './redactor.js'
+import { readsApplicationTables } from '../plan-statement.js'
+import { reportError, type ErrorReport } from '../describe-error.js'
+import { type Secrets, Redactor } from './redactor.js'
 
 /** A step of a request. */
 export interface RecordedStep {
   readonly kind: 'gate' | 'handler' | 'graphql' | 'statement'
-  /** `ItemController.show`, `query Items`, the SQL without what is a secret. */
+  /** `ItemController.show`, `query Items`, or the SQL without secrets. */
   readonly name: string
-  /** A statement that asks tables of the application: its plan tells something. */
-  readonly isQuestion: boolean
-  /** Milliseconds after the request's head. */
+  /** True for a statement that reads the application's tables, so that its query plan is of interest. */
+  readonly readsApplicationTables: boolean
+  /** Milliseconds since the request began. */
   readonly at: number
-  /** Milliseconds that it took; null while it runs. */
+  /** Duration in milliseconds. Null while the step runs. */
   ms: number | null
   failed: boolean
-  /** Of an operation of GraphQL. */
+  /** The cost of a GraphQL operation. */
   readonly cost?: number | undefined
   readonly steps: RecordedStep[]
 }
@@ -35,7 +35,7 @@ export interface RecordedLine {
   readonly level: string
   readonly message: string
   readonly details: unknown
-  /** The number of its request. */
+  /** The number of the request that logged the line. */
   readonly request: number | null
 }
 
@@ -44,24 +44,24 @@ export interface RecordedRequest {
   /** Milliseconds since 1970. */
   readonly time: number
   readonly method: string
-  /** Values of secrets are left out. */
+  /** Without secrets. */
   url: string
   route: string | null
   handler: string | null
-  /** 0 while it runs. */
+  /** 0 while the request runs. */
   status: number
   ms: number | null
   bytes: number
   headers: Readonly<Record<string, string>>
   body: unknown
-  /** Who asked: `sub` of the token, `key`, or null. */
+  /** `sub` of the caller's token, `key` for the static key, or null. */
   caller: string | null
   readonly steps: RecordedStep[]
   readonly lines: RecordedLine[]
-  fault: Fault | null
+  fault: ErrorReport | null
 }
 
-/** A run of a job that is over. */
+/** A finished run of a job. */
 export interface RecordedRun {
   readonly id: number
   readonly name: string
@@ -72,171 +72,184 @@ export interface RecordedRun {
 }
 
 export interface RecorderListeners {
-  /** A request is over. */
+  /** Called after each request. */
   readonly request?: ((request: RecordedRequest) => void) | undefined
-  /** A run of a job is over. */
+  /** Called after each run of a job. */
   readonly job?: ((run: RecordedRun) => void) | undefined
 }
 
-/** Kept of each. */
-const most = { requests: 200, lines: 500, steps: 2000 }
-/** Bytes of a body that is looked through for secrets. */
-const mostParsed = 65_536
+/** Maximum numbers of stored requests and log lines, and of steps of a request. */
+const limits = { requests: 200, lines: 500, steps: 2000 }
+/** Maximum size in bytes of an unparsed body that is searched for secrets. */
+const maxParsedBytes = 65_536
 
-/** The SQL of steps as it was sent: for its plan alone. */
-const sent = new WeakMap<RecordedStep, string>()
+/** The SQL of steps with its secrets, to get the query plan. It is never shown. */
+const sentSql = new WeakMap<RecordedStep, string>()
 
-/** @returns the statement as it was sent, which nobody may see */
+/** @returns the SQL as it was sent, which can contain secrets */
 export function statementOf(step: RecordedStep): string {
-  return sent.get(step) ?? step.name
+  return sentSql.get(step) ?? step.name
 }
 
 export class Recorder {
   readonly redactor: Redactor
   readonly requests: RecordedRequest[] = []
   readonly lines: RecordedLine[] = []
-  /** The `ApplicationState` of each application that is watched. */
+  /** The `ApplicationState` of each recorded application. */
   readonly watched = new WeakSet()
   readonly #listeners: RecorderListeners
-  readonly #place = new AsyncLocalStorage<Place>()
+  readonly #context = new AsyncLocalStorage<RequestContext>()
   readonly #steps = new WeakMap<object, RecordedStep>()
-  readonly #places = new WeakMap<object, Place>()
-  readonly #ends: (() => void)[] = []
+  readonly #contexts = new WeakMap<object, RequestContext>()
+  readonly #unsubscribers: (() => void)[] = []
   #number = 0
 
   constructor(redactor: Redactor, listeners: RecorderListeners = {}) {
     this.redactor = redactor
     this.#listeners = listeners
-    const { begin } = this
-    begin('filigree:request', (event: RequestEvent) => this.#beginRequest(event))
-    begin('filigree:gate', (event: HandlerEvent) => this.#beginStep(event, 'gate', 'gate'))
-    begin('filigree:handler', (event: HandlerEvent) =>
+    const { bindStart } = this
+    bindStart('filigree:request', (event: RequestEvent) => this.#beginRequest(event))
+    bindStart('filigree:gate', (event: HandlerEvent) => this.#beginStep(event, 'gate', 'gate'))
+    bindStart('filigree:handler', (event: HandlerEvent) =>
       this.#beginStep(event, 'handler', event.name),
     )
-    begin('filigree:graphql', (event: GraphqlEvent) => {
+    bindStart('filigree:graphql', (event: GraphqlEvent) => {
       const name = redactor.text(`${event.type} ${event.name ?? ''}`.trim())
       return this.#beginStep(event, 'graphql', name, { cost: event.cost })
     })
-    begin('filigree:statement', (event: StatementEvent) => this.#beginStatement(event))
-    this.#onEnd('filigree:request', (event) => {
+    bindStart('filigree:statement', (event: StatementEvent) => this.#beginStatement(event))
+    this.#subscribe('filigree:request', (event) => {
       this.#endRequest(event as RequestEvent)
     })
     if (listeners.job !== undefined)
-      this.#onEnd('filigree:job', (event) => {
-        this.#tellRun(event as JobEvent)
+      this.#subscribe('filigree:job', (event) => {
+        this.#recordRun(event as JobEvent)
       })
     for (const name of ['gate', 'handler', 'graphql', 'statement'])
-      this.#onEnd(`filigree:${name}`, (event) => {
+      this.#subscribe(`filigree:${name}`, (event) => {
         this.#endStep(event as WatchedWork & { failed?: boolean })
       })
   }
 
-  /** Listens no more. */
+  /** Unsubscribes from all channels. */
   close(): void {
-    for (const end of this.#ends) end()
+    for (const unsubscribe of this.#unsubscribers) unsubscribe()
   }
 
-  /** Keeps a line of the log, with the request that it was written in. */
-  note(level: string, given: string, details: object): void {
-    const place = this.#place.getStore()
-    const request = place?.request
+  /** Stores a log line, and adds it to the current request. */
+  recordLine(level: string, text: string, details: object): void {
+    const context = this.#context.getStore()
+    const request = context?.request
     const { redactor } = this
-    const seen = this.seen()
-    const message = redactor.text(given, seen)
+    const secrets = this.currentSecrets()
+    const message = redactor.text(text, secrets)
     const line: RecordedLine = {
-      ...{ time: Date.now(), level, message, details: redactor.value(details, seen) },
+      ...{ time: Date.now(), level, message, details: redactor.value(details, secrets) },
       request: request?.number ?? null,
     }
-    keep(this.lines, line, most.lines)
-    if (request !== undefined) keep(request.lines, line, most.lines)
+    push(this.lines, line, limits.lines)
+    if (request !== undefined) push(request.lines, line, limits.lines)
   }
 
-  /** The secrets that the request has brought in which this is called. */
-  seen(): Seen {
-    const place = this.#place.getStore()
-    if (place === undefined) return this.redactor.recent
-    this.#learn(place)
-    return place.seen
+  /** The secrets of the current request. Outside requests: the secrets of the latest requests. */
+  currentSecrets(): Secrets {
+    const context = this.#context.getStore()
+    if (context === undefined) return this.redactor.recent
+    this.#scanBody(context)
+    return context.secrets
   }
 
-  /** What the body has of secrets, once it is read. */
-  #learn({ asked, request: recorded, seen, known }: Place): void {
-    const { body } = asked
-    if (body === known.body) return
-    known.body = body
+  /** Adds the secrets of the body, after the body was read. */
+  #scanBody({ httpRequest, request: recorded, secrets, scanned }: RequestContext): void {
+    const { body } = httpRequest
+    if (body === scanned.body) return
+    scanned.body = body
     const { redactor } = this
-    recorded.body = redactor.value(body, seen)
-    // A handler may parse it by itself.
-    if (ArrayBuffer.isView(body) && body.byteLength < mostParsed)
-      redactor.text(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString(), seen)
-    redactor.remember(seen)
+    recorded.body = redactor.value(body, secrets)
+    // The body is raw if the handler parses it.
+    if (ArrayBuffer.isView(body) && body.byteLength < maxParsedBytes)
+      redactor.text(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString(), secrets)
+    redactor.remember(secrets)
   }
 
-  forget(): void {
+  clear(): void {
     this.requests.length = 0
     this.lines.length = 0
     this.redactor.recent.clear()
   }
 
-  /** Work inside runs in the place that `open` makes. */
-  private readonly begin = (name: string, open: (work: never) => Place | undefined): void => {
+  /** At each start event of a channel, `open` returns the context in which the work runs. */
+  private readonly bindStart = (
+    name: string,
+    open: (work: never) => RequestContext | undefined,
+  ): void => {
     const start = channel(`tracing:${name}:start`)
-    start.bindStore(this.#place, (work) => open(work as never))
-    this.#ends.push(() => {
-      start.unbindStore(this.#place)
+    start.bindStore(this.#context, (work) => open(work as never))
+    this.#unsubscribers.push(() => {
+      start.unbindStore(this.#context)
     })
   }
 
-  #onEnd(name: string, listener: (event: unknown) => void): void {
+  #subscribe(name: string, listener: (event: unknown) => void): void {
     subscribe(name, listener)
-    this.#ends.push(() => {
+    this.#unsubscribers.push(() => {
       unsubscribe(name, listener)
     })
   }
 
-  #beginRequest(event: RequestEvent): Place | undefined {
+  #beginRequest(event: RequestEvent): RequestContext | undefined {
     const { request, application } = event
     if (!this.watched.has(application)) return undefined
     const { redactor } = this
-    const seen: Seen = new Set()
-    const headers = redactor.headers(request.headers, seen)
+    const secrets: Secrets = new Set()
+    const headers = redactor.headers(request.headers, secrets)
     const recorded: RecordedRequest = {
       ...{ number: ++this.#number, time: Date.now(), method: request.method },
-      ...{ url: redactor.url(request.url, undefined, seen), route: null, handler: null, status: 0 },
+      ...{
+        url: redactor.url(request.url, undefined, secrets),
+        route: null,
+        handler: null,
+        status: 0,
+      },
       ...{ ms: null, bytes: 0, headers, body: undefined, caller: null },
       ...{ steps: [], lines: [], fault: null },
     }
-    keep(this.requests, recorded, most.requests)
-    const place: Place = {
-      ...{ request: recorded, asked: request, seen, known: { body: undefined } },
-      ...{ steps: recorded.steps, began: performance.now(), count: [0] },
+    push(this.requests, recorded, limits.requests)
+    const context: RequestContext = {
+      ...{
+        request: recorded,
+        httpRequest: request,
+        secrets,
+        scanned: { body: undefined },
+      },
+      ...{ steps: recorded.steps, startedAt: performance.now(), count: [0] },
     }
-    this.#places.set(event, place)
-    return place
+    this.#contexts.set(event, context)
+    return context
   }
 
   #endRequest(event: RequestEvent): void {
-    const place = this.#places.get(event)
-    if (place === undefined) return
+    const context = this.#contexts.get(event)
+    if (context === undefined) return
     const { redactor } = this
-    const { request: recorded, seen } = place
+    const { request: recorded, secrets } = context
     const { request, status, ms, bytes, error } = event
-    this.#learn(place)
+    this.#scanBody(context)
     recorded.status = status
     recorded.ms = round(ms)
     recorded.bytes = bytes
     recorded.route = request.route === undefined ? null : request.route.path
     recorded.handler = request.route?.name ?? null
-    recorded.url = redactor.url(request.url, request.route?.path, seen)
+    recorded.url = redactor.url(request.url, request.route?.path, secrets)
     const { sub } = request.user ?? {}
     recorded.caller =
-      request.auth?.by === 'key' ? 'key' : sub === undefined ? null : redactor.text(sub, seen)
-    const show = (text: string): string => redactor.text(text, seen)
-    recorded.fault = status >= 500 && error !== undefined ? findFault(error, show) : null
+      request.auth?.by === 'key' ? 'key' : sub === undefined ? null : redactor.text(sub, secrets)
+    const show = (text: string): string => redactor.text(text, secrets)
+    recorded.fault = status >= 500 && error !== undefined ? reportError(error, show) : null
     this.#listeners.request?.(recorded)
   }
 
-  #tellRun({ application, id, job, attempt, outcome = 'lost', ms, error }: JobEvent): void {
+  #recordRun({ application, id, job, attempt, outcome = 'lost', ms, error }: JobEvent): void {
     if (!this.watched.has(application)) return
     const text = error instanceof Error ? (error.stack ?? error.message) : error
     this.#listeners.job?.({
@@ -245,34 +258,45 @@ export class Recorder {
     })
   }
 
-  #beginStatement(event: StatementEvent): Place | undefined {
+  #beginStatement(event: StatementEvent): RequestContext | undefined {
     const { sql, kind } = event
     const isWritten = kind === 'UNKNOWN' || kind === 'SCRIPT'
-    const shown = this.redactor.sql(sql, isWritten, this.seen())
-    const place = this.#beginStep(event, 'statement', shown, { isQuestion: isQuestion(event) })
+    const redactedSql = this.redactor.sql(sql, isWritten, this.currentSecrets())
+    const context = this.#beginStep(event, 'statement', redactedSql, {
+      readsApplicationTables: readsApplicationTables(event),
+    })
     const step = this.#steps.get(event)
-    if (step !== undefined) sent.set(step, sql)
-    return place
+    if (step !== undefined) sentSql.set(step, sql)
+    return context
   }
 
   #beginStep(
     work: object,
     kind: RecordedStep['kind'],
     name: string,
-    more: { readonly cost?: number; readonly isQuestion?: boolean } = {},
-  ): Place | undefined {
-    const place = this.#place.getStore()
-    // Work outside of requests, or of one that sends statements without end.
-    if (place === undefined || (place.count[0] ?? 0) >= most.steps) return place
-    place.count[0] = (place.count[0] ?? 0) + 1
-    const at = round(performance.now() - place.began)
-    const { cost, isQuestion = false } = more
+    more: { readonly cost?: number; readonly readsApplicationTables?: boolean } = {},
+  ): RequestContext | undefined {
+    const context = this.#context.getStore()
+    // Work outside of requests, or a request with too many steps.
+    if (context === undefined || (context.count[0] ?? 0) >= limits.steps) return context
+    context.count[0] = (context.count[0] ?? 0) + 1
+    const at = round(performance.now() - context.startedAt)
+    const { cost, readsApplicationTables = false } = more
     const step: RecordedStep = {
-      ...{ kind, name, isQuestion, at, ms: null, failed: false, cost, steps: [] },
+      ...{
+        kind,
+        name,
+        readsApplicationTables,
+        at,
+        ms: null,
+        failed: false,
+        cost,
+        steps: [],
+      },
     }
-    place.steps.push(step)
+    context.steps.push(step)
     this.#steps.set(work, step)
-    return { ...place, steps: step.steps }
+    return { ...context, steps: step.steps }
   }
 
   #endStep(work: WatchedWork & { failed?: boolean }): void {
@@ -283,23 +307,23 @@ export class Recorder {
   }
 }
 
-/** Where work goes on. */
-interface Place {
+/** The request and the step that the current work belongs to. */
+interface RequestContext {
   readonly request: RecordedRequest
-  readonly asked: HttpRequest
-  /** Secrets that came with it. */
-  readonly seen: Seen
-  /** The body whose secrets are known. */
-  readonly known: { body: unknown }
+  readonly httpRequest: HttpRequest
+  /** Secrets that the request contains. */
+  readonly secrets: Secrets
+  /** The body that was searched for secrets last. */
+  readonly scanned: { body: unknown }
   readonly steps: RecordedStep[]
-  readonly began: number
-  /** Steps of the request; shared by its places. */
+  readonly startedAt: number
+  /** Number of steps of the request, shared by its contexts. */
   readonly count: number[]
 }
 
-function keep<T>(list: T[], entry: T, most: number): void {
+function push<T>(list: T[], entry: T, max: number): void {
   list.push(entry)
-  if (list.length > most) list.shift()
+  if (list.length > max) list.shift()
 }
 
 function round(ms: number): number {

@@ -1,5 +1,4 @@
 /** Leaves out of a text what stands behind the name of a secret: `password: x`, `"token":"x"`, `pin=x`, `Key (hash)=(x)`. */
-
 import type { ASTNode, Location, ValueNode } from 'graphql'
 import { graphqlLibrary } from '../../graphql/library.js'
 import { hiddenText } from './secret-patterns.js'
@@ -8,50 +7,50 @@ import { hiddenText } from './secret-patterns.js'
 
 interface RedactedDocument {
   readonly text: string
-  /** Names of variables that are given for secrets: `p` of `login(password: $p)`. */
+  /** Names of variables that are used as secrets, such as `p` in `login(password: $p)`. */
   readonly secretVariables: ReadonlySet<string>
 }
 
 interface DocumentRules {
   readonly isSecret: (name: string) => boolean
-  /** What is shown of a text. */
+  /** Redacts a text. */
   readonly text: (text: string) => string
-  /** Told of each value that is left out. */
+  /** Called with each value that is removed. */
   readonly hide: (value: string) => void
 }
 
-/** Begins as a document does, also behind comments. */
-export function looksLikeDocument(text: string): boolean {
+/** @returns true if the text begins like a GraphQL document, possibly after comments */
+export function isGraphqlDocument(text: string): boolean {
   return /^[\s,\uFEFF]*(?:#[^\n]*\n[\s,]*)*(?:\{\s*[\w.#"]|(?:query|mutation|subscription|fragment)\b)/.test(
     text,
   )
 }
 
-/** @returns undefined for what cannot be parsed */
+/** @returns undefined if the document cannot be parsed */
 export function redactDocument(source: string, rules: DocumentRules): RedactedDocument | undefined {
   const { parse, TokenKind, visit } = graphqlLibrary()
   const variables = new Set<string>()
-  const cuts: { readonly from: number; readonly to: number; readonly text: string }[] = []
-  const cut = ({ loc }: { readonly loc?: Location | undefined }, text: string): void => {
-    if (loc !== undefined) cuts.push({ from: loc.start, to: loc.end, text })
+  const replacements: { readonly from: number; readonly to: number; readonly text: string }[] = []
+  const replace = ({ loc }: { readonly loc?: Location | undefined }, text: string): void => {
+    if (loc !== undefined) replacements.push({ from: loc.start, to: loc.end, text })
   }
-  /** Everything below a secret's name. */
+  /** Replaces all values below the name of a secret. */
   const hide = (value: ValueNode): void => {
     visit(value, {
       Variable: ({ name }) => void variables.add(name.value),
       StringValue: (node) => {
         rules.hide(node.value)
-        cut(node, `"${hiddenText}"`)
+        replace(node, `"${hiddenText}"`)
       },
       IntValue: (node) => {
         rules.hide(node.value)
-        cut(node, hiddenText)
+        replace(node, hiddenText)
       },
       FloatValue: (node) => {
-        cut(node, hiddenText)
+        replace(node, hiddenText)
       },
       EnumValue: (node) => {
-        cut(node, hiddenText)
+        replace(node, hiddenText)
       },
     })
   }
@@ -71,11 +70,11 @@ export function redactDocument(source: string, rules: DocumentRules): RedactedDo
         return false
       },
       StringValue: (node) => {
-        const shown = rules.text(node.value)
-        if (shown !== node.value) cut(node, JSON.stringify(shown))
+        const redacted = rules.text(node.value)
+        if (redacted !== node.value) replace(node, JSON.stringify(redacted))
       },
     })
-    // A default is found before the place that its variable is given to.
+    // Default values come before the argument that uses the variable, so they need a second pass.
     visit(document as ASTNode, {
       VariableDefinition: ({ variable, defaultValue }) => {
         if (defaultValue !== undefined && variables.has(variable.name.value)) hide(defaultValue)
@@ -83,78 +82,83 @@ export function redactDocument(source: string, rules: DocumentRules): RedactedDo
     })
     for (let token = document.loc?.startToken; token != null; token = token.next ?? undefined) {
       if (token.kind !== TokenKind.COMMENT) continue
-      const shown = rules.text(token.value)
-      if (shown !== token.value) cuts.push({ from: token.start, to: token.end, text: `#${shown}` })
+      const redacted = rules.text(token.value)
+      if (redacted !== token.value)
+        replacements.push({ from: token.start, to: token.end, text: `#${redacted}` })
     }
   } catch {
     return undefined
   }
-  return { text: applyCuts(source, cuts), secretVariables: variables }
+  return { text: applyReplacements(source, replacements), secretVariables: variables }
 }
 
-interface Cut {
+interface Replacement {
   readonly from: number
   readonly to: number
   readonly text: string
 }
 
-function applyCuts(source: string, cuts: readonly Cut[]): string {
+function applyReplacements(source: string, replacements: readonly Replacement[]): string {
   let text = ''
   let at = 0
-  for (const { from, to, text: shown } of [...cuts].sort((a, b) => a.from - b.from)) {
+  for (const { from, to, text: replacement } of [...replacements].sort((a, b) => a.from - b.from)) {
     if (from < at) continue
-    text += source.slice(at, from) + shown
+    text += source.slice(at, from) + replacement
     at = to
   }
   return text + source.slice(at)
 }
 
-/** A name, what closes its quotes, and what stands between it and its value. */
-const names =
+/** A name, its closing quote, and the separator before the value. */
+const nameAndSeparator =
   /(?<!\/\/|@|[\w.$-])([A-Za-z_$][\w.$-]*(?:\[[\w.]*\])*)((?:\\*["'`])?\s*(?:=>|:=|[:=])\s*|\)=\()/g
 /** `the token "x" is wrong`. */
-const quoted = /\b([A-Za-z][\w-]*)((?:\s+(?:is|was|of|with|named))?\s+)(["'`])(?=\S)/g
+const quotedAfterName = /\b([A-Za-z][\w-]*)((?:\s+(?:is|was|of|with|named))?\s+)(["'`])(?=\S)/g
 /** `name="password"` of a form's part, with an empty line before the value. */
-const parts = /\bname="([^"\r\n]*)"[^\r\n]*(?:\r?\n[^\r\n]+)*\r?\n\r?\n/gi
-/** What is said of a secret that is not there, or that is another kind of thing. */
-const said =
+const formParts = /\bname="([^"\r\n]*)"[^\r\n]*(?:\r?\n[^\r\n]+)*\r?\n\r?\n/gi
+/** Words after a secret's name that are not its value, such as `token expired`. */
+const harmlessValue =
   /^(?:E[A-Z]{4,}|\d{1,3}|expired|missing|invalid|malformed|required|wrong|null|undefined|true|false|none|not|must|is|was|has|too|a|an|the|string|number|boolean|unknown)\b(?![\w-]*\d)/i
 
 export interface NamedRules {
   readonly isSecret: (name: string) => boolean
-  /** Told of each value that is left out. */
+  /** Called with each value that is removed. */
   readonly hide: (value: string) => void
 }
 
 export function redactNamed(text: string, rules: NamedRules): string {
-  return [parts, names, quoted].reduce((shown, pattern) => cutBehind(shown, pattern, rules), text)
+  return [formParts, nameAndSeparator, quotedAfterName].reduce(
+    (redacted, pattern) => redactMatches(redacted, pattern, rules),
+    text,
+  )
 }
 
-function cutBehind(text: string, pattern: RegExp, { isSecret, hide }: NamedRules): string {
-  let shown = ''
+function redactMatches(text: string, pattern: RegExp, { isSecret, hide }: NamedRules): string {
+  let result = ''
   let at = 0
   for (const match of text.matchAll(pattern)) {
-    const [all, name = '', behind = ''] = match
-    if (match.index < at || isPlace(name) || !isSecret(name)) continue
-    const from = match.index + (pattern === quoted ? name.length + behind.length : all.length)
-    if (behind === ': ' && isDeclaration(name, text.slice(from))) continue
-    const to = pattern === parts ? endOfPart(text, from) : endOfValue(text, from, all)
+    const [all, name = '', separator = ''] = match
+    if (match.index < at || isSourceLocation(name) || !isSecret(name)) continue
+    const from =
+      match.index + (pattern === quotedAfterName ? name.length + separator.length : all.length)
+    if (separator === ': ' && isDeclaration(name, text.slice(from))) continue
+    const to = pattern === formParts ? endOfPart(text, from) : endOfValue(text, from, all)
     const value = text.slice(from, to)
     if (value === '' || value.includes(hiddenText)) continue
     const [, mark = ''] = /^(\\*["'`]+)[\s\S]*\1$/.exec(value) ?? []
     hide(value.slice(mark.length, value.length - mark.length))
-    shown += `${text.slice(at, from)}${mark}${hiddenText}${mark}`
+    result += `${text.slice(at, from)}${mark}${hiddenText}${mark}`
     at = to
   }
-  return shown + text.slice(at)
+  return result + text.slice(at)
 }
 
-/** `token.ts:12:5` is a place in a source. */
-function isPlace(name: string): boolean {
+/** `token.ts:12:5` is a location in a source file. */
+function isSourceLocation(name: string): boolean {
   return /\.[cm]?[jt]sx?$/.test(name)
 }
 
-/** `Contract.code: pattern /a+/ can take very long.` is a report about a declaration: a sentence about a member of a class. */
+/** `Contract.code: pattern /a+/ can take very long.` is a sentence about a class member, not a value. */
 function isDeclaration(name: string, rest: string): boolean {
   return /^[A-Z]\w*\.[A-Za-z_]\w*$/.test(name) && /^[a-z]+(?: [^\s]+){3,}?\.(?:\s|$)/.test(rest)
 }
@@ -170,8 +174,8 @@ function endOfValue(text: string, from: number, before: string): number {
   if (mark !== undefined) return from + endOfQuotes(rest, mark)
   if (/^[{[]/.test(rest)) return from + endOfBrackets(rest)
   if (before.endsWith(')=(')) return from + lengthUntil(rest, /\)/)
-  if (said.test(rest)) return from
-  // Of `a=b c=d` one word; of `Cookie: a; b` the line.
+  if (harmlessValue.test(rest)) return from
+  // The value of `a=b c=d` is one word, the value of `Cookie: a; b` is the rest of the line.
   if (/=>?\s*$/.test(before)) return from + lengthUntil(rest, /[\s,;&)}\]"']|$/)
   return from + lengthUntil(rest, /[\r\n,}]|$/)
 }

@@ -1,6 +1,4 @@
-/** Takes the passwords out of addresses before they are shown. */
-
-/** `postgres://desk:secret@host/desk` → `postgres://desk:…@host/desk`, also where it is written in a query's way. */
+/** Hides passwords in URLs, also in parameters and percent-encoded: `postgres://desk:secret@host` → `postgres://desk:…@host`. */
 export function withoutPasswords(text: string): string {
   return text
     .replace(/(:\/\/[^\s:/@]*):[^\s/]*@(?=[^\s@/]+)/g, '$1:…@')
@@ -10,11 +8,11 @@ export function withoutPasswords(text: string): string {
 
 /** Which texts look like secrets whatever they are called: tokens, keys, numbers of cards. */
 
-/** Stands where a value was. */
+/** The text that replaces a secret. */
 export const hiddenText = '(hidden)'
 
-/** Runs of characters that tokens are written in; what stands in round brackets is ours. */
-const runs = /[\w+/=.~%-]{20,}/g
+/** Long runs of the characters that tokens consist of. */
+const longRuns = /[\w+/=.~%-]{20,}/g
 const tokensOfServices =
   /\b(?:sk|pk|rk|whsec|gh[a-z]|github_pat|glpat|xox[a-z]|npm|hf|sq0[a-z]+|shp[a-z]+)[_-][\w-]{10,}|\b(?:AKIA|ASIA|AIza|ya29\.)[\w-]{12,}/g
 const jsonTokens = /\beyJ[\w-]*(?:\.[\w-]*){0,4}/g
@@ -23,10 +21,13 @@ const cards = /(?<![\d.])[3-6]\d{3}([ -]?)\d{4}\1\d{4}\1\d{3,4}(?![\d.])/g
 const schemes =
   /\b(Bearer|Basic|Digest|Negotiate|Token|ApiKey|DPoP|AWS4-HMAC-SHA256)(\s+)(\S{4,})/gi
 const userInfo = /\b([a-z][a-z\d+.-]*:\/\/[^\s:/@"'<>]*):[^\s/@"'<>]+@/gi
-/** Parts of a word as people write them: `find`, `By`, `URL`, `2026`. */
-const parts = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g
+/** Parts of an identifier: `find`, `By`, `URL`, `2026`. */
+const wordParts = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+/g
 
-/** A UUID keeps its beginning, so that rows can be told apart. */
+/**
+ * Hides all parts of a text that look like a secret: tokens, keys, passwords in URLs, card numbers. A UUID keeps its first
+ * part, so that rows can be distinguished.
+ */
 export function hideShapes(text: string): string {
   if (text.length < 8) return text
   return text
@@ -38,25 +39,25 @@ export function hideShapes(text: string): string {
     .replace(tokensOfServices, hiddenText)
     .replace(uuids, '$1…')
     .replace(cards, (all) => (isCard(all) ? hiddenText : all))
-    .replace(runs, hideRun)
+    .replace(longRuns, hideRun)
 }
 
-/** `bearer of bad news` is a sentence. */
+/** `bearer of bad news` is a sentence, not a credential. */
 function isWord(text: string): boolean {
   return /^[a-z]{1,12}[.,;:!?]?$/.test(text)
 }
 
 function hideRun(run: string): string {
-  // The parts of a path are judged one by one; what is left of a token then is no token.
+  // Each part of a path is checked alone.
   return run.replace(/[^/.]+/g, (part) => (isRandom(part) ? hiddenText : part))
 }
 
-/** People write words; chance writes single letters, digits among them, and words without vowels. */
+/** Random text has single letters, digits between letters, and long runs without vowels. Words do not. */
 function isRandom(text: string): boolean {
-  // The marks of their own that are no part of a word.
+  // Timestamps are not random.
   if (/^\d{4}-\d{2}-\d{2}T\d{2}$/.test(text)) return false
   let odd = /[+=~%]/.test(text) ? 1 : 0
-  for (const match of text.matchAll(parts)) {
+  for (const match of text.matchAll(wordParts)) {
     const [part] = match
     const before = text[match.index - 1] ?? ''
     const after = text[match.index + part.length] ?? ''
@@ -69,11 +70,11 @@ function isRandom(text: string): boolean {
   return odd >= 2
 }
 
-/** By its check digit. */
+/** Checks the check digit (Luhn). */
 function isCard(text: string): boolean {
   const digits = Array.from(text.replace(/\D/g, ''), Number).reverse()
-  const sum = digits.reduce((all, digit, place) => {
-    const doubled = place % 2 === 0 ? digit : digit * 2
+  const sum = digits.reduce((all, digit, index) => {
+    const doubled = index % 2 === 0 ? digit : digit * 2
     return all + (doubled > 9 ? doubled - 9 : doubled)
   }, 0)
   return sum % 10 === 0
@@ -81,19 +82,19 @@ function isCard(text: string): boolean {
 
 /** Which names stand for secrets: of fields, parameters, variables, headers. They are judged by their words. */
 
-/** Inside of words, too: `userpassword`, `accesskey`. */
-const stems =
+/** Also found inside of words: `userpassword`, `accesskey`. */
+const secretStems =
   /pass(?:word|wd|phrase|code)|secret|token|credential|bearer|cookie|signature|(?:api|access|private|auth|signing)[_-]?key|pin[_-]?code|card_?(?:number|no\b)|kennwort|passwort|contrase|mot_?de_?passe|senha/
 
-const words: ReadonlySet<string> = new Set([
+const secretWords: ReadonlySet<string> = new Set([
   ...['pass', 'pwd', 'pw', 'pin', 'jwt', 'auth', 'authorization', 'authentication', 'assertion'],
   ...['session', 'sess', 'sid', 'ssid', 'otp', 'totp', 'hotp', 'mfa', 'tan', 'csrf', 'xsrf'],
   ...['sig', 'hmac', 'hash', 'digest', 'salt', 'nonce', 'verifier', 'mnemonic'],
   ...['cvv', 'cvc', 'csc', 'ssn', 'iban', 'pan', 'samlresponse', 'code', 'key'],
 ])
 
-/** `postalCode` and `primaryKey` are none; `authCode` and `signingKey` are. */
-const harmlessBeside: Readonly<Record<string, ReadonlySet<string>>> = {
+/** Words that make `code` and `key` harmless: `postalCode` and `primaryKey`, but not `authCode` and `signingKey`. */
+const harmlessQualifiers: Readonly<Record<string, ReadonlySet<string>>> = {
   code: new Set([
     ...['status', 'error', 'country', 'postal', 'post', 'zip', 'area', 'currency', 'language'],
     ...['lang', 'exit', 'http', 'product', 'color', 'colour', 'bar', 'source', 'phone', 'region'],
@@ -104,9 +105,9 @@ const harmlessBeside: Readonly<Record<string, ReadonlySet<string>>> = {
   ]),
 }
 
-/** `passwordConfirmation`, `X-Api-Key`, `user[pin_code]`, `password2`, `token.eq`. */
+/** @returns true for names such as `passwordConfirmation`, `X-Api-Key`, `user[pin_code]`, `password2` and `token.eq` */
 export function isSecretName(name: string, more?: ReadonlySet<string>): boolean {
-  const parts = name
+  const wordParts = name
     .normalize('NFKC')
     .replace(/([a-z\d])([A-Z])/g, '$1_$2')
     .replace(/([A-Z])([A-Z][a-z])/g, '$1_$2')
@@ -114,11 +115,11 @@ export function isSecretName(name: string, more?: ReadonlySet<string>): boolean 
     .map((part) => part.toLowerCase())
     .filter((part) => part !== '')
   if (more !== undefined && name.split(/[.[\]]+/).some((part) => more.has(part))) return true
-  if (stems.test(name.toLowerCase()) || stems.test(parts.join('_'))) return true
-  return parts.some((part) => {
-    if (!words.has(part)) return false
-    const harmless = harmlessBeside[part]
+  if (secretStems.test(name.toLowerCase()) || secretStems.test(wordParts.join('_'))) return true
+  return wordParts.some((part) => {
+    if (!secretWords.has(part)) return false
+    const harmless = harmlessQualifiers[part]
     if (harmless === undefined) return true
-    return !parts.some((other) => harmless.has(other))
+    return !wordParts.some((other) => harmless.has(other))
   })
 }

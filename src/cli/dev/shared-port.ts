@@ -1,19 +1,21 @@
 /**
- * The port, as seen by a process of `filigree dev`: the application listens at the socket that the supervisor holds, or
- * tells him of the one that it has opened. A process that waits answers in place of an application that does not run.
+ * The listening socket of the application, shared between the processes of `filigree dev`. The first application process opens
+ * it and sends it to the supervisor, which passes it to each following process. Clients that connect during a restart
+ * wait in the system's queue. While no application runs, the standby process accepts them and explains why (503).
  */
-
 import { execFile, type ChildProcess, type SendHandle } from 'node:child_process'
 import { readdir, readFile, readlink } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
-import type { BeginMessage, ExplainMessage, PortPlace, ChildMessage } from './child-process.js'
+import type { BeginMessage, ExplainMessage, ListenAddress, ChildMessage } from './child-process.js'
 import type { PortKeeper } from '../../http/port-keeper.js'
-import { refuse } from './page-access.js'
+import { checkPageAccess } from './page-access.js'
 
-/** Which program listens at a port of this machine. */
-
-/** @returns `process 1234 (node dist/main.js)`, or `another program` where nobody says which */
+/**
+ * Finds the program that listens on a port of this machine.
+ *
+ * @returns `process 1234 (node dist/main.js)`, or `another program` if it cannot be found out
+ */
 export async function findPortUser(port: number): Promise<string> {
   const pid = (await findByProc(port)) ?? (await findByLsof(port))
   if (pid === undefined) return 'another program'
@@ -21,14 +23,14 @@ export async function findPortUser(port: number): Promise<string> {
   return `process ${pid}${command === '' ? '' : ` (${command})`}`
 }
 
-/** Linux says so in files. */
+/** On Linux, `/proc` lists sockets and the processes that use them. */
 async function findByProc(port: number): Promise<string | undefined> {
   const inodes = new Set<string>()
   for (const file of ['/proc/net/tcp', '/proc/net/tcp6']) {
     const text = await readFile(file, 'utf8').catch(() => '')
     for (const line of text.split('\n').slice(1)) {
       const [, local = '', , state, , , , , , inode = ''] = line.trim().split(/\s+/)
-      // 0A: listening.
+      // 0A is the state LISTEN.
       if (state === '0A' && Number.parseInt(local.split(':')[1] ?? '', 16) === port)
         inodes.add(`socket:[${inode}]`)
     }
@@ -54,9 +56,9 @@ function findByLsof(port: number): Promise<string | undefined> {
 }
 
 async function commandOf(pid: string): Promise<string> {
-  const own = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined)
-  const text = own?.replaceAll('\0', ' ') ?? (await commandByPs(pid))
-  // Arguments may hold secrets: the program and its file say enough.
+  const commandLine = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => undefined)
+  const text = commandLine?.replaceAll('\0', ' ') ?? (await commandByPs(pid))
+  // Arguments can contain secrets, so only the program and its file are shown.
   return text.trim().split(/\s+/).slice(0, 2).join(' ')
 }
 
@@ -68,33 +70,27 @@ function commandByPs(pid: string): Promise<string> {
   })
 }
 
-/**
- * The socket that the application listens at, held from one of its processes to the next: who connects in between is
- * neither refused nor reset, but waits in the system until the next process accepts, or until the one that waits explains
- * why none does. The first process opens it, since only its program knows the port; the supervisor has it too, accepts
- * nobody, and hands it on.
- */
-
-export class HeldPort {
-  #place: PortPlace | undefined
+/** The supervisor's side: stores the socket of the application, never accepts on it, and sends it to child processes. */
+export class SharedPort {
+  #address: ListenAddress | undefined
   #socket: ListeningSocket | undefined
-  #isOff = false
+  #isDisabled = false
 
-  hold(place: PortPlace, socket: ListeningSocket): void {
-    this.letGo()
-    if (this.#isOff) {
+  hold(address: ListenAddress, socket: ListeningSocket): void {
+    this.release()
+    if (this.#isDisabled) {
       socket.close()
       return
     }
-    this.#place = place
+    this.#address = address
     this.#socket = socket
   }
 
-  begin(child: ChildProcess, message: Omit<BeginMessage, 'is' | 'place'>): void {
-    this.#send(child, { is: 'begin', place: this.#place, ...message }, this.#socket)
+  begin(child: ChildProcess, message: Omit<BeginMessage, 'is' | 'address'>): void {
+    this.#send(child, { is: 'begin', address: this.#address, ...message }, this.#socket)
   }
 
-  /** @param report undefined: it shall answer nobody any more */
+  /** Lets a standby process explain the report to clients. Without a report it stops. */
   explain(child: ChildProcess, message: Omit<ExplainMessage, 'is'>): void {
     if (this.#socket !== undefined)
       this.#send(
@@ -104,26 +100,26 @@ export class HeldPort {
       )
   }
 
-  letGo(): void {
+  release(): void {
     this.#socket?.close()
     this.#socket = undefined
-    this.#place = undefined
+    this.#address = undefined
   }
 
   /**
-   * A program that opens its port again, or at another address of this machine, finds it taken by nobody but us: from now
-   * on nothing is held.
+   * A program that opens its port twice, or on another address, fails because the supervisor has the port. In this case the
+   * port is released, and no socket is stored any more.
    *
-   * @returns whether it is so
+   * @returns true if the supervisor had the port
    */
-  standsInTheWay(port: number): boolean {
-    if (this.#place?.port !== port) return false
-    this.#isOff = true
-    this.letGo()
+  releaseIfTaken(port: number): boolean {
+    if (this.#address?.port !== port) return false
+    this.#isDisabled = true
+    this.release()
     return true
   }
 
-  /** What cannot be sent has ended, which is heard elsewhere. */
+  /** Sending fails only if the child has exited, which the supervisor handles elsewhere. */
   #send(
     child: ChildProcess,
     message: BeginMessage | ExplainMessage,
@@ -133,57 +129,58 @@ export class HeldPort {
   }
 }
 
-/** What Node has of a socket that listens: of this process alone, whoever else has one to the same port. */
+/** A handle of a listening socket. Closing it does not close the handles of other processes. */
 export interface ListeningSocket {
   close(): void
 }
 
+/** The child's side: gives the received socket to the application's server, or sends the socket that the server opened. */
 export class ChildPort implements PortKeeper {
-  /** The application listens at what the supervisor holds. */
-  isKept = false
-  #given: { readonly place: PortPlace; readonly socket: ListeningSocket } | undefined
-  #explainer: Explainer | undefined
+  /** True if the application listens on the socket that the supervisor has. */
+  usesSharedSocket = false
+  #received: { readonly address: ListenAddress; readonly socket: ListeningSocket } | undefined
+  #unavailableServer: UnavailableServer | undefined
 
-  give(place: PortPlace, socket: ListeningSocket): void {
-    this.#given = { place, socket }
+  receive(address: ListenAddress, socket: ListeningSocket): void {
+    this.#received = { address, socket }
   }
 
   take(port: number, host: string): object | undefined {
-    const given = this.#given
-    this.#given = undefined
-    this.isKept = given?.place.port === port && given.place.host === host
-    if (this.isKept) return given?.socket
-    given?.socket.close()
+    const received = this.#received
+    this.#received = undefined
+    this.usesSharedSocket = received?.address.port === port && received.address.host === host
+    if (this.usesSharedSocket) return received?.socket
+    received?.socket.close()
     return undefined
   }
 
-  /** Of several servers of a program the first is held. */
+  /** If a program opens several servers, only the first one is shared. */
   opened(port: number, host: string, server: Server): void {
     const { _handle: socket } = server as { _handle?: object | null }
-    if (this.isKept || socket === undefined || socket === null) return
-    this.isKept = true
-    const message: ChildMessage = { is: 'opened', place: { port, host } }
+    if (this.usesSharedSocket || socket === undefined || socket === null) return
+    this.usesSharedSocket = true
+    const message: ChildMessage = { is: 'opened', address: { port, host } }
     process.send?.(message, socket as SendHandle)
   }
 
-  /** The application has started, and listens where it will. */
+  /** The application has started: a socket that it did not take is closed. */
   started(): void {
-    this.#given?.socket.close()
-    this.#given = undefined
+    this.#received?.socket.close()
+    this.#received = undefined
   }
 
   explain(message: ExplainMessage | undefined, socket: ListeningSocket | undefined): void {
-    this.#explainer?.close()
+    this.#unavailableServer?.close()
     const { report, secret } = message ?? {}
-    this.#explainer =
+    this.#unavailableServer =
       report === undefined || secret === undefined || socket === undefined
         ? undefined
-        : new Explainer(report, secret, socket)
+        : new UnavailableServer(report, secret, socket)
   }
 }
 
 /** Responds with 503 to every request, and with the reason to clients that may read the development page. */
-class Explainer {
+class UnavailableServer {
   #report: string
   readonly #secret: string
   readonly #server: Server
@@ -193,7 +190,7 @@ class Explainer {
     this.#report = report
     this.#secret = secret
     this.#server = createServer((incoming, outgoing) => {
-      this.#answer(incoming, outgoing)
+      this.#respond(incoming, outgoing)
     })
     this.#server.on('connection', (one: Socket) => {
       this.#sockets.add(one)
@@ -202,23 +199,23 @@ class Explainer {
     this.#server.listen(socket)
   }
 
-  /** Browsers connect before they ask: who has done so is still answered, and sent to ask again. */
+  /** Browsers connect before they send a request, so open connections still get a response. */
   close(): void {
-    this.#report = 'The application was started again meanwhile. Ask once more.'
+    this.#report = 'The application was started again. Send the request again.'
     this.#server.close()
     for (const socket of this.#sockets) socket.unref()
   }
 
-  #answer(incoming: IncomingMessage, outgoing: ServerResponse): void {
+  #respond(incoming: IncomingMessage, outgoing: ServerResponse): void {
     const text =
-      refuse(incoming, this.#secret) === undefined
+      checkPageAccess(incoming, this.#secret) === undefined
         ? this.#report
-        : 'The application does not run at the moment. The terminal of `filigree dev` shows why.'
+        : 'The application is not running. The terminal of `filigree dev` shows why.'
     incoming.resume()
     outgoing.writeHead(503, {
       ...{ 'Content-Type': 'text/plain; charset=utf-8', 'X-Content-Type-Options': 'nosniff' },
       ...{ 'Cache-Control': 'no-store', Connection: 'close' },
-      // The second for browsers, which show the application as soon as it runs.
+      // Refresh makes browsers show the application as soon as it runs.
       ...{ 'Retry-After': '1', Refresh: '1' },
     })
     outgoing.end(`${text}\n`)

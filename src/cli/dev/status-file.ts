@@ -1,52 +1,52 @@
 /**
- * `.filigree/dev.json`: where a running `filigree dev` can be asked, and how its last start went, for other commands of the
- * same project. It is there as long as the process is.
+ * The file `.filigree/dev.json`, in which a running `filigree dev` stores its address and the result of its last start. Other
+ * commands of the project, such as `filigree mcp`, read it. It is deleted when the process ends.
  */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { DevEvent, TypeFault } from './child-process.js'
+import type { DevEvent, TypeCheckError } from './child-process.js'
 import type { Redactor } from './redactor.js'
 
-export interface DevNotice {
+export interface DevStatus {
   /** The process of `filigree dev`. */
   readonly pid: number
   readonly state: 'starting' | 'ready' | 'failed' | 'ended'
-  /** Of the application, once it listens: `http://localhost:3000`. */
+  /** The application's address, such as `http://localhost:3000`. Null until it listens. */
   readonly url: string | null
-  /** What clients of the development page must send. */
+  /** The secret that clients of the development page must send. */
   readonly secret: string
-  /** Why it did not start, or has ended; without secrets. */
+  /** Why the application did not start, or why it ended. Without secrets. */
   readonly report: string | null
-  readonly types: readonly TypeFault[]
+  readonly types: readonly TypeCheckError[]
 }
 
 const folderName = '.filigree'
 const fileName = 'dev.json'
 
-/** Writes the notice at each event that changes it. */
-export class NoticeBoard {
+/** Writes the file at each event that changes the status. */
+export class StatusFile {
   readonly #folder: string
   readonly #redactor: Redactor
-  #notice: DevNotice
+  #status: DevStatus
 
   constructor(cwd: string, redactor: Redactor, secret: string) {
     this.#folder = join(cwd, folderName)
     this.#redactor = redactor
-    this.#notice = {
+    this.#status = {
       ...{ pid: process.pid, state: 'starting', url: null, secret },
       ...{ report: null, types: [] },
     }
   }
 
-  note(event: DevEvent): void {
-    const before = this.#notice
-    this.#notice = { ...before, ...this.#changed(event) }
-    if (event.event !== 'starting' && JSON.stringify(before) === JSON.stringify(this.#notice))
+  update(event: DevEvent): void {
+    const before = this.#status
+    this.#status = { ...before, ...this.#changed(event) }
+    if (event.event !== 'starting' && JSON.stringify(before) === JSON.stringify(this.#status))
       return
     this.#write()
   }
 
-  #changed(event: DevEvent): Partial<DevNotice> {
+  #changed(event: DevEvent): Partial<DevStatus> {
     switch (event.event) {
       case 'starting':
         return { state: 'starting', url: null, report: null }
@@ -62,52 +62,52 @@ export class NoticeBoard {
           report: `The program ended (${event.code ?? 'killed'}).`,
         }
       case 'types':
-        return { types: event.errors.slice(0, mostFaults).map((fault) => this.#shown(fault)) }
+        return { types: event.errors.slice(0, maxTypeErrors).map((error) => this.#redact(error)) }
       default:
         return {}
     }
   }
 
-  /** The compiler quotes values. */
-  #shown(fault: TypeFault): TypeFault {
-    return { ...fault, message: this.#redactor.text(fault.message) }
+  /** Messages of the compiler can contain values. */
+  #redact(error: TypeCheckError): TypeCheckError {
+    return { ...error, message: this.#redactor.text(error.message) }
   }
 
   #write(): void {
     try {
-      // As the keys for development are kept: a folder that git passes over.
+      // The folder contains secrets, so git must ignore it.
       if (mkdirSync(this.#folder, { recursive: true, mode: 0o700 }) !== undefined)
         writeFileSync(join(this.#folder, '.gitignore'), '*\n')
       const draft = join(this.#folder, `dev-${process.pid}.tmp`)
-      writeFileSync(draft, `${JSON.stringify(this.#notice, null, 2)}\n`, { mode: 0o600 })
+      writeFileSync(draft, `${JSON.stringify(this.#status, null, 2)}\n`, { mode: 0o600 })
       renameSync(draft, join(this.#folder, fileName))
     } catch {
-      // A project that cannot be written to is served all the same.
+      // A read-only project can still be served.
     }
   }
 
-  /** Another one may have begun meanwhile. */
-  takeDown(): void {
+  /** Deletes the file, unless another process has replaced it. */
+  remove(): void {
     if (readFile(this.#folder)?.pid === process.pid)
       rmSync(join(this.#folder, fileName), { force: true })
   }
 }
 
-const mostFaults = 50
+const maxTypeErrors = 50
 
-/** @returns undefined where none runs */
-export function readNotice(cwd: string): DevNotice | undefined {
-  const notice = readFile(join(cwd, folderName))
-  return notice !== undefined && isRunning(notice.pid) ? notice : undefined
+/** @returns the status of the running `filigree dev`, or undefined if it is not running */
+export function readDevStatus(cwd: string): DevStatus | undefined {
+  const status = readFile(join(cwd, folderName))
+  return status !== undefined && isRunning(status.pid) ? status : undefined
 }
 
-function readFile(folder: string): DevNotice | undefined {
+function readFile(folder: string): DevStatus | undefined {
   try {
-    const notice = JSON.parse(readFileSync(join(folder, fileName), 'utf8')) as Partial<DevNotice>
-    const { pid, url } = notice
+    const status = JSON.parse(readFileSync(join(folder, fileName), 'utf8')) as Partial<DevStatus>
+    const { pid, url } = status
     const isOurs =
       typeof pid === 'number' && (url === null || (url !== undefined && URL.canParse(url)))
-    return isOurs ? (notice as DevNotice) : undefined
+    return isOurs ? (status as DevStatus) : undefined
   } catch {
     return undefined
   }

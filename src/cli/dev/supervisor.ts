@@ -1,136 +1,134 @@
 /**
- * Runs an application and starts it again at each change. The next process waits beside the running one, with everything
- * loaded but the application, so that a start is faster than the first.
+ * Runs an application and restarts it after each change. A standby process has already loaded everything except the
+ * application, so a restart is faster than the first start.
  */
-import { spawn, type ChildProcess } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import type { ChildProcess } from 'node:child_process'
 import { createServer } from 'node:net'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { parseEnv } from 'node:util'
-import { checkTypes, type TypeCheck } from './type-checker.js'
-import { type ListeningSocket, HeldPort, findPortUser } from './shared-port.js'
+import { startTypeChecker, type TypeChecker } from './type-checker.js'
+import { type ListeningSocket, SharedPort, findPortUser } from './shared-port.js'
 import {
   endGroup,
   readLines,
   readChildMessage,
   type DevEvent,
   type LogText,
-  leashCode,
+  childEnvironment,
+  programFile,
+  spawnNode,
 } from './child-process.js'
 import { pageAddress } from './page-access.js'
 import type { Redactor } from './redactor.js'
-import { FileWatch } from './file-watcher.js'
+import { FileWatcher } from './file-watcher.js'
 
 export interface SuperviseOptions {
   readonly cwd: string
   /** Absolute path of the program. */
   readonly file: string
-  /** As it was named. */
+  /** The path as the user wrote it, for messages. */
   readonly named: string
-  /** Address of what lets Node import the program's sources; undefined where it can. */
+  /** URL of the loader (tsx) for TypeScript sources. Undefined if none is needed. */
   readonly loader: string | undefined
-  /** Tell of requests, too. */
-  readonly tells: boolean
+  /** Also shows requests and job runs. */
+  readonly reportsEvents: boolean
   readonly show: (event: DevEvent) => void
-  /** Gets to know what the application hides. */
+  /** Learns the application's names of secret fields. */
   readonly redactor: Redactor
-  /** What clients of the development page must send. */
+  /** The secret that clients of the development page must send. */
   readonly secret: string
 }
 
-/** Milliseconds that the application has to end by itself. */
-const patience = 500
-/** Milliseconds after which those who wait for a start are told so. */
-const longestWait = 10_000
-/** Milliseconds between two looks at a port that is not free. */
-const portPace = 1000
+/** Milliseconds that the application has to exit after SIGTERM. */
+const shutdownTimeout = 500
+/** Milliseconds after which clients that wait for a start get a response. */
+const explainDelay = 10_000
+/** Milliseconds between two checks whether a used port is free. */
+const portProbeInterval = 1000
 
 export class Supervisor {
   readonly #options: SuperviseOptions
-  readonly #watch: FileWatch
-  readonly #types: TypeCheck | undefined
+  readonly #fileWatcher: FileWatcher
+  readonly #typeChecker: TypeChecker | undefined
   #running: ChildProcess | undefined
   #standby: ChildProcess | undefined
   #portTimer: NodeJS.Timeout | undefined
-  readonly #port = new HeldPort()
+  readonly #port = new SharedPort()
   #waitTimer: NodeJS.Timeout | undefined
-  /** Each start has a number: what an earlier one says counts no more. */
-  #start = 0
+  /** The number of the latest start. Messages of earlier ones are ignored. */
+  #currentStart = 0
   #closed = false
 
   constructor(options: SuperviseOptions) {
     this.#options = options
     const { cwd, show } = options
-    this.#watch = new FileWatch(cwd, (files) => {
+    this.#fileWatcher = new FileWatcher(cwd, (files) => {
       show({ event: 'changed', files })
-      this.#types?.changed()
-      // What waits has read the earlier ones.
+      this.#typeChecker?.changed()
+      // The standby process was started with the old variables.
       if (files.some((file) => file.startsWith('.env'))) this.#dropStandby()
       void this.#begin(performance.now())
     })
-    this.#types = checkTypes(cwd, (errors) => {
+    this.#typeChecker = startTypeChecker(cwd, (errors) => {
       show({ event: 'types', errors })
     })
     void this.#begin(performance.now())
   }
 
-  /** Ends everything that it has started. */
+  /** Ends all processes, watchers and timers. */
   async close(): Promise<void> {
     this.#closed = true
-    this.#watch.close()
+    this.#fileWatcher.close()
     clearInterval(this.#portTimer)
     clearTimeout(this.#waitTimer)
-    this.#port.letGo()
+    this.#port.release()
     this.#dropStandby()
-    this.#types?.close()
+    this.#typeChecker?.close()
     await endChild(this.#running)
   }
 
-  async #begin(began: number): Promise<void> {
-    const own = ++this.#start
+  async #begin(startedAt: number): Promise<void> {
+    const startNumber = ++this.#currentStart
     clearInterval(this.#portTimer)
     clearTimeout(this.#waitTimer)
-    const { file, named, tells, secret, show } = this.#options
+    const { file, named, reportsEvents, secret, show } = this.#options
     const next = this.#standby ?? this.#spawn()
     this.#standby = undefined
     const before = this.#running
     this.#running = undefined
     await endChild(before)
-    // Another change came meanwhile, or the end: the process has not begun and waits on.
-    if (own !== this.#start || this.#closed) {
+    // There was another change, or `close` was called: the new process remains on standby.
+    if (startNumber !== this.#currentStart || this.#closed) {
       this.#putBack(next)
       return
     }
     this.#running = next
     show({ event: 'starting', file: named })
-    this.#heed(next, own, began)
-    this.#port.begin(next, { file, named, tells, secret })
+    this.#watchChild(next, startNumber, startedAt)
+    this.#port.begin(next, { file, named, reportsEvents, secret })
     this.#waitTimer = setTimeout(() => {
       this.#explain(`${named} is still being started.`)
-    }, longestWait)
+    }, explainDelay)
   }
 
-  /** A process that has not begun is as good as another. */
+  /** Stores an unused process as the standby process, if there is none. */
   #putBack(child: ChildProcess): void {
     if (this.#closed || this.#standby !== undefined) endGroup(child, 'SIGKILL')
     else this.#standby = child
   }
 
-  /** The process that waits tells those who come why nobody else does. */
+  /** Lets the standby process respond to requests with the report. */
   #explain(report: string): void {
     this.#standby ??= this.#spawn()
     const { redactor, secret } = this.#options
     this.#port.explain(this.#standby, { report: redactor.text(report), secret })
   }
 
-  #heed(child: ChildProcess, own: number, began: number): void {
+  #watchChild(child: ChildProcess, startNumber: number, startedAt: number): void {
     const { show, secret } = this.#options
-    let fault: string | undefined
-    const isPast = (): boolean => own !== this.#start || this.#closed
-    child.on('message', (given, handle) => {
-      const message = readChildMessage(given)
-      if (isPast() || message === undefined) {
+    let failure: string | undefined
+    const isObsolete = (): boolean => startNumber !== this.#currentStart || this.#closed
+    child.on('message', (received, handle) => {
+      const message = readChildMessage(received)
+      if (isObsolete() || message === undefined) {
         const socket = handle as ListeningSocket | undefined
         if (message?.is === 'opened') socket?.close()
         return
@@ -139,60 +137,59 @@ export class Supervisor {
       else if (message.is === 'job') show({ event: 'job', job: message.job })
       else if (message.is === 'failed') {
         const { report, port } = message
-        fault = report
-        if (port !== undefined && this.#port.standsInTheWay(port)) {
-          void this.#begin(began)
+        failure = report
+        if (port !== undefined && this.#port.releaseIfTaken(port)) {
+          void this.#begin(startedAt)
           return
         }
         show({ event: 'failed', report, port })
-        if (port !== undefined) void this.#awaitPort(port, own)
+        if (port !== undefined) void this.#awaitPort(port, startNumber)
       } else if (message.is === 'opened') {
-        this.#port.hold(message.place, handle as unknown as ListeningSocket)
+        this.#port.hold(message.address, handle as unknown as ListeningSocket)
       } else {
         clearTimeout(this.#waitTimer)
-        const { url, isKept, routes, served, secrets } = message
+        const { url, usesSharedSocket, routes, served, secrets } = message
         if (this.#standby === undefined) this.#standby = this.#spawn()
         else this.#port.explain(this.#standby, { report: undefined, secret })
-        if (!isKept) this.#port.letGo()
+        if (!usesSharedSocket) this.#port.release()
         this.#options.redactor.learnNames(secrets)
         const page = url === undefined ? undefined : pageAddress(url, secret)
-        const took = Math.round(performance.now() - began)
+        const took = Math.round(performance.now() - startedAt)
         show({ event: 'ready', url, page, routes, took })
-        this.#watch.leaveOut(served)
+        this.#fileWatcher.ignoreFolders(served)
       }
     })
     child.once('exit', (code) => {
-      if (isPast()) return
+      if (isObsolete()) return
       clearTimeout(this.#waitTimer)
-      this.#explain(fault ?? `The program ended (${code ?? 'killed'}).`)
-      if (fault === undefined) show({ event: 'ended', code })
+      this.#explain(failure ?? `The program ended (${code ?? 'killed'}).`)
+      if (failure === undefined) show({ event: 'ended', code })
     })
   }
 
-  async #awaitPort(port: number, own: number): Promise<void> {
+  async #awaitPort(port: number, startNumber: number): Promise<void> {
     const by = await findPortUser(port)
-    if (own !== this.#start || this.#closed) return
+    if (startNumber !== this.#currentStart || this.#closed) return
     this.#options.show({ event: 'port', port, by })
     this.#portTimer = setInterval(() => {
       const probe = createServer()
       probe.once('error', () => undefined)
       probe.listen(port, () => {
         probe.close(() => {
-          if (own === this.#start && !this.#closed) void this.#begin(performance.now())
+          if (startNumber === this.#currentStart && !this.#closed)
+            void this.#begin(performance.now())
         })
       })
-    }, portPace)
+    }, portProbeInterval)
   }
 
   #spawn(): ChildProcess {
     const { cwd, loader, show } = this.#options
-    const args = ['--enable-source-maps', '--import', leashCode()]
-    if (loader !== undefined) args.push('--import', loader)
-    const child = spawn(process.execPath, [...args, childFile()], {
+    const args = ['--enable-source-maps', ...(loader === undefined ? [] : ['--import', loader])]
+    const child = spawnNode([...args, programFile('./dev-child.js', './child.ts')], {
       cwd,
-      env: environment(cwd),
+      env: childEnvironment(cwd),
       stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-      detached: process.platform !== 'win32',
     })
     child.on('error', (error) => {
       show({ event: 'failed', report: `Node.js cannot be started: ${error.message}` })
@@ -201,7 +198,7 @@ export class Supervisor {
       const line = readLog(text)
       show(line === undefined ? { event: 'output', text } : { event: 'log', line })
     })
-    // A start that fails is told by its message; the same comes here once more.
+    // A failed start is reported by a message, so its output on stderr is not shown again.
     let errors = ''
     readLines(child.stderr, (text) => (errors += `${text}\n`))
     child.stderr?.on('data', () => {
@@ -222,20 +219,7 @@ export class Supervisor {
   }
 }
 
-/** The built file beside this one, or the source. */
-function childFile(): string {
-  const built = fileURLToPath(new URL('./dev-child.js', import.meta.url))
-  return existsSync(built) ? built : fileURLToPath(new URL('./child.ts', import.meta.url))
-}
-
-/** Variables of `.env` count where the environment has none. */
-export function environment(cwd: string): NodeJS.ProcessEnv {
-  const file = join(cwd, '.env')
-  const own = existsSync(file) ? parseEnv(readFileSync(file, 'utf8')) : {}
-  return { NODE_ENV: 'development', ...own, ...process.env }
-}
-
-/** First it may end by itself. */
+/** Sends SIGTERM, and SIGKILL after the timeout. */
 async function endChild(child: ChildProcess | undefined): Promise<void> {
   if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
   const ended = new Promise<void>((resolve) => {
@@ -246,12 +230,12 @@ async function endChild(child: ChildProcess | undefined): Promise<void> {
   child.kill('SIGTERM')
   const timer = setTimeout(() => {
     endGroup(child, 'SIGKILL')
-  }, patience)
+  }, shutdownTimeout)
   await ended
   clearTimeout(timer)
 }
 
-/** @returns undefined for what is no line of a log */
+/** @returns undefined if the text is not a log line */
 function readLog(text: string): LogText | undefined {
   if (!text.startsWith('{')) return undefined
   try {

@@ -1,40 +1,42 @@
-/** Checks the types of a project beside it, by the compiler that it has installed. */
-import { spawn, type ChildProcess } from 'node:child_process'
+/** Checks the types of a project with the TypeScript compiler that the project has installed, in a process of low priority. */
+import type { ChildProcess } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { constants, setPriority } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type TypeFault, endGroup, readLines, leashCode } from './child-process.js'
+import { type TypeCheckError, endGroup, readLines, spawnNode } from './child-process.js'
 
-const fault = /^(.+?)\((\d+),(\d+)\): error (TS\d+): (.*)$/
-const verdict = /Found (\d+) errors?\. Watching/
+const errorLine = /^(.+?)\((\d+),(\d+)\): error (TS\d+): (.*)$/
+const summaryLine = /Found (\d+) errors?\. Watching/
 
-export interface TypeCheck {
-  /** Sources have changed. */
+export interface TypeChecker {
+  /** Tells the checker that sources have changed. */
   changed(): void
   close(): void
 }
 
-type Tell = (errors: readonly TypeFault[]) => void
+type OnResult = (errors: readonly TypeCheckError[]) => void
 
 /**
- * @param tell called after each check
- * @returns undefined where the project has no compiler or no tsconfig.json
+ * @param onResult called after each check
+ * @returns undefined if the project has no compiler or no tsconfig.json
  */
-export function checkTypes(cwd: string, tell: Tell): TypeCheck | undefined {
+export function startTypeChecker(cwd: string, onResult: OnResult): TypeChecker | undefined {
   const compiler = findCompiler(cwd)
   if (compiler === undefined || !existsSync(join(cwd, 'tsconfig.json'))) return undefined
   const { file, version } = compiler
-  // From 7 on it checks in less time than it needs to see a change, and does not see each.
-  return Number(version.split('.')[0]) >= 7 ? checkEach(cwd, file, tell) : watch(cwd, file, tell)
+  // TypeScript 7 and later check faster than their watch mode notices changes, and it misses some.
+  return Number(version.split('.')[0]) >= 7
+    ? checkEach(cwd, file, onResult)
+    : watch(cwd, file, onResult)
 }
 
-function watch(cwd: string, compiler: string, tell: Tell): TypeCheck {
+function watch(cwd: string, compiler: string, onResult: OnResult): TypeChecker {
   const child = start(cwd, compiler, ['--watch', '--preserveWatchOutput'])
-  const reader = new FaultReader()
+  const reader = new ErrorReader()
   readLines(child.stdout, (line) => {
     reader.read(line)
-    if (verdict.test(line)) tell(reader.take())
+    if (summaryLine.test(line)) onResult(reader.take())
   })
   return {
     changed: () => undefined,
@@ -44,7 +46,7 @@ function watch(cwd: string, compiler: string, tell: Tell): TypeCheck {
   }
 }
 
-function checkEach(cwd: string, compiler: string, tell: Tell): TypeCheck {
+function checkEach(cwd: string, compiler: string, onResult: OnResult): TypeChecker {
   let running: ChildProcess | undefined
   const end = (): void => {
     if (running !== undefined) endGroup(running, 'SIGKILL')
@@ -54,13 +56,13 @@ function checkEach(cwd: string, compiler: string, tell: Tell): TypeCheck {
     end()
     const child = start(cwd, compiler, [])
     running = child
-    const reader = new FaultReader()
+    const reader = new ErrorReader()
     readLines(child.stdout, (line) => {
       reader.read(line)
     })
     child.once('close', () => {
-      // Another change came meanwhile, or the end.
-      if (running === child) tell(reader.take())
+      // Otherwise a newer check has started, or the checker was closed.
+      if (running === child) onResult(reader.take())
     })
   }
   check()
@@ -68,35 +70,36 @@ function checkEach(cwd: string, compiler: string, tell: Tell): TypeCheck {
 }
 
 function start(cwd: string, compiler: string, options: readonly string[]): ChildProcess {
-  const args = ['--import', leashCode(), compiler, '--noEmit', '--pretty', 'false', ...options]
-  const child = spawn(process.execPath, args, {
-    cwd,
-    stdio: ['ignore', 'pipe', 'ignore'],
-    detached: process.platform !== 'win32',
-  })
-  // It must not hold up the start.
+  const args = [compiler, '--noEmit', '--pretty', 'false', ...options]
+  const child = spawnNode(args, { cwd, stdio: ['ignore', 'pipe', 'ignore'] })
+  // The check must not slow down the start.
   if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL)
   child.on('error', () => undefined)
   return child
 }
 
-/** What the compiler writes, line by line. */
-class FaultReader {
-  #found: TypeFault[] = []
+/** Collects the errors in the compiler's output, line by line. */
+class ErrorReader {
+  #found: TypeCheckError[] = []
 
   read(line: string): void {
     const last = this.#found.at(-1)
-    // What is wrong with each overload stands below: the first says what was meant. TypeScript 7 tells the last alone,
-    // which for a decorator is how compilers call it.
-    const isPlain = last?.message.startsWith('No overload matches') === true
-    if (last !== undefined && isPlain && /^ {4}\S/.test(line) && !line.includes('DecoratorContext'))
+    // The lines below have the reason for each overload, and the first one is the useful one. TypeScript 7 prints only the
+    // last overload, which for a decorator is the call by the compiler.
+    const isOverloadError = last?.message.startsWith('No overload matches') === true
+    if (
+      last !== undefined &&
+      isOverloadError &&
+      /^ {4}\S/.test(line) &&
+      !line.includes('DecoratorContext')
+    )
       this.#found[this.#found.length - 1] = { ...last, message: line.trim() }
-    const [, file, row, column, code = '', message = ''] = fault.exec(line) ?? []
+    const [, file, row, column, code = '', message = ''] = errorLine.exec(line) ?? []
     if (file !== undefined)
       this.#found.push({ file, line: Number(row), column: Number(column), code, message })
   }
 
-  take(): readonly TypeFault[] {
+  take(): readonly TypeCheckError[] {
     return this.#found.splice(0)
   }
 }

@@ -1,4 +1,4 @@
-/** Answers what only the application itself knows: it is loaded, and not started. */
+/** Runs the queries of the tools against the application, which is loaded and not started. */
 import { planApplication, type ApplicationPlan } from '../../bootstrap/plan-application.js'
 import { methods } from '../../routing/route-table.js'
 import { describeRecords, listRoutes } from '../describe-application.js'
@@ -6,25 +6,25 @@ import { Redactor } from '../dev/redactor.js'
 import { diagnose } from '../commands/doctor.js'
 import { explainOperation } from '../commands/explain-graphql.js'
 import { explainRoute } from '../commands/explain-route.js'
-import { isJobs, openForReading } from '../open-database.js'
+import { isJobRecord, openForReading } from '../open-database.js'
 import { loadApplication, type LoadedApplication } from '../load-application.js'
 import { UsageError, type Terminal } from '../command.js'
 import { withoutPasswords } from '../dev/secret-patterns.js'
-import type { Question } from './tool.js'
+import type { ApplicationQuery } from './tool.js'
 
-/** @returns a value without secrets */
-export async function answerQuestion(
-  question: Question,
+/** @returns the result without secrets */
+export async function answerQuery(
+  query: ApplicationQuery,
   module: string | undefined,
   terminal: Terminal,
 ): Promise<unknown> {
   const redactor = new Redactor(process.env)
   const loaded = await loadApplication(module, terminal)
-  if (question.about === 'doctor')
-    return withoutSecrets(await diagnose(loaded, question.production, terminal), redactor)
+  if (query.about === 'doctor')
+    return withoutSecrets(await diagnose(loaded, query.production, terminal), redactor)
   const plan = await planApplication(loaded.module, { ...loaded.options, logger: false })
-  redactor.learn(plan.records.filter((type) => !isJobs(type)))
-  return withoutSecrets(await answerFromPlan(question, { plan, loaded, terminal }), redactor)
+  redactor.learn(plan.records.filter((type) => !isJobRecord(type)))
+  return withoutSecrets(await queryPlan(query, { plan, loaded, terminal }), redactor)
 }
 
 interface Planned {
@@ -33,33 +33,33 @@ interface Planned {
   readonly terminal: Terminal
 }
 
-function answerFromPlan(
-  question: Exclude<Question, { about: 'doctor' }>,
+function queryPlan(
+  query: Exclude<ApplicationQuery, { about: 'doctor' }>,
   { plan, loaded, terminal }: Planned,
 ): unknown {
-  switch (question.about) {
+  switch (query.about) {
     case 'routes':
       return listRoutes(plan)
     case 'records':
       return describeRecords(plan)
     case 'route': {
-      const method = question.method.toUpperCase()
+      const method = query.method.toUpperCase()
       if (!['HEAD', ...methods].includes(method))
-        throw new UsageError(`${question.method} is no method. Methods: ${methods.join(', ')}.`)
-      return explainRoute(plan, method, question.path.replace(/[?#].*$/s, ''), question.as)
+        throw new UsageError(`${query.method} is no method. Methods: ${methods.join(', ')}.`)
+      return explainRoute(plan, method, query.path.replace(/[?#].*$/s, ''), query.as)
     }
     case 'operation': {
       const open = () => openForReading(plan, loaded.options.database, terminal)
-      return explainOperation(plan, question.query, question.as, open)
+      return explainOperation(plan, query.query, query.as, open)
     }
   }
 }
 
-/** All its texts, names of members left as they are. */
+/** Redacts all texts of a value, except the names of its members. */
 function withoutSecrets(value: unknown, redactor: Redactor, name = ''): unknown {
   if (typeof value === 'string') {
-    const shown = name === 'sql' ? redactor.sql(value, false) : redactor.text(value)
-    return withoutPasswords(shown)
+    const redacted = name === 'sql' ? redactor.sql(value, false) : redactor.text(value)
+    return withoutPasswords(redacted)
   }
   if (Array.isArray(value)) return value.map((one) => withoutSecrets(one, redactor, name))
   if (typeof value !== 'object' || value === null) return value

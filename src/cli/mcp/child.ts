@@ -1,40 +1,39 @@
 /**
- * The process of `filigree mcp` that loads the application for one question: what it writes, starts or leaves open is gone
- * with the answer, and the next one reads its sources anew.
+ * The child process of `filigree mcp`. It loads the application, runs one query and exits. Each query has a new process, so
+ * that it reads the current sources, and nothing that the application has opened remains.
  */
-import { describeFailure } from '../describe-error.js'
+import { describeError } from '../describe-error.js'
 import { Redactor } from '../dev/redactor.js'
 import { loadSources } from '../load-application.js'
 import { UsageError } from '../command.js'
 import { withoutPasswords } from '../dev/secret-patterns.js'
-import { answerQuestion } from './application-queries.js'
-import type { Question } from './tool.js'
+import { answerQuery } from './application-queries.js'
+import type { ApplicationQuery } from './tool.js'
 
-export interface QuestionMessage {
-  readonly question: Question
+export interface QueryMessage {
+  readonly query: ApplicationQuery
   readonly module: string | undefined
 }
 
-export type AnswerMessage =
-  | { readonly is: 'answer'; readonly value: unknown }
-  | { readonly is: 'fault'; readonly text: string }
+export type ResultMessage =
+  | { readonly is: 'result'; readonly value: unknown }
+  | { readonly is: 'error'; readonly text: string }
 
 process.once('message', (message) => {
-  const { question, module } = message as QuestionMessage
+  const { query: question, module } = message as QueryMessage
   const nothing = (): Promise<void> => Promise.resolve()
   const terminal = { out: nothing, err: nothing, cwd: process.cwd(), loadSources }
-  void answerQuestion(question, module, terminal).then((value) => {
-    tell({ is: 'answer', value })
+  void answerQuery(question, module, terminal).then((value) => {
+    send({ is: 'result', value })
   }, fail)
 })
 process.once('uncaughtException', fail)
 
 function fail(error: unknown): void {
-  const text =
-    error instanceof UsageError ? error.message : describeFailure('The application', error)
-  tell({ is: 'fault', text: withoutPasswords(new Redactor(process.env).text(text)) })
+  const text = error instanceof UsageError ? error.message : describeError('The application', error)
+  send({ is: 'error', text: withoutPasswords(new Redactor(process.env).text(text)) })
 }
 
-function tell(message: AnswerMessage): void {
+function send(message: ResultMessage): void {
   process.send?.(message, undefined, undefined, () => process.exit())
 }

@@ -1,9 +1,9 @@
-/** The application as tools: its routes, records, answers and set-up, read anew at each call. */
+/** Tools that describe the application: its routes, records, requests and configuration. Each call reads the current sources. */
 import { isMap } from '../../core/json.js'
 import { Field } from '../../fields/field.js'
 import type { DescribedRecord } from '../describe-application.js'
 import type { ListedRoute } from '../describe-application.js'
-import { tool, ToolFault, type Tool } from './tool.js'
+import { tool, ToolError, type Tool } from './tool.js'
 
 class RoutesInput {
   @Field('string', {
@@ -56,8 +56,8 @@ export const projectTools: readonly Tool[] = [
     description:
       'What the application answers: method, path, handler and who may call it, its own routes first.',
     input: RoutesInput,
-    run: async ({ contains, limit }, { ask }, signal) => {
-      const all = (await ask({ about: 'routes' }, signal)) as readonly ListedRoute[]
+    run: async ({ contains, limit }, { queryApplication }, signal) => {
+      const all = (await queryApplication({ about: 'routes' }, signal)) as readonly ListedRoute[]
       const found = all.filter(
         ({ method, path, name }) =>
           contains === undefined || `${method} ${path} ${name}`.includes(contains),
@@ -71,8 +71,11 @@ export const projectTools: readonly Tool[] = [
     description:
       'The tables: fields with their kinds and marks, relations, by which doors clients reach them, and who may read and write.',
     input: RecordsInput,
-    run: async ({ name }, { ask }, signal) => {
-      const all = (await ask({ about: 'records' }, signal)) as readonly DescribedRecord[]
+    run: async ({ name }, { queryApplication }, signal) => {
+      const all = (await queryApplication(
+        { about: 'records' },
+        signal,
+      )) as readonly DescribedRecord[]
       return { value: { records: all.filter((one) => name === undefined || one.name === name) } }
     },
   }),
@@ -82,9 +85,9 @@ export const projectTools: readonly Tool[] = [
     description:
       'Which route answers a method and path, why others near it do not, and what stands between the request and its handler: gate, checks, interceptors, rights and rows of this caller. Nothing is run.',
     input: RouteInput,
-    run: async ({ method, path, as }, { ask }, signal) => {
-      const question = { about: 'route', method, path, as: toClaims(as) } as const
-      return { value: { explained: await ask(question, signal) } }
+    run: async ({ method, path, as }, { queryApplication }, signal) => {
+      const request = { about: 'route', method, path, as: toClaims(as) } as const
+      return { value: { explained: await queryApplication(request, signal) } }
     },
   }),
   tool({
@@ -93,9 +96,9 @@ export const projectTools: readonly Tool[] = [
     description:
       "What an operation costs, who may ask its fields, and the SQL of a query with the database's plan: it is run for that as this caller in a read-only transaction, which is rolled back, with the resolvers that the application has of its own. Mutations are not run.",
     input: OperationInput,
-    run: async ({ query, as }, { ask }, signal) => {
-      const question = { about: 'operation', query, as: toClaims(as) } as const
-      return { value: { explained: await ask(question, signal) } }
+    run: async ({ query, as }, { queryApplication }, signal) => {
+      const request = { about: 'operation', query, as: toClaims(as) } as const
+      return { value: { explained: await queryApplication(request, signal) } }
     },
   }),
   tool({
@@ -104,20 +107,20 @@ export const projectTools: readonly Tool[] = [
     description:
       'Looks at Node.js, the compiler, the declarations, keys, migrations, the database with its slow queries, and what is open to everybody. Changes nothing.',
     input: DoctorInput,
-    run: async ({ production }, { ask }, signal) => ({
-      value: { findings: await ask({ about: 'doctor', production }, signal) },
+    run: async ({ production }, { queryApplication }, signal) => ({
+      value: { findings: await queryApplication({ about: 'doctor', production }, signal) },
     }),
   }),
 ]
 
 type Claims = Readonly<Record<string, unknown>>
 
-/** Some clients write an object as text. */
-function toClaims(given: unknown): Claims | undefined {
-  if (given === undefined || given === null) return undefined
-  const value = typeof given === 'string' ? parsed(given) : given
+/** Reads claims. Some clients send an object as JSON text. */
+function toClaims(input: unknown): Claims | undefined {
+  if (input === undefined || input === null) return undefined
+  const value = typeof input === 'string' ? parsed(input) : input
   if (isMap(value)) return value
-  throw new ToolFault('as: send an object of claims, {"sub":"7","roles":["admin"]}.')
+  throw new ToolError('as: send an object of claims, {"sub":"7","roles":["admin"]}.')
 }
 
 function parsed(text: string): unknown {

@@ -1,27 +1,24 @@
-/** Asks the application in a process of its own, which has a limited time. */
-import { spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { endGroup, leashCode } from '../dev/child-process.js'
+/** Loads the application in a child process with a time limit, and queries its routes, records and findings there. */
+import { childEnvironment, endGroup, programFile, spawnNode } from '../dev/child-process.js'
 import { Redactor } from '../dev/redactor.js'
-import { environment } from '../dev/supervisor.js'
-import type { AnswerMessage, QuestionMessage } from './child.js'
-import { ToolFault, type AskProject } from './tool.js'
+import type { ResultMessage, QueryMessage } from './child.js'
+import { ToolError, type QueryApplication } from './tool.js'
 
-/** Processes at a time, milliseconds for an answer, and characters of what a process has said at its end. */
-const limits = { together: 2, ms: 60_000, said: 2000 }
+/** Child processes at a time, milliseconds of a query, and characters of stderr in an error. */
+const limits = { processes: 2, ms: 60_000, stderrLength: 2000 }
 
-export function askChildren(cwd: string, module: string | undefined): AskProject {
+/** @param module the file with the application's module. Default: `filigree.module` in package.json */
+export function createQuery(cwd: string, module: string | undefined): QueryApplication {
   let running = 0
   const waiting: (() => void)[] = []
-  return async (question, signal) => {
-    while (running >= limits.together)
+  return async (query, signal) => {
+    while (running >= limits.processes)
       await new Promise<void>((resolve) => {
         waiting.push(resolve)
       })
     running += 1
     try {
-      return await ask(cwd, { question, module }, signal)
+      return await runChild(cwd, { query, module }, signal)
     } finally {
       running -= 1
       waiting.shift()?.()
@@ -29,49 +26,46 @@ export function askChildren(cwd: string, module: string | undefined): AskProject
   }
 }
 
-function ask(
+function runChild(
   cwd: string,
-  message: QuestionMessage,
+  message: QueryMessage,
   signal: AbortSignal | undefined,
 ): Promise<unknown> {
-  const env = environment(cwd)
-  const args = ['--enable-source-maps', '--import', leashCode(), childFile()]
+  const env = childEnvironment(cwd)
+  const args = ['--enable-source-maps', programFile('./mcp-child.js', '../mcp/child.ts')]
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) {
-      reject(new ToolFault('Cancelled.'))
+      reject(new ToolError('Cancelled.'))
       return
     }
-    const child = spawn(process.execPath, args, {
-      ...{ cwd, env, detached: process.platform !== 'win32' },
-      // What it prints is not for us; what it complains of may say why it ended.
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    })
+    // Standard output is ignored. Standard error can say why the process ended.
+    const child = spawnNode(args, { cwd, env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] })
     const end = (reason?: string): void => {
       clearTimeout(timer)
-      signal?.removeEventListener('abort', leave)
+      signal?.removeEventListener('abort', cancel)
       endGroup(child, 'SIGKILL')
-      if (reason !== undefined) reject(new ToolFault(reason))
+      if (reason !== undefined) reject(new ToolError(reason))
     }
-    const leave = (): void => {
+    const cancel = (): void => {
       end('Cancelled.')
     }
     const timer = setTimeout(() => {
       end(
-        `The application was not loaded within ${limits.ms / 1000} s: something in it waits or runs on.`,
+        `The application was not loaded within ${limits.ms / 1000} s. Its modules wait for something, or run an endless loop.`,
       )
     }, limits.ms)
-    signal?.addEventListener('abort', leave)
-    let said = ''
+    signal?.addEventListener('abort', cancel)
+    let stderr = ''
     child.stderr?.on(
       'data',
-      (data: Buffer) => (said = `${said}${data.toString()}`.slice(-limits.said)),
+      (data: Buffer) => (stderr = `${stderr}${data.toString()}`.slice(-limits.stderrLength)),
     )
-    child.on('message', (given: unknown) => {
-      // The application may send some of its own.
-      const answer = (given ?? {}) as Partial<AnswerMessage>
-      if (answer.is === 'fault') end(answer.text)
-      else if (answer.is === 'answer') {
-        resolve(answer.value)
+    child.on('message', (received: unknown) => {
+      // The application can send messages of its own, which are ignored.
+      const result = (received ?? {}) as Partial<ResultMessage>
+      if (result.is === 'error') end(result.text)
+      else if (result.is === 'result') {
+        resolve(result.value)
         end()
       }
     })
@@ -79,9 +73,9 @@ function ask(
       end(`Node.js cannot be started: ${error.message}`)
     })
     child.on('close', (code) => {
-      const text = new Redactor(env).text(said)
+      const text = new Redactor(env).text(stderr)
       end(
-        `The application ended its process (${code ?? 'killed'}) while it was loaded. ${text}`.trim(),
+        `The application ended its process (${code ?? 'killed'}) while it was loading. ${text}`.trim(),
       )
     })
     try {
@@ -90,10 +84,4 @@ function ask(
       end('The arguments are nested too deep.')
     }
   })
-}
-
-/** The built file beside this one, or the source. */
-function childFile(): string {
-  const built = fileURLToPath(new URL('./mcp-child.js', import.meta.url))
-  return existsSync(built) ? built : fileURLToPath(new URL('./child.ts', import.meta.url))
 }

@@ -1,6 +1,6 @@
 /**
- * The protocol over two streams: a message of JSON-RPC on each line. Source: the specification of 2026-07-28, Transports,
- * stdio.
+ * Serves the Model Context Protocol over two streams, with one JSON-RPC message on each line. Source: the specification of
+ * 2026-07-28, Transports, stdio.
  */
 import type { Readable, Writable } from 'node:stream'
 import {
@@ -18,40 +18,40 @@ import {
   type ServerDefinition,
 } from '../../modules/mcp/protocol.js'
 
-/** Bytes of a line; longer ones are refused without being kept. */
-const longest = 1024 * 1024
-/** Requests that are answered at a time. */
-const mostRunning = 32
+/** Maximum bytes of a line. Longer lines are refused and not stored. */
+const maxLineBytes = 1024 * 1024
+/** Maximum number of requests that run at the same time. */
+const maxRunning = 32
 
 export interface LineStreams {
   readonly input: Readable
   readonly output: Writable
 }
 
-/** Serves until the input ends and all is answered. */
+/** Serves until the input ends and all responses are sent. */
 export async function serveLines(
   offer: ServerDefinition<undefined>,
   { input, output }: LineStreams,
 ): Promise<void> {
   const server = new LineServer(offer, output)
-  // Nobody is there any more who would read.
+  // The client does not read any more.
   output.on('error', () => {
     input.destroy()
-    server.leave()
+    server.abortAll()
   })
   try {
     for await (const line of readLines(input)) {
-      server.take(line)
-      // Who does not read is not heard either.
-      if (output.writableNeedDrain) await drained(output)
+      server.receive(line)
+      // A client that does not read responses cannot send further requests.
+      if (output.writableNeedDrain) await waitForDrain(output)
     }
   } catch {
-    // The input broke: what was asked is answered where somebody still reads.
+    // The input failed. Responses of running requests are still sent.
   }
-  await server.settle()
+  await server.finish()
 }
 
-function drained(output: Writable): Promise<void> {
+function waitForDrain(output: Writable): Promise<void> {
   return new Promise((resolve) => {
     const go = (): void => {
       for (const name of ['drain', 'close', 'error']) output.off(name, go)
@@ -65,16 +65,16 @@ class LineServer {
   readonly #offer: ServerDefinition<undefined>
   readonly #output: Writable
   readonly #running = new Map<MessageId, AbortController>()
-  readonly #answers = new Set<Promise<void>>()
+  readonly #pending = new Set<Promise<void>>()
 
   constructor(offer: ServerDefinition<undefined>, output: Writable) {
     this.#offer = offer
     this.#output = output
   }
 
-  take(line: Line): void {
+  receive(line: Line): void {
     if (line === tooLong) {
-      const message = `A line has at most ${longest} bytes`
+      const message = `A line has at most ${maxLineBytes} bytes`
       this.#send(errorResponse(new ProtocolError(codes.request, message)).text)
       return
     }
@@ -86,32 +86,32 @@ class LineServer {
       this.#send(errorResponse(new ProtocolError(codes.parse, 'That is no JSON')).text)
       return
     }
-    // Nothing was asked of the client.
+    // The server sends no requests, so responses of the client are ignored.
     if (isJsonObject(value) && !('method' in value) && ('result' in value || 'error' in value))
       return
     try {
-      this.#heed(readMessage(value))
+      this.#handle(readMessage(value))
     } catch (error) {
       this.#send(errorResponse(error, idOf(value)).text)
     }
   }
 
-  #heed(message: Message): void {
+  #handle(message: Message): void {
     const { id, method, params } = message
     if (id === undefined) {
       if (method === 'notifications/cancelled') this.#cancel(params.requestId)
       return
     }
     if (this.#running.has(id)) throw new ProtocolError(codes.request, 'This id is being answered')
-    if (this.#running.size >= mostRunning)
-      throw new ProtocolError(codes.request, `At most ${mostRunning} requests at a time`)
+    if (this.#running.size >= maxRunning)
+      throw new ProtocolError(codes.request, `At most ${maxRunning} requests at a time`)
     const controller = new AbortController()
     this.#running.set(id, controller)
     const answered = this.#answer(message, controller.signal).finally(() => {
       this.#running.delete(id)
-      this.#answers.delete(answered)
+      this.#pending.delete(answered)
     })
-    this.#answers.add(answered)
+    this.#pending.add(answered)
   }
 
   async #answer(message: Message, signal: AbortSignal): Promise<void> {
@@ -124,7 +124,7 @@ class LineServer {
         },
       })
       const answered = await respond(this.#offer, message, exchange)
-      // A request that was cancelled is not answered.
+      // A cancelled request gets no response.
       if (answered !== undefined && !signal.aborted) this.#send(answered.text)
     } catch (error) {
       this.#send(errorResponse(error, id).text)
@@ -135,13 +135,13 @@ class LineServer {
     this.#running.get(id as MessageId)?.abort()
   }
 
-  /** Ends all that runs. */
-  leave(): void {
+  /** Cancels all running requests. */
+  abortAll(): void {
     for (const controller of this.#running.values()) controller.abort()
   }
 
-  async settle(): Promise<void> {
-    await Promise.all(this.#answers)
+  async finish(): Promise<void> {
+    await Promise.all(this.#pending)
   }
 
   #send(text: string): void {
@@ -152,7 +152,7 @@ class LineServer {
 const tooLong = Symbol('too long')
 type Line = string | typeof tooLong
 
-/** JSON has no line ends of its own: those of U+2028 are none here. */
+/** Splits the input at line feeds. Other line separators, such as U+2028, can be part of JSON. */
 async function* readLines(input: Readable): AsyncGenerator<Line> {
   let parts: Buffer[] = []
   let bytes = 0
@@ -160,16 +160,16 @@ async function* readLines(input: Readable): AsyncGenerator<Line> {
     let rest = typeof chunk === 'string' ? Buffer.from(chunk) : chunk
     for (let end = rest.indexOf(10); end !== -1; end = rest.indexOf(10)) {
       bytes += end
-      if (bytes <= longest) yield Buffer.concat([...parts, rest.subarray(0, end)]).toString()
+      if (bytes <= maxLineBytes) yield Buffer.concat([...parts, rest.subarray(0, end)]).toString()
       else yield tooLong
       parts = []
       bytes = 0
       rest = rest.subarray(end + 1)
     }
     bytes += rest.byteLength
-    if (bytes <= longest) parts.push(rest)
+    if (bytes <= maxLineBytes) parts.push(rest)
     else parts = []
   }
-  if (bytes > longest) yield tooLong
+  if (bytes > maxLineBytes) yield tooLong
   else if (bytes > 0) yield Buffer.concat(parts).toString()
 }

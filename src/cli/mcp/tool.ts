@@ -1,23 +1,26 @@
-/** A tool of `filigree mcp`: what an agent is told of it, how its input is checked, and what it answers. */
+/** Defines tools of `filigree mcp`: their description for agents, the check of their input, and their results. */
 import { checkOf } from '../../fields/check-of.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import { classSchema } from '../../openapi/schemas.js'
 
-/** What all tools know of the project. */
+/** The project that the tools describe. */
 export interface Project {
-  /** Its folder. */
+  /** The folder of the project. */
   readonly cwd: string
-  /** The file with its module, if one was named. */
+  /** The file with the application's module. Default: the one in package.json. */
   readonly module: string | undefined
-  /** Answers what only the application itself knows. */
-  readonly ask: AskProject
+  /** Loads the application and queries it. */
+  readonly queryApplication: QueryApplication
 }
 
-/** @throws {ToolFault} it cannot be loaded, or took too long */
-export type AskProject = (question: Question, signal: AbortSignal | undefined) => Promise<unknown>
+/** @throws {ToolError} the application cannot be loaded, or the query takes too long */
+export type QueryApplication = (
+  query: ApplicationQuery,
+  signal: AbortSignal | undefined,
+) => Promise<unknown>
 
-/** What an application is asked, in a process of its own. */
-export type Question =
+/** A query that runs in a process with the loaded application. */
+export type ApplicationQuery =
   | { readonly about: 'routes' | 'records' }
   | { readonly about: 'doctor'; readonly production: boolean }
   | {
@@ -32,15 +35,15 @@ export type Question =
       readonly as: Readonly<Record<string, unknown>> | undefined
     }
 
-/** What an agent can mend: it is told as the tool's result. */
-export class ToolFault extends Error {}
+/** An error that the agent can correct. Its message is the tool's result. */
+export class ToolError extends Error {}
 
-/** What a tool answers: text for reading, or a value. */
-export type ToolAnswer =
+/** The result of a tool: Markdown text or a JSON value. */
+export type ToolResult =
   | { readonly text: string }
   | {
       readonly value: Readonly<Record<string, unknown>>
-      /** It holds words of callers and rows, which are nobody's instructions. */
+      /** The value contains texts of callers and rows, which are never instructions. */
       readonly recorded?: boolean
     }
 
@@ -48,25 +51,25 @@ export interface ToolOptions<Input extends object> {
   readonly name: string
   readonly title: string
   readonly description: string
-  /** Its fields are the arguments. */
+  /** Its fields are the arguments of the tool. */
   readonly input: Class<Input>
   readonly run: (
     input: Input,
     project: Project,
     signal: AbortSignal | undefined,
-  ) => ToolAnswer | Promise<ToolAnswer>
+  ) => ToolResult | Promise<ToolResult>
 }
 
 export interface Tool {
   readonly name: string
-  /** As `tools/list` says it. */
+  /** The entry in the result of `tools/list`. */
   readonly listed: object
-  /** @throws {ToolFault | HttpError} */
+  /** @throws {ToolError | HttpError} */
   readonly call: (
-    given: object,
+    input: object,
     project: Project,
     signal: AbortSignal | undefined,
-  ) => Promise<ToolAnswer>
+  ) => Promise<ToolResult>
 }
 
 export function tool<Input extends object>(options: ToolOptions<Input>): Tool {
@@ -75,12 +78,12 @@ export function tool<Input extends object>(options: ToolOptions<Input>): Tool {
   const inputSchema = withObjects(classSchema(input, 'input', () => ({})))
   return {
     name,
-    listed: { name, title, description, inputSchema, annotations: { title, ...harmless } },
-    call: async (given, project, signal) => run(await check(given), project, signal),
+    listed: { name, title, description, inputSchema, annotations: { title, ...readOnlyHints } },
+    call: async (args, project, signal) => run(await check(args), project, signal),
   }
 }
 
-/** Arguments of any JSON are objects here. */
+/** Fields of the kind `json` are objects in the input schema. */
 function withObjects(schema: ReturnType<typeof classSchema>): object {
   const { properties = {} } = schema
   const typed = Object.entries(properties).map(([name, one]) => [
@@ -90,7 +93,7 @@ function withObjects(schema: ReturnType<typeof classSchema>): object {
   return { ...schema, properties: Object.fromEntries(typed) as object }
 }
 
-const harmless = {
+const readOnlyHints = {
   readOnlyHint: true,
   destructiveHint: false,
   idempotentHint: true,

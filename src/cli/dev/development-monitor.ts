@@ -1,46 +1,49 @@
-/** Watches an application from inside, for `filigree dev`, and serves the development page. */
+/** Records an application's requests and log in the process of `filigree dev`, and serves the development page. */
 import type { Guest, TakeRequest, VisitedApplication } from '../../bootstrap/guest.js'
 import { fieldsOf, type Log, type LogLevel } from '../../core/log.js'
 import type { PortKeeper } from '../../http/port-keeper.js'
-import { isJobs } from '../open-database.js'
+import { isJobRecord } from '../open-database.js'
 import { createPage } from './page.js'
 import { Recorder } from './recorder.js'
 import { Redactor } from './redactor.js'
 
-export interface GuestOptions {
+export interface MonitorOptions {
   readonly keeper?: PortKeeper | undefined
-  /** What clients of the development page must send. */
+  /** The secret that clients of the development page must send. */
   readonly secret: string
   readonly started: (application: VisitedApplication, url: string | undefined) => void
-  /** Told of each request and each run of a job that is over; undefined: nobody wants to know. */
+  /** Called after each request and each job run. If set, the log is redacted, because programs read it. */
   readonly request?: ((request: object) => void) | undefined
   readonly job?: ((run: object) => void) | undefined
 }
 
-export class DevelopmentGuest implements Guest {
-  readonly #options: GuestOptions
+export class DevelopmentMonitor implements Guest {
+  readonly #options: MonitorOptions
   readonly keeper: PortKeeper | undefined
   readonly recorder: Recorder
 
-  constructor(options: GuestOptions) {
+  constructor(options: MonitorOptions) {
     this.#options = options
     this.keeper = options.keeper
     this.recorder = new Recorder(new Redactor(process.env), options)
   }
 
   watchLog(log: Log): Log {
-    const at = (level: LogLevel) => (details: object, message: string) => {
+    const logAt = (level: LogLevel) => (details: object, message: string) => {
       const { recorder } = this
-      recorder.note(level, message, Object.assign({}, fieldsOf(undefined), details))
-      // A terminal shows lines as they are; what programs are told is kept longer, and by others.
+      recorder.recordLine(level, message, Object.assign({}, fieldsOf(undefined), details))
+      // A terminal shows complete lines. Programs can store the log, so it is redacted for them.
       if (this.#options.request === undefined) log[level](details, message)
       else {
-        const seen = recorder.seen()
-        log[level](recorder.redactor.details(details, seen), recorder.redactor.text(message, seen))
+        const secrets = recorder.currentSecrets()
+        log[level](
+          recorder.redactor.details(details, secrets),
+          recorder.redactor.text(message, secrets),
+        )
       }
     }
     return {
-      ...{ error: at('error'), warn: at('warn'), info: at('info'), debug: at('debug') },
+      ...{ error: logAt('error'), warn: logAt('warn'), info: logAt('info'), debug: logAt('debug') },
       isLevelEnabled: (level) => log.isLevelEnabled?.(level) ?? true,
     }
   }
@@ -50,9 +53,9 @@ export class DevelopmentGuest implements Guest {
     const bodies = plan.routes.flatMap(({ classes: { body, query } }) =>
       [body, query].flatMap((one) => (one === undefined ? [] : [one.type])),
     )
-    // Its hidden fields are the framework's own.
-    const own = plan.records.filter((type) => !isJobs(type))
-    this.recorder.redactor.learn([...own, ...bodies])
+    // The hidden fields of jobs belong to the framework and are not secrets of the application.
+    const records = plan.records.filter((type) => !isJobRecord(type))
+    this.recorder.redactor.learn([...records, ...bodies])
     this.recorder.watched.add(state)
     return createPage(application, this.recorder, this.#options.secret)
   }
