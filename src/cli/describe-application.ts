@@ -1,5 +1,4 @@
-/** Records as people ask about them: fields, doors, and who may do what. */
-
+/** Describes an application's routes and records, and who has access, for commands, agents and the development page. */
 import {
   hasRoles,
   lacks,
@@ -21,8 +20,7 @@ import type { DocumentedRecords } from '../openapi/document.js'
 import { readController } from '../routing/controller.js'
 import { reachable } from '../routing/route.js'
 
-/** Who may ask, in words, and what somebody would get. */
-
+/** An access rule as data and as text. */
 export interface DescribedAccess {
   readonly access: 'everybody' | 'token' | 'roles' | 'guard'
   readonly roles: readonly string[]
@@ -30,7 +28,7 @@ export interface DescribedAccess {
   readonly words: string
 }
 
-/** The rules that must all consent, the route's first. */
+/** The rules that must all allow the request, the route's rule first. */
 function rulesOf(rule: AccessRule): AccessRule[] {
   return rule.also === undefined
     ? [rule]
@@ -55,9 +53,9 @@ export function describeAccess(rule: AccessRule): DescribedAccess {
 }
 
 /**
- * What a caller with these claims would get of the gate; a guard is not asked, since it may look at the request.
+ * Describes the result of an access rule for a caller. Guards are not called, because they can read the request.
  *
- * @param readsToken the route is open and reads a token where there is one
+ * @param readsToken the route is open, but reads a token if the request has one
  */
 export function describeResult(
   rule: AccessRule,
@@ -82,11 +80,10 @@ export interface DescribedRecord {
   readonly table: string
   /** `everybody`, `any token`, `role admin`. */
   readonly read: string
-  /** As `read`, or `no client`; `create: role desk; update: role desk; delete: no client` where operations differ. */
+  /** Like `read`, or `no client`. If operations differ: `create: role desk; update: role desk; delete: no client`. */
   readonly write: string
-  /** True if `rows` chooses what a caller sees and writes. */
+  /** True if the option `rows` limits the rows that a caller sees and writes. */
   readonly rows: boolean
-  /** Names of methods that run when a row is written or deleted. */
   readonly fields: readonly DescribedField[]
   readonly relations: readonly { readonly name: string; readonly to: string }[]
   readonly doors: readonly string[]
@@ -126,7 +123,7 @@ export function describeRecords(plan: ApplicationPlan): DescribedRecord[] {
   })
 }
 
-/** Who may write rows: one phrase, or one for each operation. */
+/** Describes who can write rows: one text, or one for each operation. */
 export function describeWrites(writes: RecordPolicy['writes']): string {
   const phrases = writeOperations.map((operation) => {
     const access = writes[operation]
@@ -164,19 +161,19 @@ function recordOf(controller: Parameters<typeof readController>[0]): unknown {
   return crud === undefined ? undefined : resolveClass(crud)
 }
 
-/** A row of the list. */
+/** A route in the list of routes. */
 export interface ListedRoute extends DescribedAccess {
   readonly method: string
   readonly path: string
-  /** `ItemController.show`, or what the framework calls it. */
+  /** `ItemController.show`, or a description of the framework's route. */
   readonly name: string
-  /** Whose it is. */
+  /** The owner of the route. */
   readonly of: 'application' | 'package' | 'framework'
-  /** Of GraphQL's queries: the records that callers without a sign-in can read. */
+  /** For GraphQL queries: the records that callers without a token can read. */
   readonly records?: DocumentedRecords
 }
 
-/** The application's own routes first, in the order of their declaration. */
+/** Lists the application's routes in the order of declaration, then the routes of packages and of the framework. */
 export function listRoutes(plan: ApplicationPlan): ListedRoute[] {
   const declared = reachable(plan.routes).map(({ route, access }): ListedRoute => {
     const of = isOfPackage(route.controller) ? 'package' : 'application'

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The `filigree` command. */
+/** The entry point of the `filigree` command. */
 import { createInterface } from 'node:readline/promises'
 import { loadSources } from './load-application.js'
 import { runCommand } from './run-command.js'
@@ -13,7 +13,7 @@ const code = await runCommand(process.argv.slice(2), {
   loadSources,
   prompt: process.stdin.isTTY && process.stdout.isTTY ? prompt : undefined,
 })
-// Modules of the application may have opened handles that would keep the process alive.
+// Modules of the application can have opened handles that would keep the process running.
 process.exit(code)
 
 function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
@@ -24,7 +24,7 @@ function write(stream: NodeJS.WriteStream, text: string): Promise<void> {
   })
 }
 
-/** Ctrl+C, or the end of the input, ends the command. */
+/** Asks a question. Ctrl+C or the end of the input ends the command. */
 async function prompt(question: string): Promise<string> {
   const lines = createInterface({ input: process.stdin, output: process.stdout })
   lines.on('SIGINT', () => process.exit(130))

@@ -57,7 +57,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   return exitCodes.done
 }
 
-/** Under another name until it is whole, so that nobody ever finds half of it. */
+/** Writes to a temporary file and renames it, so that the target is always complete. */
 async function writeAtomically(target: string, write: (file: string) => void): Promise<void> {
   const part = `${target}.${process.pid}.part`
   await mkdir(dirname(target), { recursive: true, mode: 0o700 })
@@ -72,12 +72,12 @@ async function writeAtomically(target: string, write: (file: string) => void): P
     }
     await rename(part, target)
   } finally {
-    // What opening the copy has left beside it.
+    // Files that were created when the copy was opened.
     for (const end of ['', '-wal', '-shm', '-journal']) await rm(part + end, { force: true })
   }
 }
 
-/** The address in the application's options, else `DATABASE_URL`. An application need not be there. */
+/** @returns the address in the application's options, or `DATABASE_URL`, which needs no application */
 async function findAddress(module: string | undefined, terminal: Terminal): Promise<string> {
   const named = module ?? (await pathInPackage(terminal.cwd))
   const fallback = process.env.DATABASE_URL?.trim()

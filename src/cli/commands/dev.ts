@@ -1,4 +1,4 @@
-/** `filigree dev`: runs an application while it is written. Source: decisions, "Third storey: the first hour". */
+/** `filigree dev`: runs an application, restarts it after changes, and prints what happens. */
 
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
@@ -10,20 +10,20 @@ import { StatusFile } from '../dev/status-file.js'
 import { createSecret } from '../dev/page-access.js'
 import { Supervisor } from '../dev/supervisor.js'
 import { installCommand } from '../../errors/missing-package.js'
+import { withoutPackageFrames } from '../describe-error.js'
 import { findLoader, isSource } from '../load-application.js'
 import { pathInPackage } from '../package-files.js'
 
-/** Shows what happens in `filigree dev`: for people on one screen, for programs as JSON lines. */
-
-/** Lines of a report that are shown. */
+/** Maximum number of lines of an error report. */
 const maxReportLines = 20
 const maxTypeErrors = 6
 
 type Show = (event: DevEvent) => void
 
+/** @returns a function that prints events */
 export function createReport(
   { out, hasColours = false }: Pick<Terminal, 'out' | 'hasColours'>,
-  /** Set: lines of JSON, without secrets. */
+  /** If set, events are printed as lines of JSON without secrets. */
   redactor?: Redactor,
 ): Show {
   if (redactor !== undefined)
@@ -36,7 +36,7 @@ export function createReport(
   }
 }
 
-/** What the application's process has told of requests and jobs has none. */
+/** Redacts the events that are not redacted by the application's process. */
 function withoutSecrets(event: DevEvent, redactor: Redactor): DevEvent {
   switch (event.event) {
     case 'failed':
@@ -107,7 +107,7 @@ const levels: Readonly<Record<number, readonly [string, number]>> = {
 
 function toLogLine(line: LogText, paint: Paint): string {
   const { level, time, msg = '', err, ...rest } = line
-  // What `ready` says already.
+  // The event `ready` has the address.
   if (/^listening at /.test(msg)) return ''
   const [name, colour] = levels[level] ?? ['log', dim]
   const clock = time === undefined ? '' : `${new Date(time).toTimeString().slice(0, 8)} `
@@ -120,10 +120,9 @@ function toLogLine(line: LogText, paint: Paint): string {
   return cause === undefined ? head : `${head}\n${indent(shortenStack(cause))}`
 }
 
-/** A stack without what lies in Node and in packages. */
+/** The first lines of a stack, without Node.js and packages. */
 function shortenStack(stack: string): string {
-  const lines = stack.split('\n').filter((line) => !/^\s+at .*(?:node:|node_modules)/.test(line))
-  return lines.slice(0, 6).join('\n')
+  return withoutPackageFrames(stack).split('\n').slice(0, 6).join('\n')
 }
 
 function indent(text: string): string {

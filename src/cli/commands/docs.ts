@@ -1,4 +1,4 @@
-/** `filigree docs`: prints the pages of the documentation, which the package brings along. */
+/** `filigree docs`: prints pages of the documentation, which is part of the package. */
 
 import { readdir, readFile } from 'node:fs/promises'
 import { join, sep } from 'node:path'
@@ -13,9 +13,7 @@ import {
   toTable,
 } from '../command.js'
 
-/** The pages of this version's documentation, which the package brings along. */
-
-/** What is for those who maintain the framework is not for those who use it, and is not in the package. */
+/** @returns the names of all pages for users. Pages for maintainers are not in the package */
 export async function findPages(): Promise<string[]> {
   const names = await readdir(join(packageFolder, 'docs'), { recursive: true })
   return names
@@ -25,12 +23,12 @@ export async function findPages(): Promise<string[]> {
     .sort()
 }
 
-/** @param page one of those that `findPages` names */
+/** @param page a name that `findPages` returns */
 export function readPage(page: string): Promise<string> {
   return readFile(join(packageFolder, 'docs', `${page}.md`), 'utf8')
 }
 
-/** `docs/records.md` is `records`. */
+/** @returns the page's name: `docs/records.md` is `records` */
 export function pageCalled(name: string): string {
   return name.replace(/^docs\//, '').replace(/\.md$/, '')
 }

@@ -1,5 +1,4 @@
-/** Looks at an application that is not started: its declarations, keys, database, migrations, slow queries. */
-
+/** The checks of `filigree doctor`: Node.js, the compiler, declarations, keys, migrations, the database and its slow queries. */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
@@ -21,24 +20,26 @@ import { findScans } from '../../records/scans/scan-log.js'
 import { reachable } from '../../routing/route.js'
 import { engineInUse, openForReading, type ReadDatabase } from '../open-database.js'
 
+/** The result of a check. */
 export interface Finding {
-  /** What was looked at: `Node.js`, `keys`. */
+  /** The subject: `Node.js`, `keys`. */
   readonly about: string
-  /** `fault`: it does not work so. `note`: it may be meant. */
+  /** `fault` must be fixed. `note` can be on purpose. */
   readonly state: 'ok' | 'note' | 'fault'
   readonly what: string
-  /** What to do about it. */
+  /** How to fix it. */
   readonly remedy?: string | undefined
 }
 
+/** @returns true if something must be fixed */
 export function hasErrors(findings: readonly Finding[]): boolean {
   return findings.some(({ state }) => state === 'fault')
 }
 
-/** What `openDoors` lists. */
+/** The subject of findings about access without a token. */
 export const publicAccess = 'open to everybody'
 
-/** A line each; what is to be done stands below. What is open to everybody is a list of its own. */
+/** A table of findings, each with its fix in the next line, and a list of what is open to everybody. */
 export function findingsToText(findings: readonly Finding[]): string {
   const isOpen = ({ about, state }: Finding): boolean => about === publicAccess && state !== 'ok'
   const open = findings.filter(isOpen).map(({ what }) => `- ${what}\n`)
@@ -55,7 +56,7 @@ export function findingsToJson(findings: readonly Finding[]): string {
   return `${withoutPasswords(JSON.stringify(findings, null, 2))}\n`
 }
 
-/** @param cwd the folder of the project */
+/** Checks Node.js, the TypeScript compiler and its options. */
 export async function examineSetup(cwd: string): Promise<Finding[]> {
   const require = createRequire(join(cwd, 'package.json'))
   return [examineNode((await readOwnPackage()).engines.node), ...examineCompiler(cwd, require)]
@@ -71,7 +72,7 @@ function examineNode(requiredRange: string): Finding {
   return { about: 'Node.js', state: 'fault', what, remedy: 'Install a newer Node.js.' }
 }
 
-/** The part of the compiler's interface that is used; TypeScript 7 has none. */
+/** The part of the compiler's API that is used. TypeScript 7 has no API. */
 interface Compiler {
   readonly version: string
   readonly sys?: object
@@ -112,7 +113,7 @@ function examineCompiler(cwd: string, require: NodeJS.Require): Finding[] {
   return [...found, ...examineOptions(options)]
 }
 
-/** Of a compiler without an interface, which TypeScript 7 is. */
+/** Runs `tsc --showConfig`, for compilers without an API such as TypeScript 7. */
 function readShownConfig(
   cwd: string,
   require: NodeJS.Require,
@@ -152,11 +153,11 @@ function examineOptions(options: Readonly<Record<string, unknown>>): Finding[] {
 
 export interface ExaminedApplication {
   readonly findings: readonly Finding[]
-  /** Undefined where its declarations are faulty. */
+  /** Undefined if the declarations have errors. */
   readonly plan: ApplicationPlan | undefined
 }
 
-/** Its declarations, with the settings that a start would read. */
+/** Checks the declarations with the settings that a start would use. */
 export async function examineDeclarations(
   module: Class,
   options: BootstrapOptions,
@@ -180,7 +181,7 @@ export async function examineDeclarations(
   }
 }
 
-/** A report has a fault for each of its problems. */
+/** @returns one finding for each problem of an error */
 export function toFindings(about: string, error: unknown): Finding[] {
   if (error instanceof DeclarationError)
     return error.problems.map(({ message, remedy }) => ({
@@ -212,7 +213,7 @@ function examineKeys({ authOptions }: ApplicationPlan): Finding {
   }
 }
 
-/** Its migrations, as files. */
+/** Checks that the migration files lead to the schema of the records. */
 export async function examineMigrations(
   plan: ApplicationPlan,
   options: BootstrapOptions,
@@ -243,7 +244,7 @@ export async function examineMigrations(
   }
 }
 
-/** The database itself: whether it answers, and queries of the last hour that read whole tables. */
+/** Checks that the database responds, and finds queries of the last hour that read complete tables. */
 export async function examineDatabase(
   plan: ApplicationPlan,
   options: BootstrapOptions,

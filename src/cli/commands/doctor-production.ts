@@ -1,4 +1,4 @@
-/** Holds an application's settings against the list of docs/production.md. It opens no port and asks no database. */
+/** Checks an application's settings against the list of docs/production.md, without opening a port or the database. */
 import { statSync } from 'node:fs'
 import { accessNotes } from '../../auth/decorators.js'
 import { fewestKeyCharacters } from '../../auth/gate.js'
@@ -12,31 +12,34 @@ import { decoratorsOf } from '../../extensions/interceptor.js'
 import { isSecretName } from '../dev/secret-patterns.js'
 import type { Finding } from './doctor-checks.js'
 
-interface Line {
-  /** The setting's name. */
+interface Requirement {
+  /** The name of the setting. */
   readonly about: string
-  /** What is said where it is met. */
+  /** The text if the requirement is met. */
   readonly met: string
-  /** What is said where it is not; undefined where it is. */
+  /** The text if the requirement is not met. Undefined if it is met. */
   readonly missing: string | undefined
   readonly remedy: string
 }
 
-/** One finding for each line of the page that can be looked at from here. */
-export function examineList(plan: ApplicationPlan, options: BootstrapOptions): Finding[] {
+/** @returns one finding for each requirement that can be checked without the database */
+export function examineProductionSettings(
+  plan: ApplicationPlan,
+  options: BootstrapOptions,
+): Finding[] {
   const variables = options.env ?? process.env
-  return linesOf(plan, options, variables).map(({ about, met, missing, remedy }) =>
+  return requirementsOf(plan, options, variables).map(({ about, met, missing, remedy }) =>
     missing === undefined
       ? { about, state: 'ok', what: met }
       : { about, state: 'fault', what: missing, remedy },
   )
 }
 
-function linesOf(
+function requirementsOf(
   plan: ApplicationPlan,
   options: BootstrapOptions,
   variables: Readonly<Record<string, string | undefined>>,
-): Line[] {
+): Requirement[] {
   const has = (name: string): boolean =>
     plan.modules.some((module) => withoutNumber(module.name) === name)
   const unless = (isMet: boolean, missing: string): string | undefined =>
@@ -47,7 +50,7 @@ function linesOf(
   const metrics = open.find(
     ({ route }) => withoutNumber(route.controller.name) === 'MetricsController',
   )
-  const isMeant = metrics === undefined || isOpenOnPurpose(metrics)
+  const isProtected = metrics === undefined || isOpenOnPurpose(metrics)
   const limits = plan.providers.some(
     (provider) =>
       typeof provider === 'function' && withoutNumber(provider.name) === 'DatabaseCounters',
@@ -128,7 +131,7 @@ function linesOf(
     {
       about: 'metrics',
       met: has('metrics') ? 'secured, or open on purpose' : 'not imported',
-      missing: unless(isMeant, '/metrics is open to everybody'),
+      missing: unless(isProtected, '/metrics is open to everybody'),
       remedy:
         "Write metrics({ secured: 'operator' }), or secured: false where only insiders reach it.",
     },
@@ -179,7 +182,7 @@ function linesOf(
   ]
 }
 
-/** The bundler numbers classes and functions whose names occur twice in its files: `health2`. */
+/** The bundler adds numbers to names that occur more than once: `health2`. */
 function withoutNumber(name: string): string {
   return name.replace(/\d+$/, '')
 }
@@ -188,7 +191,7 @@ function isDocsChoice(docs: BootstrapOptions['docs']): boolean {
   return typeof docs === 'object' && docs.secured !== undefined
 }
 
-/** Routes that everybody may write to and whose body has a password, a code or the like. */
+/** @returns open routes whose body has a secret, such as a password or code */
 function signInsOf(
   open: readonly ApplicationPlan['routes'][number][],
 ): { name: string; isLimited: boolean }[] {
@@ -209,7 +212,7 @@ function readableFiles(databaseUrl: string | undefined): string[] {
     .filter((path) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & 0o044) !== 0)
 }
 
-/** `metrics({ secured: false })` is `@NoAuth`; without it the route is open as every GET. */
+/** `metrics({ secured: false })` adds `@NoAuth`. Without it the route is open because every GET is. */
 function isOpenOnPurpose({ route }: ApplicationPlan['routes'][number]): boolean {
   const { onMethod, onClass } = accessNotes(route.controller, route.member)
   return (onMethod ?? onClass)?.open === true

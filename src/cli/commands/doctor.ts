@@ -1,4 +1,4 @@
-/** `filigree doctor`: says what is in order with an application, and what is not. */
+/** `filigree doctor`: checks an application's configuration and prints the findings. */
 import { openDoors } from '../../bootstrap/open-doors.js'
 import type { BootstrapOptions } from '../../bootstrap/options.js'
 import { planApplication, type ApplicationPlan } from '../../bootstrap/plan-application.js'
@@ -16,7 +16,7 @@ import {
   publicAccess,
   type Finding,
 } from './doctor-checks.js'
-import { examineList } from './doctor-production.js'
+import { examineProductionSettings } from './doctor-production.js'
 import { loadApplication, type LoadedApplication } from '../load-application.js'
 import { openForReading } from '../open-database.js'
 
@@ -70,7 +70,7 @@ async function examineAll(
   ]
 }
 
-/** What production would refuse, and what is open in it either way. */
+/** Checks the settings that production requires, and lists what is open to everybody. */
 async function examineProduction({ module, options }: LoadedApplication): Promise<Finding[]> {
   const env = { ...(options.env ?? process.env), NODE_ENV: 'production' }
   const productionOptions = { ...options, env, logger: false as const }
@@ -78,7 +78,7 @@ async function examineProduction({ module, options }: LoadedApplication): Promis
     const plan = await planApplication(module, productionOptions)
     return [
       { about: 'settings', state: 'ok', what: 'complete' },
-      ...examineList(plan, options),
+      ...examineProductionSettings(plan, options),
       ...findPublicAccess(plan, productionOptions),
     ]
   } catch (error) {
@@ -87,7 +87,7 @@ async function examineProduction({ module, options }: LoadedApplication): Promis
     const plan = await planApplication(module, forgiving).catch(() => undefined)
     return plan === undefined
       ? errors
-      : [...errors, ...examineList(plan, options), ...findPublicAccess(plan, options)]
+      : [...errors, ...examineProductionSettings(plan, options), ...findPublicAccess(plan, options)]
   }
 }
 

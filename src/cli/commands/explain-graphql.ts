@@ -1,4 +1,4 @@
-/** What an operation of GraphQL costs, who may run it, and the SQL that it becomes. */
+/** Explains a GraphQL operation: its cost, its access rules, and the SQL that it sends with the query plans. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
 import { silentLog } from '../../core/log.js'
@@ -18,33 +18,35 @@ export interface ExplainedOperation {
   readonly operation: string
   readonly cost: number
   readonly limit: number
-  /** The rule of each root field that not everybody may ask, and what the caller would get. */
+  /** The access rule of each restricted root field, and the result for the caller. */
   readonly gate: readonly string[]
-  /** The statements that it sends, with the database's plan; empty where it was not run. */
+  /** The statements that it sends, with their query plans. Empty if it was not run. */
   readonly statements: readonly ExplainedStatement[]
-  /** Messages of what is wrong with it, or of what the caller may not. */
+  /** Messages of errors, such as missing access rights. */
   readonly errors: readonly string[]
-  /** How the statements were found, or why there are none. */
+  /** How the statements were found, or why there are not any. */
   readonly note?: string
 }
 
 export interface ExplainedStatement {
   readonly sql: string
-  /** Tables that are read from one end to the other. */
+  /** Tables that are read completely. */
   readonly scans: readonly string[]
   readonly plan: readonly string[]
-  /** The indexes that would serve it. */
+  /** Indexes that would avoid the scans. */
   readonly advice: readonly string[]
 }
 
-/** Begins as a document does. */
+/** @returns true if a text is a GraphQL document and not a path */
 export function isDocument(text: string): boolean {
   return /^\s*(?:\{|(?:query|mutation|subscription|fragment)\b)/.test(text)
 }
 
 /**
- * @param open opens the application's database; it is asked for queries alone, which cannot change anything there
- * @param claims of the caller; undefined: nobody
+ * Runs the operation if it is a query, in a read-only transaction.
+ *
+ * @param claims of the caller. Undefined: without a token
+ * @param open opens the application's database
  */
 export async function explainOperation(
   plan: ApplicationPlan,
@@ -102,7 +104,7 @@ export async function explainOperation(
 const readOnly = ownScript('set transaction read only')
 const ranReadOnly = 'It was run as this caller in a read-only transaction, which was rolled back.'
 
-/** What it reads may come from functions of the database, and from code of the application. */
+/** Runs the work in a read-only transaction and rolls it back, because the application's resolvers can contain any code. */
 async function runReadOnly<T>(
   { database, isReadOnly }: ReadDatabase,
   work: () => Promise<T>,
@@ -113,7 +115,7 @@ async function runReadOnly<T>(
   const { engine } = database.context
   try {
     await database.transaction(async () => {
-      // What copies itself is a file, and was opened to be read; a server knows such transactions.
+      // Only servers know read-only transactions. A file was opened read-only.
       if (engine.backup === undefined) await database.runner().run(readOnly, [], 'nothing')
       done.push(await work())
       throw enough

@@ -1,4 +1,4 @@
-/** Why a request reaches a route and others not, and what stands between it and the handler. */
+/** Explains which route handles a request, why similar routes do not, and the steps before the handler. */
 import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
 import { tokenAccess } from '../../auth/access.js'
 import { resolveClass, type Class } from '../../metadata/class-metadata.js'
@@ -17,22 +17,22 @@ import { describeAccess, describeResult } from '../describe-application.js'
 export interface ExplainedRoute {
   readonly method: string
   readonly path: string
-  /** The route that answers: `ItemController.show`; null for 404 and 405. */
+  /** The handler of the route: `ItemController.show`. Null for 404 and 405. */
   readonly handler: string | null
   readonly pattern: string | null
-  /** Converted, by name. */
+  /** Converted path parameters by name. */
   readonly parameters: Readonly<Record<string, string | number>>
-  /** 404 or 405, and why; undefined where a route answers. */
+  /** 404 or 405 with the reason. Undefined if a route matches. */
   readonly answer?: string
-  /** Why others do not answer: those that are near. */
+  /** Similar routes, and why they do not match. */
   readonly others: readonly { readonly route: string; readonly reason: string }[]
-  /** What stands between the request and the handler, in order. */
+  /** The steps of the request up to the response, in order. */
   readonly steps: readonly { readonly step: string; readonly what: string }[]
 }
 
 /**
  * @param path without a query
- * @param claims of the caller; undefined: nobody
+ * @param claims of the caller. Undefined: without a token
  */
 export function explainRoute(
   plan: ApplicationPlan,
@@ -74,7 +74,7 @@ export function explainRoute(
   }
 }
 
-/** @returns `undefined` for routes that are not near: of another first segment */
+/** @returns undefined for routes that are not similar: their first segment differs */
 function explainRejection(
   { route }: PlannedRoute,
   method: string,
@@ -177,7 +177,7 @@ function fieldsOf(type: Class, unknownKeys: string): string {
   return `${type.name} { ${fields.join(', ')} }; unknown keys: ${unknownKeys}`
 }
 
-/** What the record of a `crud` controller says itself: it holds by every door. */
+/** The access rules of the record of a `crud` controller. They apply to REST, GraphQL and all other interfaces. */
 function recordSteps(
   { controller, method }: PlannedRoute['route'],
   claims: Claims | undefined,
@@ -190,7 +190,7 @@ function recordSteps(
   const operation = operationOf(method)
   const isRead = operation === undefined
   const access = isRead ? policy.read : (policy.writes[operation] ?? tokenAccess)
-  // A method of the controller's own answers where no client may write by `crud`.
+  // `false` means that only handlers of the application write.
   const rule = access === false ? undefined : access
   const readers =
     rule === undefined

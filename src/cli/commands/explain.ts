@@ -1,4 +1,4 @@
-/** `filigree explain`: what becomes of a request, without starting anything. */
+/** `filigree explain`: explains how a request or a GraphQL operation is handled, without starting the application. */
 import { planApplication } from '../../bootstrap/plan-application.js'
 import { methods } from '../../routing/route-table.js'
 import {
@@ -43,7 +43,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
     const output = values.json
       ? `${JSON.stringify(operation, null, 2)}\n`
       : toOperationText(operation)
-    // A text that is no operation is a mistake of whoever called: no plan is printed.
+    // An invalid operation only has errors.
     if (operation.operation === 'none')
       await terminal.err(operation.errors.map((message) => `${message}\n`).join(''))
     if (operation.operation !== 'none' || values.json) await terminal.out(withoutPasswords(output))
@@ -56,7 +56,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
 
 function readRequest(positionals: readonly string[]): { method: string; path: string } {
   const [first = '', second] = positionals
-  // `filigree explain /items/7` asks for a GET.
+  // Without a method: GET.
   const [method, path] = second === undefined ? ['GET', first] : [first.toUpperCase(), second]
   if (!['HEAD', ...methods].includes(method))
     throw new UsageError(`${first} is no method. Methods: ${methods.join(', ')}.`)

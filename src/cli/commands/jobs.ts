@@ -1,4 +1,4 @@
-/** `filigree jobs`: what waits, runs and failed, without starting the application. */
+/** `filigree jobs`: lists, retries and cancels jobs, without starting the application. */
 import { HttpError } from '../../errors/http-error.js'
 import type { Database } from '../../records/database.js'
 import type { Repository } from '../../records/repository.js'
@@ -27,7 +27,7 @@ export const jobsCommand: Command = {
 
 const states = ['waiting', 'running', 'done', 'failed', 'cancelled']
 
-/** A row of the table, as far as it is shown. */
+/** A row of the table of jobs, without the columns that are not shown. */
 interface Entry {
   readonly id: number
   readonly name: string
@@ -82,7 +82,7 @@ interface Changing {
   readonly terminal: Terminal
 }
 
-/** Bodies of secret jobs are shown nowhere. */
+/** Removes the bodies of secret jobs, which are never shown. */
 function withoutSecretBody(entry: Entry): object {
   return Object.fromEntries(Object.entries(entry).filter(([name]) => name !== 'secretBody'))
 }

@@ -41,7 +41,7 @@ async function makeKeys(): Promise<Keys> {
   }
 }
 
-/** Environment files have one line a variable; the line feeds of a PEM text are written `\n`. */
+/** Environment files have one line for each variable, so the line feeds of a PEM text are written as `\n`. */
 function toLines(keys: Keys): string {
   return Object.entries(keys)
     .map(([name, value]) => `${name}="${String(value).trim().replaceAll('\n', '\\n')}"`)

@@ -56,7 +56,6 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   if (options.action === 'check') return check(plan.records, engine, options, terminal)
   const open = await openDatabase(plan, application.options.database, terminal)
   try {
-    // Where no database is named, the default one is only a place to develop in.
     const code = await runAction(open, { ...options, action: options.action }, terminal)
     if (options.action !== 'up' && options.action !== 'down')
       await reportUncovered(engine, options, terminal)
@@ -66,7 +65,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   }
 }
 
-/** Names the engine of the database in use if it has no migrations. */
+/** Warns if there are no migrations for the engine of the database in use. */
 async function reportUncovered(
   engine: string | undefined,
   options: Arguments,
@@ -103,7 +102,7 @@ async function check(
   const engines = await readEngines(terminal.cwd)
   const found = [...(await checkMigrations(tables, { folder, engines }))]
   const uncovered = engine === undefined ? undefined : await findUncovered(folder, engine, engines)
-  // Who names the engines may develop on another one.
+  // If package.json names the engines, development can use another one.
   if (uncovered !== undefined && engines === undefined) found.push(uncovered.what)
   if (options.json) {
     await terminal.out(toJson({ problems: found }))

@@ -1,4 +1,4 @@
-/** `filigree new`: makes a project that runs. Source: decisions, "Third storey: the first hour". */
+/** `filigree new`: creates a project from templates and installs its packages. */
 
 import { spawn } from 'node:child_process'
 import { readdir } from 'node:fs/promises'
@@ -14,25 +14,23 @@ import {
   type ProjectParts,
 } from './project-template.js'
 
-/** Installs the packages of a project by the program that the command was started by. */
-
 const managers = ['npm', 'pnpm', 'yarn', 'bun'] as const
 type PackageManager = (typeof managers)[number]
 
-/** The program that runs the command, by what it says of itself; npm if nothing does. */
+/** @returns the package manager that runs the command, or npm if it is unknown */
 function findManager(agent = process.env.npm_config_user_agent): PackageManager {
   const name = agent?.split('/')[0]
   return managers.find((one) => one === name) ?? 'npm'
 }
 
-/** Without a network npm tries again for minutes: once is enough here. */
+/** Without a network npm would retry for minutes. */
 const networkOptions = [
   '--fetch-retries=1',
   '--fetch-retry-mintimeout=500',
   '--fetch-timeout=60000',
 ]
 
-/** Its output goes to standard error. @returns whether it was done */
+/** Installs the packages, with output on standard error. @returns true if it succeeded */
 function installPackages(manager: PackageManager, cwd: string): Promise<boolean> {
   const options =
     manager === 'npm' ? ['--no-audit', '--no-fund', '--prefer-offline', ...networkOptions] : []
@@ -73,7 +71,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   const prompt = values.yes ? undefined : terminal.prompt
   const records = await readChoices('records')
   const tests = await readChoices('tests')
-  // Before anything is asked.
+  // Wrong choices are reported before the first question.
   const chosen = {
     records: findChoice(records, values.records),
     tests: findChoice(tests, values.tests),
@@ -114,8 +112,8 @@ function findChoice(choices: readonly Choice[], name: string | undefined): Choic
 }
 
 /**
- * Before anything is written: the folder is below the current one unless its path is absolute, its name is one that every
- * shell and file system takes, and a package of this name can be installed.
+ * Checks the folder of a new project: a relative path is below the current folder, and its name is valid for shells, file
+ * systems and npm.
  *
  * @throws {UsageError}
  */
@@ -137,13 +135,13 @@ function checkProjectName(name: string, cwd: string): void {
     )
 }
 
-/** Names that npm refuses, and that of the framework: a package cannot depend on itself. */
+/** Names that npm refuses, and the names of this package, because a package cannot depend on itself. */
 const reservedNames: ReadonlySet<string> = new Set([
   ...['node_modules', 'favicon.ico', 'filigree', 'create-filigree'],
   ...builtinModules,
 ])
 
-/** @throws {UsageError} a file, or a folder with something in it */
+/** @throws {UsageError} the path is a file or a folder that is not empty */
 async function checkFolderIsEmpty(folder: string, name: string): Promise<void> {
   try {
     const entries = await readdir(folder)

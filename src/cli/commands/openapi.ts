@@ -1,4 +1,4 @@
-/** `filigree openapi`: writes the document of an application, and reports breaking changes. */
+/** `filigree openapi`: writes the OpenAPI document of an application, or compares it with an older document. */
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { describeApplication } from '../../bootstrap/plan-application.js'
@@ -27,7 +27,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
   const { out, against } = values
   if (out !== undefined && !/\.(?:json|ya?ml)$/i.test(out))
     throw new UsageError(`--out ${basename(out)}: end the name with .json, .yaml or .yml.`)
-  // Read before the new document is written, which may replace it.
+  // Read it first, because the new document can replace it.
   const old = against === undefined ? undefined : await readDocument(against, terminal)
   const { module, options } = await loadApplication(positionals[0], terminal)
   const document = await describeApplication(module, { ...options, logger: false })

@@ -1,6 +1,6 @@
 /**
- * Writes the files of a new project from the folder `templates`: what all have, then the chosen records, tests and page,
- * each of which adds files and says in `choice.json` what it adds to package.json.
+ * Writes the files of a new project from the folder `templates`: the files of all projects, then the files of the chosen
+ * database, tests and page. The `choice.json` of each choice has its additions to package.json.
  */
 import { copyFile, mkdir, readdir, readFile, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative } from 'node:path'
@@ -12,17 +12,17 @@ import {
   type PackageOrigin,
 } from '../package-files.js'
 
-/** One of several templates for a part. */
+/** A template that can be chosen for a part of the project. */
 export interface Choice {
   readonly name: string
-  /** What it is, for the question. */
+  /** Description for the question. */
   readonly title: string
   readonly isDefault: boolean
   readonly folder: string
-  /** Packages, whose versions are those that this package is tested with. */
+  /** Names of packages. Their versions are the ones that filigree is tested with. */
   readonly dependencies: readonly string[]
   readonly devDependencies: readonly string[]
-  /** Added to package.json. */
+  /** Additions to package.json. */
   readonly package: Readonly<Record<string, object>>
 }
 
@@ -34,7 +34,7 @@ export interface ProjectParts {
 
 const templates = join(packageFolder, 'templates')
 
-/** The choices of a part, the default first. */
+/** @returns the choices of a part, the default first */
 export async function readChoices(part: 'records' | 'tests'): Promise<readonly Choice[]> {
   const names = await readdir(join(templates, part))
   const choices = await Promise.all(
@@ -54,7 +54,7 @@ export async function readChoices(part: 'records' | 'tests'): Promise<readonly C
 
 const choiceFile = 'choice.json'
 
-/** @param folder absolute; it is made, and has to be empty */
+/** @param folder absolute path of an empty folder, which is created if necessary */
 export async function writeProject(folder: string, parts: ProjectParts): Promise<void> {
   const name = toPackageName(basename(folder))
   await mkdir(folder, { recursive: true })
@@ -71,7 +71,7 @@ export async function writeProject(folder: string, parts: ProjectParts): Promise
   await writeFile(join(folder, 'package.json'), `${text}\n`)
 }
 
-/** npm leaves files called `.gitignore` out of packages: in templates such names begin with `_`. */
+/** Copies a template. Names that begin with `_` get a dot instead, because npm does not pack files such as `.gitignore`. */
 async function copyTemplate(source: string, folder: string, name: string): Promise<void> {
   for (const entry of await readdir(source, { withFileTypes: true, recursive: true })) {
     if (!entry.isFile() || entry.name === choiceFile) continue
@@ -83,7 +83,7 @@ async function copyTemplate(source: string, folder: string, name: string): Promi
   }
 }
 
-/** A local tarball comes along, so that images and other machines can install it too. */
+/** Copies a local tarball into the project, so that other machines can install it. @returns the dependency's version */
 async function copyPackage(origin: PackageOrigin, folder: string): Promise<string> {
   if (origin.from === 'registry') return origin.version
   if (origin.from === 'folder') return `file:${toPosix(relative(folder, origin.path))}`
@@ -121,7 +121,7 @@ function toPackageFile(
         ...['@types/node', 'tsx'],
         ...added.flatMap(({ devDependencies }) => devDependencies),
       ]),
-      // Generators of clients, such as openapi-typescript, do not install beside a newer one.
+      // Client generators such as openapi-typescript require this version.
       typescript: versionOf('typescript5').replace('npm:typescript@', ''),
     },
   }
@@ -134,7 +134,7 @@ function merge(parts: readonly Readonly<Record<string, object>>[]): Record<strin
   return merged
 }
 
-/** `My Desk` → `my-desk`: the name of the project in package.json. */
+/** @returns the name in package.json: `My Desk` becomes `my-desk` */
 export function toPackageName(text: string): string {
   const name = text
     .toLowerCase()

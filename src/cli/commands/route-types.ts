@@ -1,6 +1,6 @@
 /**
- * Writes the input and output of a route as types that refer to the application's own. The form is described at the
- * head of client/routes.ts.
+ * Writes the input and output of a route as TypeScript types that refer to the application's classes. The form is described
+ * in client/routes.ts.
  */
 import type { PlannedRoute } from '../../serving/planned-route.js'
 import { anySuccess } from '../../openapi/documented-route.js'
@@ -15,10 +15,10 @@ import { readRouteNotes } from '../../routing/verbs.js'
 /** The classes that the types refer to. */
 export interface ReferredClasses {
   /**
-   * Classes that must be exported: controllers, and records with generated routes. With the name of a route for each.
+   * Classes that must be exported, with one of their routes: controllers, and records with generated routes.
    */
   readonly required: ReadonlyMap<Class, string>
-  /** Classes of bodies and queries; if they are not exported, the type of the handler's argument is used. */
+  /** Classes of bodies and queries. If they are not exported, the type of the handler's argument is used. */
   readonly optional: ReadonlySet<Class>
 }
 
@@ -67,7 +67,7 @@ export function toRouteLine(planned: PlannedRoute, nameOf: NameOf): RouteLine {
   return { key: routeKey(route), members }
 }
 
-/** The classes of successful answers. */
+/** The classes of successful responses. */
 function sentClasses({ returns }: PlannedRoute['classes']): readonly DeclaredType[] {
   return [...returns].flatMap(([status, declared]) =>
     status === anySuccess || (status >= 200 && status < 300) ? [declared] : [],
@@ -75,7 +75,7 @@ function sentClasses({ returns }: PlannedRoute['classes']): readonly DeclaredTyp
 }
 
 /**
- * The type of the answer: the declared classes without hidden fields; the handler's own return type if they are not
+ * The type of the response: the declared classes without hidden fields, or the return type of the handler if they are not
  * exported.
  */
 function sentType({ classes }: PlannedRoute, member: string, nameOf: NameOf): string {
@@ -87,11 +87,11 @@ function sentType({ classes }: PlannedRoute, member: string, nameOf: NameOf): st
     return list ? listOf(outputType(name, type)) : outputType(name, type)
   })
   if (types.length > 0 && !types.includes(undefined)) return [...new Set(types)].join(' | ')
-  // A missing value is answered with 404.
+  // A missing value becomes 404.
   return `NonNullable<Awaited<${result}>>`
 }
 
-/** As the controller spells it, in angle brackets or braces, without a slash at the end. */
+/** The method and the path as the controller spells it, without a slash at the end. */
 function routeKey({ controller, member, method, pattern }: Route): string {
   const base = readController(controller)?.path ?? ''
   const declaredRoutes = readRouteNotes(controller).get(member) ?? []
@@ -109,7 +109,7 @@ function generatedFor({ controller, member }: Route): Class | undefined {
   return resolveClass(crud)
 }
 
-/** The class as written: `crud` adds its routes to a class that extends it. */
+/** The class in the source. `crud` adds its routes to a class that extends it. */
 function declaringClass({ controller }: Route): Class {
   if (readController(controller)?.crud === undefined) return controller
   return Object.getPrototypeOf(controller) as Class
@@ -127,7 +127,7 @@ function bodyType(argument: Argument, nameOf: NameOf): string | undefined {
   if (method === 'GET') return undefined
   if (argumentNames.includes('files')) return 'FormData'
   const type = argumentType('body', argument, nameOf)
-  // A handler that sees the request may read a body; `null` means that there is none.
+  // A handler with the request as argument can read a body.
   return type ?? (argumentNames.includes('request') ? 'unknown' : undefined)
 }
 
@@ -149,7 +149,7 @@ function argumentType(
 }
 
 /**
- * Without fields that clients may not send; fields with a default may be left out, although the handler always gets
+ * The type without fields that clients cannot send. Fields with a default are optional, although the handler always gets
  * them.
  */
 function inputType(name: string, type: Class): string {
@@ -187,7 +187,7 @@ function generatedBody(
   return more.length === 0 ? body : `${body} & { ${more.join('; ')} }`
 }
 
-/** What `crud` takes beside the record's own fields: the keys of its ties, and what is done with its related rows. */
+/** Fields that `crud` accepts in addition to the record's fields: keys of linked rows, and writes of related rows. */
 function addedFields(body: Class, record: Class): string[] {
   const recordFields = new Set(
     readShape(record, [])
@@ -205,7 +205,7 @@ function addedFields(body: Class, record: Class): string[] {
 function generatedResult(route: Route, record: Class, nameOf: NameOf): string {
   const { returns } = route.options
   if (returns === undefined) {
-    // Rows of figures, whose names are those of the question. Otherwise no successful answer has a body.
+    // A GET without a class returns rows of aggregates. Other routes without a class return no body.
     return route.method === 'GET' ? 'Record<string, string | number | boolean | null>[]' : 'null'
   }
   const one = outputType(nameOf(record) ?? 'never', record)

@@ -1,6 +1,6 @@
 /**
- * Writes the file of `filigree types`: imports, the interface of all routes, and helper types for fields that JSON
- * leaves out.
+ * Writes the file of `filigree types`: imports, the interface of all routes, and helper types. `--tanstack` adds options for
+ * TanStack Query.
  */
 
 import { operationIds } from '../../openapi/operation-ids.js'
@@ -9,8 +9,8 @@ import { quote, toRouteLine, type NameOf, type RouteLine } from './route-types.j
 import type { Class } from '../../metadata/class-metadata.js'
 
 /**
- * Writes the code that `filigree types --tanstack` adds: options for TanStack Query, plain objects that all its
- * adapters accept. `useQuery(queries.itemShow({ path: { id: 7 } }))`, `useMutation(queries.itemCreate())`.
+ * Writes options for TanStack Query, which are plain objects for all its adapters: `useQuery(queries.itemShow({ path: { id: 7
+ * } }))`, `useMutation(queries.itemCreate())`.
  */
 
 /**
@@ -37,7 +37,7 @@ ${members.join('')}})
 `
 }
 
-/** The options may be left out if the call requires none. */
+/** The options can be omitted if the call does not require any. */
 function queryOptions(id: string, key: string, path: string): string {
   const call = `client.get<${quote(path)}>`
   return `  ${id}: (...[options]: Rest1<Parameters<typeof ${call}>>) => ({
@@ -68,7 +68,7 @@ function mutationOptions(id: string, { key, verb, path }: Mutation): string {
 `
 }
 
-/** The types that the file needs besides the options. */
+/** Helper types of the options. */
 const queryHelpers = `/** The arguments of a call after its path. */
 type Rest1<Arguments extends readonly unknown[]> = Arguments extends readonly [
   unknown,
@@ -100,7 +100,7 @@ export interface RoutesFile {
   readonly tanstack: boolean
 }
 
-/** The routes in the order of declaration, the imports in the order of first use; ends with a newline. */
+/** @returns the text of the file: routes in the order of declaration, imports in the order of first use */
 export function writeRoutesFile({ command, routes, imports, tanstack }: RoutesFile): string {
   const names = new ImportNames(imports)
   const lines = routes.map((planned) => writeLine(toRouteLine(planned, names.nameOf)))
@@ -116,7 +116,7 @@ export function writeRoutesFile({ command, routes, imports, tanstack }: RoutesFi
     .join('\n')
 }
 
-/** `unknown` is kept: a handler that accepts anything can be sent anything. */
+/** Helper types. They do not change `unknown`, because a handler that accepts anything can be sent anything. */
 const helpers = [
   {
     name: 'Without',

@@ -1,4 +1,4 @@
-/** `filigree routes`: what an application answers, and to whom. */
+/** `filigree routes`: lists the routes of an application, and who can call them. */
 import { planApplication } from '../../bootstrap/plan-application.js'
 import { describeOpenRecords, openRecords } from '../../bootstrap/open-records.js'
 import { type Command, exitCodes, type Terminal, readArguments, toTable } from '../command.js'

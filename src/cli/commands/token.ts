@@ -1,4 +1,4 @@
-/** `filigree token`: makes a token of the application, with its keys. */
+/** `filigree token`: creates a token that is signed with the application's keys. */
 import { Auth } from '../../auth/auth.js'
 import { createKeys } from '../../auth/keys.js'
 import { planApplication } from '../../bootstrap/plan-application.js'

@@ -1,5 +1,4 @@
-/** `filigree types`: writes the routes of an application as types for its client. */
-
+/** `filigree types`: writes the routes of an application as TypeScript types for its client. */
 import { existsSync, statSync } from 'node:fs'
 import { readFile, mkdir, writeFile } from 'node:fs/promises'
 import { createRequire } from 'node:module'
@@ -15,21 +14,18 @@ import { readArguments, type Command, exitCodes, UsageError, type Terminal } fro
 import { referredClasses } from './route-types.js'
 import { writeRoutesFile, type NamedImport } from './routes-file.js'
 
-/** Finds the module that exports a class, among the modules that the application's own module imports. */
-
-/** Where a class can be imported from. */
+/** The module and the name that a class can be imported from. */
 interface ExportLocation {
   /** The absolute path of a file, or the name of a package. */
   readonly from: string
   readonly isPackage: boolean
-  /** The export's name, also `default`; it may differ from the class's. */
+  /** The name of the export, or `default`. It can differ from the name of the class. */
   readonly name: string
 }
 
 /**
  * Follows the static imports of a file, breadth first, and searches each module's exports for the given classes. The
- * modules are already loaded, so no code runs again. Dynamic imports are not followed: a program may have reasons not
- * to run them.
+ * modules are already loaded, so no code runs again. Dynamic imports are not followed, because loading them could have effects.
  *
  * @param entry absolute path of a built module, or of a source file if a loader compiles sources
  * @param required classes that are also searched in packages, if no file of the application exports them
@@ -142,10 +138,10 @@ export const typesCommand: Command = {
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
   const commandOptions = toArguments(args)
   const { module, options, path } = await loadApplication(commandOptions.path, terminal)
-  // Without the prefix, which clients have in their baseUrl; the served script sets it itself.
+  // Clients have the prefix in their baseUrl.
   const planOptions = { ...options, basePath: '', logger: false as const }
   const { routes: all } = await planApplication(module, planOptions)
-  // Routes of packages, such as /metrics, are not for the application's pages.
+  // Routes of packages, such as /metrics, are not for clients.
   const routes = reachable(all).filter(({ route }) => !isOfPackage(route.controller))
   const { required, optional } = referredClasses(routes)
   const locations = await findExports(path, new Set(required.keys()), optional)
@@ -228,7 +224,7 @@ function toText({ routes, locations: places, path, options: given, cwd }: Routes
   return writeRoutesFile({ command: toCommand(path, given, cwd), routes, imports, tanstack })
 }
 
-/** The command line in a fixed spelling, so that the same file is written however the paths were spelled. */
+/** The command line with normalised paths, so that the generated file does not depend on their spelling. */
 function toCommand(path: string, { out, source, built, tanstack }: Arguments, cwd: string): string {
   const named = [
     ['', path],
@@ -249,7 +245,7 @@ function toSource(file: string, { source, built }: Arguments, cwd: string): stri
   return isOutside ? file : join(resolve(cwd, source), inside)
 }
 
-/** A relative path, with the ending of the built file. */
+/** @returns a relative import path with the ending of the built file */
 function toSpecifier(folder: string, file: string): string {
   const path = toPosix(relative(folder, file)).replace(/\.([cm]?)tsx?$/, '.$1js')
   return path.startsWith('../') ? path : `./${path}`
@@ -261,7 +257,7 @@ function toPosix(path: string): string {
 
 async function check(text: string, out: string, terminal: Terminal): Promise<number> {
   const before = await readFile(resolve(terminal.cwd, out), 'utf8').catch(() => undefined)
-  // A checkout may have changed the line endings.
+  // Git can change line endings.
   if (before?.replaceAll('\r\n', '\n') === text) return exitCodes.done
   const state = before === undefined ? 'does not exist' : 'is out of date'
   await terminal.err(`filigree types: ${out} ${state}. Run the command without --check.\n`)

@@ -23,7 +23,7 @@ export const workCommand: Command = {
   run,
 }
 
-/** Milliseconds that the end may take after an uncaught error. */
+/** Milliseconds for closing the application after an uncaught error. */
 const shutdownTimeout = 15_000
 
 async function run(args: readonly string[], terminal: Terminal): Promise<number> {
@@ -75,7 +75,7 @@ function readNumber(option: string, text: string | undefined, min: number): numb
   throw new UsageError(`${option} ${text} is no number from ${min}.`)
 }
 
-/** Only what those ask who operate the application: its other routes are the server's. */
+/** Serves only the operational routes, such as /metrics, and /health. */
 async function serve(
   { app, prefix }: Pick<Served, 'app' | 'prefix'>,
   port: number,
@@ -92,7 +92,7 @@ async function serve(
 
 interface Served {
   readonly app: Application
-  /** Of the application: here there is none. */
+  /** The application's prefix of paths. This server has none. */
   readonly prefix: string
   readonly paths: ReadonlySet<string>
 }
@@ -116,7 +116,7 @@ async function respond(
   outgoing.writeHead(response.status, response.headers).end(response.bytes)
 }
 
-/** Where the application has no module for it: whether it works, and reaches its database. */
+/** Responds to /health if the application has no health module: the application runs and reaches its database. */
 async function respondHealth(app: Application, outgoing: ServerResponse): Promise<void> {
   const { closing, database } = app.get(ApplicationState)
   const isHealthy =
