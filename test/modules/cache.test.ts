@@ -349,7 +349,9 @@ describe('@CacheFor', () => {
     @Module({ graphql: [graphql] })
     class Faulty {}
     await expect(bootstrap(Faulty, { listen: false, logger: false })).rejects.toMatchObject({
-      problems: [{ message: expect.stringContaining('@CacheFor on Query.a: keeps answers of') }],
+      problems: [
+        { message: expect.stringContaining('@CacheFor on Query.a: caches GraphQL results') },
+      ],
     })
   })
 
