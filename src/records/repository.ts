@@ -36,7 +36,7 @@ import { ManyRecords } from './many-records.js'
 import {
   checkCountOptions,
   checkFindOptions,
-  refuseUndefined,
+  rejectUndefined,
   type Counted,
   type CountOptions,
   type FindOneOptions,
@@ -124,7 +124,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   count(...given: [where?: Where<T>, options?: CountOptions<T>]): Promise<number> {
     return promise(() => {
       const [where, options = {}] = given
-      if (given.length > 0) refuseUndefined({ where })
+      if (given.length > 0) rejectUndefined({ where })
       checkCountOptions(options)
       const { context } = this.source
       const asked = given.length > 0 ? { where, ...options } : options

@@ -15,9 +15,9 @@ import { CompiledQuery } from 'kysely'
 import { connect } from '../../src/records/database.js'
 import {
   costOf,
-  ownNaming,
+  recordNaming,
   type CostBasis,
-  type Question,
+  type CostedQuery,
 } from '../../src/records/budget/query-cost.js'
 import { readTable } from '../../src/records/model/read-table.js'
 import type { Table } from '../../src/records/model/table.js'
@@ -50,8 +50,8 @@ describe('the cost of a question', () => {
     categories = readTable(Category, []) as Table
   })
   const million: CostBasis['rowsOf'] = () => 1_000_000
-  const points = (question: Question, table = products, rows = million): number =>
-    costOf(ownNaming(table), question, { rowsOf: rows, searchLimit: 10_000 }).points
+  const points = (question: CostedQuery, table = products, rows = million): number =>
+    costOf(recordNaming(table), question, { rowsOf: rows, searchLimit: 10_000 }).points
 
   it('is nothing for what an index answers', () => {
     expect(points({})).toBe(0)

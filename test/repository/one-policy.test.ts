@@ -20,7 +20,7 @@ describe('the rights of a record', () => {
     const tools = ['src/modules/mcp/catalog.ts', 'src/modules/mcp/record-tools.ts']
     expect(outside(/\boptions\b[^\n]{0,20}\.(?:rows|writes)\b/, ...tools)).toEqual([])
     // It checks the form of what is written there at the start, and decides nothing.
-    const check = 'src/records/model/record-options.ts'
+    const check = 'src/records/model/read-columns.ts'
     const destructured = /\{[^}\n]*\b(?:rows|writes)\b[^}\n]*\} = [^\n]*options\b/
     expect(outside(destructured, check)).toEqual([])
     expect(outside(/\bvisibleRows\b/)).toEqual([])

@@ -5,7 +5,7 @@ import {
   type AggregateFunction,
   type TimeGrouping,
 } from '../../records/aggregates/aggregate-types.js'
-import { hasFigure, hasTime } from '../../records/aggregates/read-aggregate.js'
+import { hasAggregate, hasTime } from '../../records/aggregates/read-aggregate.js'
 import { readZone } from '../../records/aggregates/zone-offsets.js'
 import { invalid } from '../../records/filters/invalid.js'
 import type { FieldModel, RecordModel } from './model.js'
@@ -23,7 +23,7 @@ export function aggregateFieldsOf({ fields }: RecordModel): AggregateField[] {
     [...fields.values()]
       // Nothing can be made of ids that say no number.
       .filter(({ ids }) => ids?.type === undefined)
-      .filter(({ column }) => hasFigure(column, aggregate))
+      .filter(({ column }) => hasAggregate(column, aggregate))
       .map((field) => ({ aggregate, field, name: `${aggregate}${titled(field.name)}` })),
   )
 }

@@ -1,11 +1,11 @@
 /** What the generated fields make the database do: their filters, orders, offsets and totals. */
 import type { GraphQLField } from 'graphql'
 import {
-  costBehind,
+  costOfRelated,
   costOf,
   type CostBasis,
   type Naming,
-  type QuestionCost,
+  type QueryCost,
 } from '../../records/budget/query-cost.js'
 import { defaultSearchLimit } from '../../records/filters/search.js'
 import type { TableSizes } from '../../records/budget/table-sizes.js'
@@ -62,7 +62,7 @@ function costOfField(
   field: GraphQLField<unknown, unknown>,
   args: Arguments,
   { namingOf, basis }: CostContext,
-): QuestionCost | undefined {
+): QueryCost | undefined {
   const generated = generatedOf(field)
   const { where, orderBy, offset, distinct } = args
   const aggregates = distinct !== undefined && distinct !== null
@@ -84,11 +84,11 @@ function costOfField(
         : undefined
     case 'relationCount': {
       const { relation, target } = generated.relation
-      return costBehind(relation, namingOf(target), { counts: true }, basis)
+      return costOfRelated(relation, namingOf(target), { counts: true }, basis)
     }
     case 'relation': {
       const { relation, target, isList } = generated.relation
-      return isList && !isPlain ? costBehind(relation, namingOf(target), args, basis) : undefined
+      return isList && !isPlain ? costOfRelated(relation, namingOf(target), args, basis) : undefined
     }
     default:
       return undefined

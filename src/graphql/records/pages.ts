@@ -8,8 +8,8 @@ import { type Order, reversed } from '../../sql/order.js'
 import type { Arguments } from '../declarations.js'
 import { type Caller, asked } from '../../records/rights/caller.js'
 import { callerOf } from '../caller.js'
-import { writeCursor, behindCursor } from '../../records/filters/cursor.js'
-import { writePlace, checkRanked, readPlace } from '../../records/filters/search.js'
+import { writeCursor, afterCursor } from '../../records/filters/cursor.js'
+import { writeOffsetCursor, checkRanked, readOffsetCursor } from '../../records/filters/search.js'
 import type { RecordModel } from './model.js'
 import { QueryReader, defaultLimit } from './query-reader.js'
 import { readList, type Instance } from './read-rows.js'
@@ -98,7 +98,7 @@ export function endCursor(page: Page): string | null {
 function cursorAt({ records, order, position: place }: Page, index: number): string {
   return place === undefined
     ? writeCursor(order, records[index] as Instance)
-    : writePlace(place + index + 1)
+    : writeOffsetCursor(place + index + 1)
 }
 
 export interface PageQuery {
@@ -135,7 +135,7 @@ export function readPageQuery(
   if (order.rank !== undefined) {
     if (isBackward || isPresent(before))
       throw invalid('orderBy', 'required', 'is needed to go through a search from its end')
-    const position = isPresent(after) ? readPlace(after) : 0
+    const position = isPresent(after) ? readOffsetCursor(after) : 0
     const startsAtCursor = isPresent(after)
     // One more row says whether there is a next page.
     checkRanked(order, position + count + 1)
@@ -154,10 +154,10 @@ export function readPageQuery(
   const codecOf: RecordsContext['codecOf'] = (one) => records.codecOf(one)
   const backward = { terms: reversed(order.terms), key: order.key }
   const afterCondition = isPresent(after)
-    ? behindCursor(after, table, order, codecOf, reader)
+    ? afterCursor(after, table, order, codecOf, reader)
     : undefined
   const beforeCondition = isPresent(before)
-    ? behindCursor(before, table, backward, codecOf, reader, 'before')
+    ? afterCursor(before, table, backward, codecOf, reader, 'before')
     : undefined
   reader.key += `${isBackward ? '<' : ''}${beforeCondition === undefined ? '' : 'b'}`
   return {

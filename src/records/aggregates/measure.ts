@@ -1,4 +1,4 @@
-/** One figure of a group: a count, or a function of a field's values, with its SQL, its decoding and its operands. */
+/** A measure is one value of a group: a count or a function of a field, with its SQL, decoder and operand encoder. */
 import { toDecimal } from '../../fields/kinds/decimal.js'
 import { toFunction } from '../../fields/kinds/table.js'
 import type { TimeUnit, Total } from '../../engines/contract/dialect.js'
@@ -13,11 +13,11 @@ import { writeOffset } from './zone-offsets.js'
 export interface Measure extends AggregateValue {
   /** `count`, `sumPrice`, or the name of a grouping field. */
   readonly name: string
-  /** Equal for equal figures. */
+  /** Identifies the measure: equal measures have the same key. */
   readonly key: string
   /** Converts the statement's value, which is never null, to a property's value. */
   decode(value: unknown): unknown
-  /** @throws {HttpError} 400 for operands that cannot be compared with the figure */
+  /** @throws {HttpError} 400 for operands that cannot be compared with the measure */
   encode(operand: unknown, path: string): unknown
 }
 
@@ -63,30 +63,31 @@ export function timeMeasure(
 }
 
 export function functionMeasure(
-  called: AggregateFunction,
+  operation: AggregateFunction,
   table: Table,
   column: Column,
   context: FilterContext,
   isLarge: boolean,
 ): Measure {
-  if (called === 'min' || called === 'max') return fieldMeasure(called, table, column, context)
-  const total = context.dialect.total(called, column, isLarge)
+  if (operation === 'min' || operation === 'max')
+    return fieldMeasure(operation, table, column, context)
+  const total = context.dialect.total(operation, column, isLarge)
   const { decode } = column.field.entry
-  const own = decode ?? ((value: unknown): unknown => value)
+  const decodeField = decode ?? ((value: unknown): unknown => value)
   return {
-    name: nameOf(called, column),
+    name: nameOf(operation, column),
     column,
-    key: `${called}${isLarge ? '!' : ''}${table.columns.indexOf(column)}`,
+    key: `${operation}${isLarge ? '!' : ''}${table.columns.indexOf(column)}`,
     template: total.sql,
     isText: total.isText,
-    decode: (value) => own(total.decode(value)),
-    encode: (operand, path) => total.encode(toFigure(operand, column, total, path)),
+    decode: (value) => decodeField(total.decode(value)),
+    encode: (operand, path) => total.encode(readNumber(operand, column, total, path)),
   }
 }
 
 /** The values of a field itself, for groups, minima and maxima. */
 function fieldMeasure(
-  called: '' | 'min' | 'max',
+  operation: '' | 'min' | 'max',
   table: Table,
   column: Column,
   context: FilterContext,
@@ -96,11 +97,11 @@ function fieldMeasure(
   const read = toFunction<unknown>(dialect.decoder(column) ?? 'v')
   const { decode, noun } = column.field.entry
   return {
-    name: called === '' ? column.property : nameOf(called, column),
+    name: operation === '' ? column.property : nameOf(operation, column),
     column,
-    key: `${called}${index}`,
-    ...(called !== '' && {
-      template: `${called}(${column.isUuid ? (dialect.uuidText?.join('{c}') ?? '{c}') : '{c}'})`,
+    key: `${operation}${index}`,
+    ...(operation !== '' && {
+      template: `${operation}(${column.isUuid ? (dialect.uuidText?.join('{c}') ?? '{c}') : '{c}'})`,
     }),
     decode: (value) => (decode === undefined ? read(value) : decode(read(value))),
     encode: (operand, path) => {
@@ -112,13 +113,13 @@ function fieldMeasure(
 }
 
 /** `sumPrice` */
-export function nameOf(called: AggregateFunction, { property }: Column): string {
-  return `${called}${property.charAt(0).toUpperCase()}${property.slice(1)}`
+export function nameOf(operation: AggregateFunction, { property }: Column): string {
+  return `${operation}${property.charAt(0).toUpperCase()}${property.slice(1)}`
 }
 
 const plainNumber = /^-?\d{1,60}(\.\d{1,60})?$/
 
-function toFigure(operand: unknown, { field }: Column, total: Total, path: string): unknown {
+function readNumber(operand: unknown, { field }: Column, total: Total, path: string): unknown {
   if (!total.isExact) {
     if (typeof operand === 'number' && Number.isFinite(operand)) return operand
     throw invalid(path, 'type', 'must be a number')

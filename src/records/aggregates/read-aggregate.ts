@@ -7,8 +7,8 @@ import { invalid } from '../filters/invalid.js'
 import { suggestedFields } from '../filters/suggested-names.js'
 import { readCount } from '../filters/list-options.js'
 import { isOrdered, operatorOf, operatorsFor, type Operator } from '../../sql/operators.js'
-import { readDirection, refusedTerm } from '../filters/order.js'
-import { refuseUnnamed, skip, skipAt, undefinedAt } from '../model/skip.js'
+import { readDirection, invalidTerm } from '../filters/order.js'
+import { rejectUnnamed, skip, skipAt, undefinedAt } from '../model/skip.js'
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 import type { Column } from '../../engines/contract/table.js'
 import { timeUnits } from '../../engines/contract/dialect.js'
@@ -52,7 +52,7 @@ export interface Aggregate {
   readonly columns: readonly Column[]
   readonly key: string
   /** The order names a figure that is neither answered nor in `having`; told after faults of rights. */
-  readonly unanswered: Error | undefined
+  readonly orderError: Error | undefined
 }
 
 const optionNames: ReadonlySet<string> = new Set([
@@ -66,11 +66,11 @@ const optionNames: ReadonlySet<string> = new Set([
   'view',
 ])
 const timeOptions = ['field', 'by', 'zone']
-const mostNames = 50
+const maxNames = 50
 
 /** Values of `in`. */
-const mostItems = 100
-const longestPattern = 1000
+const maxItems = 100
+const maxPatternLength = 1000
 
 /**
  * The operators of `having` that fit a figure: smallest and largest texts are compared as texts, other figures by their
@@ -93,7 +93,7 @@ export function readAggregate(
   options: object,
   { context, ...reading }: AggregateReading & { readonly context: FilterContext },
 ): Aggregate {
-  return new AggregateReader(table, context, reading).read(options as Given)
+  return new AggregateReader(table, context, reading).read(options as AggregateInput)
 }
 
 interface AggregateReading {
@@ -103,7 +103,7 @@ interface AggregateReading {
   readonly isLarge: boolean
 }
 
-type Given = Readonly<Record<string, unknown>>
+type AggregateInput = Readonly<Record<string, unknown>>
 
 class AggregateReader {
   readonly #table: Table
@@ -113,7 +113,7 @@ class AggregateReader {
   readonly #isLarge: boolean
   readonly #columns = new Set<Column>()
   #key = ''
-  #unanswered: Error | undefined
+  #orderError: Error | undefined
 
   constructor(table: Table, context: FilterContext, reading: AggregateReading) {
     this.#table = table
@@ -123,17 +123,17 @@ class AggregateReader {
     this.#isLarge = reading.isLarge
   }
 
-  read(options: Given): Aggregate {
+  read(options: AggregateInput): Aggregate {
     refuseUnknownOptions('aggregate', options, optionNames)
     const groups = this.#groups(options.groupBy)
-    const called = aggregateFunctions.flatMap((each) =>
+    const operation = aggregateFunctions.flatMap((each) =>
       this.#names(each, options[each]).map((name, index) =>
         this.#function(each, name, `${each}.${index}`),
       ),
     )
-    const measures = this.#counts(options.count, called.length === 0)
-      ? [countMeasure, ...called]
-      : called
+    const measures = this.#counts(options.count, operation.length === 0)
+      ? [countMeasure, ...operation]
+      : operation
     this.#key += `g${keysOf(groups)}m${keysOf(measures)}h`
     const having = this.#having(options.having)
     const order = this.#order(options.orderBy, groups, [
@@ -153,22 +153,21 @@ class AggregateReader {
       limit,
       columns: [...this.#columns],
       key,
-      unanswered: this.#unanswered,
+      orderError: this.#orderError,
     }
   }
 
-  #counts(given: unknown, isAlone: boolean): boolean {
-    if (given === undefined) return isAlone
-    if (typeof given !== 'boolean') throw invalid('count', 'type', 'must be true or false')
-    return given || isAlone
+  #counts(input: unknown, isAlone: boolean): boolean {
+    if (input === undefined) return isAlone
+    if (typeof input !== 'boolean') throw invalid('count', 'type', 'must be true or false')
+    return input || isAlone
   }
 
-  #names(path: string, given: unknown): string[] {
-    if (given === undefined) return []
-    const list: readonly unknown[] = Array.isArray(given) ? given : [given]
-    if (list.length > mostNames)
-      throw invalid(path, 'maxItems', `has more than ${mostNames} fields`)
-    refuseUnnamed(path, list)
+  #names(path: string, input: unknown): string[] {
+    if (input === undefined) return []
+    const list: readonly unknown[] = Array.isArray(input) ? input : [input]
+    if (list.length > maxNames) throw invalid(path, 'maxItems', `has more than ${maxNames} fields`)
+    rejectUnnamed(path, list)
     const names = list.map((name) => {
       if (typeof name === 'string') return name
       throw invalid(path, 'type', 'must be a list of fields')
@@ -176,12 +175,12 @@ class AggregateReader {
     return [...new Set(names)]
   }
 
-  #groups(given: unknown): Measure[] {
+  #groups(input: unknown): Measure[] {
     const list: readonly unknown[] =
-      given === undefined ? [] : Array.isArray(given) ? given : [given]
-    if (list.length > mostNames)
-      throw invalid('groupBy', 'maxItems', `has more than ${mostNames} fields`)
-    refuseUnnamed('groupBy', list)
+      input === undefined ? [] : Array.isArray(input) ? input : [input]
+    if (list.length > maxNames)
+      throw invalid('groupBy', 'maxItems', `has more than ${maxNames} fields`)
+    rejectUnnamed('groupBy', list)
     const groups = new Map<string, Measure>()
     for (const [index, one] of list.entries()) {
       const path = `groupBy.${index}`
@@ -196,13 +195,13 @@ class AggregateReader {
     return [...groups.values()]
   }
 
-  #timeGroup(given: Given, path: string): Measure {
-    const unknown = Object.keys(given).find((name) => !timeOptions.includes(name))
+  #timeGroup(input: AggregateInput, path: string): Measure {
+    const unknown = Object.keys(input).find((name) => !timeOptions.includes(name))
     if (unknown !== undefined) {
-      const meant = didYouMean(clip(unknown), timeOptions)
-      throw invalid(`${path}.${unknown}`, 'unknown', `is unknown. ${meant}`.trim())
+      const suggestion = didYouMean(clip(unknown), timeOptions)
+      throw invalid(`${path}.${unknown}`, 'unknown', `is unknown. ${suggestion}`.trim())
     }
-    const column = this.#column(this.#nameOf(given.field, `${path}.field`), `${path}.field`)
+    const column = this.#column(this.#nameOf(input.field, `${path}.field`), `${path}.field`)
     const isDate = column.storage === 'date'
     if (!hasTime(column))
       throw invalid(
@@ -210,20 +209,20 @@ class AggregateReader {
         'type',
         `must be a datetime or a date: ${column.property} is of kind "${column.field.kind}"`,
       )
-    const unit = timeUnits.find((one) => one === given.by)
+    const unit = timeUnits.find((one) => one === input.by)
     if (unit === undefined)
       throw invalid(`${path}.by`, 'oneOf', `must be one of ${timeUnits.join(', ')}`)
     if (isDate && unit === 'hour')
       throw invalid(`${path}.by`, 'type', 'is hour, which dates have not')
-    const { zone: asked = 'UTC' } = given
-    const zone = typeof asked === 'string' ? readZone(asked) : undefined
+    const { zone: zoneName = 'UTC' } = input
+    const zone = typeof zoneName === 'string' ? readZone(zoneName) : undefined
     if (zone === undefined)
       throw invalid(`${path}.zone`, 'zone', 'must be a time zone such as Europe/Berlin')
     return timeMeasure(this.#table, column, { unit, zone: isDate ? 'UTC' : zone }, this.#context)
   }
 
-  #nameOf(given: unknown, path: string): string {
-    if (typeof given === 'string') return given
+  #nameOf(input: unknown, path: string): string {
+    if (typeof input === 'string') return input
     throw invalid(path, 'type', 'must be a field')
   }
 
@@ -239,18 +238,18 @@ class AggregateReader {
     return groupMeasure(this.#table, column, this.#context)
   }
 
-  #function(called: AggregateFunction, name: string, path: string): Measure {
+  #function(operation: AggregateFunction, name: string, path: string): Measure {
     const column = this.#column(name, path)
-    if (!hasFigure(column, called))
-      throw invalid(path, 'type', `has no ${called}: ${name} is of kind "${column.field.kind}"`)
-    return functionMeasure(called, this.#table, column, this.#context, this.#isLarge)
+    if (!hasAggregate(column, operation))
+      throw invalid(path, 'type', `has no ${operation}: ${name} is of kind "${column.field.kind}"`)
+    return functionMeasure(operation, this.#table, column, this.#context, this.#isLarge)
   }
 
   #column(name: string, path: string): Column {
     const column = this.#table.byProperty.get(name)
     if (column === undefined || (this.#isClient && column.field.hidden)) {
-      const meant = didYouMean(clip(name), suggestedFields(this.#table, this.#isClient))
-      throw invalid(path, 'unknown', `is not a field. ${meant}`.trim())
+      const suggestion = didYouMean(clip(name), suggestedFields(this.#table, this.#isClient))
+      throw invalid(path, 'unknown', `is not a field. ${suggestion}`.trim())
     }
     this.#columns.add(column)
     return column
@@ -260,31 +259,32 @@ class AggregateReader {
   #measure(name: string, path: string): Measure {
     if (name === 'count') return countMeasure
     const columns = this.#table.columns.filter(({ field }) => !(this.#isClient && field.hidden))
-    for (const called of aggregateFunctions) {
+    for (const operation of aggregateFunctions) {
       for (const column of columns) {
-        if (nameOf(called, column) === name) return this.#function(called, column.property, path)
+        if (nameOf(operation, column) === name)
+          return this.#function(operation, column.property, path)
       }
     }
     const suggested = new Set(suggestedFields(this.#table, this.#isClient))
-    const known = aggregateFunctions.flatMap((called) =>
+    const measureNames = aggregateFunctions.flatMap((operation) =>
       columns
         .filter(({ property }) => suggested.has(property))
-        .map((column) => nameOf(called, column)),
+        .map((column) => nameOf(operation, column)),
     )
     throw invalid(
       path,
       'unknown',
-      `is unknown. ${didYouMean(clip(name), ['count', ...known])}`.trim(),
+      `is unknown. ${didYouMean(clip(name), ['count', ...measureNames])}`.trim(),
     )
   }
 
-  #having(given: unknown): HavingCondition[] {
-    if (given === undefined) return []
-    if (given === skip) throw skipAt('having')
-    if (!isPlainObject(given) || (Object.keys(given).length === 0 && !isEmptyMap(given)))
+  #having(input: unknown): HavingCondition[] {
+    if (input === undefined) return []
+    if (input === skip) throw skipAt('having')
+    if (!isPlainObject(input) || (Object.keys(input).length === 0 && !isEmptyMap(input)))
       throw invalid('having', 'type', 'must be an object with conditions of its own')
-    return Object.keys(given).flatMap((name) => {
-      const test = given[name]
+    return Object.keys(input).flatMap((name) => {
+      const test = input[name]
       const path = `having.${name}`
       const measure = this.#measure(name, path)
       if (!isPlainObject(test)) return this.#test(measure, 'eq', test, path)
@@ -300,8 +300,8 @@ class AggregateReader {
     const operators = havingOperators(measure.column)
     const operator = operators.find((one) => one === named)
     if (operator === undefined) {
-      const meant = didYouMean(clip(named), operators)
-      throw invalid(path, 'unknown', `is not a comparison of this figure. ${meant}`.trim())
+      const suggestion = didYouMean(clip(named), operators)
+      throw invalid(path, 'unknown', `is not a comparison of this figure. ${suggestion}`.trim())
     }
     if (operand === skip) return []
     const { operand: kind, means = [] } = operatorOf(operator)
@@ -336,8 +336,8 @@ class AggregateReader {
 
   #testList(measure: Measure, operand: unknown, path: string): HavingCondition {
     if (!Array.isArray(operand)) throw invalid(path, 'type', 'must be a list')
-    if (operand.length > mostItems)
-      throw invalid(path, 'maxItems', `must have at most ${mostItems} items`)
+    if (operand.length > maxItems)
+      throw invalid(path, 'maxItems', `must have at most ${maxItems} items`)
     const items: readonly unknown[] = operand.map((item, index) =>
       refuseUndefined(item, path, index),
     )
@@ -358,8 +358,8 @@ class AggregateReader {
     const { operand: kind, pattern } = operatorOf(operator)
     if (typeof operand !== 'string' || /[\0\p{Surrogate}]/u.test(operand))
       throw invalid(path, 'type', 'must be a string')
-    if (operand.length > longestPattern)
-      throw invalid(path, 'maxLength', `must have at most ${longestPattern} characters`)
+    if (operand.length > maxPatternLength)
+      throw invalid(path, 'maxLength', `must have at most ${maxPatternLength} characters`)
     if (kind === 'pattern' && /(?:^|[^\\])(?:\\\\)*\\$/.test(operand))
       throw invalid(path, 'pattern', 'must not end in a single backslash')
     const written = pattern === undefined ? operand : pattern(operand, this.#context.dialect)
@@ -368,24 +368,25 @@ class AggregateReader {
   }
 
   #order(
-    given: unknown,
+    input: unknown,
     groups: readonly Measure[],
     measures: readonly Measure[],
   ): AggregateTerm[] {
     const terms: AggregateTerm[] = []
     const lists: readonly unknown[] =
-      given === undefined ? [] : Array.isArray(given) ? given : [given]
+      input === undefined ? [] : Array.isArray(input) ? input : [input]
     this.#key += 'o'
     for (const list of lists) {
-      if (list === undefined || list === skip) throw refusedTerm(list, lists.indexOf(list))
+      if (list === undefined || list === skip) throw invalidTerm(list, lists.indexOf(list))
       if (!isPlainObject(list)) throw invalid('orderBy', 'type', 'must be an object')
       for (const name of Object.keys(list)) {
         const path = `orderBy.${name}`
-        const answered = [...groups, ...measures]
-        const measure = answered.find((figure) => figure.name === name) ?? this.#measure(name, path)
-        if (!answered.some(({ key }) => key === measure.key)) {
-          const names = answered.map((figure) => figure.name).join(', ')
-          this.#unanswered ??= invalid(
+        const available = [...groups, ...measures]
+        const measure =
+          available.find((figure) => figure.name === name) ?? this.#measure(name, path)
+        if (!available.some(({ key }) => key === measure.key)) {
+          const names = available.map((figure) => figure.name).join(', ')
+          this.#orderError ??= invalid(
             path,
             'unknown',
             `is not in the answer, nor in having, which have ${names}`,
@@ -394,7 +395,7 @@ class AggregateReader {
         const direction = readDirection(list[name], path)
         if (direction === undefined) continue
         const term = { measure, ...direction }
-        if (terms.length >= mostNames) throw invalid('orderBy', 'maxItems', 'has too many fields')
+        if (terms.length >= maxNames) throw invalid('orderBy', 'maxItems', 'has too many fields')
         if (!terms.some((other) => other.measure.key === measure.key)) terms.push(term)
       }
     }
@@ -430,8 +431,8 @@ export function hasTime({ storage }: Column): boolean {
 }
 
 /** True if a function has a value for a column. */
-export function hasFigure(column: Column, called: AggregateFunction): boolean {
-  if (called === 'sum' || called === 'avg') return isNumber(column)
+export function hasAggregate(column: Column, operation: AggregateFunction): boolean {
+  if (operation === 'sum' || operation === 'avg') return isNumber(column)
   return isOrdered(column) && !column.isBoolean
 }
 

@@ -1,11 +1,11 @@
-/** Computes an aggregate with one statement. Source: decisions, Second storey: records, Aggregates. */
+/** Computes an aggregate with one statement. */
 import { type Later, after, attempt } from '../../core/maybe-promise.js'
 import { FilterReader } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
-import { refuseUndefined } from '../filters/list-options.js'
-import { readOwn } from '../model/hidden-names.js'
+import { rejectUndefined } from '../filters/list-options.js'
+import { readProgramQuery } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'
 import { arrangeValues } from '../../sql/write-statement.js'
 import { boundToShard } from '../statements/shard.js'
@@ -31,8 +31,8 @@ export function runAggregate<T extends object>(
             return readRows(table, source, options, true)
           throw error
         },
-        (again) => {
-          throw toClientError(again, table, 'read')
+        (retryError) => {
+          throw toClientError(retryError, table, 'read')
         },
       ),
   )
@@ -44,7 +44,7 @@ function readRows<T extends object>(
   options: AggregateOptions<T>,
   isLarge: boolean,
 ): Later<AggregateRow<T>[]> {
-  refuseUndefined(options)
+  rejectUndefined(options)
   const { where, view } = options
   const { context } = source
   const values: unknown[] = []
@@ -54,11 +54,11 @@ function readRows<T extends object>(
     where === undefined ? undefined : reader.read(table, where, 'where'),
     readAggregate(table, options, { context, isClient, values, isLarge }),
   ]
-  const [asked, aggregate] = isClient ? read() : readOwn(table, read)
-  const bound = view === undefined ? asked : view.bind(table, asked, reader)
+  const [filter, aggregate] = isClient ? read() : readProgramQuery(table, read)
+  const bound = view === undefined ? filter : view.bind(table, filter, reader)
   const condition = boundToShard(table, context, reader, bound)
   for (const column of aggregate.columns) view?.demandColumn(table, column)
-  const { groups, measures, having, order, limit, unanswered } = aggregate
+  const { groups, measures, having, order, limit, orderError: unanswered } = aggregate
   if (unanswered !== undefined) throw unanswered
   const plan = context.plansOf(table).get(`g${reader.key}|${aggregate.key}`, () => ({
     query: 'aggregate',
@@ -74,9 +74,9 @@ function readRows<T extends object>(
 
 function toObject(row: Row, figures: readonly Measure[]): object {
   return Object.fromEntries(
-    figures.map((figure, index) => {
+    figures.map((measure, index) => {
       const value = row[index]
-      return [figure.name, value === null || value === undefined ? null : figure.decode(value)]
+      return [measure.name, value === null || value === undefined ? null : measure.decode(value)]
     }),
   )
 }

@@ -28,7 +28,7 @@ const secondDay = Date.parse('0001-01-02T00:00:00.000Z')
 const lastDay = Date.parse('9999-12-31T00:00:00.000Z')
 
 /** There are about 450 zones; finding a zone's changes takes some 30 milliseconds. */
-const known = new Kept<readonly OffsetChange[]>(1000)
+const cachedOffsets = new Kept<readonly OffsetChange[]>(1000)
 
 /** @returns the name as the runtime writes it; `undefined` for a zone that it does not know */
 export function readZone(name: string): string | undefined {
@@ -43,7 +43,7 @@ export function readZone(name: string): string | undefined {
 
 /** All changes of a zone, in order; the first holds from the beginning of time. */
 function zoneOffsets(zone: string): readonly OffsetChange[] {
-  return known.get(zone, () => findChanges(zone))
+  return cachedOffsets.get(zone, () => findChanges(zone))
 }
 
 /**
@@ -55,14 +55,14 @@ function zoneOffsets(zone: string): readonly OffsetChange[] {
  *
  * @param isBefore SQL that compares the column with a moment
  */
-export function writeOffset(zone: string, isBefore: (moment: string) => string): string {
+export function writeOffset(zone: string, isBefore: (time: string) => string): string {
   const changes = zoneOffsets(zone)
   const write = (start: number, end: number): string => {
     if (end - start === 1) return `'${changes[start]?.offset ?? '+00:00'}'`
     const middle = (start + end) >> 1
-    const moment = new Date(changes[middle]?.from ?? 0).toISOString()
-    const [before, behind] = [write(start, middle), write(middle, end)]
-    return `case when ${isBefore(moment)} then ${before} else ${behind} end`
+    const time = new Date(changes[middle]?.from ?? 0).toISOString()
+    const [before, after] = [write(start, middle), write(middle, end)]
+    return `case when ${isBefore(time)} then ${before} else ${after} end`
   }
   return write(0, changes.length)
 }
@@ -71,13 +71,13 @@ function findChanges(zone: string): OffsetChange[] {
   const offsetAt = createOffsetReader(zone)
   let offset = offsetAt(first)
   const changes: OffsetChange[] = [{ from: first, offset }]
-  let moment = first
+  let time = first
   for (const { until, step } of steps) {
-    for (; moment < until; moment += step) {
-      const next = offsetAt(moment + step)
+    for (; time < until; time += step) {
+      const next = offsetAt(time + step)
       // There may be two changes, to a third distance, between two moments.
-      for (let from = moment; offset !== next;) {
-        from = firstOther(offsetAt, from, moment + step, offset)
+      for (let from = time; offset !== next;) {
+        from = findChange(offsetAt, from, time + step, offset)
         offset = offsetAt(from)
         changes.push({ from, offset })
       }
@@ -94,8 +94,8 @@ function findChanges(zone: string): OffsetChange[] {
 }
 
 /** The first second at which the distance is another one. */
-function firstOther(
-  offsetAt: (moment: number) => string,
+function findChange(
+  offsetAt: (time: number) => string,
   start: number,
   end: number,
   offset: string,
@@ -110,10 +110,10 @@ function firstOther(
 }
 
 /** `1/1/2026, GMT+05:45` → `+05:45` */
-function createOffsetReader(zone: string): (moment: number) => string {
+function createOffsetReader(zone: string): (time: number) => string {
   const format = new Intl.DateTimeFormat('en-US', { timeZone: zone, timeZoneName: 'longOffset' })
-  return (moment) => {
-    const text = format.format(moment)
+  return (time) => {
+    const text = format.format(time)
     return text.slice(text.lastIndexOf('GMT') + 3) || '+00:00'
   }
 }

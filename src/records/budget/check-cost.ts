@@ -1,39 +1,50 @@
-/** Refuses client queries that would cost the database more than is allowed. */
-
+/** Rejects client queries whose estimated cost is too high, and limits their related rows. */
 import type { TableSizes } from './table-sizes.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Relation, Table } from '../model/table.js'
-import { costBehind, costOf, ownNaming, type CostBasis, type Question } from './query-cost.js'
-
-/** Whether so many rows may come along behind relations that they are counted before they are read. */
+import {
+  costOfRelated,
+  costOf,
+  recordNaming,
+  type CostBasis,
+  type CostedQuery,
+} from './query-cost.js'
 
 /**
+ * The limit of related rows, if the query may read more of them than allowed. They are then counted first.
+ *
  * @param mostRows what the query may cost: a row is 1
- * @returns undefined where there cannot be more, whichever rows are tied to which
+ * @returns `undefined` if there cannot be more related rows
  */
-export function mostBehind(
-  relations: AskedRelations,
+export function relatedRowLimit(
+  relations: RequestedRelations,
   rows: number | undefined,
   sizes: TableSizes,
   mostRows: number,
 ): number | undefined {
   const page = rows ?? Infinity
-  return mayBe(relations, { rows: page, isOnce: true }, sizes) > mostRows ? mostRows : undefined
+  return maxRelatedRows(relations, { rows: page, isOnce: true }, sizes) > mostRows
+    ? mostRows
+    : undefined
 }
 
-/** Rows that others come behind; `isOnce`: none of them is there twice. */
-interface Before {
+/** Rows whose related rows are read. `isOnce`: no row occurs twice. */
+interface OuterRows {
   readonly rows: number
   readonly isOnce: boolean
 }
 
-function mayBe(relations: AskedRelations, before: Before, sizes: TableSizes): number {
+function maxRelatedRows(
+  relations: RequestedRelations,
+  outer: OuterRows,
+  sizes: TableSizes,
+): number {
   let sum = 0
-  for (const [{ kind, join, target }, below] of relations) {
+  for (const [{ kind, join, target }, nested] of relations) {
     const pairs = sizes.rowsOf(join?.name ?? target.name)
-    const rows = kind === 'belongsTo' ? before.rows : before.isOnce ? pairs : before.rows * pairs
-    const isOnce = before.isOnce && kind === 'hasMany'
-    sum += rows + mayBe(below, { rows, isOnce }, sizes)
+    const rows = kind === 'belongsTo' ? outer.rows : outer.isOnce ? pairs : outer.rows * pairs
+    const isOnce = outer.isOnce && kind === 'hasMany'
+    sum += rows + maxRelatedRows(nested, { rows, isOnce }, sizes)
   }
   return sum
 }
@@ -42,7 +53,7 @@ function mayBe(relations: AskedRelations, before: Before, sizes: TableSizes): nu
 export const defaultCost = 5_000
 
 /** A list query of `crud`. */
-export interface ListedQuestion extends Omit<Question, 'counts'> {
+export interface ListQuery extends Omit<CostedQuery, 'counts'> {
   /** All rows of the filter are counted. */
   readonly countsRows?: boolean
   /** Relations whose rows are counted for each row. */
@@ -51,60 +62,60 @@ export interface ListedQuestion extends Omit<Question, 'counts'> {
   readonly orderBy: readonly object[]
   readonly limit: number
   /** Related rows that are loaded with them. */
-  readonly shape?: { readonly relations: AskedRelations } | undefined
+  readonly shape?: { readonly relations: RequestedRelations } | undefined
 }
 
 /** Each relation, with the relations that are loaded behind it. */
-export type AskedRelations = ReadonlyMap<Relation, AskedRelations>
+export type RequestedRelations = ReadonlyMap<Relation, RequestedRelations>
 
 /** @throws {HttpError} 400 `TOO_COSTLY` */
 export function checkCost(
   table: Table,
-  question: ListedQuestion,
+  query: ListQuery,
   sizes: TableSizes,
-  most: number,
+  maxCost: number,
 ): void {
-  const { where, orderBy } = question
+  const { where, orderBy } = query
   const isPlain = Object.keys(where).length === 0 && orderBy.length === 0
-  const { shape, aggregates, counts = [] } = question
+  const { shape, aggregates, counts = [] } = query
   if (!isPlain || shape !== undefined || aggregates === true || counts.length > 0) sizes.refresh()
-  if (pointsOf(table, question, sizes) <= most) return
+  if (pointsOf(table, query, sizes) <= maxCost) return
   // Rows may have been deleted since the sizes were read.
   sizes.refresh(1000)
-  if (pointsOf(table, question, sizes) > most) throw tooCostly(most)
+  if (pointsOf(table, query, sizes) > maxCost) throw tooCostly(maxCost)
 }
 
-function pointsOf(table: Table, question: ListedQuestion, sizes: TableSizes): number {
-  const { limit, shape, counts = [], countsRows = false } = question
-  const { points } = costOf(ownNaming(table), { ...question, counts: countsRows }, sizes)
-  const rows = shape === undefined ? 0 : rowsBehind(shape.relations, limit, sizes)
+function pointsOf(table: Table, query: ListQuery, sizes: TableSizes): number {
+  const { limit, shape, counts = [], countsRows = false } = query
+  const { points } = costOf(recordNaming(table), { ...query, counts: countsRows }, sizes)
+  const rows = shape === undefined ? 0 : relatedRows(shape.relations, limit, sizes)
   const counted = counts.reduce((sum, { relation }) => sum + costOfCount(relation, sizes), 0)
   return points + limit + rows + limit * counted
 }
 
 /** The cost of counting the related rows of one row. */
 export function costOfCount(relation: Relation, sizes: CostBasis): number {
-  return costBehind(relation, ownNaming(relation.target), { counts: true }, sizes).points
+  return costOfRelated(relation, recordNaming(relation.target), { counts: true }, sizes).points
 }
 
 /** An estimate, from the average number of related rows. */
-function rowsBehind(relations: AskedRelations, rows: number, sizes: TableSizes): number {
+function relatedRows(relations: RequestedRelations, rows: number, sizes: TableSizes): number {
   let sum = 0
-  for (const [{ kind, join, table, target }, below] of relations) {
+  for (const [{ kind, join, table, target }, nested] of relations) {
     const each =
       kind === 'belongsTo'
         ? 1
         : sizes.rowsOf(join?.name ?? target.name) / Math.max(1, sizes.rowsOf(table.name))
-    const behind = rows * Math.max(1, each)
-    sum += behind + rowsBehind(below, behind, sizes)
+    const innerRows = rows * Math.max(1, each)
+    sum += innerRows + relatedRows(nested, innerRows, sizes)
   }
   return sum
 }
 
 /** The error for a query that costs more than allowed. */
-function tooCostly(most: number): HttpError {
+function tooCostly(maxCost: number): HttpError {
   const message =
-    `This query costs more than ${most}: a row is 1, filters, orders and offsets count by the rows that the database ` +
+    `This query costs more than ${maxCost}: a row is 1, filters, orders and offsets count by the rows that the database ` +
     'looks at for them. Ask for fewer rows, or by fields that have an index.'
   const errors = [{ path: '', code: 'TOO_COSTLY', message }]
   return new HttpError(400, message, { code: 'TOO_COSTLY', errors })

@@ -1,10 +1,10 @@
 /**
- * What a client's question makes the database do, in points: about a thousand rows looked at are one. Counted before
- * anything is run, from the question, the indexes and the tables' rough sizes. Source: decisions, "Client queries".
+ * Estimates the cost of a client's query in points, one for about a thousand examined rows. The estimate uses the query, the
+ * indexes and the approximate sizes of the tables. Nothing is run.
  */
 
 import { isPlainObject } from '../../core/json.js'
-import { passedBy, searchLimitOf, searchOf } from '../filters/search.js'
+import { skippedBy, searchLimitOf, searchOf } from '../filters/search.js'
 import { coversAllRows } from '../../sql/table.js'
 import type { Column, TableIndex } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
@@ -22,12 +22,12 @@ const patternOperators: ReadonlySet<string> = new Set([
   'path',
 ])
 /** Signs that a pattern may have for nothing. */
-const freeSigns = 50
+const freeCharacters = 50
 
 /** @returns how many signs of a pattern count */
-function signsBeyond(operator: string, operand: unknown): number {
+function extraCharacters(operator: string, operand: unknown): number {
   const isPattern = operator === 'like' || operator === 'ilike'
-  return isPattern && typeof operand === 'string' ? Math.max(0, operand.length - freeSigns) : 0
+  return isPattern && typeof operand === 'string' ? Math.max(0, operand.length - freeCharacters) : 0
 }
 
 /** Points for each row that is read, skipped, sorted, or compared. */
@@ -38,7 +38,7 @@ const weights = Object.freeze({
   ilike: 3 / 1000,
   sorted: 2 / 1000,
   /** Rows that an offset skips cost the same for every table size. */
-  passedOver: 1 / 50,
+  skipped: 1 / 50,
   /** Fixed points for each list: for every pattern, every wildcard in it, and every condition through a relation. */
   pattern: 5,
   wildcard: 1,
@@ -60,18 +60,18 @@ export interface Naming {
 }
 
 /** The record's own names. */
-export function ownNaming(table: Table): Naming {
+export function recordNaming(table: Table): Naming {
   return {
     table,
     column: (name) => table.byProperty.get(name),
     relation: (name) => {
       const relation = table.relations.get(name)
-      return relation && { relation, naming: ownNaming(relation.target) }
+      return relation && { relation, naming: recordNaming(relation.target) }
     },
   }
 }
 
-export interface Question {
+export interface CostedQuery {
   readonly where?: unknown
   /** `{ price: 'desc' }`, or a list of such. */
   readonly orderBy?: unknown
@@ -84,13 +84,13 @@ export interface Question {
   readonly aggregates?: boolean
 }
 
-export interface QuestionCost {
+export interface QueryCost {
   readonly points: number
   /** True if the cost depends on values that are not known yet. */
   readonly isOpen: boolean
 }
 
-/** What costs are estimated by. */
+/** The data that estimates are based on. */
 export interface CostBasis {
   /** The number of rows of a table, by its name. */
   rowsOf(table: string): number
@@ -99,24 +99,24 @@ export interface CostBasis {
 }
 
 /** The cost of a list or a count, without the rows that it returns. */
-export function costOf(naming: Naming, question: Question, basis: CostBasis): QuestionCost {
+export function costOf(naming: Naming, query: CostedQuery, basis: CostBasis): QueryCost {
   const rows = basis.rowsOf(naming.table.name)
-  return new CostReader(basis).read(naming, question, rows)
+  return new CostReader(basis).read(naming, query, rows)
 }
 
-/** The same for the rows behind a relation, for one row on this side. */
-export function costBehind(
+/** The cost of reading the related rows of one row. */
+export function costOfRelated(
   relation: Relation,
   naming: Naming,
-  question: Question,
+  query: CostedQuery,
   basis: CostBasis,
-): QuestionCost {
+): QueryCost {
   const parents = Math.max(1, basis.rowsOf(relation.table.name))
   const pairs = basis.rowsOf(relation.join?.name ?? relation.target.name)
-  return new CostReader(basis).read(naming, question, pairs / parents)
+  return new CostReader(basis).read(naming, query, pairs / parents)
 }
 
-/** What a filter does to a table's rows. */
+/** The estimated work of a filter on a table. */
 interface Work {
   /** The number of rows that are read. */
   readonly rows: number
@@ -136,13 +136,13 @@ class CostReader {
     this.#basis = basis
   }
 
-  read(naming: Naming, question: Question, rows: number): QuestionCost {
-    const isFiltered = asksSomething(question.where)
-    this.#isRanked = !isGiven(question.orderBy) && !question.counts && !question.aggregates
+  read(naming: Naming, query: CostedQuery, rows: number): QueryCost {
+    const isFiltered = hasConditions(query.where)
+    this.#isRanked = !isGiven(query.orderBy) && !query.counts && !query.aggregates
     const work = isFiltered
-      ? this.#filter(naming, question.where, rows)
-      : { rows: question.aggregates === true ? rows : 0, each: 0, once: 0 }
-    const order = this.#order(naming, question.orderBy)
+      ? this.#filter(naming, query.where, rows)
+      : { rows: query.aggregates === true ? rows : 0, each: 0, once: 0 }
+    const order = this.#order(naming, query.orderBy)
     let points = work.once + work.rows * (weights.row + work.each)
     if (order !== undefined) {
       const sorted = isFiltered ? work.rows : rows
@@ -150,10 +150,10 @@ class CostReader {
       points += weights.unindexedOrder + weights.relation * order.relations
       points += sorted * (weights.row * (1 + order.relations) + weights.sorted)
     }
-    if (question.counts === true && !isFiltered) points += rows * weights.row * 0.1
-    if (question.after === unknownValue) this.#isOpen = true
-    const passed = this.#count(question.offset) + passedBy(question.after)
-    points += passed * weights.passedOver
+    if (query.counts === true && !isFiltered) points += rows * weights.row * 0.1
+    if (query.after === unknownValue) this.#isOpen = true
+    const skippedRows = this.#count(query.offset) + skippedBy(query.after)
+    points += skippedRows * weights.skipped
     return { points, isOpen: this.#isOpen }
   }
 
@@ -162,14 +162,14 @@ class CostReader {
     if (where === unknownValue) this.#isOpen = true
     if (!isPlainObject(where)) return { rows, each: 0, once: 0 }
     const parts = Object.keys(where).map((name) => this.#condition(naming, name, where[name], rows))
-    return together(parts, rows)
+    return combine(parts, rows)
   }
 
   #condition(naming: Naming, name: string, value: unknown, rows: number): Work {
     if (value === undefined) return { rows, each: 0, once: 0 }
     if (value === unknownValue) this.#isOpen = true
     if (name === 'and') {
-      return together(
+      return combine(
         toList(value).map((part) => this.#filter(naming, part, rows)),
         rows,
       )
@@ -177,7 +177,7 @@ class CostReader {
     if (name === 'or') {
       const parts = toList(value).map((part) => this.#filter(naming, part, rows))
       const all = parts.reduce((sum, part) => sum + part.rows, 0)
-      return { ...together(parts, rows), rows: Math.min(rows, all) }
+      return { ...combine(parts, rows), rows: Math.min(rows, all) }
     }
     if (name === 'not') return { ...this.#filter(naming, value, rows), rows }
     const column = naming.column(name)
@@ -193,8 +193,8 @@ class CostReader {
    * or an aggregate. By rank no more are read than are ranked.
    */
   #search(table: Table, value: unknown, rows: number): Work {
-    const words = typeof value === 'string' ? value.split(/\s+/).length : 1
-    const once = weights.pattern + words * weights.wildcard
+    const wordCount = typeof value === 'string' ? value.split(/\s+/).length : 1
+    const once = weights.pattern + wordCount * weights.wildcard
     const found = this.#isRanked ? Math.min(rows, searchLimitOf(table, this.#basis)) : rows
     return { rows: found, each: weights.like, once }
   }
@@ -205,11 +205,11 @@ class CostReader {
     value: unknown,
     rows: number,
   ): Work {
-    const behind = this.#basis.rowsOf(relation.join?.name ?? relation.target.name)
+    const related = this.#basis.rowsOf(relation.join?.name ?? relation.target.name)
     // A search behind a relation is not ranked: it reads all its matches.
     const isRanked = this.#isRanked
     this.#isRanked = false
-    const inner = this.#filter(naming, value, behind)
+    const inner = this.#filter(naming, value, related)
     this.#isRanked = isRanked
     const once = weights.relation + inner.once + inner.rows * (weights.row + inner.each)
     return { rows, each: weights.compared, once }
@@ -218,7 +218,7 @@ class CostReader {
   #tests(table: Table, column: Column, value: unknown, rows: number): Work {
     if (!isPlainObject(value)) return this.#test(table, column, ['eq', value], rows)
     const parts = Object.entries(value).map((entry) => this.#test(table, column, entry, rows))
-    return together(parts, rows)
+    return combine(parts, rows)
   }
 
   #test(
@@ -234,7 +234,7 @@ class CostReader {
       const tests = means.map((one, index) =>
         this.#test(table, column, [one, values[index] ?? null], rows),
       )
-      return together(tests, rows)
+      return combine(tests, rows)
     }
     const isIndexed =
       column.isKey ||
@@ -246,7 +246,7 @@ class CostReader {
       const once =
         weights.pattern +
         wildcards * weights.wildcard +
-        weights.longPattern * signsBeyond(operator, operand)
+        weights.longPattern * extraCharacters(operator, operand)
       const isPrefix =
         operator === 'startsWith' || (typeof operand === 'string' && /^[^%_\\]{2,}/.test(operand))
       const found = isIndexed && operator !== 'ilike' && isPrefix ? rows / 100 : rows
@@ -255,18 +255,20 @@ class CostReader {
     if (operator === 'in') {
       if (operand === unknownValue) this.#isOpen = true
       const { length } = toList(operand)
-      const found = isIndexed ? Math.min(rows, length * this.#alike(table, column, rows)) : rows
+      const found = isIndexed
+        ? Math.min(rows, length * this.#rowsPerValue(table, column, rows))
+        : rows
       return { rows: found, each: weights.compared, once: length * weights.listed }
     }
     if (!isIndexed) return { rows, each: weights.compared, once: 0 }
     if (operator === 'eq') {
-      return { rows: this.#alike(table, column, rows), each: 0, once: 0 }
+      return { rows: this.#rowsPerValue(table, column, rows), each: 0, once: 0 }
     }
     return { rows: rangeOperators.has(operator) ? rows / 4 : rows, each: 0, once: 0 }
   }
 
   /** The number of rows that share a value of an indexed column. */
-  #alike(table: Table, column: Column, rows: number): number {
+  #rowsPerValue(table: Table, column: Column, rows: number): number {
     const isUnique =
       column.isKey ||
       table.indexes.some(
@@ -309,9 +311,9 @@ class CostReader {
     }, 0)
   }
 
-  #count(given: unknown): number {
-    if (given === unknownValue) this.#isOpen = true
-    return typeof given === 'number' && given > 0 ? given : 0
+  #count(value: unknown): number {
+    if (value === unknownValue) this.#isOpen = true
+    return typeof value === 'number' && value > 0 ? value : 0
   }
 }
 
@@ -322,22 +324,22 @@ function leadOf({ columns: [first, second] }: TableIndex, { shard }: Table): Col
 
 /** The comparisons that an operator of several values stands for. */
 function meaningOf(operator: string): readonly string[] | undefined {
-  const known = readOperator(operator)
-  return known && operatorOf(known).means
+  const operatorName = readOperator(operator)
+  return operatorName && operatorOf(operatorName).means
 }
 
 const rangeOperators: ReadonlySet<string> = new Set(['gt', 'gte', 'lt', 'lte'])
 
-function together(parts: readonly Work[], rows: number): Work {
+function combine(parts: readonly Work[], rows: number): Work {
   return {
-    rows: parts.reduce((least, part) => Math.min(least, part.rows), rows),
+    rows: parts.reduce((fewest, part) => Math.min(fewest, part.rows), rows),
     each: parts.reduce((sum, part) => sum + part.each, 0),
     once: parts.reduce((sum, part) => sum + part.once, 0),
   }
 }
 
 /** True unless the filter is empty: an empty filter reads no rows. */
-function asksSomething(where: unknown): boolean {
+function hasConditions(where: unknown): boolean {
   return isGiven(where) && !(isPlainObject(where) && Object.keys(where).length === 0)
 }
 

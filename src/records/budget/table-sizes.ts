@@ -8,7 +8,7 @@ import type { Engine } from '../../engines/contract/engine.js'
 import type { Table } from '../model/table.js'
 
 /** How many milliseconds the sizes may be used before they are refreshed. */
-const goodFor = 30_000
+const refreshInterval = 30_000
 
 interface Basis {
   readonly engine: Engine
@@ -45,7 +45,7 @@ export class TableSizes {
    *
    * @param milliseconds for which they are not old yet
    */
-  refresh(milliseconds = goodFor): void {
+  refresh(milliseconds = refreshInterval): void {
     if (performance.now() - this.#readAt < milliseconds) return
     void attempt<undefined>(
       () => this.read(),

@@ -12,7 +12,7 @@ import { toKey } from '../model/codec.js'
 import type { Table } from '../model/table.js'
 import type { RelatedRows } from '../filters/rows-view.js'
 import type { Repository } from '../repository.js'
-import { defaultCost, mostBehind } from '../budget/check-cost.js'
+import { defaultCost, relatedRowLimit } from '../budget/check-cost.js'
 import { admission, type Caller, settled } from '../rights/caller.js'
 import { readWanted, type RelationTree } from '../policy/client-view.js'
 import { ClientWriter } from './client-writer.js'
@@ -86,7 +86,7 @@ export class ClientRecords<T extends object> {
       relations === undefined || relations.size === 0
         ? undefined
         : {
-            most: mostBehind(relations, options.limit, this.#database.sizes, cost),
+            maxRows: relatedRowLimit(relations, options.limit, this.#database.sizes, cost),
             read: (slots) => readWanted(relations, view, slots),
             found: (table, record) => {
               if (policyOf(table).columns.size > 0) related.push({ table, record })

@@ -73,7 +73,7 @@ interface Slots {
  * @param name the argument that contains the cursor
  * @throws {HttpError} 400 `VALIDATION` for anything but a cursor of this order
  */
-export function behindCursor(
+export function afterCursor(
   cursor: string,
   table: Table,
   order: Order,
@@ -81,29 +81,29 @@ export function behindCursor(
   slots: Slots,
   name: 'after' | 'before' = 'after',
 ): Condition {
-  const given = readCursor(cursor, order)
+  const values = readCursor(cursor, order)
   const codecOfTerm = ({ column }: OrderTerm): ColumnCodec =>
     isDerived(column)
       ? codecOfDerived(column, codecOf)
       : (codecOf(table).byProperty.get(column.property) as ColumnCodec)
   const steps =
-    given && order.terms.map((term, index) => toStep(term, given[index], slots, codecOfTerm))
+    values && order.terms.map((term, index) => toStep(term, values[index], slots, codecOfTerm))
   if (steps === undefined || !steps.every((step) => step !== undefined)) {
     throw invalid(name, 'type', 'is not a cursor of this list in this order')
   }
   slots.key += `a${steps.map(({ isNull }) => (isNull ? 'n' : 'v')).join('')};`
-  return behindSteps(steps)
+  return afterSteps(steps)
 }
 
 /**
  * Behind the first of them, or behind the others where the first is the same. Within its bound a value that is not behind is
  * the same: nothing need say so.
  */
-function behindSteps([first, ...others]: readonly CursorStep[]): Condition {
+function afterSteps([first, ...rest]: readonly CursorStep[]): Condition {
   if (first === undefined) return noRows
-  const { bound, same, behind } = first
-  if (others.length === 0) return behind ?? noRows
-  const next = behindSteps(others)
+  const { bound, same, after: behind } = first
+  if (rest.length === 0) return behind ?? noRows
+  const next = afterSteps(rest)
   if (behind === undefined) return { kind: 'all', parts: [same, next] }
   return bound === undefined
     ? { kind: 'any', parts: [behind, { kind: 'all', parts: [same, next] }] }
@@ -115,7 +115,7 @@ interface CursorStep {
   readonly bound: Condition | undefined
   readonly same: Condition
   /** `undefined` if no rows come behind. */
-  readonly behind: Condition | undefined
+  readonly after: Condition | undefined
   readonly isNull: boolean
 }
 
@@ -133,13 +133,13 @@ function toStep(
     const some: Condition = { kind: 'null', column, isNull: false }
     const same: Condition = { kind: 'null', column, isNull: true }
     return term.nullsFirst
-      ? { bound: undefined, same, behind: some, isNull: true }
-      : { bound: same, same, behind: undefined, isNull: true }
+      ? { bound: undefined, same, after: some, isNull: true }
+      : { bound: same, same, after: undefined, isNull: true }
   }
   if (!codec.accepts(value)) return undefined
   const encoded = codec.encode(value)
   const slot = slots.values.push(encoded) - 1
-  const isText = !codec.holds(encoded)
+  const isText = !codec.canStore(encoded)
   if (isText) slots.key += `t${codec.index};`
   const compare = (operator: Operator): Condition => ({
     kind: 'compare',
@@ -149,15 +149,15 @@ function toStep(
     ...(isText && { isText }),
   })
   const beyond = compare(term.descending ? 'lt' : 'gt')
-  const nullsBehind = column.nullable && !term.nullsFirst
+  const nullsAfter = column.nullable && !term.nullsFirst
   const orNull = (condition: Condition): Condition =>
-    nullsBehind
+    nullsAfter
       ? { kind: 'any', parts: [condition, { kind: 'null', column, isNull: true }] }
       : condition
   return {
     bound: orNull(compare(term.descending ? 'lte' : 'gte')),
     same: compare('eq'),
-    behind: orNull(beyond),
+    after: orNull(beyond),
     isNull: false,
   }
 }

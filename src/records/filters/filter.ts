@@ -1,9 +1,8 @@
 /**
- * Reads a filter: looks every name up and checks every value, so that what a client sent becomes either data in a
- * placeholder or a 400. Returns a plain tree, and a key under which the statement for it is kept.
+ * Reads a filter: resolves every name and checks every value, so that client input becomes a value of a placeholder or an
+ * error 400. Returns a condition, and a key under which its statement is cached.
  */
-
-import { readOwn } from '../model/hidden-names.js'
+import { readProgramQuery } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'
 import type { Condition } from './condition.js'
 import { isPlainObject } from '../../core/json.js'
@@ -15,25 +14,27 @@ import type { Dialect } from '../../engines/contract/dialect.js'
 import { toJson } from '../model/stored-json.js'
 import { invalid } from './invalid.js'
 import type { JsonPath } from '../../sql/condition.js'
-import { mostItems, placeKey, readPath, typeOfJson } from './json-path.js'
+import { maxItems, pathKey, readPath, typeOfJson } from './json-path.js'
 import { isHidden, unknownName } from './suggested-names.js'
 import { operatorOf, operators, readOperator, type Operator } from '../../sql/operators.js'
-import { readWords, searchOf } from './search.js'
-import { skip, skipAt, undefinedAt, undefinedWhole } from '../model/skip.js'
+import { parseSearch, searchOf } from './search.js'
+import { skip, skipAt, undefinedAt, undefinedOption } from '../model/skip.js'
 import type { TableSearch } from '../../engines/contract/table.js'
 
-/** Reads a filter of the program, which may use hidden fields; its faults are not told to clients. */
-
-/** @throws {HttpError} 400 `VALIDATION` */
-export function readOwnFilter(reader: FilterReader, table: Table, where: unknown): Condition {
-  return readOwn(table, () => reader.read(table, where))
+/**
+ * Reads a filter of the program, which may use hidden fields. Errors about them are not reported to clients.
+ *
+ * @throws {HttpError} 400 `VALIDATION`
+ */
+export function readProgramFilter(reader: FilterReader, table: Table, where: unknown): Condition {
+  return readProgramQuery(table, () => reader.read(table, where))
 }
 
 /** Marks lists of conditions that come from a URL's parameters: their faults name the parameter, not a place in the list. */
 const lists = new WeakSet<object>()
 
 /** Makes one filter of conditions that must all hold. */
-export function allParameters(
+export function andParameters(
   conditions: readonly Readonly<Record<string, unknown>>[],
 ): Record<string, unknown> {
   if (conditions.length === 0) return {}
@@ -42,7 +43,7 @@ export function allParameters(
 }
 
 /** True for a list that `allParameters` has marked. */
-function areParameters(list: object): boolean {
+function isFromParameters(list: object): boolean {
   return lists.has(list)
 }
 
@@ -55,15 +56,15 @@ export interface FilterContext {
 }
 
 /** A filter with more conditions than this is refused as an attack. */
-const mostConditions = 200
-const deepest = 12
-const longestPattern = 1000
+const maxConditions = 200
+const maxDepth = 12
+const maxPatternLength = 1000
 /**
  * The most patterns in a client's filter. No index serves them: each is compared with every row, which blocks SQLite's
  * whole process.
  */
-const mostPatterns = 20
-const longestList = 10_000
+const maxPatterns = 20
+const maxListLength = 10_000
 
 export class FilterReader {
   /** The values of the slots, in order. */
@@ -78,7 +79,7 @@ export class FilterReader {
   /** Goes before paths in faults of the program: those of clients begin with their own names. */
   #root = ''
   /** How many `or` and `not` are around: there `skip` would match more than is meant. */
-  #within = 0
+  #groupDepth = 0
 
   constructor(context: FilterContext, isClient: boolean, values: unknown[] = []) {
     this.#context = context
@@ -92,26 +93,26 @@ export class FilterReader {
    */
   read(table: Table, where: unknown, path = ''): Condition {
     this.#root = path === '' ? 'where.' : ''
-    if (where === undefined) throw undefinedWhole('where', '{} for all rows')
+    if (where === undefined) throw undefinedOption('where', '{} for all rows')
     return this.#readAll(table, where, path, 1)
   }
 
   #readAll(table: Table, where: unknown, path: string, depth: number): Condition {
-    if (where === undefined || where === skip) throw this.#refused(where, path)
+    if (where === undefined || where === skip) throw this.#invalidValue(where, path)
     if (!isPlainObject(where)) throw invalid(path, 'type', 'must be an object')
-    if (depth > deepest) throw invalid(path, 'depth', `is nested deeper than ${deepest} levels`)
+    if (depth > maxDepth) throw invalid(path, 'depth', `is nested deeper than ${maxDepth} levels`)
     const names = Object.keys(where)
     if (names.length === 0) {
       if (!isEmptyMap(where))
         throw invalid(path, 'type', 'must be an object with conditions of its own')
       // It has its place in the statement too.
-      if (++this.#count > mostConditions) throw tooMany(path)
+      if (++this.#count > maxConditions) throw tooMany(path)
     }
     const parts: Condition[] = []
     this.key += '('
     for (const name of names) {
       const value = where[name]
-      if (++this.#count > mostConditions) throw tooMany(path)
+      if (++this.#count > maxConditions) throw tooMany(path)
       const inner = path === '' ? name : `${path}.${name}`
       const part = this.#readOne(table, { name, value, path: inner, depth })
       if (part !== undefined) parts.push(part)
@@ -140,11 +141,11 @@ export class FilterReader {
   }
 
   #readGroup(table: Table, { name, value, path, depth }: Entry): Condition {
-    if (value === undefined || value === skip) throw this.#refused(value, path)
+    if (value === undefined || value === skip) throw this.#invalidValue(value, path)
     if (name !== 'not' && !Array.isArray(value)) throw invalid(path, 'type', 'must be a list')
     // Each has one condition at least, or counts as one.
-    if (Array.isArray(value) && value.length > mostConditions) throw tooMany(path)
-    if (name !== 'and') this.#within++
+    if (Array.isArray(value) && value.length > maxConditions) throw tooMany(path)
+    if (name !== 'and') this.#groupDepth++
     const read = (item: unknown, at: string): Condition => this.#readAll(table, item, at, depth + 1)
     let condition: Condition
     if (name === 'not') {
@@ -154,12 +155,12 @@ export class FilterReader {
       this.key += name === 'and' ? '&[' : '|['
       // Not `map`, which passes over the holes of a list.
       const list = value as unknown[]
-      const isNamed = !areParameters(list)
+      const isNamed = !isFromParameters(list)
       const parts = Array.from(list, (item, index) => read(item, isNamed ? `${path}.${index}` : ''))
       this.key += ']'
       condition = { kind: name === 'and' ? 'all' : 'any', parts }
     }
-    if (name !== 'and') this.#within--
+    if (name !== 'and') this.#groupDepth--
     return condition
   }
 
@@ -169,28 +170,28 @@ export class FilterReader {
    */
   #skips(value: unknown, path: string): boolean {
     if (value !== undefined && value !== skip) return false
-    if (value === undefined || this.#within > 0) throw this.#refused(value, path)
+    if (value === undefined || this.#groupDepth > 0) throw this.#invalidValue(value, path)
     return true
   }
 
   /** @throws {DeclarationError} for `undefined` and `skip` in a list, also for its holes */
-  #refuseIn(list: readonly unknown[], pathOf: (index: number) => string): void {
+  #rejectUndefinedIn(list: readonly unknown[], pathOf: (index: number) => string): void {
     for (const value of [undefined, skip]) {
       if (list.includes(value))
-        throw this.#refused(value, pathOf(list.findIndex((item) => item === value)))
+        throw this.#invalidValue(value, pathOf(list.findIndex((item) => item === value)))
     }
   }
 
-  #refused(value: unknown, path: string): Error {
+  #invalidValue(value: unknown, path: string): Error {
     const at = path === '' ? 'where' : `${this.#root}${path}`
     return value === undefined ? undefinedAt(at) : skipAt(at)
   }
 
   #readSearch(table: Table, search: TableSearch, value: unknown, path: string): Condition {
-    const words = readWords(value, path)
+    const words = parseSearch(value, path)
     if (words.length === 0) return { kind: 'all', parts: [] }
-    if (this.#isClient && ++this.#patterns > mostPatterns)
-      throw invalid(path, 'maxItems', `is one search too many: there may be ${mostPatterns}`)
+    if (this.#isClient && ++this.#patterns > maxPatterns)
+      throw invalid(path, 'maxItems', `is one search too many: there may be ${maxPatterns}`)
     this.key += 'search;'
     const slot = this.values.push(this.#context.dialect.search.operand(words)) - 1
     return { kind: 'search', table, search, slot }
@@ -199,7 +200,7 @@ export class FilterReader {
   #readColumn(codec: ColumnCodec, value: unknown, path: string): Condition {
     if (!isPlainObject(value)) return this.#readEqual(codec, value, path, 'eq')
     if (codec.column.compares === 'json' && 'path' in value && value.path !== null)
-      return this.#readWithin(codec, value, path)
+      return this.#readJsonPath(codec, value, path)
     const names = Object.keys(value)
     // A client says so on purpose; in a program it is a value of another kind, or a promise that nobody has awaited.
     if (names.length === 0 && !this.#isClient)
@@ -245,31 +246,32 @@ export class FilterReader {
   #operator({ column }: ColumnCodec, name: string, path: string): Operator {
     const operator = readOperator(name)
     if (operator === undefined) {
-      const meant = didYouMean(clip(name), Object.keys(operators))
-      throw invalid(path, 'unknown', `is not a comparison. ${meant}`.trim())
+      const suggestion = didYouMean(clip(name), Object.keys(operators))
+      throw invalid(path, 'unknown', `is not a comparison. ${suggestion}`.trim())
     }
     if (operatorOf(operator).fits.includes(column.compares)) return operator
     throw invalid(path, 'type', `means nothing for kind "${column.field.kind}"`)
   }
 
   /** `{ path: ['a', 'b'], gte: 1 }` */
-  #readWithin(codec: ColumnCodec, value: Record<string, unknown>, path: string): Condition {
-    this.#refuseIn([value.path], () => `${path}.path`)
-    if (Array.isArray(value.path)) this.#refuseIn(value.path, (index) => `${path}.path.${index}`)
+  #readJsonPath(codec: ColumnCodec, value: Record<string, unknown>, path: string): Condition {
+    this.#rejectUndefinedIn([value.path], () => `${path}.path`)
+    if (Array.isArray(value.path))
+      this.#rejectUndefinedIn(value.path, (index) => `${path}.path.${index}`)
     const names = readPath(value.path, `${path}.path`)
     const first = this.values.length
     const slots = this.#context.dialect.jsonPaths(names).map((one) => this.values.push(one) - 1)
     const tests = Object.keys(value).filter((name) => name !== 'path')
     if (tests.length === 0) throw invalid(path, 'required', 'needs a comparison beside path')
     const parts = tests
-      .map((name) => this.#readPlaced(codec, slots, name, value[name], `${path}.${name}`))
+      .map((name) => this.#readJsonTest(codec, slots, name, value[name], `${path}.${name}`))
       .filter((part) => part !== undefined)
     // Every comparison is skipped: no statement has a place for the path.
     if (parts.length === 0) this.values.length = first
     return parts.length === 1 ? (parts[0] as Condition) : { kind: 'all', parts }
   }
 
-  #readPlaced(
+  #readJsonTest(
     codec: ColumnCodec,
     slots: readonly number[],
     name: string,
@@ -289,10 +291,10 @@ export class FilterReader {
     }
     if (kind === 'pattern' || kind === 'part')
       return this.#readPattern(codec, operand, path, operator, { type: 'text', slots })
-    if (kind === 'list') return this.#readPlacedList(codec, slots, operand, path)
+    if (kind === 'list') return this.#readJsonList(codec, slots, operand, path)
     if (kind === 'values')
       return this.#readValues(operand, path, operator, (one, value, at) =>
-        this.#readPlaced(codec, slots, one, value, at),
+        this.#readJsonTest(codec, slots, one, value, at),
       )
     const type = typeOfJson(operand)
     if (type === undefined || (type === 'boolean' && operator !== 'eq' && operator !== 'ne'))
@@ -311,7 +313,7 @@ export class FilterReader {
     const { means = [] } = operatorOf(operator)
     if (!Array.isArray(operand) || operand.length !== means.length)
       throw invalid(path, 'type', `must be a list of ${means.length} values`)
-    this.#refuseIn(operand, (index) => `${path}.${index}`)
+    this.#rejectUndefinedIn(operand, (index) => `${path}.${index}`)
     const parts = means.map((one, index) => {
       const at = `${path}.${index}`
       if (operand[index] === null) throw invalid(at, 'type', 'must not be null')
@@ -320,19 +322,19 @@ export class FilterReader {
     return { kind: 'all', parts: parts.filter((part) => part !== undefined) }
   }
 
-  #readPlacedList(
+  #readJsonList(
     codec: ColumnCodec,
     slots: readonly number[],
     operand: unknown,
     path: string,
   ): Condition {
     if (!Array.isArray(operand)) throw invalid(path, 'type', 'must be a list')
-    if (operand.length > mostItems)
-      throw invalid(path, 'maxItems', `must have at most ${mostItems} items`)
-    this.#refuseIn(operand, (index) => `${path}.${index}`)
+    if (operand.length > maxItems)
+      throw invalid(path, 'maxItems', `must have at most ${maxItems} items`)
+    this.#rejectUndefinedIn(operand, (index) => `${path}.${index}`)
     this.key += '|['
     const parts = operand
-      .map((item, index) => this.#readPlaced(codec, slots, 'eq', item, `${path}.${index}`))
+      .map((item, index) => this.#readJsonTest(codec, slots, 'eq', item, `${path}.${index}`))
       .filter((part) => part !== undefined)
     this.key += ']'
     return { kind: 'any', parts }
@@ -365,21 +367,21 @@ export class FilterReader {
     const { operand, pattern } = operatorOf(operator)
     if (typeof value !== 'string' || /[\0\p{Surrogate}]/u.test(value))
       throw invalid(path, 'type', 'must be a string')
-    if (value.length > longestPattern)
-      throw invalid(path, 'maxLength', `must have at most ${longestPattern} characters`)
+    if (value.length > maxPatternLength)
+      throw invalid(path, 'maxLength', `must have at most ${maxPatternLength} characters`)
     if (operand === 'pattern' && /(?:^|[^\\])(?:\\\\)*\\$/.test(value))
       throw invalid(path, 'pattern', 'must not end in a single backslash')
-    if (this.#isClient && ++this.#patterns > mostPatterns)
-      throw invalid(path, 'maxItems', `is one pattern too many: there may be ${mostPatterns}`)
+    if (this.#isClient && ++this.#patterns > maxPatterns)
+      throw invalid(path, 'maxItems', `is one pattern too many: there may be ${maxPatterns}`)
     const written = pattern === undefined ? value : pattern(value, this.#context.dialect)
     return this.#compare(codec, operator, written, at)
   }
 
   #readList(codec: ColumnCodec, operand: unknown, path: string): Condition {
     if (!Array.isArray(operand)) throw invalid(path, 'type', 'must be a list')
-    if (operand.length > longestList)
-      throw invalid(path, 'maxItems', `must have at most ${longestList} items`)
-    this.#refuseIn(operand, (index) => `${path}.${index}`)
+    if (operand.length > maxListLength)
+      throw invalid(path, 'maxItems', `must have at most ${maxListLength} items`)
+    this.#rejectUndefinedIn(operand, (index) => `${path}.${index}`)
     const orNull = operand.includes(null)
     const items = orNull ? operand.filter((item) => item !== null) : operand
     const encoded = items.map((item, index) => this.#encode(codec, item, `${path}.${index}`))
@@ -398,8 +400,8 @@ export class FilterReader {
 
   #compare(codec: ColumnCodec, operator: Operator, value: unknown, at?: JsonPath): Condition {
     const { isUuid } = codec.column
-    const isText = isUuid && (operatorOf(operator).operand !== 'value' || !codec.holds(value))
-    this.key += `${codec.index}${operator}${isText ? 't' : ''}${placeKey(at)};`
+    const isText = isUuid && (operatorOf(operator).operand !== 'value' || !codec.canStore(value))
+    this.key += `${codec.index}${operator}${isText ? 't' : ''}${pathKey(at)};`
     return {
       kind: 'compare',
       column: codec.column,
@@ -411,7 +413,7 @@ export class FilterReader {
   }
 
   #nullTest(codec: ColumnCodec, isNull: boolean, at?: JsonPath): Condition {
-    this.key += `${codec.index}${isNull ? 'null' : 'some'}${placeKey(at)};`
+    this.key += `${codec.index}${isNull ? 'null' : 'some'}${pathKey(at)};`
     return { kind: 'null', column: codec.column, isNull, path: at }
   }
 }

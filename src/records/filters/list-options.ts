@@ -4,7 +4,7 @@ import type { Column } from '../../engines/contract/table.js'
 import { invalid } from './invalid.js'
 import type { OrderBy, Where } from '../model/filter-types.js'
 import type { RelatedRows, RowsView } from './rows-view.js'
-import { undefinedWhole, type Skip } from '../model/skip.js'
+import { undefinedOption, type Skip } from '../model/skip.js'
 
 /** A record's key: a number or a UUID. A number may also be given as text. */
 export type Id = number | string
@@ -86,11 +86,11 @@ const listOptions: ReadonlySet<string> = new Set([
  */
 export function checkListOptions(options: object): void {
   refuseUnknownOptions('list', options, listOptions)
-  refuseUndefined(options)
+  rejectUndefined(options)
 }
 
 /** What says which rows are meant, with what means all of them. */
-const wholes = [
+const filterOptions = [
   ['where', '{} for all rows'],
   ['search', "'' for no search"],
   ['having', '{} for all groups'],
@@ -100,20 +100,20 @@ const wholes = [
  * @throws {DeclarationError} for a filter or search that is there, but undefined
  * @throws {TypeError} for a flag that is neither true nor false
  */
-export function refuseUndefined(options: object): void {
-  const given = options as Readonly<Record<string, unknown>>
-  for (const [name, whole] of wholes)
-    if (given[name] === undefined && name in given) throw undefinedWhole(name, whole)
-  refuseFlags(given)
+export function rejectUndefined(options: object): void {
+  const values = options as Readonly<Record<string, unknown>>
+  for (const [name, replacement] of filterOptions)
+    if (values[name] === undefined && name in values) throw undefinedOption(name, replacement)
+  checkFlags(values)
 }
 
 /** @throws {TypeError} for `withDeleted: 'false'`, which would read as true, and `lock: 'true'`, which would lock nothing */
-function refuseFlags({ withDeleted, lock }: { readonly [name: string]: unknown }): void {
-  refuseFlag('withDeleted', withDeleted)
-  refuseFlag('lock', lock)
+function checkFlags({ withDeleted, lock }: { readonly [name: string]: unknown }): void {
+  checkFlag('withDeleted', withDeleted)
+  checkFlag('lock', lock)
 }
 
-function refuseFlag(name: string, value: unknown): void {
+function checkFlag(name: string, value: unknown): void {
   if (value !== undefined && typeof value !== 'boolean')
     throw new TypeError(`${name} must be true or false.`)
 }
@@ -125,19 +125,19 @@ export function checkFindOptions(options: object | undefined, shard?: Column): v
     options,
     shard === undefined ? findOptions : new Set([...findOptions, shard.property]),
   )
-  if (options !== undefined) refuseFlags(options as { readonly [name: string]: unknown })
+  if (options !== undefined) checkFlags(options as { readonly [name: string]: unknown })
 }
 
 /** @throws as `checkListOptions` */
 export function checkCountOptions(options: object): void {
   refuseUnknownOptions('count', options, countOptions)
-  refuseUndefined(options)
+  rejectUndefined(options)
 }
 
 /** @throws as `checkListOptions` */
 export function checkCountedOptions(options: object): void {
   refuseUnknownOptions('counts', options, countedOptions)
-  refuseUndefined(options)
+  rejectUndefined(options)
 }
 
 const findOptions: ReadonlySet<string> = new Set(['with', 'lock'])

@@ -1,4 +1,4 @@
-/** Reads the order of rows: by fields and fields of related rows, nulls last, ties by the key, so that pages never overlap. */
+/** Reads the order of rows: by fields and fields of related rows, nulls last, equal rows by key, so that pages never overlap. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { isPlainObject } from '../../core/json.js'
@@ -9,12 +9,12 @@ import { ascending, byKey, type Order, type OrderTerm } from '../../sql/order.js
 import { skip, skipAt, undefinedAt } from '../model/skip.js'
 import { derivedColumn } from '../../sql/derived.js'
 import { isHidden, suggestedFields, suggestedRelations } from './suggested-names.js'
-import { readOwn } from '../model/hidden-names.js'
+import { readProgramQuery } from '../model/hidden-names.js'
 import type { Relation, Table } from '../model/table.js'
 
-const mostTerms = 16
+const maxTerms = 16
 /** The most relations that lead to a field. */
-const mostSteps = 4
+const maxRelations = 4
 
 /**
  * @param orderBy `{ price: 'desc' }`, or a list of such; undefined for the key's order
@@ -23,19 +23,19 @@ const mostSteps = 4
 export function readOrder(table: Table, orderBy: unknown, isClient: boolean): Order {
   if (orderBy === undefined) return byKey(table)
   if (isClient) return readTerms(table, orderBy, true)
-  return readOwn(table, () => readTerms(table, orderBy, false))
+  return readProgramQuery(table, () => readTerms(table, orderBy, false))
 }
 
 function readTerms(table: Table, orderBy: unknown, isClient: boolean): Order {
   const reading: Reading = { table, isClient, terms: [], names: [], key: '' }
   const lists: readonly unknown[] = Array.isArray(orderBy) ? orderBy : [orderBy]
   for (const list of lists) {
-    if (list === undefined || list === skip) throw refusedTerm(list, lists.indexOf(list))
+    if (list === undefined || list === skip) throw invalidTerm(list, lists.indexOf(list))
     if (!isPlainObject(list)) throw invalid('orderBy', 'type', 'must be an object')
     readObject(reading, list, noRelations)
   }
   const { terms, key } = reading
-  if (terms.length > mostTerms) throw invalid('orderBy', 'maxItems', 'has too many fields')
+  if (terms.length > maxTerms) throw invalid('orderBy', 'maxItems', 'has too many fields')
   if (!terms.some(({ column }) => column === table.key)) terms.push(ascending(table.key))
   return { terms, key }
 }
@@ -69,9 +69,12 @@ function readObject(
     }
     const relation = table.relations.get(name)
     if (relation === undefined || (isClient && isHidden(relation))) {
-      const known = [...suggestedFields(table, isClient), ...suggestedRelations(table, isClient)]
+      const knownNames = [
+        ...suggestedFields(table, isClient),
+        ...suggestedRelations(table, isClient),
+      ]
       const path = pathOf(relations, name)
-      throw invalid(path, 'unknown', `is unknown. ${didYouMean(clip(name), known)}`.trim())
+      throw invalid(path, 'unknown', `is unknown. ${didYouMean(clip(name), knownNames)}`.trim())
     }
     readRelation(reading, relation, object[name], relations)
   }
@@ -80,31 +83,31 @@ function readObject(
 function readRelation(
   reading: Reading,
   relation: Relation,
-  given: unknown,
+  value: unknown,
   relations: readonly Relation[],
 ): void {
   const path = pathOf(relations, relation.name)
-  if (given === undefined) throw undefinedAt(path)
-  if (given === skip) return
+  if (value === undefined) throw undefinedAt(path)
+  if (value === skip) return
   if (relation.kind !== 'belongsTo')
     throw invalid(path, 'type', 'cannot be sorted by: it leads to many rows')
-  if (!isPlainObject(given)) throw invalid(path, 'type', 'is a relation: name one of its fields')
-  if (relations.length === mostSteps)
-    throw invalid(path, 'depth', `is deeper than ${mostSteps} levels`)
-  readObject(reading, given, [...relations, relation])
+  if (!isPlainObject(value)) throw invalid(path, 'type', 'is a relation: name one of its fields')
+  if (relations.length === maxRelations)
+    throw invalid(path, 'depth', `is deeper than ${maxRelations} levels`)
+  readObject(reading, value, [...relations, relation])
 }
 
 function readTerm(
   reading: Reading,
   own: Column,
-  given: unknown,
+  value: unknown,
   relations: readonly Relation[],
 ): void {
   const { terms, names } = reading
   const path = pathOf(relations, own.property)
   if (!isOrdered(own))
     throw invalid(path, 'type', `cannot be sorted by: it is of kind "${own.field.kind}"`)
-  const direction = readDirection(given, path)
+  const direction = readDirection(value, path)
   const name = path.slice('orderBy.'.length)
   if (direction === undefined || names.includes(name)) return
   const isOwn = relations.length === 0
@@ -126,16 +129,16 @@ function pathOf(relations: readonly Relation[], name: string): string {
  * @throws {DeclarationError} for `undefined`
  */
 export function readDirection(
-  given: unknown,
+  value: unknown,
   path: string,
 ): Pick<OrderTerm, 'descending' | 'nullsFirst'> | undefined {
-  if (given === undefined) throw undefinedAt(path)
-  if (given === skip) return undefined
-  const term = isPlainObject(given) ? given : { direction: given }
+  if (value === undefined) throw undefinedAt(path)
+  if (value === skip) return undefined
+  const term = isPlainObject(value) ? value : { direction: value }
   const unknown = Object.keys(term).find((name) => name !== 'direction' && name !== 'nulls')
   if (unknown !== undefined) {
-    const meant = didYouMean(clip(unknown), ['direction', 'nulls'])
-    throw invalid(`${path}.${unknown}`, 'unknown', `is unknown. ${meant}`.trim())
+    const suggestion = didYouMean(clip(unknown), ['direction', 'nulls'])
+    throw invalid(`${path}.${unknown}`, 'unknown', `is unknown. ${suggestion}`.trim())
   }
   for (const name of Object.keys(term))
     if (term[name] === undefined) throw undefinedAt(`${path}.${name}`)
@@ -149,7 +152,7 @@ export function readDirection(
 }
 
 /** @param index of the term in the list */
-export function refusedTerm(term: unknown, index: number): Error {
+export function invalidTerm(term: unknown, index: number): Error {
   const path = `orderBy.${index}`
   return term === undefined ? undefinedAt(path) : skipAt(path)
 }

@@ -7,7 +7,7 @@ import type { Relation, Table } from '../model/table.js'
 import { invalid } from './invalid.js'
 import { isHidden, suggestedRelations } from './suggested-names.js'
 
-const mostCounts = 20
+const maxCounts = 20
 
 export interface RelationCount {
   readonly relation: Relation
@@ -40,11 +40,11 @@ export function readCounts(
   const counts = new Set<RelationCount>()
   for (const name of names as readonly unknown[]) {
     const count = all.find(({ relation }) => relation.name === name)
-    if (count === undefined) throw refused(table, String(name), isClient)
+    if (count === undefined) throw invalidCount(table, String(name), isClient)
     counts.add(count)
   }
-  if (counts.size > mostCounts)
-    throw invalid('counts', 'maxItems', `names more than ${mostCounts} relations`)
+  if (counts.size > maxCounts)
+    throw invalid('counts', 'maxItems', `names more than ${maxCounts} relations`)
   return [...counts]
 }
 
@@ -53,11 +53,11 @@ export function countOf(relation: Relation): Derived<Relation> {
   return { path: [{ relation: relation, where: undefined }], column: undefined }
 }
 
-function refused(table: Table, name: string, isClient: boolean): Error {
+function invalidCount(table: Table, name: string, isClient: boolean): Error {
   const relation = table.relations.get(name)
   if (relation === undefined || (isClient && isHidden(relation))) {
-    const meant = didYouMean(clip(name), suggestedRelations(table, isClient))
-    const text = `names "${clip(name)}", which is not a relation of ${table.type.name}. ${meant}`
+    const suggestion = didYouMean(clip(name), suggestedRelations(table, isClient))
+    const text = `names "${clip(name)}", which is not a relation of ${table.type.name}. ${suggestion}`
     return invalid('counts', 'unknown', text.trim())
   }
   const why =

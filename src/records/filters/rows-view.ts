@@ -18,7 +18,7 @@ export interface Slots {
 /** The view of a client; hidden fields do not exist in it. */
 export interface RowsView {
   /** The condition for rows that the client may find, joined with its own; `undefined` for all. */
-  bind(table: Table, asked: Condition | undefined, slots: Slots): Condition | undefined
+  bind(table: Table, condition: Condition | undefined, slots: Slots): Condition | undefined
   /**
    * The order with conditions for the related rows that it reads: a row that the client may not see counts as missing.
    *
@@ -32,14 +32,14 @@ export interface RowsView {
 }
 
 /** What is wanted of a relation. The values of its conditions are in the statement's slots. */
-export type RelatedQuestion = RelatedSelection<Relation>
+export type RelatedQuery = RelatedSelection<Relation>
 
 /** Related rows to read with a list, for a client. */
 export interface RelatedRows {
   /** Rows that may come along behind one relation, with those behind them; `undefined` where there cannot be many. */
-  readonly most?: number | undefined
+  readonly maxRows?: number | undefined
   /** Reads what is wanted; values go behind those of the rows. */
-  read(slots: Slots): readonly RelatedQuestion[]
+  read(slots: Slots): readonly RelatedQuery[]
   /** Receives every related row. */
   found(table: Table, record: Record<string, unknown>): void
 }

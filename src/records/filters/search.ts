@@ -1,7 +1,6 @@
 /**
  * Full-text search: `{ search: 'blue lamp' }` finds rows whose texts contain all of these words. A word is a run of
- * letters and digits; case does not matter. Without an order the best matches come first. Source: decisions, Second
- * storey: records, Filters.
+ * letters and digits; case does not matter. Without an order the best matches come first.
  */
 import { HttpError } from '../../errors/http-error.js'
 import type { TableSearch } from '../../engines/contract/table.js'
@@ -11,23 +10,23 @@ import { invalid } from './invalid.js'
 import type { SearchCondition } from '../../sql/condition.js'
 import type { Order } from '../../sql/order.js'
 
-const longest = 1000
-const mostWords = 50
+const maxLength = 1000
+const maxWords = 50
 
 /**
  * @returns an empty list for a text without words: such a search matches every row
  * @throws {HttpError} 400 for anything but text, and for too much of it
  */
-export function readWords(value: unknown, path: string): readonly string[] {
+export function parseSearch(value: unknown, path: string): readonly string[] {
   if (typeof value !== 'string' || /[\0\p{Surrogate}]/u.test(value))
     throw invalid(path, 'type', 'must be a string')
-  if (value.length > longest)
-    throw invalid(path, 'maxLength', `must have at most ${longest} characters`)
+  if (value.length > maxLength)
+    throw invalid(path, 'maxLength', `must have at most ${maxLength} characters`)
   const words = [...new Set(value.match(/[\p{L}\p{Nd}\p{M}]+/gu))].filter((word) =>
     /[\p{L}\p{Nd}]/u.test(word),
   )
-  if (words.length > mostWords)
-    throw invalid(path, 'maxItems', `must have at most ${mostWords} words`)
+  if (words.length > maxWords)
+    throw invalid(path, 'maxItems', `must have at most ${maxWords} words`)
   return words
 }
 
@@ -41,12 +40,12 @@ export function rankedOrder(
   order: Order,
   condition: Condition | undefined,
   isGiven: boolean,
-  ranked?: number,
+  maxRanked?: number,
 ): Order {
   const rank = isGiven || condition === undefined ? undefined : searchIn(condition)
   if (rank === undefined) return order
-  const key = `${order.key}~${ranked === undefined ? '' : '!'}`
-  return { terms: order.terms, key, rank, maxRanked: ranked }
+  const key = `${order.key}~${maxRanked === undefined ? '' : '!'}`
+  return { terms: order.terms, key, rank, maxRanked: maxRanked }
 }
 
 /** The most matches that a client's search ranks, where neither the record nor the database says a number. */
@@ -62,10 +61,10 @@ export function searchLimitOf(
 
 /** @throws {HttpError} 400 `TOO_COSTLY` for a page that ends behind the matches that are ranked */
 export function checkRanked(order: Order, last: number): void {
-  const { maxRanked: ranked = Infinity } = order
+  const { maxRanked: maxRanked = Infinity } = order
   // Lists ask for one more row, to know whether there is a next page.
-  if (last <= ranked + 1) return
-  const message = `A search ranks ${ranked} rows at most, and this page ends behind them. Search for more words, filter, or give an order of your own.`
+  if (last <= maxRanked + 1) return
+  const message = `A search ranks ${maxRanked} rows at most, and this page ends behind them. Search for more words, filter, or give an order of your own.`
   const errors = [{ path: 'offset', code: 'TOO_COSTLY', message }]
   throw new HttpError(400, message, { code: 'TOO_COSTLY', errors })
 }
@@ -81,37 +80,37 @@ function searchIn(condition: Condition): SearchCondition | undefined {
 }
 
 /** Whether a list with this filter is ordered by a search's rank, if no other order is given. */
-export function asksSearch(table: Table, where: Readonly<Record<string, unknown>>): boolean {
+export function hasSearch(table: Table, where: Readonly<Record<string, unknown>>): boolean {
   if (table.search === undefined) return false
-  if (where.search !== undefined && readWords(where.search, 'search').length > 0) return true
+  if (where.search !== undefined && parseSearch(where.search, 'search').length > 0) return true
   const parts = Array.isArray(where.and) ? (where.and as Readonly<Record<string, unknown>>[]) : []
-  return parts.some((part) => asksSearch(table, part))
+  return parts.some((part) => hasSearch(table, part))
 }
 
 /** The first item of a cursor in a search's order: the second is the number of rows before the next page. */
 const signature = 'search'
 
 /** Rows have no fixed place in an order by rank, because every write may change it: the cursor counts rows instead. */
-export function writePlace(place: number): string {
-  return Buffer.from(JSON.stringify([signature, place])).toString('base64')
+export function writeOffsetCursor(offset: number): string {
+  return Buffer.from(JSON.stringify([signature, offset])).toString('base64')
 }
 
 /** @throws {HttpError} 400 for anything but a cursor of a search */
-export function readPlace(cursor: unknown): number {
-  const place = placeIn(cursor)
-  if (place !== undefined) return place
+export function readOffsetCursor(cursor: unknown): number {
+  const offset = offsetIn(cursor)
+  if (offset !== undefined) return offset
   throw invalid('after', 'type', 'is not a cursor of this list in this order')
 }
 
 /** The rows that a cursor passes over; none where it leads to its place by values. */
-export function passedBy(cursor: unknown): number {
-  return typeof cursor === 'string' ? (placeIn(cursor) ?? 0) : 0
+export function skippedBy(cursor: unknown): number {
+  return typeof cursor === 'string' ? (offsetIn(cursor) ?? 0) : 0
 }
 
-function placeIn(cursor: unknown): number | undefined {
-  const [name, place] = readList(cursor)
-  const isPlace = name === signature && Number.isSafeInteger(place) && (place as number) >= 0
-  return isPlace ? (place as number) : undefined
+function offsetIn(cursor: unknown): number | undefined {
+  const [name, offset] = readList(cursor)
+  const isOffset = name === signature && Number.isSafeInteger(offset) && (offset as number) >= 0
+  return isOffset ? (offset as number) : undefined
 }
 
 function readList(cursor: unknown): readonly unknown[] {

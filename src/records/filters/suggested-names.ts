@@ -37,10 +37,10 @@ export function unknownName(
   path: string,
   isClient: boolean,
 ): HttpError {
-  const known = [
+  const knownNames = [
     ...suggestedFields(table, isClient),
     ...suggestedRelations(table, isClient),
     ...(table.search === undefined ? [] : ['search']),
   ]
-  return invalid(path, 'unknown', `is unknown. ${didYouMean(clip(name), known)}`.trim())
+  return invalid(path, 'unknown', `is unknown. ${didYouMean(clip(name), knownNames)}`.trim())
 }

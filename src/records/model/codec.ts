@@ -1,5 +1,4 @@
-/** Converts property values to what a driver takes and back, compiled once for each table and engine. */
-
+/** Converts property values to driver values and back. Compiled once for each table and engine. */
 import { makerOf } from '../../fields/instance.js'
 import { isUuid } from '../../fields/kinds/id.js'
 import type { Kind } from '../../fields/kinds/kind.js'
@@ -9,8 +8,6 @@ import type { Row } from '../../engines/contract/engine.js'
 import { fromStoredJson, toStoredJson } from './stored-json.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from './table.js'
-
-/** Reads a record's key. */
 
 /**
  * @param id a key, or an integer key as text, as paths and GraphQL give it
@@ -35,7 +32,7 @@ export interface ColumnCodec {
   /** The property's value of a value of the driver, never null. */
   readonly decode: (value: unknown) => unknown
   /** Whether the column can hold a value that `encode` made: a field for a UUID key may be of a kind that takes any text. */
-  readonly holds: (encoded: unknown) => boolean
+  readonly canStore: (encoded: unknown) => boolean
 }
 
 export interface TableCodec<T extends object = object> {
@@ -66,7 +63,7 @@ export function createTableCodec<T extends object>(
     columns,
     byProperty,
     key: columns[table.columns.indexOf(table.key)] as ColumnCodec,
-    narrow: columns.filter(({ holds }) => holds !== holdsAll),
+    narrow: columns.filter(({ canStore: holds }) => holds !== canStoreAll),
     readRow: compileReader(table, dialect) as (row: Row) => T,
     writeRow: compileWriter(columns),
     convert: toConverter(columns),
@@ -105,7 +102,7 @@ function createCodec(column: Column, index: number, dialect: Dialect): ColumnCod
   return Object.freeze({
     column,
     index,
-    holds: dialect.uuidText && column.isUuid && entry.test !== isUuid ? isUuid : holdsAll,
+    canStore: dialect.uuidText && column.isUuid && entry.test !== isUuid ? isUuid : canStoreAll,
     accepts: column.storage === 'json' ? () => true : accepts,
     decode: (value: unknown) => decodeValue(column, dialect, value),
     encode:
@@ -135,7 +132,7 @@ function decodeValue(column: Column, dialect: Dialect, value: unknown): unknown 
   return decode === undefined ? decoded : decode(decoded)
 }
 
-const holdsAll = (): boolean => true
+const canStoreAll = (): boolean => true
 
 function toLowerCase(value: unknown): unknown {
   return (value as string).toLowerCase()

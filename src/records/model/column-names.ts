@@ -38,7 +38,7 @@ export function isOwnIndexName(
 ): boolean {
   // Indexes of foreign keys contain more columns than their names say.
   const isPlain = columns.some(
-    (_, place) => name === toIndexName(table, columns.slice(0, place + 1), unique),
+    (_, position) => name === toIndexName(table, columns.slice(0, position + 1), unique),
   )
   if (isPlain) return true
   const form = /(?:_desc|_nulls_first|_like|_where_[0-9a-f]{8})_(?:\w+_)?(?:key|index)$/
@@ -57,14 +57,14 @@ export function toFormName(
   { orders, where, like }: IndexForm,
   unique: boolean,
 ): string {
-  const words = columns.map((column, place) => {
-    const order = orders[place]
+  const parts = columns.map((column, position) => {
+    const order = orders[position]
     const nulls = order?.nullsFirst === true ? '_nulls_first' : ''
     return `${column}${order?.descending === true ? '_desc' : ''}${nulls}`
   })
   const form = like ? '_like' : ''
   const rows = where === undefined ? '' : `_where_${toHash(JSON.stringify(where))}`
-  return toShortName(`${table}_${words.join('_')}${form}${rows}_${unique ? 'key' : 'index'}`)
+  return toShortName(`${table}_${parts.join('_')}${form}${rows}_${unique ? 'key' : 'index'}`)
 }
 
 /** `filigree_search_product_0a1b2c3d`: contains a hash of its columns, so that other columns get another name. */

@@ -1,14 +1,14 @@
-/** Marks faults that name hidden fields, so that no door tells them to a client. */
+/** Marks errors that name hidden fields, so that no interface reports them to a client. */
 import { markUntold } from '../../errors/field-errors.js'
 import type { Table } from './table.js'
 
-/** @returns the error about values to be written, with the faults of hidden fields marked */
-export function hideFaultsOfValues(table: Table, error: unknown): unknown {
+/** @returns the error of a write, with the errors of hidden fields marked */
+export function hideErrorsOfValues(table: Table, error: unknown): unknown {
   return markUntold(error, ({ path }) => namesHidden(table, path))
 }
 
 /** The same for a query, whose message may name them too: `Did you mean "passwordHash"?` */
-function hideFaultsOfQuestion(table: Table, error: unknown): unknown {
+function hideErrorsOfQuery(table: Table, error: unknown): unknown {
   const names = hiddenNames(table)
   return markUntold(error, ({ path, message }) => {
     if (namesHidden(table, path)) return true
@@ -17,11 +17,11 @@ function hideFaultsOfQuestion(table: Table, error: unknown): unknown {
 }
 
 /** Reads a query of the program, which may use hidden fields. */
-export function readOwn<T>(table: Table, read: () => T): T {
+export function readProgramQuery<T>(table: Table, read: () => T): T {
   try {
     return read()
   } catch (error) {
-    throw hideFaultsOfQuestion(table, error)
+    throw hideErrorsOfQuery(table, error)
   }
 }
 

@@ -1,5 +1,4 @@
-/** Makes columns from a record's fields, and reports faults. */
-
+/** Reads the options and fields of a record class as a table's name, columns and key, and reports problems. */
 import { isolations, type Isolation } from '../../core/transaction.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import { isMap } from '../../core/json.js'
@@ -11,7 +10,7 @@ import { isUuid as isUuidText } from '../../fields/kinds/id.js'
 import { readCheckedShape } from '../../fields/checked-shape.js'
 import { readShape, type Shape, type ShapeField } from '../../fields/shape.js'
 import { isSqlName, toSnakeCase } from './column-names.js'
-import { readRelationNotes } from './relations.js'
+import { relationMetadataOf } from './relations.js'
 import {
   reservedColumns,
   reservedPrefixes,
@@ -19,14 +18,13 @@ import {
   type ColumnComparison,
 } from '../../engines/contract/table.js'
 
-/** Checks the values of `@Record({ … })`: what a program without types writes there, or a variable that says something else. */
+/** A description of the allowed values of an option, and its test. */
+type OptionTest = readonly [wanted: string, fits: (value: unknown) => boolean]
 
-type Test = readonly [wanted: string, fits: (value: unknown) => boolean]
+const flag: OptionTest = ['true or false', (value) => typeof value === 'boolean']
+const text: OptionTest = ['a name', (value) => typeof value === 'string' && value !== '']
 
-const flag: Test = ['true or false', (value) => typeof value === 'boolean']
-const text: Test = ['a name', (value) => typeof value === 'string' && value !== '']
-
-const tests: Readonly<Record<keyof RecordOptions, Test>> = {
+const tests: Readonly<Record<keyof RecordOptions, OptionTest>> = {
   constraints: [
     "an object: { no_overlap: { message: 'The room is taken.' } }",
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -69,10 +67,10 @@ function checkRecordOptions(
   const { writes } = options
   const perOperation: unknown = writes
   if (isMap(perOperation)) checkWriteRules(`${where}, writes`, perOperation, problems)
-  const sound = Object.entries<unknown>(options).filter(([name, value]) => {
+  const validOptions = Object.entries<unknown>(options).filter(([name, value]) => {
     if (!Object.hasOwn(tests, name)) return false
-    const [wanted, fits] = tests[name as keyof RecordOptions]
-    if (value === undefined || fits(value)) return true
+    const [wanted, accepts] = tests[name as keyof RecordOptions]
+    if (value === undefined || accepts(value)) return true
     problems.push({
       code: 'INVALID_OPTION',
       message: `${where}: ${name} is not ${wanted}.`,
@@ -80,7 +78,7 @@ function checkRecordOptions(
     })
     return false
   })
-  return Object.fromEntries(sound)
+  return Object.fromEntries(validOptions)
 }
 
 function checkWriteRules(
@@ -112,7 +110,7 @@ export function readColumns(type: Class, problems: Problem[]): TableColumns | un
   const given = readRecord(type)
   if (given === undefined) {
     problems.push(
-      fault(
+      problem(
         'NOT_A_RECORD',
         `${type.name} is used as a record but has no @Record.`,
         `Write @Record before class ${type.name}.`,
@@ -138,7 +136,7 @@ function toColumn(type: Class, field: ShapeField, problems: Problem[]): Column {
   const where = `${type.name}.${field.name}`
   if (field.declared === undefined) {
     problems.push(
-      fault(
+      problem(
         'RECORD_FIELD_UNDECLARED',
         `${where} has rules of class-validator but no @Field, so its column has no kind.`,
         `Add @Field('${field.kind}') or the kind that fits.`,
@@ -147,10 +145,10 @@ function toColumn(type: Class, field: ShapeField, problems: Problem[]): Column {
   }
   const name = field.rules.column ?? toSnakeCase(field.name)
   checkColumnName(where, name, problems)
-  if (logicWords.has(field.name)) {
+  if (logicNames.has(field.name)) {
     const remedy = `Rename it and keep the column: { column: '${name}' }.`
     const message = `${where}: "${field.name}" is a word of filters and cannot be a field's name.`
-    problems.push(fault('RECORD_FIELD_NAME', message, remedy))
+    problems.push(problem('RECORD_FIELD_NAME', message, remedy))
   }
   return createColumn(field, name, holdsUuid(type, field.name))
 }
@@ -180,9 +178,9 @@ function comparisonOf({ list, nested, kind, entry }: ShapeField): ColumnComparis
 
 /** True for the field that a relation to a record with a UUID key uses. */
 function holdsUuid(type: Class, property: string): boolean {
-  for (const [name, note] of readRelationNotes(type)) {
-    if (note.kind !== 'belongsTo' || (note.options.by ?? `${name}Id`) !== property) continue
-    const target = resolveClass(note.target)
+  for (const [name, metadata] of relationMetadataOf(type)) {
+    if (metadata.kind !== 'belongsTo' || (metadata.options.by ?? `${name}Id`) !== property) continue
+    const target = resolveClass(metadata.target)
     if (target !== undefined) return readShape(target, []).key?.rules.key === 'uuid'
   }
   return false
@@ -197,7 +195,7 @@ function checkColumns(type: Class, columns: readonly Column[], problems: Problem
       continue
     }
     problems.push(
-      fault(
+      problem(
         'RECORD_COLUMN_TWICE',
         `${type.name}: ${other.property} and ${column.property} are both kept in the column "${column.name}".`,
         `Name another: { column: '…' } on ${column.property}.`,
@@ -212,14 +210,14 @@ function readKey(type: Class, columns: readonly Column[], problems: Problem[]): 
   if (key === undefined) {
     const message = `${type.name} has no primary key.`
     problems.push(
-      fault('RECORD_KEY_MISSING', message, `Add @Field('id') id!: number to ${type.name}.`),
+      problem('RECORD_KEY_MISSING', message, `Add @Field('id') id!: number to ${type.name}.`),
     )
   } else if (second !== undefined) {
     const message = `${type.name} has two primary keys, ${key.property} and ${second.property}.`
-    problems.push(fault('RECORD_KEY_TWICE', message, `Keep one @Field('id').`))
+    problems.push(problem('RECORD_KEY_TWICE', message, `Keep one @Field('id').`))
   } else if (key.field.list || key.nullable) {
     const message = `${type.name}.${key.property}: a primary key is one value, never a list.`
-    problems.push(fault('RECORD_KEY_LIST', message, 'Remove "list".'))
+    problems.push(problem('RECORD_KEY_LIST', message, 'Remove "list".'))
   }
   return key
 }
@@ -232,14 +230,14 @@ function checkVersion(type: Class, columns: readonly Column[], problems: Problem
   if (kind === 'integer' && !list && !version.nullable && readOnly) return
   const message = `${type.name}.version: @Record({ version: true }) counts writes in it, so it must be a read-only integer that is never null.`
   const remedy = `Remove @Field, or write @Field('integer', { readOnly: true, default: 1 }).`
-  problems.push(fault('RECORD_VERSION', message, remedy))
+  problems.push(problem('RECORD_VERSION', message, remedy))
 }
 
 function checkName(where: string, name: string, problems: Problem[]): void {
   const lower = name.toLowerCase()
   if (isSqlName(name) && !reservedPrefixes.some((prefix) => lower.startsWith(prefix))) return
   problems.push(
-    fault(
+    problem(
       'RECORD_NAME',
       `${where} cannot be called "${name}".`,
       `Use letters, digits and _, at most 63, not beginning with a digit or with ${reservedPrefixes.join(', ')}.`,
@@ -252,12 +250,14 @@ function checkColumnName(where: string, name: string, problems: Problem[]): void
   const engine = reservedColumns.get(name.toLowerCase())
   if (engine === undefined) return
   const message = `${where}: every table of ${engine} already has a column "${name}".`
-  problems.push(fault('RECORD_NAME', message, `Name another column: { column: '${name}_value' }.`))
+  problems.push(
+    problem('RECORD_NAME', message, `Name another column: { column: '${name}_value' }.`),
+  )
 }
 
 /** Names with a special meaning in filters. */
-const logicWords: ReadonlySet<string> = new Set(['and', 'or', 'not'])
+const logicNames: ReadonlySet<string> = new Set(['and', 'or', 'not'])
 
-function fault(code: string, message: string, remedy: string): Problem {
+function problem(code: string, message: string, remedy: string): Problem {
   return { code, message, remedy }
 }

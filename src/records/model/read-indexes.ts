@@ -9,7 +9,7 @@ import { refuseUnknownNames } from '../../errors/unknown-options.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import { testOf } from './codec.js'
 import type { RecordIndex, RecordOptions } from './record.js'
-import { readRelationNotes } from './relations.js'
+import { relationMetadataOf } from './relations.js'
 import { coversAllRows } from '../../sql/table.js'
 
 /**
@@ -78,7 +78,7 @@ export function findMissingIndexes(
     .map((column) => toForeignIndex(name, column, key))
 }
 
-interface Indexed {
+interface IndexSource {
   readonly type: Class
   /** The table's name. */
   readonly name: string
@@ -90,32 +90,34 @@ interface Indexed {
 }
 
 /** Frozen. */
-export function readIndexes(of: Indexed, problems: Problem[]): readonly TableIndex[] {
-  const { options, key, columns } = of
-  const indexes = readFieldIndexes(of, problems)
-  const given = (options.indexes ?? []).map((index) => readGiven(of, index, problems))
-  for (const index of given) {
+export function readIndexes(source: IndexSource, problems: Problem[]): readonly TableIndex[] {
+  const { options, key, columns } = source
+  const indexes = readFieldIndexes(source, problems)
+  const declared = (options.indexes ?? []).map((index) =>
+    readDeclaredIndex(source, index, problems),
+  )
+  for (const index of declared) {
     if (index !== undefined && !indexes.some((known) => isSameIndex(known, index)))
       indexes.push(index)
   }
-  const foreignKeys = foreignKeyNames(of.type)
+  const foreignKeys = foreignKeyNames(source.type)
   for (const column of columns) {
     if (!foreignKeys.has(column.property) || column.field.rules.index === false) continue
     // An index finds nothing by its later columns, nor rows that it leaves out.
     const isIndexed = indexes.some((index) => index.columns[0] === column && coversAllRows(index))
-    if (!isIndexed) indexes.push(toForeignIndex(of.name, column, key))
+    if (!isIndexed) indexes.push(toForeignIndex(source.name, column, key))
   }
   return Object.freeze(indexes.map((index) => Object.freeze(index)))
 }
 
 /** True where `known` serves as `other`. Indexes of one name that differ are reported: see check-index-names.ts. */
-function isSameIndex(known: TableIndex, other: TableIndex): boolean {
+function isSameIndex(first: TableIndex, second: TableIndex): boolean {
   return (
-    known.name === other.name &&
+    first.name === second.name &&
     // The index of a reference has the key behind its column.
-    (known.columns.length === other.columns.length || !known.unique) &&
-    other.columns.every((column, place) => column === known.columns[place]) &&
-    JSON.stringify(known.form) === JSON.stringify(other.form)
+    (first.columns.length === second.columns.length || !first.unique) &&
+    second.columns.every((column, position) => column === first.columns[position]) &&
+    JSON.stringify(first.form) === JSON.stringify(second.form)
   )
 }
 
@@ -126,19 +128,19 @@ export function toForeignIndex(table: string, column: Column, key: Column): Tabl
 }
 
 /** The indexes that fields declare, alone or as a named group. */
-function readFieldIndexes({ type, name, key, shard, columns }: Indexed, problems: Problem[]) {
+function readFieldIndexes({ type, name, key, shard, columns }: IndexSource, problems: Problem[]) {
   const groups = new Map<string, { unique: boolean; columns: Column[] }>()
-  const add = (column: Column, unique: boolean, asked: boolean | string | undefined): void => {
-    if (asked === undefined || asked === false || column.isKey) return
+  const add = (column: Column, unique: boolean, rule: boolean | string | undefined): void => {
+    if (rule === undefined || rule === false || column.isKey) return
     if (column.storage === 'json') {
       const message = `${type.name}.${column.property}: a list or JSON value cannot be ${unique ? 'unique' : 'indexed'}.`
-      problems.push(fault(message, 'Remove the rule.'))
+      problems.push(problem(message, 'Remove the rule.'))
       return
     }
-    const group = typeof asked === 'string' ? `:${asked}` : column.name
-    const known = groups.get(`${unique}${group}`)
-    if (known === undefined) groups.set(`${unique}${group}`, { unique, columns: [column] })
-    else known.columns.push(column)
+    const group = typeof rule === 'string' ? `:${rule}` : column.name
+    const existing = groups.get(`${unique}${group}`)
+    if (existing === undefined) groups.set(`${unique}${group}`, { unique, columns: [column] })
+    else existing.columns.push(column)
   }
   for (const column of columns) {
     const { unique, index } = column.field.rules
@@ -160,29 +162,33 @@ function readFieldIndexes({ type, name, key, shard, columns }: Indexed, problems
 /** The names of an index's options. */
 const indexNames = { fields: true, where: true, like: true, unique: true } as const
 
-function readGiven(of: Indexed, index: RecordIndex, problems: Problem[]): TableIndex | undefined {
-  const where = `@Record of ${of.type.name}: an index`
+function readDeclaredIndex(
+  source: IndexSource,
+  index: RecordIndex,
+  problems: Problem[],
+): TableIndex | undefined {
+  const where = `@Record of ${source.type.name}: an index`
   const before = problems.length
   if (!isIndex(index)) {
     const remedy = "Write { fields: ['status', '-createdAt'] }."
-    problems.push(fault(`${where} has no list of fields.`, remedy))
+    problems.push(problem(`${where} has no list of fields.`, remedy))
     refuseUnknownNames(where, Object(index) as object, indexNames, problems)
     return undefined
   }
   refuseUnknownNames(where, index, indexNames, problems)
-  const terms = index.fields.flatMap((field) => readTerms(of, where, field, problems))
+  const terms = index.fields.flatMap((field) => readTerms(source, where, field, problems))
   if (index.fields.length === 0)
-    problems.push(fault(`${where} has no fields.`, "Write fields: ['name']."))
+    problems.push(problem(`${where} has no fields.`, "Write fields: ['name']."))
   const like = index.like === true
   if (like && terms.some(({ column, order }) => column.compares !== 'text' || order.descending)) {
     const message = `${where} with "like" takes text fields only, without an order.`
-    problems.push(fault(message, 'Declare another index for the other fields.'))
+    problems.push(problem(message, 'Declare another index for the other fields.'))
   }
   if (like && index.unique === true)
-    problems.push(fault(`${where} is both unique and "like".`, 'Declare two indexes.'))
-  if (index.unique === true && of.shard !== undefined)
-    checkShard(of, where, of.shard, terms, problems)
-  checkRows(of, where, index.where ?? {}, problems)
+    problems.push(problem(`${where} is both unique and "like".`, 'Declare two indexes.'))
+  if (index.unique === true && source.shard !== undefined)
+    checkShard(source, where, source.shard, terms, problems)
+  checkRows(source, where, index.where ?? {}, problems)
   if (problems.length > before) return undefined
   const columns = terms.map(({ column }) => column)
   const orders = terms.map(({ order }) => order)
@@ -191,13 +197,13 @@ function readGiven(of: Indexed, index: RecordIndex, problems: Problem[]): TableI
   const unique = index.unique === true
   const isPlain = orders.every(isAscending) && index.where === undefined && !like
   return isPlain
-    ? { name: toIndexName(of.name, names, unique), columns, unique }
-    : { name: toFormName(of.name, names, form, unique), columns, unique, form }
+    ? { name: toIndexName(source.name, names, unique), columns, unique }
+    : { name: toFormName(source.name, names, form, unique), columns, unique, form }
 }
 
 /** Each machine knows its own rows alone, so that it can refuse no value that another one has. */
 function checkShard(
-  { type }: Indexed,
+  { type }: IndexSource,
   where: string,
   { property }: Column,
   terms: readonly IndexTerm[],
@@ -207,12 +213,12 @@ function checkShard(
   if (names.length === 0 || names.includes(property)) return
   const message = `${where} is unique over ${names.join(', ')}, but values can only be unique within ${property}, by which ${type.name} is sharded.`
   const fields = [property, ...names].map((name) => `'${name}'`).join(', ')
-  problems.push(fault(message, `Write fields: [${fields}].`))
+  problems.push(problem(message, `Write fields: [${fields}].`))
 }
 
 /** What a program without types writes may be anything. */
-function isIndex(given: Partial<RecordIndex> | null | undefined): given is RecordIndex {
-  const fields: unknown = given?.fields
+function isIndex(declared: Partial<RecordIndex> | null | undefined): declared is RecordIndex {
+  const fields: unknown = declared?.fields
   if (!Array.isArray(fields)) return false
   return fields.every(
     (field) => typeof field === 'string' || (typeof field === 'object' && field !== null),
@@ -230,7 +236,7 @@ function isAscending({ descending, nullsFirst }: IndexTerm['order']): boolean {
 
 /** `'-createdAt'`, or `{ createdAt: 'desc' }` as in `orderBy`. */
 function readTerms(
-  of: Indexed,
+  source: IndexSource,
   where: string,
   field: RecordIndex['fields'][number],
   problems: Problem[],
@@ -242,14 +248,14 @@ function readTerms(
         ? [[field.slice(1), 'desc']]
         : [[field, 'asc']]
   return terms.flatMap(([name, order]) => {
-    const column = columnOf(of, where, name, problems)
+    const column = columnOf(source, where, name, problems)
     if (column === undefined) return []
     const { direction = 'asc', nulls = 'last' } = (
       typeof order === 'string' ? { direction: order } : order
     ) as { direction?: string; nulls?: string }
     if (!['asc', 'desc'].includes(direction) || !['first', 'last'].includes(nulls)) {
       const remedy = `Write '${name}', '-${name}', or { ${name}: { direction: 'desc', nulls: 'first' } }.`
-      problems.push(fault(`${where}: the order of "${name}" is invalid.`, remedy))
+      problems.push(problem(`${where}: the order of "${name}" is invalid.`, remedy))
     }
     const nullsFirst = column.nullable && nulls === 'first'
     return [{ column, order: { descending: direction === 'desc', nullsFirst } }]
@@ -257,7 +263,7 @@ function readTerms(
 }
 
 function columnOf(
-  { columns }: Indexed,
+  { columns }: IndexSource,
   where: string,
   name: string,
   problems: Problem[],
@@ -267,8 +273,8 @@ function columnOf(
   const names = columns.filter(({ storage }) => storage !== 'json').map(({ property }) => property)
   problems.push(
     column === undefined
-      ? fault(`${where}: there is no field "${name}".`, didYouMean(name, names))
-      : fault(`${where}: "${name}" is a list or JSON value.`, 'Remove it.'),
+      ? problem(`${where}: there is no field "${name}".`, didYouMean(name, names))
+      : problem(`${where}: "${name}" is a list or JSON value.`, 'Remove it.'),
   )
   return undefined
 }
@@ -286,13 +292,13 @@ const rowTests: ReadonlySet<string> = new Set([
 ])
 
 function checkRows(
-  of: Indexed,
+  source: IndexSource,
   where: string,
   rows: Readonly<Record<string, unknown>>,
   problems: Problem[],
 ): void {
   for (const [name, test] of Object.entries(rows)) {
-    const column = columnOf(of, `${where}: where`, name, problems)
+    const column = columnOf(source, `${where}: where`, name, problems)
     if (column === undefined) continue
     const takes = testOf(column.field.entry)
     for (const [operator, operand] of testsOf(test)) {
@@ -306,7 +312,7 @@ function checkRows(
       if (rowTests.has(operator) && isFit) continue
       const message = `${where}: "${operator}" of "${name}" in "where" is not a condition that an index can have.`
       const remedy = `Write a value, or one of ${[...rowTests].join(', ')} with values of the field's kind.`
-      problems.push(fault(message, remedy))
+      problems.push(problem(message, remedy))
     }
   }
 }
@@ -319,12 +325,12 @@ export function testsOf(test: unknown): [operator: string, operand: unknown][] {
 
 function foreignKeyNames(type: Class): ReadonlySet<string> {
   const names = new Set<string>()
-  for (const [property, note] of readRelationNotes(type)) {
-    if (note.kind === 'belongsTo') names.add(note.options.by ?? `${property}Id`)
+  for (const [property, metadata] of relationMetadataOf(type)) {
+    if (metadata.kind === 'belongsTo') names.add(metadata.options.by ?? `${property}Id`)
   }
   return names
 }
 
-function fault(message: string, remedy: string): Problem {
+function problem(message: string, remedy: string): Problem {
   return { code: 'RECORD_INDEX', message, remedy }
 }

@@ -1,11 +1,11 @@
-/** Connects tables: finds both columns of every relation, and reports faults. */
+/** Reads the relations of a record: finds the columns on both sides, and reports problems. */
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../../errors/unknown-options.js'
 import { resolveClass, type Class } from '../../metadata/class-metadata.js'
 import { isSqlName } from './column-names.js'
 import { checkShards, shardsOf } from './read-shard.js'
-import { readRelationNotes, type RelationNote } from './relations.js'
+import { relationMetadataOf, type RelationMetadata } from './relations.js'
 import { reservedColumns, reservedPrefixes, type Column } from '../../engines/contract/table.js'
 import type { JoinTable } from '../../sql/table.js'
 import type { Relation, Table } from './table.js'
@@ -17,11 +17,11 @@ export function readRelations(
   problems: Problem[],
 ): Relation[] {
   const relations: Relation[] = []
-  for (const [name, note] of readRelationNotes(table.type)) {
+  for (const [name, metadata] of relationMetadataOf(table.type)) {
     const where = `${table.type.name}.${name}`
-    refuseUnknownNames(where, note.options, optionNames[note.kind], problems)
-    const target = readTarget(where, note, tableOf, problems)
-    const relation = target && tie({ where, name, table, target, problems }, note)
+    refuseUnknownNames(where, metadata.options, optionNames[metadata.kind], problems)
+    const target = readTarget(where, metadata, tableOf, problems)
+    const relation = target && createRelation({ where, name, table, target, problems }, metadata)
     if (relation === undefined) continue
     checkShards(relation, problems)
     relations.push(relation)
@@ -29,7 +29,7 @@ export function readRelations(
   return relations
 }
 
-const optionNames: Readonly<Record<RelationNote['kind'], Readonly<Record<string, true>>>> = {
+const optionNames: Readonly<Record<RelationMetadata['kind'], Readonly<Record<string, true>>>> = {
   belongsTo: { by: true, onDelete: true },
   hasMany: { by: true },
   manyToMany: { through: true, from: true, to: true },
@@ -37,14 +37,14 @@ const optionNames: Readonly<Record<RelationNote['kind'], Readonly<Record<string,
 
 function readTarget(
   where: string,
-  note: RelationNote,
+  metadata: RelationMetadata,
   tableOf: (type: Class) => Table | undefined,
   problems: Problem[],
 ): Table | undefined {
-  const type = resolveClass(note.target)
+  const type = resolveClass(metadata.target)
   if (type === undefined) {
     const remedy = 'Category. => Write a thunk that returns a class: () => Category. => Category.'
-    problems.push(fault('RELATION_TARGET', `${where} does not lead to a class.`, remedy))
+    problems.push(problem('RELATION_TARGET', `${where} does not lead to a class.`, remedy))
     return undefined
   }
   const before = problems.length
@@ -52,12 +52,12 @@ function readTarget(
   if (table === undefined && problems.length === before) {
     const message = `${where}: ${type.name} is not a record.`
     const remedy = `Write @Record before class ${type.name} and give it @Field('id').`
-    problems.push(fault('RELATION_TARGET', message, remedy))
+    problems.push(problem('RELATION_TARGET', message, remedy))
   }
   return table
 }
 
-interface Ends {
+interface RelationEnds {
   readonly where: string
   readonly name: string
   readonly table: Table
@@ -65,15 +65,16 @@ interface Ends {
   readonly problems: Problem[]
 }
 
-function tie(ends: Ends, note: RelationNote): Relation | undefined {
-  if (note.kind === 'belongsTo') return tieToOne(ends, note.options.by, note.options.onDelete)
-  if (note.kind === 'hasMany') return tieToMany(ends, note.options.by)
+function createRelation(ends: RelationEnds, metadata: RelationMetadata): Relation | undefined {
+  if (metadata.kind === 'belongsTo')
+    return createBelongsTo(ends, metadata.options.by, metadata.options.onDelete)
+  if (metadata.kind === 'hasMany') return createHasMany(ends, metadata.options.by)
   const { name, table, target } = ends
-  const join = toJoin(ends, note.options)
+  const join = createJoinTable(ends, metadata.options)
   const [local, foreign] = [table.key, target.key]
   return freeze({
     name,
-    kind: note.kind,
+    kind: metadata.kind,
     table,
     target,
     local,
@@ -84,8 +85,8 @@ function tie(ends: Ends, note: RelationNote): Relation | undefined {
   })
 }
 
-function tieToOne(
-  ends: Ends,
+function createBelongsTo(
+  ends: RelationEnds,
   by: string | undefined,
   onDelete: Relation['onDelete'] = 'restrict',
 ): Relation | undefined {
@@ -94,7 +95,9 @@ function tieToOne(
   if (local === undefined) return undefined
   if (onDelete === 'setNull' && !local.nullable) {
     const message = `${where}: onDelete 'setNull' needs a field that can be null, but ${local.property} cannot.`
-    problems.push(fault('RELATION_ON_DELETE', message, `Add nullable: true to ${local.property}.`))
+    problems.push(
+      problem('RELATION_ON_DELETE', message, `Add nullable: true to ${local.property}.`),
+    )
   }
   return freeze({
     name,
@@ -109,10 +112,10 @@ function tieToOne(
   })
 }
 
-function tieToMany(ends: Ends, by: string | undefined): Relation | undefined {
+function createHasMany(ends: RelationEnds, by: string | undefined): Relation | undefined {
   const { name, table, target } = ends
-  const wanted = by ?? backReference(target, table.type) ?? `${lowerFirst(table.type.name)}Id`
-  const foreign = findForeignKey(ends, target, wanted, table.key)
+  const keyField = by ?? backReference(target, table.type) ?? `${lowerFirst(table.type.name)}Id`
+  const foreign = findForeignKey(ends, target, keyField, table.key)
   if (foreign === undefined) return undefined
   return freeze({
     name,
@@ -129,9 +132,9 @@ function tieToMany(ends: Ends, by: string | undefined): Relation | undefined {
 
 /** The field by which the other side belongs to `type`, if there is exactly one. */
 function backReference(target: Table, type: Class): string | undefined {
-  const fields = [...readRelationNotes(target.type)].flatMap(([name, note]) =>
-    note.kind === 'belongsTo' && resolveClass(note.target) === type
-      ? [note.options.by ?? `${name}Id`]
+  const fields = [...relationMetadataOf(target.type)].flatMap(([name, metadata]) =>
+    metadata.kind === 'belongsTo' && resolveClass(metadata.target) === type
+      ? [metadata.options.by ?? `${name}Id`]
       : [],
   )
   return fields.length === 1 ? fields[0] : undefined
@@ -139,7 +142,7 @@ function backReference(target: Table, type: Class): string | undefined {
 
 /** @param holder the table with the foreign key, @param key the key that it holds */
 function findForeignKey(
-  { where, problems }: Ends,
+  { where, problems }: RelationEnds,
   holder: Table,
   property: string,
   key: Column,
@@ -147,12 +150,12 @@ function findForeignKey(
   const column = holder.byProperty.get(property)
   if (column === undefined) {
     const kind = key.storage === 'integer' ? 'integer' : 'string'
-    const meant = didYouMean(property, holder.byProperty.keys())
+    const suggestion = didYouMean(property, holder.byProperty.keys())
     problems.push(
-      fault(
+      problem(
         'RELATION_FIELD',
         `${where}: ${holder.type.name} has no field "${property}".`,
-        `${meant} Add @Field('${kind}') ${property} to ${holder.type.name}, or name the field: { by: '…' }.`.trim(),
+        `${suggestion} Add @Field('${kind}') ${property} to ${holder.type.name}, or name the field: { by: '…' }.`.trim(),
       ),
     )
     return undefined
@@ -160,12 +163,12 @@ function findForeignKey(
   if (column.storage === key.storage) return column
   const message = `${where}: ${holder.type.name}.${property} is of kind "${column.field.kind}" and cannot hold a key of kind "${key.isUuid ? 'uuid' : 'integer'}".`
   const remedy = `Declare it @Field('${key.isUuid ? 'string' : 'integer'}').`
-  problems.push(fault('RELATION_KIND', message, remedy))
+  problems.push(problem('RELATION_KIND', message, remedy))
   return undefined
 }
 
-function toJoin(
-  { where, name, table, target, problems }: Ends,
+function createJoinTable(
+  { where, name, table, target, problems }: RelationEnds,
   options: { readonly through?: string; readonly from?: string; readonly to?: string },
 ): JoinTable {
   const itself = table === target
@@ -182,7 +185,7 @@ function toJoin(
   if (wrong !== undefined || isReserved || columns[0] === columns[1]) {
     const message = `${where}: the join table cannot be ${join.name} (${join.from}, ${join.to}).`
     const remedy = "Name it and its columns: { through: '…', from: '…', to: '…' }."
-    problems.push(fault('RELATION_JOIN', message, remedy))
+    problems.push(problem('RELATION_JOIN', message, remedy))
   }
   return Object.freeze(join)
 }
@@ -195,6 +198,6 @@ function freeze(relation: Relation): Relation {
   return Object.freeze(relation)
 }
 
-function fault(code: string, message: string, remedy: string): Problem {
+function problem(code: string, message: string, remedy: string): Problem {
   return { code, message, remedy }
 }

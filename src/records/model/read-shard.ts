@@ -6,7 +6,7 @@ import type { RecordOptions } from './record.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from './table.js'
 
-interface Sharded {
+interface ShardSource {
   readonly type: Class
   readonly options: Readonly<RecordOptions>
   readonly columns: readonly Column[]
@@ -14,7 +14,7 @@ interface Sharded {
 
 /** @returns `undefined` where the record is not sharded, or by nothing that it can be sharded by */
 export function readShard(
-  { type, options, columns }: Sharded,
+  { type, options, columns }: ShardSource,
   problems: Problem[],
 ): Column | undefined {
   const { shardBy } = options
@@ -22,11 +22,12 @@ export function readShard(
   const where = `@Record of ${type.name}: shardBy`
   const column = columns.find(({ property }) => property === shardBy)
   if (column === undefined) {
-    const meant = didYouMean(
+    const suggestion = didYouMean(
       shardBy,
       columns.map(({ property }) => property),
     )
-    const remedy = `${meant} Name a field of ${type.name}, as in { shardBy: 'tenantId' }.`.trim()
+    const remedy =
+      `${suggestion} Name a field of ${type.name}, as in { shardBy: 'tenantId' }.`.trim()
     problems.push(fault(`${where} names "${shardBy}", which is no field.`, remedy))
     return undefined
   }
@@ -97,11 +98,11 @@ function findStray({
   onDelete,
 }: Relation): Omit<Problem, 'code'> | undefined {
   const isOwned = kind === 'belongsTo'
-  const [holder, held] = isOwned ? [table, target] : [target, table]
-  if (held.shard !== undefined) {
-    const by = held.shard.property
+  const [holder, referenced] = isOwned ? [table, target] : [target, table]
+  if (referenced.shard !== undefined) {
+    const by = referenced.shard.property
     return {
-      message: `${holder.type.name} refers to ${held.type.name}, which is sharded by ${by}, and is not sharded by it.`,
+      message: `${holder.type.name} refers to ${referenced.type.name}, which is sharded by ${by}, and is not sharded by it.`,
       remedy: `Write @Record({ shardBy: '${by}' }) before class ${holder.type.name} too.`,
     }
   }
@@ -109,7 +110,7 @@ function findStray({
   if ((isOwned ? local : foreign) === holder.shard) return undefined
   if (!isOwned)
     return {
-      message: `the rows of ${holder.type.name} that refer to one ${held.type.name} are in every shard.`,
+      message: `the rows of ${holder.type.name} that refer to one ${referenced.type.name} are in every shard.`,
       remedy: `Remove it, and ask with list({ where: { ${holder.shard?.property ?? ''}, ${foreign.property} } }).`,
     }
   if (onDelete === 'restrict') return undefined

@@ -1,11 +1,11 @@
-/** Reads record classes as tables and collects their faults. See the head of table.ts. */
+/** Reads record classes as tables and collects their problems. `table.ts` describes the result. */
 
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import { toSearchName } from './column-names.js'
-import { type RecordOptions, companionsOf } from './record.js'
-import { readRelationNotes } from './relations.js'
+import { type RecordOptions, addedRecordsOf } from './record.js'
+import { relationMetadataOf } from './relations.js'
 import type { Column, TableSearch } from '../../engines/contract/table.js'
 import { checkIndexNames, readIndexes } from './read-indexes.js'
 import { readColumns } from './read-columns.js'
@@ -20,7 +20,7 @@ import { readHooks } from './write-hooks.js'
  * Filters.
  */
 
-interface Searched {
+interface SearchSource {
   readonly type: Class
   /** The table's name. */
   readonly name: string
@@ -29,41 +29,41 @@ interface Searched {
 }
 
 /** Hidden fields are left out: no row is found by a value that answers do not show. */
-function readSearch(of: Searched, problems: Problem[]): TableSearch | undefined {
-  const given: unknown = of.options.search
-  if (given === undefined) return undefined
-  const where = `@Record of ${of.type.name}: search`
-  if (!Array.isArray(given) || given.length === 0) {
-    problems.push(fault(`${where} names no fields.`, "Write search: ['name'], or leave it out."))
+function readSearch(source: SearchSource, problems: Problem[]): TableSearch | undefined {
+  const searchOption: unknown = source.options.search
+  if (searchOption === undefined) return undefined
+  const where = `@Record of ${source.type.name}: search`
+  if (!Array.isArray(searchOption) || searchOption.length === 0) {
+    problems.push(problem(`${where} names no fields.`, "Write search: ['name'], or leave it out."))
     return undefined
   }
   const before = problems.length
-  for (const name of namesOf(of))
+  for (const name of namesOf(source))
     if (/^_*search$/i.test(name)) {
-      const message = `${of.type.name}.${name}: the record has the option search, whose filter has this name.`
-      problems.push(fault(message, 'Rename the field, or leave the option search out.'))
+      const message = `${source.type.name}.${name}: the record has the option search, whose filter has this name.`
+      problems.push(problem(message, 'Rename the field, or leave the option search out.'))
     }
-  const columns = given.flatMap((name: unknown) => readColumn(of, where, name, problems))
+  const columns = searchOption.flatMap((name: unknown) => readColumn(source, where, name, problems))
   if (problems.length > before) return undefined
-  const shown = [...new Set(columns)].filter(({ field }) => !field.hidden)
-  if (shown.length === 0) {
+  const visibleColumns = [...new Set(columns)].filter(({ field }) => !field.hidden)
+  if (visibleColumns.length === 0) {
     const remedy = 'Name a field that clients can see, or leave the option out.'
-    problems.push(fault(`${where} names hidden fields only, which are never searched.`, remedy))
+    problems.push(problem(`${where} names hidden fields only, which are never searched.`, remedy))
     return undefined
   }
   const name = toSearchName(
-    of.name,
-    shown.map((column) => column.name),
+    source.name,
+    visibleColumns.map((column) => column.name),
   )
-  return Object.freeze({ name, columns: Object.freeze(shown) })
+  return Object.freeze({ name, columns: Object.freeze(visibleColumns) })
 }
 
-function namesOf({ type, columns }: Searched): string[] {
-  return [...columns.map(({ property }) => property), ...readRelationNotes(type).keys()]
+function namesOf({ type, columns }: SearchSource): string[] {
+  return [...columns.map(({ property }) => property), ...relationMetadataOf(type).keys()]
 }
 
 function readColumn(
-  { columns }: Searched,
+  { columns }: SearchSource,
   where: string,
   name: unknown,
   problems: Problem[],
@@ -75,8 +75,8 @@ function readColumn(
   const text = String(name)
   problems.push(
     column === undefined
-      ? fault(`${where}: there is no field "${text}".`, didYouMean(text, names))
-      : fault(
+      ? problem(`${where}: there is no field "${text}".`, didYouMean(text, names))
+      : problem(
           `${where}: "${text}" is not a text field.`,
           `There are ${names.join(', ') || 'no texts'}.`,
         ),
@@ -88,7 +88,7 @@ function isText({ storage, compares }: Column): boolean {
   return storage === 'text' && compares === 'text'
 }
 
-function fault(message: string, remedy: string): Problem {
+function problem(message: string, remedy: string): Problem {
   return { code: 'RECORD_SEARCH', message, remedy }
 }
 
@@ -105,7 +105,7 @@ const readings = new WeakMap<Class, TableReading>()
 /**
  * Reads a record class. Always returns the same object for a class.
  *
- * @param problems receives the faults of the class and of all records that its relations lead to, each once
+ * @param problems receives the problems of the class and of all related records, each once
  * @returns `undefined` if no table can be made: no `@Record`, no key
  */
 export function readTable<T extends object>(
@@ -128,7 +128,7 @@ export function readTable<T extends object>(
 export function readTables(
   types: readonly Class[],
   problems: Problem[],
-  withCompanions = true,
+  withAddedRecords = true,
 ): Table[] {
   const tables = new Set<Table>()
   const add = (type: Class): void => {
@@ -136,21 +136,21 @@ export function readTables(
     if (table === undefined || tables.has(table)) return
     tables.add(table)
     for (const { target } of table.relations.values()) add(target.type)
-    if (withCompanions) companionsOf(type).forEach(add)
+    if (withAddedRecords) addedRecordsOf(type).forEach(add)
   }
   types.forEach(add)
   const names = new Map<string, Table>()
   for (const table of tables) {
     const other = names.get(table.name.toLowerCase())
     if (other === undefined) names.set(table.name.toLowerCase(), table)
-    else problems.push(twice(table, other))
+    else problems.push(duplicateTable(table, other))
   }
   checkJoins(tables, names, problems)
   checkIndexNames(tables, problems)
   return [...tables]
 }
 
-/** A join table holds nothing but the links of one relation, seen from either side. */
+/** A join table may contain only the links of one relation, which both of its sides declare. */
 function checkJoins(
   tables: ReadonlySet<Table>,
   byName: ReadonlyMap<string, Table>,
@@ -190,7 +190,7 @@ function linksOf({ join, table, target }: Relation): string {
   return ends.sort().join()
 }
 
-function twice(table: Table, other: Table): Problem {
+function duplicateTable(table: Table, other: Table): Problem {
   return {
     code: 'RECORD_TABLE_TWICE',
     message: `${table.type.name} and ${other.type.name} are both kept in the table "${table.name}".`,
@@ -216,8 +216,8 @@ function readWithRelations(type: Class, visited: Set<TableReading>): TableReadin
 
 /** The table without its relations, which need the tables on their other sides. */
 function readAlone(type: Class): TableReading {
-  const known = readings.get(type)
-  if (known !== undefined) return known
+  const cachedReading = readings.get(type)
+  if (cachedReading !== undefined) return cachedReading
   const problems: Problem[] = []
   const relations = new Map<string, Relation>()
   const table = createTable(type, relations, problems)

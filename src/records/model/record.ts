@@ -15,18 +15,18 @@ import type { OrderTerms, Where } from './filter-types.js'
 
 /** Records that come with another: whoever knows it knows them, so that their tables are made with its. */
 
-const companions = createClassNote<readonly Class[]>('companions')
+const addedRecords = createClassNote<readonly Class[]>('companions')
 
 /**
  * For decorators of packages on records, which keep something beside the rows: the tables of `others` are made wherever that of
  * the record is, also in programs that do not import the package's module.
  */
-export function addRecords(type: Class, others: readonly Class[]): void {
-  companions.write(type, [...(companions.readOwn(type) ?? []), ...others])
+export function addRecords(type: Class, records: readonly Class[]): void {
+  addedRecords.write(type, [...(addedRecords.readOwn(type) ?? []), ...records])
 }
 
-export function companionsOf(type: Class): readonly Class[] {
-  return companions.read(type) ?? []
+export function addedRecordsOf(type: Class): readonly Class[] {
+  return addedRecords.read(type) ?? []
 }
 
 /** Who asks for rows, and in which application. */

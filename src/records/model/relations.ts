@@ -55,7 +55,7 @@ export interface ManyToManyOptions {
 }
 
 /** The options of a relation's decorator, not yet checked. */
-export type RelationNote =
+export type RelationMetadata =
   | {
       readonly kind: 'belongsTo'
       readonly target: ClassReference
@@ -68,7 +68,7 @@ export type RelationNote =
       readonly options: ManyToManyOptions
     }
 
-const relationNotes = createMemberNote<RelationNote>('relation')
+const relationMetadata = createMemberNote<RelationMetadata>('relation')
 
 /** The one record whose key a field of this record holds: `category` by `categoryId`. */
 export function BelongsTo(target: ClassReference, options: BelongsToOptions = {}): AnyDecorator {
@@ -86,22 +86,22 @@ export function ManyToMany(target: ClassReference, options: ManyToManyOptions = 
 }
 
 /** A class's relations by property, those of the base class first. */
-export function readRelationNotes(owner: Class): ReadonlyMap<string, RelationNote> {
-  return relationNotes.readAll(owner)
+export function relationMetadataOf(owner: Class): ReadonlyMap<string, RelationMetadata> {
+  return relationMetadata.readAll(owner)
 }
 
-function relation(decorator: string, note: RelationNote): AnyDecorator {
-  return toDecorator(({ owner, member, place, isStatic }) => {
-    if (member === undefined || place !== 'field' || isStatic) {
+function relation(decorator: string, metadata: RelationMetadata): AnyDecorator {
+  return toDecorator(({ owner, member, place: target, isStatic }) => {
+    if (member === undefined || target !== 'field' || isStatic) {
       throw new TypeError(
         `@${decorator} on ${owner.name}: it can only be used on a property of instances.`,
       )
     }
-    relationNotes.write(owner, member, note)
-    const list = note.kind !== 'belongsTo'
+    relationMetadata.write(owner, member, metadata)
+    const list = metadata.kind !== 'belongsTo'
     // Also a field of the shape, so that loaded relations are documented and sent; but not a column, and not in inputs.
     noteField(owner, member, {
-      kind: note.target,
+      kind: metadata.target,
       rules: { relation: true, optional: true, nullable: !list, readOnly: true, list },
     })
   })

@@ -1,6 +1,6 @@
 /**
- * `skip`, which says on purpose that a filter has no condition there, and the fault of what is undefined: a claim that
- * is missing must never mean every row. Source: decisions, Third storey: nothing silent.
+ * `skip`, which leaves a condition out on purpose, and the errors for `undefined` in filters: a missing claim must never
+ * select every row.
  */
 import { DeclarationError } from '../../errors/declaration-error.js'
 
@@ -18,21 +18,21 @@ export interface Skip {
 
 declare const brand: unique symbol
 
-/** The fault of a filter with `undefined` in it. @param path `where.org.id` */
+/** The error for `undefined` in a filter. @param path `where.org.id` */
 export function undefinedAt(path: string): DeclarationError {
-  return fault(
+  return declarationError(
     'UNDEFINED_IN_FILTER',
     `${path} is undefined, which says nothing about the rows that are meant.`,
     "Write skip (import { skip } from 'filigree') where no condition is meant, null for rows without a value, or leave the key out.",
   )
 }
 
-/** The fault of a filter or a search that is `undefined` as a whole. @param path `where` */
-export function undefinedWhole(path: string, whole: string): DeclarationError {
-  return fault(
+/** The error for a filter or search that is `undefined`. @param path `where` */
+export function undefinedOption(path: string, replacement: string): DeclarationError {
+  return declarationError(
     'UNDEFINED_IN_FILTER',
     `${path} is undefined, which says nothing about the rows that are meant.`,
-    `Write ${whole} or leave the key out. A single condition can be skip (import { skip } from 'filigree').`,
+    `Write ${replacement} or leave the key out. A single condition can be skip (import { skip } from 'filigree').`,
   )
 }
 
@@ -42,26 +42,26 @@ export function undefinedWhole(path: string, whole: string): DeclarationError {
  * @param path of the list: `distinct`
  * @throws {DeclarationError} for `undefined` and `skip` in it, also for its holes
  */
-export function refuseUnnamed(path: string, list: readonly unknown[]): void {
+export function rejectUnnamed(path: string, list: readonly unknown[]): void {
   const index = list.findIndex((name) => name === undefined || name === skip)
   if (index < 0) return
   if (list[index] === skip) throw skipAt(`${path}.${index}`)
-  throw fault(
+  throw declarationError(
     'UNDEFINED_IN_FILTER',
     `${path}.${index} is undefined, which names no field.`,
     'Leave it out of the list. skip stands for a condition that is not meant, and so cannot stand for it.',
   )
 }
 
-/** The fault of `skip` where it would let a condition match more than is meant. */
+/** The error for `skip` in a place where it would match more rows than intended. */
 export function skipAt(path: string): DeclarationError {
-  return fault(
+  return declarationError(
     'SKIP_IN_FILTER',
     `${path} is skip, which is the value of a field or an operand: not a whole filter, nor within "or", "not" or a list.`,
     'Build the filter without this part where no condition is meant.',
   )
 }
 
-function fault(code: string, message: string, remedy: string): DeclarationError {
+function declarationError(code: string, message: string, remedy: string): DeclarationError {
   return new DeclarationError([{ code, message, remedy }], { isCall: true })
 }

@@ -34,9 +34,9 @@ export function isolationOf(tables: Iterable<Table>): Isolation | undefined {
 /** The record's method: `this` is the whole row. */
 export type RecordHook = (this: object, context: object) => void | Promise<void>
 
-type Moment = keyof RecordHooks
+type HookName = keyof RecordHooks
 
-const hookNotes = createMemberNote<readonly Moment[]>('write hooks')
+const hookMetadata = createMemberNote<readonly HookName[]>('write hooks')
 
 /**
  * On a method of a record: runs in the transaction before a row is created or changed, by every door, including
@@ -93,9 +93,9 @@ export interface RecordHooks {
 }
 
 export function readHooks(type: Class): RecordHooks {
-  const notes = [...hookNotes.readAll(type)]
-  const at = (moment: Moment): readonly string[] =>
-    notes.filter(([, moments]) => moments.includes(moment)).map(([member]) => member)
+  const metadata = [...hookMetadata.readAll(type)]
+  const at = (hookName: HookName): readonly string[] =>
+    metadata.filter(([, hookNames]) => hookNames.includes(hookName)).map(([member]) => member)
   return Object.freeze({
     beforeWrite: at('beforeWrite'),
     afterWrite: at('afterWrite'),
@@ -119,11 +119,11 @@ interface Hooked {
   readonly hooks: RecordHooks
 }
 
-function createHook(name: string, moment: Moment): HookDecorator {
+function createHook(name: string, hookName: HookName): HookDecorator {
   const write = ({ owner, member, place, isStatic }: DecoratorTarget): void => {
     if (member === undefined || place !== 'method' || isStatic)
       throw new TypeError(`@${name} on ${owner.name}: it can only be used on a method of a record.`)
-    hookNotes.update(owner, member, (known = []) => [...known, moment])
+    hookMetadata.update(owner, member, (known = []) => [...known, hookName])
   }
   return ((...args: unknown[]): AnyDecorator | undefined =>
     decorate(args, write) ? undefined : toDecorator(write)) as HookDecorator

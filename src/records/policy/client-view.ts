@@ -9,7 +9,7 @@ import { clip } from '../../core/text.js'
 import { isHidden, suggestedRelations } from '../filters/suggested-names.js'
 import { invalid } from '../filters/invalid.js'
 import type { Relation, Table } from '../model/table.js'
-import type { RelatedQuestion, Slots, RowsView } from '../filters/rows-view.js'
+import type { RelatedQuery, Slots, RowsView } from '../filters/rows-view.js'
 import type { AccessRule } from '../../auth/access.js'
 import type { Log } from '../../core/log.js'
 import type { Condition } from '../filters/condition.js'
@@ -75,7 +75,7 @@ export function readWanted(
   tree: RelationTree,
   view: ClientView,
   slots: Slots,
-): readonly RelatedQuestion[] {
+): readonly RelatedQuery[] {
   return [...tree].map(([relation, below]) => {
     view.demandRelation(relation)
     slots.key += ';'

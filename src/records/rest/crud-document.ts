@@ -5,7 +5,7 @@ import type { DocOptions } from '../../openapi/doc.js'
 import type { GivenParameter } from '../../openapi/given-parameters.js'
 import { aggregateFunctions, type AggregateFunction } from '../aggregates/aggregate-types.js'
 import { nameOf } from '../aggregates/measure.js'
-import { hasFigure, hasTime, havingOperators } from '../aggregates/read-aggregate.js'
+import { hasAggregate, hasTime, havingOperators } from '../aggregates/read-aggregate.js'
 import { isHidden } from '../filters/suggested-names.js'
 import { countsOf, type RelationCount } from '../filters/relation-counts.js'
 import { isOrdered, operatorOf, operatorsFor, type Operator } from '../../sql/operators.js'
@@ -232,7 +232,7 @@ function havingParameters({ columns }: Table): GivenParameter[] {
   const shown = columns.filter(({ field }) => !field.hidden)
   const figures = shown.flatMap((column) =>
     aggregateFunctions
-      .filter((called) => hasFigure(column, called))
+      .filter((called) => hasAggregate(column, called))
       .flatMap((called) =>
         havingOperators(column).map((operator) =>
           havingParameter(nameOf(called, column), operator, figureSchema(column, called)),

@@ -2,7 +2,7 @@
 import type { HttpRequest } from '../../http/request.js'
 import { ServerRequest } from '../../http/server-request.js'
 import { reply, type Reply } from '../../http/reply.js'
-import { asksSearch, readPlace, writePlace } from '../filters/search.js'
+import { hasSearch, readOffsetCursor, writeOffsetCursor } from '../filters/search.js'
 import type { RelationCount } from '../filters/relation-counts.js'
 import type { ClientRecords } from '../clients/client-records.js'
 import type { CrudQuery } from './crud-query.js'
@@ -42,11 +42,13 @@ export async function listRows(
   const rows = hasNext ? found.slice(0, limit) : found
   const last = rows.at(-1)
   const isPlace =
-    distinct !== undefined || (orderBy === undefined && asksSearch(records.table, where))
+    distinct !== undefined || (orderBy === undefined && hasSearch(records.table, where))
   const cursor =
     hasNext && last !== undefined
       ? isPlace
-        ? writePlace(offset + rows.length + (after === undefined ? 0 : readPlace(after)))
+        ? writeOffsetCursor(
+            offset + rows.length + (after === undefined ? 0 : readOffsetCursor(after)),
+          )
         : records.cursorOf(last, orderBy)
       : undefined
   showRows(rows, asked.shape)

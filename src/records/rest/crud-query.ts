@@ -8,7 +8,7 @@ import { clip } from '../../core/text.js'
 import { listItems, type TextValues } from '../../http/query.js'
 import { isHidden, unknownName } from '../filters/suggested-names.js'
 import { invalid } from '../filters/invalid.js'
-import { allParameters } from '../filters/filter.js'
+import { andParameters } from '../filters/filter.js'
 import { readCounts, type RelationCount } from '../filters/relation-counts.js'
 import { operatorOf, operators, readOperator, type OperandKind } from '../../sql/operators.js'
 import { searchOf } from '../filters/search.js'
@@ -74,7 +74,7 @@ export function readWhere(
     const condition = readCondition(table, name, query)
     if (condition !== undefined) conditions.push(condition)
   }
-  return allParameters(conditions)
+  return andParameters(conditions)
 }
 
 const pageNames: ReadonlySet<string> = new Set([

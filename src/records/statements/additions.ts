@@ -12,7 +12,7 @@ import type { TableCodec } from '../model/codec.js'
 import type { Table } from '../model/table.js'
 import { isPlainObject } from '../../core/json.js'
 import { invalid } from '../filters/invalid.js'
-import { hideFaultsOfValues } from '../model/hidden-names.js'
+import { hideErrorsOfValues } from '../model/hidden-names.js'
 import type { Unmarked } from '../model/written-types.js'
 
 /** One addition. Values are in the driver's form. */
@@ -206,7 +206,7 @@ function sumOf(table: Table, column: Column, row: Values, given: Addition<unknow
   try {
     return sum(column, row[column.property], given)
   } catch (error) {
-    throw hideFaultsOfValues(table, error)
+    throw hideErrorsOfValues(table, error)
   }
 }
 

@@ -5,7 +5,7 @@
 import { type Later, after, promise } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import { unmarked } from '../../errors/field-errors.js'
-import { FilterReader, readOwnFilter } from '../filters/filter.js'
+import { FilterReader, readProgramFilter } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
 import { equals } from '../../sql/condition.js'
 import { isolationOf, hasWriteHooks } from '../model/write-hooks.js'
@@ -271,7 +271,7 @@ function meantRows(
   const values: unknown[] = [...(within?.values ?? [])]
   const reader = new FilterReader(context, false, values)
   const parts: Condition[] = within === undefined ? [] : [within.condition]
-  if (where !== undefined) parts.push(readOwnFilter(reader, table, where))
+  if (where !== undefined) parts.push(readProgramFilter(reader, table, where))
   if (version !== undefined && table.version !== undefined)
     parts.push(equals(table.version, values.push(version) - 1))
   if (sums.length > 0) parts.push(...fitsSums(sums, values))
@@ -289,7 +289,7 @@ export function selectOne(
   const values: unknown[] = [...(within?.values ?? [])]
   const reader = new FilterReader(context, false, values)
   const parts: Condition[] = within === undefined ? [] : [within.condition]
-  if (where !== undefined) parts.push(readOwnFilter(reader, table, where))
+  if (where !== undefined) parts.push(readProgramFilter(reader, table, where))
   parts.push(equals(table.key, values.push(key) - 1))
   const shard = shardCondition(table, context, reader)
   if (shard === undefined && table.shard !== undefined) throw noShard(table)

@@ -3,10 +3,10 @@
  */
 import { after, attempt } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
-import { FilterReader, readOwnFilter } from '../filters/filter.js'
+import { FilterReader, readProgramFilter } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
 import { invalid } from '../filters/invalid.js'
-import { refuseUndefined } from '../filters/list-options.js'
+import { rejectUndefined } from '../filters/list-options.js'
 import { isolationOf, hasWriteHooks } from '../model/write-hooks.js'
 import type { Table } from '../model/table.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
@@ -34,7 +34,7 @@ export function updateWhere(
   where: unknown,
   changes: object,
 ): Promise<number> {
-  refuseUndefined({ where })
+  rejectUndefined({ where })
   void markingWrite(table, () => {
     refuseOwn(table, changes)
   })
@@ -198,7 +198,7 @@ export function selectAll(
   last?: unknown,
 ): { selection: Selection; values: unknown[] } {
   const reader = new FilterReader(context, false)
-  const given = readOwnFilter(reader, table, where)
+  const given = readProgramFilter(reader, table, where)
   const asked = boundToShard(table, context, reader, given) ?? given
   const { values } = reader
   const isFirst = last === undefined

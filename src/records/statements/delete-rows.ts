@@ -8,7 +8,7 @@ import type { Isolation } from '../../core/transaction.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Column } from '../../engines/contract/table.js'
 import { arrangeValues } from '../../sql/write-statement.js'
-import { refuseUndefined } from '../filters/list-options.js'
+import { rejectUndefined } from '../filters/list-options.js'
 import { toConstraintName } from '../model/column-names.js'
 import { isolationOf, hasDeleteHooks } from '../model/write-hooks.js'
 import { keyValues } from './shard.js'
@@ -29,7 +29,7 @@ export function deleteWhere(
   where: unknown,
   writer?: Writer,
 ): Promise<number> {
-  refuseUndefined({ where })
+  rejectUndefined({ where })
   return source.atomically(
     async (here) => {
       const isPlain = !mustHold(table, here.context) && !(await here.feed.isFollowed(here.runner()))

@@ -4,7 +4,7 @@ import { HttpError } from '../../errors/http-error.js'
 import type { Relation, Table } from '../model/table.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { RelatedParts, DerivedParts } from './plans.js'
-import type { RelatedQuestion, RelatedRows, RowsView } from '../filters/rows-view.js'
+import type { RelatedQuery, RelatedRows, RowsView } from '../filters/rows-view.js'
 import type { RecordsContext } from './source.js'
 import { readDistinct } from '../filters/distinct.js'
 import { checkListOptions, readCount, type ListOptions } from '../filters/list-options.js'
@@ -20,14 +20,14 @@ type Instance = Record<string, unknown>
 
 /** @param most as in `RelatedRows` */
 function toRelatedParts(
-  related: readonly RelatedQuestion[],
+  related: readonly RelatedQuery[],
   key: string,
   most?: number,
 ): RelatedParts {
   return { key: `w${most ?? ''}${shapeOf(related)}|${key}`, related, most }
 }
 
-function shapeOf(questions: readonly RelatedQuestion[]): string {
+function shapeOf(questions: readonly RelatedQuery[]): string {
   return questions.map(({ relation, nested }) => `${relation.name}(${shapeOf(nested)})`).join()
 }
 
@@ -43,7 +43,7 @@ interface RelatedReading {
 function readRelated(
   record: object,
   row: Row,
-  questions: readonly RelatedQuestion[],
+  questions: readonly RelatedQuery[],
   reading: RelatedReading,
 ): void {
   const first = row.length - questions.length
@@ -66,7 +66,7 @@ function tooMany({ name }: Relation): HttpError {
 
 function toRecords(
   value: unknown,
-  { relation, nested }: RelatedQuestion,
+  { relation, nested }: RelatedQuery,
   reading: RelatedReading,
 ): Instance | Instance[] | null {
   const { target, kind } = relation
@@ -111,7 +111,7 @@ export function planList<T extends object>(
   const derived = counts && toDerivedParts(counts, values, view)
   const slots = { values, key: '' }
   const wanted = behind?.read(slots)
-  const related = wanted && toRelatedParts(wanted, slots.key, behind?.most)
+  const related = wanted && toRelatedParts(wanted, slots.key, behind?.maxRows)
   const { count } = selected.selection
   const selection =
     count === values.length ? selected.selection : { ...selected.selection, count: values.length }
@@ -142,7 +142,7 @@ export function planList<T extends object>(
       const found: RelatedRows['found'] = (of, one) => {
         behind.found(of, one)
       }
-      readRelated(record, row, wanted, { context, found, most: behind.most })
+      readRelated(record, row, wanted, { context, found, most: behind.maxRows })
     }
   }
   return { plan, values, readBehind }

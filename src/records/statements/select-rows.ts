@@ -7,11 +7,11 @@ import type { Table } from '../model/table.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import type { Source, RecordsContext } from './source.js'
 import { toClientError } from './client-errors.js'
-import { behindCursor } from '../filters/cursor.js'
-import { FilterReader, readOwnFilter } from '../filters/filter.js'
+import { afterCursor } from '../filters/cursor.js'
+import { FilterReader, readProgramFilter } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
 import type { Order } from '../../sql/order.js'
-import { rankedOrder, readPlace, searchLimitOf } from '../filters/search.js'
+import { rankedOrder, readOffsetCursor, searchLimitOf } from '../filters/search.js'
 import { allOf } from '../../sql/condition.js'
 import type { Selection } from './plans.js'
 import { boundToShard } from './shard.js'
@@ -127,9 +127,9 @@ export function selectOrdered<T extends object>(
   const behind =
     after === undefined || isPlace
       ? undefined
-      : behindCursor(after, table, order, (one) => context.codecOf(one), reader)
+      : afterCursor(after, table, order, (one) => context.codecOf(one), reader)
   const condition = allOf(shown, behind)
-  const passed = isPlace ? readPlace(after) : 0
+  const passed = isPlace ? readOffsetCursor(after) : 0
   const { selection, values } = toSelected(condition, reader, withDeleted)
   return { selection, values, order, passed }
 }
@@ -145,7 +145,7 @@ function readAsked<T extends object>(
     where === undefined
       ? undefined
       : view === undefined
-        ? readOwnFilter(reader, table, where)
+        ? readProgramFilter(reader, table, where)
         : reader.read(table, where)
   const asked = allOf(searched, found)
   const bound = view === undefined ? asked : view.bind(table, asked, reader)

@@ -56,7 +56,7 @@ function shardOf(table: Table, context: Codecs, shard: Column): unknown {
     throw invalid(shard.property, 'type', `must be of kind ${shard.field.kind}`)
   const encoded = codec.encode(value)
   // No row is in a shard that there cannot be.
-  return codec.holds(encoded) ? encoded : null
+  return codec.canStore(encoded) ? encoded : null
 }
 
 /** Nothing is looked for on every machine that is on one of them. */

@@ -10,7 +10,7 @@ import {
 import { attempt, type Later } from '../../core/maybe-promise.js'
 import { markWritten, type Written } from '../../errors/field-errors.js'
 import type { Shape, ShapeField } from '../../fields/shape.js'
-import { hideFaultsOfValues } from '../model/hidden-names.js'
+import { hideErrorsOfValues } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'
 import { hasWriteHooks } from '../model/write-hooks.js'
 
@@ -65,7 +65,7 @@ function compile(
 function markingFaults<T>(table: Table, check: Check<T>): Check<T> {
   const written = writtenOf(table)
   const fail = (error: unknown): never => {
-    throw markWritten(hideFaultsOfValues(table, error), written)
+    throw markWritten(hideErrorsOfValues(table, error), written)
   }
   return (value) => {
     try {

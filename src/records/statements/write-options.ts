@@ -3,7 +3,7 @@
  * continued.
  */
 import { invalid } from '../filters/invalid.js'
-import { refuseUndefined } from '../filters/list-options.js'
+import { rejectUndefined } from '../filters/list-options.js'
 import type { Where } from '../model/filter-types.js'
 import { type TableCodec, toKey } from '../model/codec.js'
 import type { Table } from '../model/table.js'
@@ -33,7 +33,7 @@ export function readUpdateOptions(
 ): Pick<RowChange, 'where' | 'expected'> {
   if (options === undefined) return nothing
   refuseUnknownOptions('update', options, namesOf(table, updateNames))
-  refuseUndefined(options)
+  rejectUndefined(options)
   return { where: options.where, expected: readVersion('update', table, options) }
 }
 

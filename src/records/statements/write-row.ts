@@ -100,7 +100,7 @@ export function refuseNoKeys(
   { narrow }: TableCodec,
   record: Readonly<Record<string, unknown>>,
 ): void {
-  for (const { column, holds, encode } of narrow) {
+  for (const { column, canStore: holds, encode } of narrow) {
     const value = record[column.property]
     if (value === undefined || value === null || holds(encode(value))) continue
     for (const relation of relations.values())
