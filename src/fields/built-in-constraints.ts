@@ -5,67 +5,69 @@ import {
   decimalPlaces,
   hasFilledKey,
   hasKey,
-  shownLength,
+  validatorLength,
 } from './constraint-measures.js'
 import { enumValues, type ConstraintRule } from './constraint-rule.js'
 
-export interface BuiltIn {
+export interface BuiltInConstraint {
   /** Its default message, without the prefix that `each` puts before it. */
   readonly message: string
-  /** `ask`: its own function is called in place; it is pure and synchronous. */
+  /** `call`: its own function is called in place; it is pure and synchronous. */
   readonly code: (args: readonly unknown[], functions: FunctionSet) => string | undefined
   /** What the probes cannot see. */
-  readonly unless?: (rule: ConstraintRule) => boolean
+  readonly isExcluded?: (rule: ConstraintRule) => boolean
 }
 
-const plain = (message: string, code: string): BuiltIn => ({
+const withCode = (message: string, code: string): BuiltInConstraint => ({
   message: `$property ${message}`,
   code: () => code,
 })
-const asked = (message: string): BuiltIn => plain(message, 'ask')
+const callingOriginal = (message: string): BuiltInConstraint => withCode(message, 'call')
 
 /** The code for rules with bounds, which must be numbers to be written as such. */
-const bound = (
+const withLimit = (
   message: string,
   write: (limit: number, functions: FunctionSet) => string,
-): BuiltIn => ({
+): BuiltInConstraint => ({
   message: `$property ${message}`,
   code: ([limit], functions) => (isFiniteNumber(limit) ? write(limit, functions) : undefined),
 })
 
 /** By constraint name. Rules that are not here are always asked. */
-export const builtIns: Readonly<Record<string, BuiltIn | undefined>> = {
-  isDefined: plain('should not be null or undefined', 'v !== undefined && v !== null'),
-  isString: plain('must be a string', "typeof v === 'string' || v instanceof String"),
-  isInt: plain('must be an integer number', 'Number.isInteger(v)'),
-  isBoolean: plain('must be a boolean value', "typeof v === 'boolean' || v instanceof Boolean"),
-  isArray: plain('must be an array', 'Array.isArray(v)'),
-  isObject: plain(
+export const builtIns: Readonly<Record<string, BuiltInConstraint | undefined>> = {
+  isDefined: withCode('should not be null or undefined', 'v !== undefined && v !== null'),
+  isString: withCode('must be a string', "typeof v === 'string' || v instanceof String"),
+  isInt: withCode('must be an integer number', 'Number.isInteger(v)'),
+  isBoolean: withCode('must be a boolean value', "typeof v === 'boolean' || v instanceof Boolean"),
+  isArray: withCode('must be an array', 'Array.isArray(v)'),
+  isObject: withCode(
     'must be an object',
     "v != null && (typeof v === 'object' || typeof v === 'function') && !Array.isArray(v)",
   ),
-  isNotEmpty: plain('should not be empty', "v !== '' && v !== null && v !== undefined"),
-  isEmpty: plain('must be empty', "v === '' || v === null || v === undefined"),
-  isPositive: plain('must be a positive number', "typeof v === 'number' && v > 0"),
-  isNegative: plain('must be a negative number', "typeof v === 'number' && v < 0"),
-  arrayNotEmpty: plain('should not be empty', 'Array.isArray(v) && v.length > 0'),
+  isNotEmpty: withCode('should not be empty', "v !== '' && v !== null && v !== undefined"),
+  isEmpty: withCode('must be empty', "v === '' || v === null || v === undefined"),
+  isPositive: withCode('must be a positive number', "typeof v === 'number' && v > 0"),
+  isNegative: withCode('must be a negative number', "typeof v === 'number' && v < 0"),
+  arrayNotEmpty: withCode('should not be empty', 'Array.isArray(v) && v.length > 0'),
   isNumber: {
     message: '$property must be a number conforming to the specified constraints',
     code: ([options], functions) => writeIsNumber(options, functions),
   },
-  min: bound(
+  min: withLimit(
     'must not be less than $constraint1',
     (limit) => `typeof v === 'number' && v >= ${limit}`,
   ),
-  max: bound(
+  max: withLimit(
     'must not be greater than $constraint1',
     (limit) => `typeof v === 'number' && v <= ${limit}`,
   ),
-  minLength: bound('must be longer than or equal to $constraint1 characters', (limit, functions) =>
-    writeLength(limit, undefined, functions),
+  minLength: withLimit(
+    'must be longer than or equal to $constraint1 characters',
+    (limit, functions) => writeLength(limit, undefined, functions),
   ),
-  maxLength: bound('must be shorter than or equal to $constraint1 characters', (limit, functions) =>
-    writeLength(0, limit, functions),
+  maxLength: withLimit(
+    'must be shorter than or equal to $constraint1 characters',
+    (limit, functions) => writeLength(0, limit, functions),
   ),
   isLength: {
     // With no value at hand its message is the one about the lower bound.
@@ -75,21 +77,21 @@ export const builtIns: Readonly<Record<string, BuiltIn | undefined>> = {
         ? writeLength(min, max, functions)
         : undefined,
   },
-  arrayMinSize: bound(
+  arrayMinSize: withLimit(
     'must contain at least $constraint1 elements',
     (limit) => `Array.isArray(v) && v.length >= ${limit}`,
   ),
-  arrayMaxSize: bound(
+  arrayMaxSize: withLimit(
     'must contain no more than $constraint1 elements',
     (limit) => `Array.isArray(v) && v.length <= ${limit}`,
   ),
   equals: {
     message: '$property must be equal to $constraint1',
-    code: ([wanted], functions) => `v === ${functions.constant(wanted)}`,
+    code: ([expected], functions) => `v === ${functions.constant(expected)}`,
   },
   notEquals: {
     message: '$property should not be equal to $constraint1',
-    code: ([unwanted], functions) => `v !== ${functions.constant(unwanted)}`,
+    code: ([excluded], functions) => `v !== ${functions.constant(excluded)}`,
   },
   isIn: {
     message: '$property must be one of the following values: $constraint1',
@@ -120,33 +122,33 @@ export const builtIns: Readonly<Record<string, BuiltIn | undefined>> = {
   arrayUnique: {
     message: "All $property's elements must be unique",
     code: (_args, functions) => `Array.isArray(v) && ${functions.constant(areUnique)}(v)`,
-    unless: looksAtItems,
+    isExcluded: hasIdentifierFunction,
   },
   isNotEmptyObject: {
     message: '$property must be a non-empty object',
     code: ([options], functions) => {
-      const filled = (options as { nullable?: unknown } | undefined)?.nullable === false
-      return `${functions.constant(filled ? hasFilledKey : hasKey)}(v)`
+      const requiresFilledKey = (options as { nullable?: unknown } | undefined)?.nullable === false
+      return `${functions.constant(requiresFilledKey ? hasFilledKey : hasKey)}(v)`
     },
   },
-  isEmail: asked('must be an email'),
-  isUrl: asked('must be a URL address'),
-  isUuid: asked('must be a UUID'),
-  isDateString: asked('must be a valid ISO 8601 date string'),
-  isIso8601: asked('must be a valid ISO 8601 date string'),
-  isAlpha: asked('must contain only letters (a-zA-Z)'),
-  isAlphanumeric: asked('must contain only letters and numbers'),
-  isNumberString: asked('must be a number string'),
-  isBooleanString: asked('must be a boolean string'),
-  isHexadecimal: asked('must be a hexadecimal number'),
-  isLowercase: asked('must be a lowercase string'),
-  isUppercase: asked('must be uppercase'),
-  isMongoId: asked('must be a mongodb id'),
-  isDate: asked('must be a Date instance'),
-  contains: asked('must contain a $constraint1 string'),
-  notContains: asked('should not contain a $constraint1 string'),
-  isLatitude: asked('must be a latitude string or number'),
-  isLongitude: asked('must be a longitude string or number'),
+  isEmail: callingOriginal('must be an email'),
+  isUrl: callingOriginal('must be a URL address'),
+  isUuid: callingOriginal('must be a UUID'),
+  isDateString: callingOriginal('must be a valid ISO 8601 date string'),
+  isIso8601: callingOriginal('must be a valid ISO 8601 date string'),
+  isAlpha: callingOriginal('must contain only letters (a-zA-Z)'),
+  isAlphanumeric: callingOriginal('must contain only letters and numbers'),
+  isNumberString: callingOriginal('must be a number string'),
+  isBooleanString: callingOriginal('must be a boolean string'),
+  isHexadecimal: callingOriginal('must be a hexadecimal number'),
+  isLowercase: callingOriginal('must be a lowercase string'),
+  isUppercase: callingOriginal('must be uppercase'),
+  isMongoId: callingOriginal('must be a mongodb id'),
+  isDate: callingOriginal('must be a Date instance'),
+  contains: callingOriginal('must contain a $constraint1 string'),
+  notContains: callingOriginal('should not contain a $constraint1 string'),
+  isLatitude: callingOriginal('must be a latitude string or number'),
+  isLongitude: callingOriginal('must be a longitude string or number'),
 }
 
 function isFiniteNumber(value: unknown): value is number {
@@ -162,7 +164,7 @@ function writeIsNumber(options: unknown, functions: FunctionSet): string | undef
 }
 
 function writeLength(min: number, max: number | undefined, functions: FunctionSet): string {
-  const measure = `${functions.constant(shownLength)}(v)`
+  const measure = `${functions.constant(validatorLength)}(v)`
   const tests = ["typeof v === 'string'"]
   // Counting can only make a text shorter, to a third at the least.
   if (min > 0) tests.push(`(v.length >= ${3 * min} || ${measure} >= ${min})`)
@@ -171,7 +173,7 @@ function writeLength(min: number, max: number | undefined, functions: FunctionSe
 }
 
 /** Whether `@ArrayUnique` was given a function that tells items apart: it touches them, or takes different ones for one. */
-function looksAtItems({ constraint }: ConstraintRule): boolean {
+function hasIdentifierFunction({ constraint }: ConstraintRule): boolean {
   const touched: string[] = []
   const traps: ProxyHandler<object> = {
     get: () => void touched.push('get'),

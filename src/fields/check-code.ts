@@ -4,13 +4,13 @@
  */
 import type { Problem } from '../errors/declaration-error.js'
 import type { FunctionSet } from './function-set.js'
-import { addDeepFault, addUnknownKeys, dropUndefined } from './check-runtime.js'
+import { addDepthViolation, addUnknownKeys, dropUndefined } from './check-runtime.js'
 import { readConstraints } from './class-validator.js'
-import type { RulePart } from './check-constraints.js'
+import type { RuleScope } from './check-constraints.js'
 import { FieldWriter } from './field-check.js'
-import { ownRulesOnly, securedField } from './field.js'
-import { makerOf } from './instance.js'
-import { deepest } from './kinds/json.js'
+import { skipsObjectRules, securedField } from './field.js'
+import { instanceConstructorOf } from './instance.js'
+import { maxDepth } from './kinds/json.js'
 import type { Shape } from './shape.js'
 
 export interface CheckOptions {
@@ -21,7 +21,7 @@ export interface CheckOptions {
   readonly from: 'client' | 'program'
   readonly groups: readonly string[] | undefined
   readonly problems: Problem[] | undefined
-  readonly part: RulePart
+  readonly scope: RuleScope
   /** The time that `default: 'now'` takes. */
   readonly now: () => number
 }
@@ -31,7 +31,7 @@ export class CheckWriter {
   readonly functions: FunctionSet
   readonly options: CheckOptions
   /** True once a rule was written that runs after the object is complete. */
-  waits = false
+  hasDeferredRules = false
   readonly #names = new Map<Shape, string>()
   #count = 0
 
@@ -41,72 +41,86 @@ export class CheckWriter {
   }
 
   /**
-   * The name of the shape's function `(input, faults, late, depth) => instance`, written when first asked for.
+   * The name of the shape's function `(input, violations, deferred, depth) => instance`, written when first asked for.
    *
    * @param isRoot the function for the input itself, which alone may be `partial`
    */
   functionFor(shape: Shape, isRoot = false): string {
     const { options } = this
-    const isOwn = ownRulesOnly.read(shape.type) === true
-    const part = isOwn ? 'own' : isRoot ? options.part : 'all'
-    const root = { partial: isRoot && options.partial, part }
-    const isSpecial = root.partial || part !== 'all'
-    const known = isSpecial ? undefined : this.#names.get(shape)
-    if (known !== undefined) return known
+    const skipsObject = skipsObjectRules.read(shape.type) === true
+    const scope = skipsObject ? 'field' : isRoot ? options.scope : 'all'
+    const root = { partial: isRoot && options.partial, scope }
+    const isSpecial = root.partial || scope !== 'all'
+    const cached = isSpecial ? undefined : this.#names.get(shape)
+    if (cached !== undefined) return cached
     const name = `check${this.#count++}`
     // Before the body is written, which may come back here: a tree's node holds nodes.
     if (!isSpecial) this.#names.set(shape, name)
     const text =
-      part === 'row' ? this.#writeRowRules(name, shape) : this.#writeFunction(name, shape, root)
+      scope === 'object'
+        ? this.#writeObjectRules(name, shape)
+        : this.#writeFunction(name, shape, root)
     this.functions.add(text)
     return name
   }
 
   /** Runs only the rules that look at the whole object, which exists already. */
-  #writeRowRules(name: string, shape: Shape): string {
+  #writeObjectRules(name: string, shape: Shape): string {
     const fields = shape.fields.map((field) => {
       const { constraints } = field
-      const plan = { field, constraints, partial: false, constructs: false, part: 'row' } as const
-      return new FieldWriter(this, plan).writeRowRules()
+      const plan = {
+        field,
+        constraints,
+        partial: false,
+        hasInitialValues: false,
+        scope: 'object',
+      } as const
+      return new FieldWriter(this, plan).writeObjectRules()
     })
-    return [`function ${name}(o, faults, late) {`, ...fields, 'return o', '}'].join('\n')
+    return [`function ${name}(o, violations, deferred) {`, ...fields, 'return o', '}'].join('\n')
   }
 
   #writeFunction(
     name: string,
     shape: Shape,
-    { partial, part }: { partial: boolean; part: RulePart },
+    { partial, scope }: { partial: boolean; scope: RuleScope },
   ): string {
     const { functions, options } = this
-    const { Make, constructs } = makerOf(shape.type)
+    const { Constructor, hasInitialValues } = instanceConstructorOf(shape.type)
     const constraints = options.groups && readConstraints(shape.type, options.groups)
-    const known = shape.fields.filter(
+    const cached = shape.fields.filter(
       ({ readOnly, hidden }) => options.from === 'program' || !(readOnly || hidden),
     )
-    const fields = known.map((field) => {
-      const chosen =
+    const fields = cached.map((field) => {
+      const fieldConstraints =
         constraints === undefined ? field.constraints : (constraints.get(field.name) ?? [])
-      const constructed = constructs && !partial
-      const plan = { field, constraints: chosen, partial, constructs: constructed, part }
+      const keepsInitialValues = hasInitialValues && !partial
+      const plan = {
+        field,
+        constraints: fieldConstraints,
+        partial,
+        hasInitialValues: keepsInitialValues,
+        scope,
+      }
       return new FieldWriter(this, plan).write()
     })
-    const refuse = options.unknownKeys === 'refuse'
-    const names = known.map((field) => field.name)
-    const isShown = (name: string): boolean => securedField.read(shape.type, name) !== true
+    const rejectsUnknown = options.unknownKeys === 'refuse'
+    const names = cached.map((field) => field.name)
+    const isVisible = (name: string): boolean => securedField.read(shape.type, name) !== true
     const knownNames = functions.constant(new Set(names))
-    const suggested = functions.constant(names.filter(isShown))
+    const suggested = functions.constant(names.filter(isVisible))
     return [
-      `function ${name}(input, faults, late, depth) {`,
-      `const o = new ${functions.constant(partial && constructs ? bareMaker(shape) : Make)}()`,
-      `if (depth > ${deepest}) { ${functions.constant(addDeepFault)}(faults); return o }`,
-      refuse ? 'let sent = 0' : '',
+      `function ${name}(input, violations, deferred, depth) {`,
+      `const o = new ${functions.constant(partial && hasInitialValues ? constructorWithoutInitialValues(shape) : Constructor)}()`,
+      `if (depth > ${maxDepth}) { ${functions.constant(addDepthViolation)}(violations); return o }`,
+      rejectsUnknown ? 'let sent = 0' : '',
       'let now',
       ...fields,
-      refuse ? 'let keys = 0; for (const key in input) keys++' : '',
-      refuse
-        ? `if (keys !== sent) ${functions.constant(addUnknownKeys)}(input, ${knownNames}, ${suggested}, faults)`
+      rejectsUnknown ? 'let keys = 0; for (const key in input) keys++' : '',
+      rejectsUnknown
+        ? `if (keys !== sent) ${functions.constant(addUnknownKeys)}(input, ${knownNames}, ${suggested}, violations)`
         : '',
-      constructs && !partial ? `${functions.constant(dropUndefined)}(o)` : '',
+      hasInitialValues && !partial ? `${functions.constant(dropUndefined)}(o)` : '',
       'return o',
       '}',
     ].join('\n')
@@ -114,7 +128,7 @@ export class CheckWriter {
 }
 
 /** An update does not add initial values. */
-function bareMaker(shape: Shape): unknown {
+function constructorWithoutInitialValues(shape: Shape): unknown {
   const Bare = function () {}
   Object.defineProperty(Bare, 'prototype', { value: shape.type.prototype as object })
   return Bare

@@ -4,10 +4,10 @@ import type { Problem } from '../errors/declaration-error.js'
 import { checkNested } from './check-runtime.js'
 import { isSent, type Constraint } from './class-validator.js'
 import { writeConstraint } from './constraint-code.js'
-import { addBroken, itemsOf, toRules, type ConstraintRule } from './constraint-rule.js'
-import { addFault, prefixPaths } from './faults.js'
+import { addRuleViolation, itemsOf, toRules, type ConstraintRule } from './constraint-rule.js'
+import { addViolation, prefixPaths } from './faults.js'
 import { patternCost } from './pattern-cost.js'
-import type { LateProperty } from './late-constraints.js'
+import type { DeferredProperty } from './late-constraints.js'
 import { readShape, type Shape, type ShapeField } from './shape.js'
 
 /** Who writes the functions that this code calls. */
@@ -15,27 +15,27 @@ export interface FunctionWriter {
   readonly functions: FunctionSet
   readonly options: { readonly problems: Problem[] | undefined }
   /** True once a rule was written that runs after the object is complete. */
-  waits: boolean
+  hasDeferredRules: boolean
   /** The name of the function that checks a shape. */
   functionFor(shape: Shape): string
 }
 
 export interface WrittenConstraints {
   /** A condition of the application's own decides: `@ValidateIf`. */
-  readonly conditional: boolean
+  readonly isConditional: boolean
   /** Statements that check `v` and note what waits. */
   readonly code: string
   /** Statements that turn what `@ValidateNested` checks into instances. */
   readonly build: (type: NonNullable<ShapeField['nested']>) => string
   /** A statement for a missing value: `held` is code for the fault told if the conditions hold. */
-  readonly wait: (held: string) => string
+  readonly defer: (isNestingConditional: string) => string
 }
 
 /**
  * Which rules are asked: `own` leaves out what looks at the whole object, `row` is just that. Nested objects are always
  * asked whole.
  */
-export type RulePart = 'all' | 'own' | 'row'
+export type RuleScope = 'all' | 'field' | 'object'
 
 type Condition = (object: unknown, value: unknown) => boolean
 
@@ -43,10 +43,10 @@ export function writeClassValidator(
   field: ShapeField,
   constraints: readonly Constraint[],
   writer: FunctionWriter,
-  part: RulePart = 'all',
+  scope: RuleScope = 'all',
 ): WrittenConstraints {
-  const conditions = constraints.filter(({ note }) => note.type === 'conditionalValidation')
-  const conditional = conditions.some((one) => !isPlain(one))
+  const conditions = constraints.filter(({ metadata }) => metadata.type === 'conditionalValidation')
+  const isConditional = conditions.some((one) => !isKnownCondition(one))
   const rules = constraints.filter(isChecked).flatMap(toRules)
   const property = {
     name: field.name,
@@ -55,47 +55,50 @@ export function writeClassValidator(
   }
   // A missing value has one fault, if its conditions hold; its rules do not run.
   const missing = { ...property, rules: [] }
-  const wait = (waiting: LateProperty, held: string): string => {
-    writer.waits = true
-    const entry = `property: ${writer.functions.constant(waiting)}, object: o, path: ${quote(field.name)}`
-    return `late.push({ ${entry}, held: ${held} })`
+  const defer = (deferred: DeferredProperty, conditionalResult: string): string => {
+    writer.hasDeferredRules = true
+    const entry = `property: ${writer.functions.constant(deferred)}, object: o, path: ${quote(field.name)}`
+    return `deferred.push({ ${entry}, conditionalResult: ${conditionalResult} })`
   }
   const written = rules.map((rule) => ({
     rule,
-    code: conditional ? undefined : withinLength(rule, field, writeRule(rule, writer.functions)),
+    code: isConditional ? undefined : limitLength(rule, field, writeRule(rule, writer.functions)),
   }))
-  const asked = new Set(
+  const deferredCodes = new Set(
     written.filter(({ code }) => code === undefined).map(({ rule }) => rule.code),
   )
   // Rules of one name answer with one fault, the last one's: they keep their order by running together.
-  const straight =
-    part === 'row'
+  const immediate =
+    scope === 'object'
       ? []
-      : written.filter(({ rule }) => !asked.has(rule.code)).map(({ code }) => code)
-  property.rules.push(...rules.filter(({ code }) => asked.has(code)))
-  const nesting = constraints.find(({ note }) => note.type === 'nestedValidation')
-  const held = conditional && nesting !== undefined && field.declared === undefined
-  const waiting =
-    part !== 'own' && (property.rules.length > 0 || held)
-      ? wait(property, held ? 'held' : 'undefined')
+      : written.filter(({ rule }) => !deferredCodes.has(rule.code)).map(({ code }) => code)
+  property.rules.push(...rules.filter(({ code }) => deferredCodes.has(code)))
+  const nesting = constraints.find(({ metadata }) => metadata.type === 'nestedValidation')
+  const isNestingConditional =
+    isConditional && nesting !== undefined && field.declared === undefined
+  const deferStatement =
+    scope !== 'field' && (property.rules.length > 0 || isNestingConditional)
+      ? defer(property, isNestingConditional ? 'conditionalResult' : 'undefined')
       : ''
-  const gate = conditional ? '' : writeGate(conditions)
+  const guard = isConditional ? '' : writeGate(conditions)
   return {
-    conditional,
+    isConditional,
     code:
-      waiting === '' && straight.length === 0
+      deferStatement === '' && immediate.length === 0
         ? ''
-        : `${gate} { if (${writer.functions.constant(isUnstorable)}(v)) { ${refuseText(field, writer.functions)} } else { ${straight.join('\n')} ${waiting} } }`,
+        : `${guard} { if (${writer.functions.constant(isUnstorable)}(v)) { ${writeInvalidText(field, writer.functions)} } else { ${immediate.join('\n')} ${deferStatement} } }`,
     build: (type) =>
-      nesting === undefined ? '' : writeNesting({ type, nesting, writer, gate, held, field }),
-    wait: (code) => wait(missing, code),
+      nesting === undefined
+        ? ''
+        : writeNesting({ type, nesting, writer, guard, isNestingConditional, field }),
+    defer: (code) => defer(missing, code),
   }
 }
 
 /** Refused whatever the rules say: text that no store accepts and no rule expects. */
-function refuseText({ name }: ShapeField, functions: FunctionSet): string {
-  const fault = `${quote(name)}, 'type', 'must be text without NUL and halves of characters'`
-  return `${functions.constant(addFault)}(faults, ${fault})`
+function writeInvalidText({ name }: ShapeField, functions: FunctionSet): string {
+  const violation = `${quote(name)}, 'type', 'must be text without NUL and halves of characters'`
+  return `${functions.constant(addViolation)}(violations, ${violation})`
 }
 
 const unstorable = /[\0\p{Surrogate}]/u
@@ -108,17 +111,17 @@ function isUnstorable(value: unknown): boolean {
   )
 }
 
-function isChecked({ note }: Constraint): boolean {
-  return ['customValidation', 'isDefined'].includes(note.type)
+function isChecked({ metadata }: Constraint): boolean {
+  return ['customValidation', 'isDefined'].includes(metadata.type)
 }
 
 /** Conditions whose meaning is known beforehand: IsOptional, and that of `partial`. */
-function isPlain({ name, note }: Constraint): boolean {
-  return name === 'isOptional' || note.constraints?.[0] === isSent
+function isKnownCondition({ name, metadata }: Constraint): boolean {
+  return name === 'isOptional' || metadata.constraints?.[0] === isSent
 }
 
-function toCondition({ note }: Constraint): Condition {
-  return note.constraints?.[0] as Condition
+function toCondition({ metadata }: Constraint): Condition {
+  return metadata.constraints?.[0] as Condition
 }
 
 function writeGate(conditions: readonly Constraint[]): string {
@@ -130,13 +133,13 @@ function writeGate(conditions: readonly Constraint[]): string {
 /**
  * A slow pattern does not run on text that is too long, which has its fault already. A character may have two units.
  */
-function withinLength(
-  { code, note }: ConstraintRule,
+function limitLength(
+  { code, metadata }: ConstraintRule,
   { rules: { maxLength } }: ShapeField,
   written: string | undefined,
 ): string | undefined {
   if (written === undefined || code !== 'matches' || maxLength === undefined) return written
-  const [pattern] = note.constraints ?? []
+  const [pattern] = metadata.constraints ?? []
   if (pattern instanceof RegExp && patternCost(pattern) === 'linear') return written
   return `if (typeof v !== 'string' || v.length <= ${2 * maxLength}) { ${written} }`
 }
@@ -144,14 +147,14 @@ function withinLength(
 function writeRule(rule: ConstraintRule, functions: FunctionSet): string | undefined {
   const code = writeConstraint(rule, functions)
   if (code === undefined) return undefined
-  const broken = `${functions.constant(addBroken)}(faults, ${functions.constant(rule)}, v, o);`
-  if (rule.note.each !== true) return `if (!(${code})) ${broken}`
+  const addViolationCall = `${functions.constant(addRuleViolation)}(violations, ${functions.constant(rule)}, v, o);`
+  if (rule.metadata.each !== true) return `if (!(${code})) ${addViolationCall}`
   return [
     `{ const items = ${functions.constant(itemsOf)}(v)`,
-    `let kept = true`,
-    `if (items === undefined) kept = ${code}`,
-    `else for (let i = 0; i < items.length && kept; i++) { const v = items[i]; kept = ${code} }`,
-    `if (!kept) ${broken} }`,
+    `let valid = true`,
+    `if (items === undefined) valid = ${code}`,
+    `else for (let i = 0; i < items.length && valid; i++) { const v = items[i]; valid = ${code} }`,
+    `if (!valid) ${addViolationCall} }`,
   ].join('\n')
 }
 
@@ -159,23 +162,31 @@ interface NestingPlan {
   readonly type: NonNullable<ShapeField['nested']>
   readonly nesting: Constraint
   readonly writer: FunctionWriter
-  readonly gate: string
-  readonly held: boolean
+  readonly guard: string
+  readonly isNestingConditional: boolean
   readonly field: ShapeField
 }
 
-function writeNesting({ type, nesting, writer, gate, held, field }: NestingPlan): string {
+function writeNesting({
+  type,
+  nesting,
+  writer,
+  guard,
+  isNestingConditional,
+  field,
+}: NestingPlan): string {
   const { functions } = writer
   const check = writer.functionFor(readShape(type(), writer.options.problems))
   const rule = functions.constant(toRules(nesting)[0])
-  const build = `v = ${functions.constant(checkNested)}(v, { check: ${check}, rule: ${rule}, object: o, faults: at.faults, late: at.late }, depth + 1)`
-  if (held) return `const held = { faults: [], late: [] }\n{ const at = held; ${build} }`
+  const build = `v = ${functions.constant(checkNested)}(v, { check: ${check}, rule: ${rule}, object: o, violations: target.violations, deferred: target.deferred }, depth + 1)`
+  if (isNestingConditional)
+    return `const conditionalResult = { violations: [], deferred: [] }\n{ const target = conditionalResult; ${build} }`
   const prefix = functions.constant(prefixPaths)
   const path = quote(field.name)
   return [
-    `${gate} { const at = { faults, late }, before = faults.length, waiting = late.length`,
+    `${guard} { const target = { violations, deferred }, before = violations.length, deferredBefore = deferred.length`,
     build,
-    `if (faults.length > before) ${prefix}(faults, before, ${path})`,
-    `if (late.length > waiting) ${prefix}(late, waiting, ${path}) }`,
+    `if (violations.length > before) ${prefix}(violations, before, ${path})`,
+    `if (deferred.length > deferredBefore) ${prefix}(deferred, deferredBefore, ${path}) }`,
   ].join('\n')
 }

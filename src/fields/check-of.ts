@@ -6,7 +6,7 @@ import { readCheckedShape } from './checked-shape.js'
 
 export interface CheckOfOptions {
   /** What the value is called in messages. Default `the value`. */
-  readonly whole?: string
+  readonly name?: string
 }
 
 /**
@@ -16,7 +16,7 @@ export interface CheckOfOptions {
  * @throws {DeclarationError} the class has faulty fields
  */
 export function checkOf<T extends object>(type: Class<T>, options: CheckOfOptions = {}): Check<T> {
-  refuseUnknownOptions('checkOf', options, new Set(['whole']))
-  const { whole = 'the value' } = options
-  return compileInput(readCheckedShape(type), { from: 'program', whole })
+  refuseUnknownOptions('checkOf', options, new Set(['name']))
+  const { name = 'the value' } = options
+  return compileInput(readCheckedShape(type), { from: 'program', inputName: name })
 }

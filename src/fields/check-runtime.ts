@@ -1,35 +1,40 @@
 /** Functions that compiled checks call: rare cases, and parts too long for the generated code. */
 import { isMap } from '../core/json.js'
 import { didYouMean } from '../errors/did-you-mean.js'
-import { addBroken, type ConstraintRule } from './constraint-rule.js'
-import { addFault, mostFaults, prefixPaths, type Fault } from './faults.js'
-import { deepest } from './kinds/json.js'
-import type { LateEntry } from './late-constraints.js'
+import { addRuleViolation, type ConstraintRule } from './constraint-rule.js'
+import { addViolation, maxViolations, prefixPaths, type Violation } from './faults.js'
+import { maxDepth } from './kinds/json.js'
+import type { DeferredCheck } from './late-constraints.js'
 
 /** A compiled function of one class. */
 export type CheckFunction = (
   input: Record<string, unknown>,
-  faults: Fault[],
-  late: LateEntry[],
+  violations: Violation[],
+  deferred: DeferredCheck[],
   depth: number,
 ) => unknown
 
-export function addDeepFault(faults: Fault[]): void {
-  addFault(faults, '', 'depth', `is nested deeper than ${deepest} levels`)
+export function addDepthViolation(violations: Violation[]): void {
+  addViolation(violations, '', 'depth', `is nested deeper than ${maxDepth} levels`)
 }
 
 /** Reports unknown keys, with a suggestion for a typing mistake. */
 export function addUnknownKeys(
   input: Record<string, unknown>,
-  known: ReadonlySet<string>,
+  knownKeys: ReadonlySet<string>,
   suggested: readonly string[],
-  faults: Fault[],
+  violations: Violation[],
 ): void {
   for (const key in input) {
-    if (faults.length >= mostFaults) return
-    if (known.has(key) || !Object.hasOwn(input, key)) continue
-    const meant = key.length <= 50 ? didYouMean(key, suggested) : ''
-    addFault(faults, key === '' ? '""' : key, 'unknown', `is unknown${meant && `. ${meant}`}`)
+    if (violations.length >= maxViolations) return
+    if (knownKeys.has(key) || !Object.hasOwn(input, key)) continue
+    const suggestion = key.length <= 50 ? didYouMean(key, suggested) : ''
+    addViolation(
+      violations,
+      key === '' ? '""' : key,
+      'unknown',
+      `is unknown${suggestion && `. ${suggestion}`}`,
+    )
   }
 }
 
@@ -40,37 +45,37 @@ export function dropUndefined(instance: Record<string, unknown>): void {
 }
 
 /** Where nested values of a property go, as class-validator sees it. */
-export interface Nesting {
+export interface NestedCheck {
   readonly check: CheckFunction
   readonly rule: ConstraintRule
   readonly object: Record<string, unknown>
-  readonly faults: Fault[]
-  readonly late: LateEntry[]
+  readonly violations: Violation[]
+  readonly deferred: DeferredCheck[]
 }
 
 /**
  * Builds what `@ValidateNested()` checks: an object, a list of them, lists of lists. Undefined passes; anything else is a
  * fault, null included, as there. The paths it leaves are relative to `value`.
  */
-export function checkNested(value: unknown, nesting: Nesting, depth: number): unknown {
-  const { faults, late } = nesting
+export function checkNested(value: unknown, nesting: NestedCheck, depth: number): unknown {
+  const { violations: faults, deferred: late } = nesting
   if (value === undefined) return value
-  if (depth > deepest) {
-    addDeepFault(faults)
+  if (depth > maxDepth) {
+    addDepthViolation(faults)
     return value
   }
   if (isMap(value)) return nesting.check(value, faults, late, depth)
   if (!Array.isArray(value)) {
-    addBroken(faults, nesting.rule, value, nesting.object, '')
+    addRuleViolation(faults, nesting.rule, value, nesting.object, '')
     return value
   }
   const list: unknown[] = []
-  for (let index = 0; index < value.length && faults.length < mostFaults; index++) {
+  for (let index = 0; index < value.length && faults.length < maxViolations; index++) {
     const before = faults.length
-    const waiting = late.length
+    const deferredBefore = late.length
     list.push(checkNested(value[index], nesting, depth + 1))
     prefixPaths(faults, before, String(index))
-    prefixPaths(late, waiting, String(index))
+    prefixPaths(late, deferredBefore, String(index))
   }
   return list
 }

@@ -21,8 +21,8 @@ export function readCheckedShape<T extends object>(type: Class<T>, problems?: Pr
 }
 
 function valueProblems(type: Class, shape: Shape): Problem[] {
-  const known = problemsOf.get(type)
-  if (known !== undefined) return known
+  const cached = problemsOf.get(type)
+  if (cached !== undefined) return cached
   const found: Problem[] = []
   // Nested classes may refer back to this one, which is known by now.
   problemsOf.set(type, found)

@@ -6,10 +6,10 @@
 import { createRequire } from 'node:module'
 import type { Problem } from '../errors/declaration-error.js'
 import { lineage, type Class } from '../metadata/class-metadata.js'
-import { madeOf } from './field.js'
+import { derivedFrom } from './field.js'
 import type { KindName } from './kinds/table.js'
 
-interface TypeNote {
+interface TypeMetadata {
   readonly typeFunction?: (options?: unknown) => unknown
   readonly options?: { readonly discriminator?: unknown }
 }
@@ -24,26 +24,26 @@ interface TransformerOptions {
   readonly toPlainOnly?: boolean
 }
 
-interface DecoratorNote {
+interface DecoratorMetadata {
   readonly options?: TransformerOptions
 }
 
-type NotesByMember<Note> = ReadonlyMap<Class, ReadonlyMap<string | undefined, Note>>
+type MetadataByMember<Metadata> = ReadonlyMap<Class, ReadonlyMap<string | undefined, Metadata>>
 
 /** The storage of class-transformer 0.5; its maps are private there. */
 interface TransformerStorage {
-  readonly _typeMetadatas?: NotesByMember<TypeNote>
-  readonly _transformMetadatas?: NotesByMember<unknown>
-  readonly _exposeMetadatas?: NotesByMember<DecoratorNote>
-  readonly _excludeMetadatas?: NotesByMember<DecoratorNote>
+  readonly _typeMetadatas?: MetadataByMember<TypeMetadata>
+  readonly _transformMetadatas?: MetadataByMember<unknown>
+  readonly _exposeMetadatas?: MetadataByMember<DecoratorMetadata>
+  readonly _excludeMetadatas?: MetadataByMember<DecoratorMetadata>
 }
 
 const storageFile = /[\\/]class-transformer[\\/]cjs[\\/]storage\.js$/
 
 /** @returns a thunk of the class that `@Type` names for the property; `undefined` where there is none */
 export function transformedType(type: Class, member: string): (() => Class) | undefined {
-  const note = find(storage()?._typeMetadatas, type, member)
-  return note?.typeFunction && (note.typeFunction as () => Class)
+  const metadata = findMetadata(storage()?._typeMetadatas, type, member)
+  return metadata?.typeFunction && (metadata.typeFunction as () => Class)
 }
 
 /** What is known of a field when its decorators of class-transformer are judged. */
@@ -64,18 +64,19 @@ export function findTransformerProblems(
   fields: readonly TransformedField[],
   problems: Problem[],
 ): void {
-  const known = storage()
-  if (known === undefined) return
+  const store = storage()
+  if (store === undefined) return
   const byName = new Map(fields.map((field) => [field.name, field]))
-  for (const [decorator, notes, judge] of decoratorsOf(known)) {
-    for (const member of membersOf(notes, type, byName)) {
-      const note = find(notes, type, member)
-      const remedy = note && judge(note, member === undefined ? undefined : byName.get(member))
+  for (const [decorator, metadataByMember, findFix] of decoratorsOf(store)) {
+    for (const member of membersOf(metadataByMember, type, byName)) {
+      const metadata = findMetadata(metadataByMember, type, member)
+      const remedy =
+        metadata && findFix(metadata, member === undefined ? undefined : byName.get(member))
       if (remedy === undefined) continue
-      const place = member === undefined ? 'the class' : 'the property'
+      const position = member === undefined ? 'the class' : 'the property'
       problems.push({
         code: 'TRANSFORMER_DECORATOR',
-        message: `${[type.name, member].filter(Boolean).join('.')}: ${decorator} of class-transformer at ${place} has no effect.`,
+        message: `${[type.name, member].filter(Boolean).join('.')}: ${decorator} of class-transformer at ${position} has no effect.`,
         remedy,
       })
     }
@@ -83,20 +84,23 @@ export function findTransformerProblems(
 }
 
 /** @returns what to write instead; `undefined` where the decorator is applied, or changes nothing */
-type Judge<Note> = (note: Note, field: TransformedField | undefined) => string | undefined
+type FixFinder<Metadata> = (
+  metadata: Metadata,
+  field: TransformedField | undefined,
+) => string | undefined
 
 function decoratorsOf(
   storage: TransformerStorage,
-): readonly [string, NotesByMember<object> | undefined, Judge<object>][] {
+): readonly [string, MetadataByMember<object> | undefined, FixFinder<object>][] {
   return [
-    ['@Exclude()', storage._excludeMetadatas, judgeExclude],
-    ['@Expose()', storage._exposeMetadatas, judgeExpose],
-    ['@Transform()', storage._transformMetadatas as NotesByMember<object>, judgeTransform],
-    ['@Type()', storage._typeMetadatas, judgeType],
+    ['@Exclude()', storage._excludeMetadatas, excludeFix],
+    ['@Expose()', storage._exposeMetadatas, exposeFix],
+    ['@Transform()', storage._transformMetadatas as MetadataByMember<object>, transformFix],
+    ['@Type()', storage._typeMetadatas, typeFix],
   ]
 }
 
-function judgeExclude({ options = {} }: DecoratorNote): string {
+function excludeFix({ options = {} }: DecoratorMetadata): string {
   if (options.toClassOnly === true && options.toPlainOnly !== true)
     return "Clients may not send the property: write readOnly, as in @Field('string', { readOnly: true })."
   if (options.toPlainOnly === true && options.toClassOnly !== true)
@@ -104,8 +108,8 @@ function judgeExclude({ options = {} }: DecoratorNote): string {
   return "Write hidden, as in @Field('string', { hidden: true }), or leave the property out of the class."
 }
 
-function judgeExpose(
-  { options = {} }: DecoratorNote,
+function exposeFix(
+  { options = {} }: DecoratorMetadata,
   field: TransformedField | undefined,
 ): string | undefined {
   if (options.name !== undefined) return 'Give the property the name that clients use.'
@@ -115,19 +119,19 @@ function judgeExpose(
   return field === undefined ? "Declare what is sent by @Field, as in @Field('string')." : undefined
 }
 
-function judgeTransform(): string {
+function transformFix(): string {
   return 'Write rules that change a text (trim, collapse, lowercase, uppercase), default for an absent value, or a kind that converts (datetime, decimal, integer). Convert anything else in the handler.'
 }
 
-function judgeType(
-  { typeFunction, options }: TypeNote,
+function typeFix(
+  { typeFunction, options }: TypeMetadata,
   field: TransformedField | undefined,
 ): string | undefined {
   if (options?.discriminator !== undefined)
     return "Declare @Field('json') and choose the class in the handler by checkOf(Class)."
   if (field === undefined) return "Declare the property by @Field, as in @Field('string')."
   if (field.nested !== undefined) return undefined
-  const named = typeFunction === undefined ? undefined : calledSafely(typeFunction)
+  const named = typeFunction === undefined ? undefined : tryCall(typeFunction)
   if (named === Date) return "Write @Field('datetime') and type the property string."
   const kinds = convertingKinds.get(named)
   if (kinds === undefined) return 'Add @ValidateNested(), or write @Field(() => Line).'
@@ -147,7 +151,7 @@ const convertingKinds: ReadonlyMap<unknown, readonly KindName[]> = new Map<
 ])
 
 /** The thunk may name a class of a file that is still being loaded. */
-function calledSafely(thunk: () => unknown): unknown {
+function tryCall(thunk: () => unknown): unknown {
   try {
     return thunk()
   } catch {
@@ -155,16 +159,16 @@ function calledSafely(thunk: () => unknown): unknown {
   }
 }
 
-function find<Note>(
-  notes: NotesByMember<Note> | undefined,
+function findMetadata<Metadata>(
+  metadataByMember: MetadataByMember<Metadata> | undefined,
   type: Class,
   member: string | undefined,
-): Note | undefined {
+): Metadata | undefined {
   for (const owner of lineage(type).reverse()) {
-    const note = notes?.get(owner)?.get(member)
-    if (note !== undefined) return note
-    const source = madeOf.readOwn(owner)
-    const copied = source && find(notes, source, member)
+    const metadata = metadataByMember?.get(owner)?.get(member)
+    if (metadata !== undefined) return metadata
+    const source = derivedFrom.readOwn(owner)
+    const copied = source && findMetadata(metadataByMember, source, member)
     if (copied !== undefined) return copied
   }
   return undefined
@@ -172,16 +176,16 @@ function find<Note>(
 
 /** The members that have a note: of a class that was made by `pick` and its like only those that it took. */
 function membersOf(
-  notes: NotesByMember<unknown> | undefined,
+  metadataByMember: MetadataByMember<unknown> | undefined,
   type: Class,
   fields: ReadonlyMap<string, unknown>,
 ): ReadonlySet<string | undefined> {
   const members = new Set<string | undefined>()
   for (const owner of lineage(type)) {
-    for (const member of notes?.get(owner)?.keys() ?? []) members.add(member)
-    const source = madeOf.readOwn(owner)
+    for (const member of metadataByMember?.get(owner)?.keys() ?? []) members.add(member)
+    const source = derivedFrom.readOwn(owner)
     if (source === undefined) continue
-    for (const member of membersOf(notes, source, fields))
+    for (const member of membersOf(metadataByMember, source, fields))
       if (member !== undefined && fields.has(member)) members.add(member)
   }
   return members

@@ -5,7 +5,7 @@
 import type { Class } from '../metadata/class-metadata.js'
 
 /** What one of its decorators wrote; only the members that are read here. */
-export interface ValidatorNote {
+export interface ValidatorMetadata {
   readonly type: string
   readonly name?: string
   readonly target: unknown
@@ -43,9 +43,9 @@ interface ValidatorStorage {
     always: boolean,
     strictGroups: boolean,
     groups?: readonly string[],
-  ): ValidatorNote[]
+  ): ValidatorMetadata[]
   getTargetValidatorConstraints(target: unknown): ValidatorConstraint[]
-  addValidationMetadata(note: ValidatorNote): void
+  addValidationMetadata(note: ValidatorMetadata): void
 }
 
 /** One class-validator rule of a property, e.g. `{ name: 'min', args: [0], each: false }`. */
@@ -54,7 +54,7 @@ export interface Constraint {
   readonly name: string
   readonly args: readonly unknown[]
   readonly each: boolean
-  readonly note: ValidatorNote
+  readonly metadata: ValidatorMetadata
 }
 
 /**
@@ -67,29 +67,29 @@ export function readConstraints(
   groups?: readonly string[],
 ): ReadonlyMap<string, readonly Constraint[]> {
   const byProperty = new Map<string, Constraint[]>()
-  for (const note of storage()?.getTargetValidationMetadatas(owner, '', false, false, groups) ??
+  for (const metadata of storage()?.getTargetValidationMetadatas(owner, '', false, false, groups) ??
     []) {
-    const list = byProperty.get(note.propertyName) ?? []
+    const list = byProperty.get(metadata.propertyName) ?? []
     list.push({
-      name: note.name ?? constraintsOf(note)[0]?.name ?? note.type,
-      args: note.constraints ?? [],
-      each: note.each === true,
-      note,
+      name: metadata.name ?? constraintsOf(metadata)[0]?.name ?? metadata.type,
+      args: metadata.constraints ?? [],
+      each: metadata.each === true,
+      metadata,
     })
-    byProperty.set(note.propertyName, list)
+    byProperty.set(metadata.propertyName, list)
   }
   return byProperty
 }
 
 /** The constraint objects behind a rule: one for every rule that checks a value, none for conditions and nesting. */
-export function constraintsOf(note: ValidatorNote): readonly ValidatorConstraint[] {
-  return storage()?.getTargetValidatorConstraints(note.constraintCls) ?? []
+export function constraintsOf(metadata: ValidatorMetadata): readonly ValidatorConstraint[] {
+  return storage()?.getTargetValidatorConstraints(metadata.constraintCls) ?? []
 }
 
 /** Gives a class a rule that another class has; `note` is kept whole except for its target. */
-export function addConstraint(owner: Class, note: ValidatorNote): void {
-  const copy = Object.create(Object.getPrototypeOf(note) as object) as ValidatorNote
-  storage()?.addValidationMetadata(Object.assign(copy, note, { target: owner }))
+export function addConstraint(owner: Class, metadata: ValidatorMetadata): void {
+  const copy = Object.create(Object.getPrototypeOf(metadata) as object) as ValidatorMetadata
+  storage()?.addValidationMetadata(Object.assign(copy, metadata, { target: owner }))
 }
 
 /** A condition as `@ValidateIf` takes it: what was not sent is not checked. `partial` gives it to every property. */

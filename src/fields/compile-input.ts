@@ -2,12 +2,12 @@
 import { isMap } from '../core/json.js'
 import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { CheckWriter } from './check-code.js'
-import type { RulePart } from './check-constraints.js'
+import type { RuleScope } from './check-constraints.js'
 import type { CheckFunction } from './check-runtime.js'
 import { FunctionSet } from './function-set.js'
-import { addFault, mostFaults, prefixPaths, toHttpError, type Fault } from './faults.js'
-import { orderFaults } from './fault-order.js'
-import { runLate, type LateEntry } from './late-constraints.js'
+import { addViolation, maxViolations, prefixPaths, toHttpError, type Violation } from './faults.js'
+import { orderViolations } from './fault-order.js'
+import { runDeferred, type DeferredCheck } from './late-constraints.js'
 import type { Shape } from './shape.js'
 
 export interface InputOptions {
@@ -23,9 +23,9 @@ export interface InputOptions {
    */
   from?: 'client' | 'program'
   /** What the input is called in messages. Default `the body`. */
-  whole?: string
+  inputName?: string
   /** `own` leaves out the rules that look at the whole object, `row` asks nothing else. Default `all`. */
-  part?: RulePart
+  scope?: RuleScope
   /** Only class-validator's rules of these groups. Default: all rules, as its `validate()` does. */
   groups?: readonly string[]
   /** The time that `default: 'now'` takes, in milliseconds since 1970. Default: the system's. */
@@ -58,15 +58,19 @@ export function compileInput<T extends object>(
 ): Check<T[]>
 export function compileInput<T extends object>(shape: Shape<T>, options?: InputOptions): Check<T>
 export function compileInput(shape: Shape, options: InputOptions = {}): Check<unknown> {
-  const { build, waits } = compileBuild(shape, options)
-  const whole = options.whole ?? 'the body'
-  const order = inOrder(shape, options.list)
+  const { build, hasDeferredRules } = compileBuilder(shape, options)
+  const inputName = options.inputName ?? 'the body'
+  const order = createViolationOrder(shape, options.list)
   return (value) => {
-    const faults: Fault[] = []
-    const late: LateEntry[] = waits ? [] : nothing
-    const built = buildSafely(build, value, { faults, late, whole })
-    if (late.length > 0) return settle(built, { faults, late, whole, order })
-    if (faults.length > 0) throw toHttpError(order(faults, faults.length), whole)
+    const violations: Violation[] = []
+    const deferred: DeferredCheck[] = hasDeferredRules ? [] : noDeferredChecks
+    const built = buildSafely(build, value, {
+      violations,
+      deferred,
+      inputName,
+    })
+    if (deferred.length > 0) return finishCheck(built, { violations, deferred, inputName, order })
+    if (violations.length > 0) throw toHttpError(order(violations, violations.length), inputName)
     return built
   }
 }
@@ -76,36 +80,43 @@ export function compileInput(shape: Shape, options: InputOptions = {}): Check<un
  *
  * @returns `undefined` where there are none
  */
-export function compileRowRules(
+export function compileObjectRules(
   shape: Shape,
-  options: Pick<InputOptions, 'from' | 'whole'>,
+  options: Pick<InputOptions, 'from' | 'inputName'>,
 ): Check<object> | undefined {
-  const all: InputOptions = { ...options, part: 'row', unknownKeys: 'drop' }
-  return compileBuild(shape, all).waits ? compileInput(shape, all) : undefined
+  const all: InputOptions = { ...options, scope: 'object', unknownKeys: 'drop' }
+  return compileBuilder(shape, all).hasDeferredRules ? compileInput(shape, all) : undefined
 }
 
 /** One run of a check. */
 export interface CheckRun {
-  readonly faults: Fault[]
-  readonly late: LateEntry[]
-  readonly whole: string
-  readonly order: Order
+  readonly violations: Violation[]
+  readonly deferred: DeferredCheck[]
+  readonly inputName: string
+  readonly order: ViolationOrder
 }
 
 /** The faults in the order in which they are sent; `atOnce` of them were found before anything was awaited. */
-type Order = (faults: readonly Fault[], atOnce: number) => readonly Fault[]
+type ViolationOrder = (
+  violations: readonly Violation[],
+  immediateCount: number,
+) => readonly Violation[]
 
-export function inOrder(shape: Shape, isList = false): Order {
-  return (faults, atOnce) => orderFaults(shape, faults, atOnce, isList)
+export function createViolationOrder(shape: Shape, isList = false): ViolationOrder {
+  return (violations, immediateCount) => orderViolations(shape, violations, immediateCount, isList)
 }
 
-export type Build = (value: unknown, faults: Fault[], late: LateEntry[]) => unknown
+export type BuildInstance = (
+  value: unknown,
+  violations: Violation[],
+  deferred: DeferredCheck[],
+) => unknown
 
 /** The part of the check that is compiled; the caller runs what waits and answers. */
-export function compileBuild(
+export function compileBuilder(
   shape: Shape,
   options: InputOptions,
-): { build: Build; waits: boolean } {
+): { build: BuildInstance; hasDeferredRules: boolean } {
   const functions = new FunctionSet()
   const problems: Problem[] = []
   const writer = new CheckWriter(functions, {
@@ -113,26 +124,26 @@ export function compileBuild(
     partial: options.partial ?? false,
     from: options.from ?? 'client',
     groups: options.groups,
-    part: options.part ?? 'all',
+    scope: options.scope ?? 'all',
     now: options.now ?? Date.now,
     problems,
   })
-  const name = collecting(problems, () => writer.functionFor(shape, true))
+  const name = collectProblems(problems, () => writer.functionFor(shape, true))
   if (name === undefined || problems.length > 0) {
     if (options.problems === undefined) throw new DeclarationError(problems)
     addProblems(problems, options.problems)
     // Never run: an application with problems does not start.
-    return { build: () => undefined, waits: false }
+    return { build: () => undefined, hasDeferredRules: false }
   }
   const check = functions.compile(name) as CheckFunction
   return {
     build: options.list === true ? buildList(check) : buildOne(check),
-    waits: writer.waits,
+    hasDeferredRules: writer.hasDeferredRules,
   }
 }
 
 /** Joins what a nested class's thunk throws to the other problems. */
-function collecting<T>(problems: Problem[], make: () => T): T | undefined {
+function collectProblems<T>(problems: Problem[], make: () => T): T | undefined {
   try {
     return make()
   } catch (error) {
@@ -142,26 +153,26 @@ function collecting<T>(problems: Problem[], make: () => T): T | undefined {
   }
 }
 
-function buildOne(check: CheckFunction): Build {
-  return (value, faults, late) => {
-    if (isMap(value)) return check(value, faults, late, 1)
-    addFault(faults, '', 'type', 'must be an object')
+function buildOne(check: CheckFunction): BuildInstance {
+  return (value, violations, deferred) => {
+    if (isMap(value)) return check(value, violations, deferred, 1)
+    addViolation(violations, '', 'type', 'must be an object')
     return undefined
   }
 }
 
-function buildList(check: CheckFunction): Build {
-  const one = buildOne(check)
-  return (value, faults, late) => {
+function buildList(check: CheckFunction): BuildInstance {
+  const buildItem = buildOne(check)
+  return (value, violations, deferred) => {
     const list: unknown[] = []
-    if (!Array.isArray(value)) addFault(faults, '', 'type', 'must be a list')
+    if (!Array.isArray(value)) addViolation(violations, '', 'type', 'must be a list')
     else {
-      for (let index = 0; index < value.length && faults.length < mostFaults; index++) {
-        const before = faults.length
-        const waiting = late.length
-        list.push(one(value[index], faults, late))
-        if (faults.length > before) prefixPaths(faults, before, String(index))
-        if (late.length > waiting) prefixPaths(late, waiting, String(index))
+      for (let index = 0; index < value.length && violations.length < maxViolations; index++) {
+        const before = violations.length
+        const deferredBefore = deferred.length
+        list.push(buildItem(value[index], violations, deferred))
+        if (violations.length > before) prefixPaths(violations, before, String(index))
+        if (deferred.length > deferredBefore) prefixPaths(deferred, deferredBefore, String(index))
       }
     }
     return list
@@ -173,36 +184,39 @@ function buildList(check: CheckFunction): Build {
  * server.
  */
 export function buildSafely(
-  build: Build,
+  build: BuildInstance,
   value: unknown,
-  { faults, late, whole }: Omit<CheckRun, 'order'>,
+  { violations, deferred, inputName }: Omit<CheckRun, 'order'>,
 ): unknown {
   try {
-    return build(value, faults, late)
+    return build(value, violations, deferred)
   } catch (cause) {
     if (isReadable(value)) throw cause
-    const unreadable: Fault = { path: '', code: 'type', text: 'cannot be read' }
-    throw toHttpError([unreadable], whole, cause)
+    const unreadable: Violation = { path: '', code: 'type', text: 'cannot be read' }
+    throw toHttpError([unreadable], inputName, cause)
   }
 }
 
 /** Runs the checks that waited for the whole input, then gives the result. */
-export function settle<T>(built: T, { faults, late, whole, order }: CheckRun): T | Promise<T> {
-  const before = faults.length
-  let atOnce = before
+export function finishCheck<T>(
+  built: T,
+  { violations, deferred, inputName, order }: CheckRun,
+): T | Promise<T> {
+  const before = violations.length
+  let immediateCount = before
   try {
-    const pending = runLate(late, faults)
-    atOnce = faults.length
-    if (pending !== undefined) return pending.then(() => answer())
+    const pending = runDeferred(deferred, violations)
+    immediateCount = violations.length
+    if (pending !== undefined) return pending.then(() => finish())
   } catch (cause) {
     // One of the application's own rules failed on an input already known to be wrong.
-    if (before > 0) throw toHttpError(faults, whole, cause)
+    if (before > 0) throw toHttpError(violations, inputName, cause)
     throw cause
   }
-  return answer()
+  return finish()
 
-  function answer(): T {
-    if (faults.length > 0) throw toHttpError(order(faults, atOnce), whole)
+  function finish(): T {
+    if (violations.length > 0) throw toHttpError(order(violations, immediateCount), inputName)
     return built
   }
 }
@@ -217,4 +231,4 @@ function isReadable(value: unknown): boolean {
 }
 
 /** Shared by every run of a check in which nothing waits; never written. */
-const nothing: LateEntry[] = []
+const noDeferredChecks: DeferredCheck[] = []

@@ -2,9 +2,9 @@
  * Compiles a shape into the mapping of an output: only declared fields that are not hidden are sent. Source: decisions,
  * Responses.
  */
-import { countNameOf } from './count-name.js'
+import { relationCountName } from './count-name.js'
 import { FunctionSet, quote, readProperty } from './function-set.js'
-import { deepest } from './kinds/json.js'
+import { maxDepth } from './kinds/json.js'
 import { readShape, type Shape, type ShapeField } from './shape.js'
 
 /**
@@ -32,16 +32,16 @@ class OutputWriter {
   readonly #names = new Map<Shape, string>()
 
   functionFor(shape: Shape): string {
-    const known = this.#names.get(shape)
-    if (known !== undefined) return known
+    const cached = this.#names.get(shape)
+    if (cached !== undefined) return cached
     const name = `map${this.#names.size}`
     this.#names.set(shape, name)
-    const shown = shape.fields.filter(({ hidden }) => !hidden)
-    const counts = shown
-      .map((field) => countNameOf(shape, field))
+    const visible = shape.fields.filter(({ hidden }) => !hidden)
+    const counts = visible
+      .map((field) => relationCountName(shape, field))
       .filter((name) => name !== undefined)
     const properties = [
-      ...shown.map((field) => `${quote(field.name)}: ${this.#writeValue(field)}`),
+      ...visible.map((field) => `${quote(field.name)}: ${this.#writeValue(field)}`),
       ...counts.map((count) => `${quote(count)}: ${readProperty('o', count)}`),
     ]
     this.functions.add(`function ${name}(o, depth) { return { ${properties.join(', ')} } }`)
@@ -68,8 +68,8 @@ class OutputWriter {
 
 function mapAny(value: unknown, map: MapFunction, depth: number): unknown {
   if (typeof value !== 'object' || value === null) return value
-  if (depth > deepest) {
-    throw new RangeError(`An output nested deeper than ${deepest} levels: does it hold itself?`)
+  if (depth > maxDepth) {
+    throw new RangeError(`An output nested deeper than ${maxDepth} levels: does it hold itself?`)
   }
   if (!Array.isArray(value)) return map(value, depth)
   const list: unknown[] = []

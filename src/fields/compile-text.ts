@@ -5,15 +5,15 @@
 import { isMap } from '../core/json.js'
 import {
   buildSafely,
-  compileBuild,
-  inOrder,
-  settle,
+  compileBuilder,
+  createViolationOrder,
+  finishCheck,
   type Check,
   type CheckRun,
   type InputOptions,
 } from './compile-input.js'
-import { mostFaults, toHttpError, type Fault } from './faults.js'
-import type { LateEntry } from './late-constraints.js'
+import { maxViolations, toHttpError, type Violation } from './faults.js'
+import type { DeferredCheck } from './late-constraints.js'
 import type { Shape, ShapeField } from './shape.js'
 
 /**
@@ -29,26 +29,36 @@ export function compileText<T extends object>(
   shape: Shape<T>,
   options: TextOptions = {},
 ): Check<T> {
-  const { build, waits } = compileBuild(shape, options)
-  const whole = options.whole ?? 'the query'
-  const order = inOrder(shape)
+  const { build, hasDeferredRules } = compileBuilder(shape, options)
+  const inputName = options.inputName ?? 'the query'
+  const order = createViolationOrder(shape)
   const read = options.isForm === true ? formReaderOf : readerOf
   const readers = shape.fields.map((field) => ({ name: field.name, read: read(field) }))
   return (value) => {
-    const wrong = new Map<string, Fault>()
-    const converted = isMap(value) ? convert(value, readers, wrong) : value
-    const run: CheckRun = { faults: [], late: [], whole, order }
+    const unreadable = new Map<string, Violation>()
+    const converted = isMap(value) ? convert(value, readers, unreadable) : value
+    const run: CheckRun = { violations: [], deferred: [], inputName, order }
     const built = buildSafely(build, converted, run) as T
-    if (wrong.size === 0) {
-      if (waits && run.late.length > 0) return settle(built, run)
-      if (run.faults.length > 0) throw toHttpError(order(run.faults, run.faults.length), whole)
+    if (unreadable.size === 0) {
+      if (hasDeferredRules && run.deferred.length > 0) return finishCheck(built, run)
+      if (run.violations.length > 0)
+        throw toHttpError(order(run.violations, run.violations.length), inputName)
       return built
     }
     // A text that could not be read has its fault already; the check must not report the missing value as a second one.
-    const others = run.faults.filter(({ path }) => !wrong.has(path.split('.', 1)[0] ?? ''))
-    const readable: LateEntry[] = run.late.filter(({ property }) => !wrong.has(property.name))
-    const faults = [...wrong.values(), ...others].slice(0, mostFaults)
-    return settle(built, { faults, late: readable, whole, order })
+    const otherViolations = run.violations.filter(
+      ({ path }) => !unreadable.has(path.split('.', 1)[0] ?? ''),
+    )
+    const deferred: DeferredCheck[] = run.deferred.filter(
+      ({ property }) => !unreadable.has(property.name),
+    )
+    const violations = [...unreadable.values(), ...otherViolations].slice(0, maxViolations)
+    return finishCheck(built, {
+      violations,
+      deferred,
+      inputName,
+      order,
+    })
   }
 }
 
@@ -68,7 +78,7 @@ interface NamedReader {
 }
 
 /** Says what a text must be: `must be an integer`. */
-class Unreadable {
+class UnreadableText {
   readonly text: string
   /** Of the item in a list: `.2`. */
   readonly path: string
@@ -82,15 +92,15 @@ class Unreadable {
 function convert(
   texts: Record<string, unknown>,
   readers: readonly NamedReader[],
-  wrong: Map<string, Fault>,
+  unreadable: Map<string, Violation>,
 ): Record<string, unknown> {
   // Only own keys, none that every object inherits: the names come from clients.
   const values: Record<string, unknown> = Object.assign(Object.create(null) as object, texts)
   for (const { name, read } of readers) {
     if (!Object.hasOwn(values, name) || values[name] === undefined) continue
     const value = read(values[name])
-    if (value instanceof Unreadable) {
-      wrong.set(name, { path: name + value.path, code: 'type', text: value.text })
+    if (value instanceof UnreadableText) {
+      unreadable.set(name, { path: name + value.path, code: 'type', text: value.text })
       values[name] = undefined
     } else values[name] = value
   }
@@ -98,13 +108,14 @@ function convert(
 }
 
 function readerOf(field: ShapeField): Reader {
-  const one = itemReaderOf(field)
-  if (!field.list) return (raw) => (Array.isArray(raw) ? readRepeated(field, raw, one) : one(raw))
+  const readItem = itemReaderOf(field)
+  if (!field.list)
+    return (raw) => (Array.isArray(raw) ? readRepeated(field, raw, readItem) : readItem(raw))
   return (raw) => {
     const list: unknown[] = []
     for (const [index, item] of (Array.isArray(raw) ? (raw as unknown[]) : [raw]).entries()) {
-      const value = one(item)
-      if (value instanceof Unreadable) return new Unreadable(value.text, `.${index}`)
+      const value = readItem(item)
+      if (value instanceof UnreadableText) return new UnreadableText(value.text, `.${index}`)
       list.push(value)
     }
     return list
@@ -123,10 +134,10 @@ function formReaderOf(field: ShapeField): Reader {
   }
   return (raw) => {
     if (!Array.isArray(raw)) {
-      const one = readOne(raw)
-      return one === undefined ? undefined : read(one)
+      const readItem = readOne(raw)
+      return readItem === undefined ? undefined : read(readItem)
     }
-    const values = raw.map(readOne).filter((one) => one !== undefined)
+    const values = raw.map(readOne).filter((readItem) => readItem !== undefined)
     return values.length === 0 ? undefined : read(values)
   }
 }
@@ -138,7 +149,7 @@ export function isEmptyAbsent(field: ShapeField): boolean {
 
 /** Whether a form's `on` is true. */
 export function isCheckbox(field: ShapeField): boolean {
-  return field.kind === 'boolean' && !isOpen(field)
+  return field.kind === 'boolean' && !hasUnknownKind(field)
 }
 
 /** An empty text is a value of such a field. */
@@ -147,18 +158,18 @@ function isPlainText({ kind, rules }: ShapeField): boolean {
   return rules.format === undefined && rules.oneOf === undefined
 }
 
-function readRepeated(field: ShapeField, raw: unknown[], one: Reader): unknown {
-  if (field.declared !== undefined) return new Unreadable('must be given once')
+function readRepeated(field: ShapeField, raw: unknown[], readItem: Reader): unknown {
+  if (field.declared !== undefined) return new UnreadableText('must be given once')
   // Whether a list may be is for class-validator's rules to say.
-  const values = raw.map(one)
-  return values.find((value) => value instanceof Unreadable) ?? values
+  const values = raw.map(readItem)
+  return values.find((value) => value instanceof UnreadableText) ?? values
 }
 
 function itemReaderOf(field: ShapeField): Reader {
-  const { fromText, noun } = field.entry
-  if (isOpen(field)) return (raw) => raw
-  const unreadable = new Unreadable(
-    `must be ${field.nested === undefined ? noun : 'an object, written as JSON'}`,
+  const { fromText, label } = field.entry
+  if (hasUnknownKind(field)) return (raw) => raw
+  const wrongKind = new UnreadableText(
+    `must be ${field.nested === undefined ? label : 'an object, written as JSON'}`,
   )
   const asDate = field.declared === undefined && field.kind === 'datetime'
   return (raw) => {
@@ -166,14 +177,14 @@ function itemReaderOf(field: ShapeField): Reader {
     const value = fromText(raw)
     if (value === undefined) {
       const hint = field.entry.hint?.(raw)
-      return hint === undefined ? unreadable : new Unreadable(`${unreadable.text}; ${hint}`)
+      return hint === undefined ? wrongKind : new UnreadableText(`${wrongKind.text}; ${hint}`)
     }
     return asDate ? new Date(raw) : value
   }
 }
 
 /** Nothing is known of the kind: the text is the value. */
-export function isOpen({ declared, kind, nested, constraints }: ShapeField): boolean {
+export function hasUnknownKind({ declared, kind, nested, constraints }: ShapeField): boolean {
   if (declared !== undefined || kind !== 'json' || nested !== undefined) return false
   return !constraints.some(({ name }) => isObjectRule(name))
 }

@@ -11,18 +11,18 @@ import { argumentsOf, type ConstraintRule } from './constraint-rule.js'
  * @returns an expression that is true for values that keep the rule, or `undefined` where the constraint must be asked
  */
 export function writeConstraint(rule: ConstraintRule, functions: FunctionSet): string | undefined {
-  const { constraint, note } = rule
+  const { constraint, metadata: note } = rule
   if (constraint === undefined || note.validateIf !== undefined) return undefined
   const builtIn = builtIns[rule.code]
-  if (builtIn === undefined || !speaksLike(rule, builtIn.message)) return undefined
-  if (builtIn.unless?.(rule) === true) return undefined
+  if (builtIn === undefined || !hasBuiltInMessage(rule, builtIn.message)) return undefined
+  if (builtIn.isExcluded?.(rule) === true) return undefined
   const code = builtIn.code(note.constraints ?? [], functions)
-  if (code === 'ask') return askDirectly(rule, functions)
-  return code !== undefined && agrees(rule, code, functions) ? code : undefined
+  if (code === 'call') return writeOriginalCall(rule, functions)
+  return code !== undefined && agreesOnProbes(rule, code, functions) ? code : undefined
 }
 
-function speaksLike(rule: ConstraintRule, message: string): boolean {
-  const expected = (rule.note.each === true ? 'each value in ' : '') + message
+function hasBuiltInMessage(rule: ConstraintRule, message: string): boolean {
+  const expected = (rule.metadata.each === true ? 'each value in ' : '') + message
   const args = argumentsOf(rule, undefined, {})
   try {
     return rule.constraint?.instance.defaultMessage?.(args) === expected
@@ -31,16 +31,16 @@ function speaksLike(rule: ConstraintRule, message: string): boolean {
   }
 }
 
-function askDirectly(rule: ConstraintRule, functions: FunctionSet): string | undefined {
+function writeOriginalCall(rule: ConstraintRule, functions: FunctionSet): string | undefined {
   const { instance } = rule.constraint ?? {}
   if (instance === undefined) return undefined
   return `${functions.constant(instance)}.validate(v, ${functions.constant(argumentsOf(rule, undefined, undefined))})`
 }
 
-function agrees(rule: ConstraintRule, code: string, functions: FunctionSet): boolean {
+function agreesOnProbes(rule: ConstraintRule, code: string, functions: FunctionSet): boolean {
   const test = functions.tryOut(code)
   const args = argumentsOf(rule, undefined, {})
-  return [...probes, ...probesNear(rule.note.constraints ?? [])].every((value) => {
+  return [...probes, ...probesAround(rule.metadata.constraints ?? [])].every((value) => {
     try {
       return Boolean(rule.constraint?.instance.validate(value, args)) === Boolean(test(value))
     } catch {
@@ -81,7 +81,7 @@ const probes: readonly unknown[] = [
   () => 0,
 ]
 
-function probesNear(args: readonly unknown[]): unknown[] {
+function probesAround(args: readonly unknown[]): unknown[] {
   return args.flat(1).flatMap((arg) => {
     if (typeof arg !== 'number' || !Number.isFinite(arg)) return [arg]
     const size = Math.min(Math.max(0, Math.floor(arg)), 10_000)

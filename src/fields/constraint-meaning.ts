@@ -4,32 +4,33 @@ import { enumValues } from './constraint-rule.js'
 import type { KindName } from './kinds/table.js'
 import type { FieldRules } from './rules.js'
 
-export interface Meaning {
+export interface DescribedRules {
   kind?: KindName
   rules?: FieldRules
 }
 
 /** Everything that can be said of the rules together; the check itself never uses it. */
-export function meaningOf(constraints: readonly Constraint[]): Meaning {
+export function describeConstraints(constraints: readonly Constraint[]): DescribedRules {
   let kind: KindName | undefined
   const rules: FieldRules = {}
   for (const constraint of constraints) {
-    const meaning = meanings[constraint.name]?.(constraint.args)
+    const described = describers[constraint.name]?.(constraint.args)
     // The first kind with a say wins, except that isInt narrows isNumber, min, max and their like.
-    if (meaning?.kind === 'integer' || kind === undefined) kind = meaning?.kind ?? kind
-    Object.assign(rules, meaning?.rules, constraint.each ? { list: true } : undefined)
+    if (described?.kind === 'integer' || kind === undefined) kind = described?.kind ?? kind
+    Object.assign(rules, described?.rules, constraint.each ? { list: true } : undefined)
   }
-  if (constraints.some(({ note }) => note.type === 'conditionalValidation')) rules.optional = true
+  if (constraints.some(({ metadata: note }) => note.type === 'conditionalValidation'))
+    rules.optional = true
   if (constraints.some(({ name }) => name === 'isOptional')) rules.nullable = true
   return { kind, rules }
 }
 
-type Reader = (args: readonly unknown[]) => Meaning
+type Describer = (args: readonly unknown[]) => DescribedRules
 
-const number = (rules: FieldRules = {}): Meaning => ({ kind: 'numeric', rules })
-const text = (rules: FieldRules = {}): Meaning => ({ kind: 'string', rules })
-const list = (rules: FieldRules = {}): Meaning => ({ rules: { list: true, ...rules } })
-const literals = (values: unknown): Meaning => {
+const number = (rules: FieldRules = {}): DescribedRules => ({ kind: 'numeric', rules })
+const text = (rules: FieldRules = {}): DescribedRules => ({ kind: 'string', rules })
+const list = (rules: FieldRules = {}): DescribedRules => ({ rules: { list: true, ...rules } })
+const literals = (values: unknown): DescribedRules => {
   const allowed = (Array.isArray(values) ? values : []).filter(isLiteral)
   if (allowed.length === 0) return {}
   const kind = allowed.every((value) => typeof value === 'string')
@@ -48,7 +49,7 @@ function asNumber(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined
 }
 
-const meanings: Readonly<Record<string, Reader | undefined>> = {
+const describers: Readonly<Record<string, Describer | undefined>> = {
   isString: () => text(),
   isInt: () => ({ kind: 'integer' }),
   isNumber: () => number(),

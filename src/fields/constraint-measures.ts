@@ -1,7 +1,7 @@
 /** What code written for class-validator's rules calls. Sources: class-validator 0.15, src/decorator; validator, isLength. */
 
 /** A text's length as the package validator counts it: a surrogate pair is one, a variation selector none. */
-export function shownLength(text: string): number {
+export function validatorLength(text: string): number {
   if (!/[\uD800-\uDFFF\uFE0E\uFE0F]/.test(text)) return text.length
   const selected = text.match(/[^\uFE0F\uFE0E][\uFE0F\uFE0E]/g)?.length ?? 0
   const pairs = text.match(/[\uD800-\uDBFF][\uDC00-\uDFFF]/g)?.length ?? 0

@@ -7,36 +7,40 @@ import {
   type Constraint,
   type ValidatorArguments,
   type ValidatorConstraint,
-  type ValidatorNote,
+  type ValidatorMetadata,
 } from './class-validator.js'
 import { clip } from '../core/text.js'
-import { mostFaults, type Fault } from './faults.js'
+import { maxViolations, type Violation } from './faults.js'
 
 export interface ConstraintRule {
   /** The constraint's name, the fault's code. */
   readonly code: string
   readonly property: string
-  readonly note: ValidatorNote
+  readonly metadata: ValidatorMetadata
   /** `undefined` for nesting, which has no constraint object. */
   readonly constraint: ValidatorConstraint | undefined
 }
 
 /** A property's rule as class-validator runs it: usually one, more where several constraints share a class. */
-export function toRules({ note, name }: Constraint): ConstraintRule[] {
-  const property = note.propertyName
-  if (note.type === 'nestedValidation')
-    return [{ code: name, property, note, constraint: undefined }]
-  return constraintsOf(note).map((constraint) => ({
-    code: constraint.name === undefined || constraint.name === '' ? note.type : constraint.name,
+export function toRules({ metadata, name }: Constraint): ConstraintRule[] {
+  const property = metadata.propertyName
+  if (metadata.type === 'nestedValidation')
+    return [{ code: name, property, metadata, constraint: undefined }]
+  return constraintsOf(metadata).map((constraint) => ({
+    code: constraint.name === undefined || constraint.name === '' ? metadata.type : constraint.name,
     property,
-    note,
-    constraint: constraint.name === 'isEnum' ? byMembers(constraint, note) : constraint,
+    metadata,
+    constraint:
+      constraint.name === 'isEnum' ? acceptingMembersOnly(constraint, metadata) : constraint,
   }))
 }
 
 /** class-validator's own `isEnum` accepts the names of a numeric enum too, because the compiled enum has them as values. */
-function byMembers(constraint: ValidatorConstraint, note: ValidatorNote): ValidatorConstraint {
-  const [entity, values] = note.constraints ?? []
+function acceptingMembersOnly(
+  constraint: ValidatorConstraint,
+  metadata: ValidatorMetadata,
+): ValidatorConstraint {
+  const [entity, values] = metadata.constraints ?? []
   if (typeof entity !== 'object' || entity === null || !Array.isArray(values)) return constraint
   const members = new Set(enumValues(entity))
   const { instance } = constraint
@@ -49,36 +53,36 @@ function byMembers(constraint: ValidatorConstraint, note: ValidatorNote): Valida
 export function enumValues(entity: unknown): unknown[] {
   const members = Object(entity) as Readonly<Record<string, unknown>>
   return Object.entries(members)
-    .filter(([key, value]) => typeof value !== 'string' || !isReverse(key, members[value]))
+    .filter(([key, value]) => typeof value !== 'string' || !isReverseMapping(key, members[value]))
     .map(([, value]) => value)
 }
 
-function isReverse(key: string, value: unknown): boolean {
+function isReverseMapping(key: string, value: unknown): boolean {
   return typeof value === 'number' && String(value) === key
 }
 
 /** Adds the rule's fault; two rules of one name on one property are one fault, the later message, as there. */
-export function addBroken(
-  faults: Fault[],
+export function addRuleViolation(
+  violations: Violation[],
   rule: ConstraintRule,
   value: unknown,
   object: unknown,
   path = rule.property,
 ): void {
-  const same = faults.findLastIndex(
-    (other) => other.of === object && other.path === path && other.code === rule.code,
+  const sameRuleIndex = violations.findLastIndex(
+    (other) => other.object === object && other.path === path && other.code === rule.code,
   )
-  const fault: Fault = {
+  const violation: Violation = {
     path,
     code: rule.code,
-    text: messageOf(rule, value, object),
+    text: formatMessage(rule, value, object),
     property: rule.property,
-    value: rule.note.constraints?.[0],
-    rule: faults[same]?.rule ?? rule.note,
-    of: object,
+    ruleValue: rule.metadata.constraints?.[0],
+    metadata: violations[sameRuleIndex]?.metadata ?? rule.metadata,
+    object,
   }
-  if (same >= 0) faults[same] = fault
-  else if (faults.length < mostFaults) faults.push(fault)
+  if (sameRuleIndex >= 0) violations[sameRuleIndex] = violation
+  else if (violations.length < maxViolations) violations.push(violation)
 }
 
 /**
@@ -86,24 +90,24 @@ export function addBroken(
  *
  * @returns a promise where the constraint answered with one
  */
-export function holds(
+export function passesRule(
   rule: ConstraintRule,
   value: unknown,
   object: unknown,
 ): boolean | Promise<boolean> {
-  const { note, constraint } = rule
+  const { metadata, constraint } = rule
   if (constraint === undefined) return true
-  if (note.validateIf !== undefined && !note.validateIf(object, value)) return true
+  if (metadata.validateIf !== undefined && !metadata.validateIf(object, value)) return true
   const { instance } = constraint
   const args = argumentsOf(rule, value, object)
-  const items = note.each === true ? itemsOf(value) : undefined
+  const items = metadata.each === true ? itemsOf(value) : undefined
   if (items === undefined) {
-    const answer = instance.validate(value, args)
-    return isThenable(answer) ? Promise.resolve(answer).then(Boolean) : Boolean(answer)
+    const result = instance.validate(value, args)
+    return isThenable(result) ? Promise.resolve(result).then(Boolean) : Boolean(result)
   }
-  const answers = items.map((item) => instance.validate(item, args))
-  if (!answers.some(isThenable)) return answers.every(Boolean)
-  return Promise.all(answers).then((settled) => settled.every(Boolean))
+  const results = items.map((item) => instance.validate(item, args))
+  if (!results.some(isThenable)) return results.every(Boolean)
+  return Promise.all(results).then((settled) => settled.every(Boolean))
 }
 
 /** The items of what class-validator treats as a list; `undefined` for anything else, which `each` then checks as one value. */
@@ -113,26 +117,27 @@ export function itemsOf(value: unknown): readonly unknown[] | undefined {
 }
 
 export function argumentsOf(
-  { note }: ConstraintRule,
+  { metadata }: ConstraintRule,
   value: unknown,
   object: unknown,
 ): ValidatorArguments {
-  const maker = (object as { constructor?: { name: string } } | undefined)?.constructor
+  const objectClass = (object as { constructor?: { name: string } } | undefined)?.constructor
   return {
-    targetName: maker?.name,
-    property: note.propertyName,
+    targetName: objectClass?.name,
+    property: metadata.propertyName,
     object,
     value,
-    constraints: note.constraints,
+    constraints: metadata.constraints,
   }
 }
 
 /** The rule's message, its `$property`, `$value`, `$target` and `$constraint1` filled in as class-validator does. */
-function messageOf(rule: ConstraintRule, value: unknown, object: unknown): string {
+function formatMessage(rule: ConstraintRule, value: unknown, object: unknown): string {
   const args = argumentsOf(rule, value, object)
-  const own = rule.note.message ?? ''
-  const written = own === '' ? (rule.constraint?.instance.defaultMessage?.(args) ?? '') : own
-  let text = typeof written === 'function' ? written(args) : written
+  const customMessage = rule.metadata.message ?? ''
+  const template =
+    customMessage === '' ? (rule.constraint?.instance.defaultMessage?.(args) ?? '') : customMessage
+  let text = typeof template === 'function' ? template(args) : template
   if (typeof text !== 'string' || text === '') return `${rule.property} is not valid`
   for (const [index, constraint] of (args.constraints ?? []).entries()) {
     text = text.replaceAll(`$constraint${index + 1}`, () => toText(constraint))

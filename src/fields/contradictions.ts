@@ -1,6 +1,6 @@
 /** Rules of a field that no value can keep together. */
 import type { Problem } from '../errors/declaration-error.js'
-import type { FieldNote } from './field.js'
+import type { FieldMetadata } from './field.js'
 import { isOfKind, kindOf, type KindName } from './kinds/table.js'
 
 const ranges = [
@@ -13,28 +13,31 @@ const ranges = [
 export function findContradictions(
   where: string,
   kind: KindName | undefined,
-  rules: FieldNote['rules'],
+  rules: FieldMetadata['rules'],
   problems: Problem[],
 ): void {
-  const refuse = (message: string, remedy: string): void => {
+  const addProblem = (message: string, remedy: string): void => {
     problems.push({ code: 'FIELD_RULE_VALUE', message: `${where}: ${message}.`, remedy })
   }
-  for (const [least, most] of ranges) {
-    if (isAbove(rules[least], rules[most], kind, rules))
-      refuse(`rule "${least}" is above rule "${most}"`, 'No value could keep both: correct one.')
+  for (const [lower, upper] of ranges) {
+    if (isAbove(rules[lower], rules[upper], kind, rules))
+      addProblem(
+        `rule "${lower}" is above rule "${upper}"`,
+        'No value could keep both: correct one.',
+      )
   }
   if (rules.lowercase === true && rules.uppercase === true)
-    refuse('rules "lowercase" and "uppercase" stand together', 'Remove one.')
+    addProblem('rules "lowercase" and "uppercase" stand together', 'Remove one.')
 }
 
 function isAbove(
-  least: unknown,
-  most: unknown,
+  lower: unknown,
+  upper: unknown,
   kind: KindName | undefined,
-  rules: FieldNote['rules'],
+  rules: FieldMetadata['rules'],
 ): boolean {
-  if (least === undefined || most === undefined) return false
-  const [a, b] = [comparableOf(least, kind, rules), comparableOf(most, kind, rules)]
+  if (lower === undefined || upper === undefined) return false
+  const [a, b] = [comparableOf(lower, kind, rules), comparableOf(upper, kind, rules)]
   return (a as number) > (b as number)
 }
 
@@ -42,7 +45,7 @@ function isAbove(
 function comparableOf(
   value: unknown,
   kind: KindName | undefined,
-  rules: FieldNote['rules'],
+  rules: FieldMetadata['rules'],
 ): unknown {
   const entry = kind === undefined ? undefined : kindOf(kind, rules)
   if (entry?.comparable === undefined || !isOfKind(value, entry)) return value

@@ -2,7 +2,7 @@
 import type { Shape, ShapeField } from './shape.js'
 
 /** @returns undefined for fields that are no relation to many rows, and where the class has its own member of that name */
-export function countNameOf(
+export function relationCountName(
   { byName, type }: Pick<Shape, 'byName' | 'type'>,
   { name, list, rules }: ShapeField,
 ): string | undefined {

@@ -1,14 +1,19 @@
 /** Classes made of other classes, so that a rule is written once: `pick`, `omit`, `partial`. Source: public face, Records. */
 import { copyEmittedType } from '../metadata/dialect.js'
 import type { Class } from '../metadata/class-metadata.js'
-import { addConstraint, isSent, readConstraints, type ValidatorNote } from './class-validator.js'
 import {
-  fieldNotes,
-  givenKey,
-  madeOf,
-  ownRulesOnly,
+  addConstraint,
+  isSent,
+  readConstraints,
+  type ValidatorMetadata,
+} from './class-validator.js'
+import {
+  fieldMetadata,
+  generatedKey,
+  derivedFrom,
+  skipsObjectRules,
   securedField,
-  type FieldNote,
+  type FieldMetadata,
 } from './field.js'
 import { initialValues } from './instance.js'
 
@@ -28,9 +33,9 @@ export function pick<T extends object, K extends keyof T & string>(
   type: Class<T>,
   ...names: readonly K[]
 ): new () => Pick<T, K> {
-  const wanted = new Set<string>(names)
-  refuseUnknown(type, wanted, 'pick')
-  return derive(type, `${type.name}${names.map(capitalised).join('')}`, wanted) as new () => Pick<
+  const members = new Set<string>(names)
+  rejectUnknownNames(type, members, 'pick')
+  return derive(type, `${type.name}${names.map(capitalize).join('')}`, members) as new () => Pick<
     T,
     K
   >
@@ -49,11 +54,11 @@ export function omit<T extends object, K extends keyof T & string>(
   type: Class<T>,
   ...names: readonly K[]
 ): new () => Omit<T, K> {
-  const unwanted = new Set<string>(names)
-  refuseUnknown(type, unwanted, 'omit')
-  const wanted = new Set([...fieldNames(type)].filter((name) => !unwanted.has(name)))
-  const name = `${type.name}Without${names.map(capitalised).join('')}`
-  return derive(type, name, wanted) as new () => Omit<T, K>
+  const excluded = new Set<string>(names)
+  rejectUnknownNames(type, excluded, 'omit')
+  const members = new Set([...fieldNames(type)].filter((name) => !excluded.has(name)))
+  const name = `${type.name}Without${names.map(capitalize).join('')}`
+  return derive(type, name, members) as new () => Omit<T, K>
 }
 
 /**
@@ -69,8 +74,8 @@ export function partial<T extends object>(type: Class<T>): new () => Partial<T> 
 }
 
 /** The same class as input of a record's routes: rules about the whole row check the row, not the input. */
-export function withOwnRules(type: Class): Class {
-  ownRulesOnly.write(type, true)
+export function withoutObjectRules(type: Class): Class {
+  skipsObjectRules.write(type, true)
   return type
 }
 
@@ -79,7 +84,11 @@ export function withOwnRules(type: Class): Class {
  *
  * @param name the new class's name
  */
-export function loosen(type: Class, name: string, members: ReadonlySet<string>): Class {
+export function withOptionalMembers(
+  type: Class,
+  name: string,
+  members: ReadonlySet<string>,
+): Class {
   return derive(type, name, fieldNames(type), members)
 }
 
@@ -87,38 +96,39 @@ export function loosen(type: Class, name: string, members: ReadonlySet<string>):
 function derive(
   type: Class,
   name: string,
-  wanted: ReadonlySet<string>,
+  members: ReadonlySet<string>,
   loose: ReadonlySet<string> = new Set(),
 ): Class {
-  const set = new Set([...wanted].filter((member) => !loose.has(member)))
-  const initial = set.size === 0 ? undefined : initialValues(type)
-  const Derivation = initial === undefined ? class {} : initialising(type, initial, set)
-  Object.defineProperty(Derivation, 'name', { value: name })
-  madeOf.write(Derivation, type)
-  for (const [member, note] of fieldNotes.readAll(type)) {
-    if (!wanted.has(member)) continue
-    fieldNotes.write(Derivation, member, loose.has(member) ? loosened(note) : note)
-    if (securedField.read(type, member) === true) securedField.write(Derivation, member, true)
+  const required = new Set([...members].filter((member) => !loose.has(member)))
+  const initialByName = required.size === 0 ? undefined : initialValues(type)
+  const DerivedClass =
+    initialByName === undefined ? class {} : classWithInitialValues(type, initialByName, required)
+  Object.defineProperty(DerivedClass, 'name', { value: name })
+  derivedFrom.write(DerivedClass, type)
+  for (const [member, metadata] of fieldMetadata.readAll(type)) {
+    if (!members.has(member)) continue
+    fieldMetadata.write(DerivedClass, member, loose.has(member) ? toOptional(metadata) : metadata)
+    if (securedField.read(type, member) === true) securedField.write(DerivedClass, member, true)
   }
   for (const [member, constraints] of readConstraints(type)) {
-    if (!wanted.has(member)) continue
-    for (const { note } of constraints) addConstraint(Derivation, note)
+    if (!members.has(member)) continue
+    for (const { metadata } of constraints) addConstraint(DerivedClass, metadata)
     if (loose.has(member) && constraints[0] !== undefined)
-      addConstraint(Derivation, onlyIfSent(constraints[0].note))
+      addConstraint(DerivedClass, onlyIfSent(constraints[0].metadata))
   }
-  for (const member of wanted) copyEmittedType(type, Derivation, member)
-  if (givenKey.read(type) === true) givenKey.write(Derivation, true)
-  return Derivation
+  for (const member of members) copyEmittedType(type, DerivedClass, member)
+  if (generatedKey.read(type) === true) generatedKey.write(DerivedClass, true)
+  return DerivedClass
 }
 
 /** Properties that the class initialises are initialised here too, afresh for each instance. */
-function initialising(
+function classWithInitialValues(
   type: Class,
-  initial: Readonly<Record<string, unknown>>,
-  wanted: ReadonlySet<string>,
+  initialByName: Readonly<Record<string, unknown>>,
+  members: ReadonlySet<string>,
 ): Class {
   const Constructor = type as unknown as new () => Record<string, unknown>
-  const names = Object.keys(initial).filter((name) => wanted.has(name))
+  const names = Object.keys(initialByName).filter((name) => members.has(name))
   if (names.length === 0) return class {}
   return class {
     constructor() {
@@ -128,28 +138,28 @@ function initialising(
   }
 }
 
-function loosened({ kind, rules }: FieldNote): FieldNote {
+function toOptional({ kind, rules }: FieldMetadata): FieldMetadata {
   return { kind, rules: { ...rules, default: undefined, optional: true } }
 }
 
-function onlyIfSent(note: ValidatorNote): ValidatorNote {
-  const { propertyName, target } = note
+function onlyIfSent(metadata: ValidatorMetadata): ValidatorMetadata {
+  const { propertyName, target } = metadata
   return { type: 'conditionalValidation', target, propertyName, constraints: [isSent] }
 }
 
 function fieldNames(type: Class): ReadonlySet<string> {
-  return new Set([...fieldNotes.readAll(type).keys(), ...readConstraints(type).keys()])
+  return new Set([...fieldMetadata.readAll(type).keys(), ...readConstraints(type).keys()])
 }
 
-function refuseUnknown(type: Class, names: ReadonlySet<string>, by: string): void {
-  const known = fieldNames(type)
-  const unknown = [...names].find((name) => !known.has(name))
+function rejectUnknownNames(type: Class, names: ReadonlySet<string>, functionName: string): void {
+  const knownNames = fieldNames(type)
+  const unknown = [...names].find((name) => !knownNames.has(name))
   if (unknown === undefined) return
   throw new TypeError(
-    `${by}(${type.name}): "${unknown}" is no field of it. Fields: ${[...known].join(', ')}.`,
+    `${functionName}(${type.name}): "${unknown}" is no field of it. Fields: ${[...knownNames].join(', ')}.`,
   )
 }
 
-function capitalised(name: string): string {
+function capitalize(name: string): string {
   return name.charAt(0).toUpperCase() + name.slice(1)
 }

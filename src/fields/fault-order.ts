@@ -4,38 +4,45 @@
  * Source: class-validator, src/validation/ValidationExecutor.ts.
  */
 import { readConstraints, type Constraint } from './class-validator.js'
-import type { Fault } from './faults.js'
+import type { Violation } from './faults.js'
 import type { Shape } from './shape.js'
 import { readShape } from './shape.js'
 
-interface Property {
+interface PropertyOrder {
   readonly rank: number
-  readonly rules: ReadonlyMap<unknown, number>
+  readonly ruleRanks: ReadonlyMap<unknown, number>
   readonly nested: (() => Shape) | undefined
 }
 
 /** By property; undefined for a class that says something by `@Field`. */
-const orders = new WeakMap<Shape, ReadonlyMap<string, Property> | null>()
+const orders = new WeakMap<Shape, ReadonlyMap<string, PropertyOrder> | null>()
 
 /**
  * @param atOnce how many of the faults were there before anything was waited for
  * @param isList the input is a list of such objects
  */
-export function orderFaults(
+export function orderViolations(
   shape: Shape,
-  faults: readonly Fault[],
+  violations: readonly Violation[],
   atOnce: number,
   isList: boolean,
-): readonly Fault[] {
-  if (faults.length < 2 || (!isList && orderOf(shape) === null)) return faults
-  const ranked = faults.map((fault, index) => {
-    const isLate = index >= atOnce
-    return { fault, rank: rankOf(shape, fault, isLate, isList) }
+): readonly Violation[] {
+  if (violations.length < 2 || (!isList && orderOf(shape) === null)) return violations
+  const ranked = violations.map((violation, index) => {
+    const isDeferred = index >= atOnce
+    return { fault: violation, rank: rankOf(shape, violation, isDeferred, isList) }
   })
-  return ranked.sort((one, other) => compare(one.rank, other.rank)).map(({ fault }) => fault)
+  return ranked
+    .sort((one, other) => compare(one.rank, other.rank))
+    .map(({ fault: violation }) => violation)
 }
 
-function rankOf(root: Shape, { path, rule }: Fault, isLate: boolean, isList: boolean): number[] {
+function rankOf(
+  root: Shape,
+  { path, metadata }: Violation,
+  isDeferred: boolean,
+  isList: boolean,
+): number[] {
   const rank: number[] = []
   let shape: Shape | undefined = root
   let rest = path.split('.')
@@ -48,8 +55,8 @@ function rankOf(root: Shape, { path, rule }: Fault, isLate: boolean, isList: boo
     rank.push(property.rank)
     rest = rest.slice(1)
     if (rest.length === 0) {
-      const order = property.rules.get(rule) ?? property.rules.size
-      return [...rank, 0, isLate ? 1 : 0, order]
+      const order = property.ruleRanks.get(metadata) ?? property.ruleRanks.size
+      return [...rank, 0, isDeferred ? 1 : 0, order]
     }
     rank.push(1)
     while (/^\d+$/.test(rest[0] ?? '')) rank.push(Number(rest.shift()))
@@ -67,21 +74,24 @@ function compare(one: readonly number[], other: readonly number[]): number {
   return 0
 }
 
-function orderOf(shape: Shape): ReadonlyMap<string, Property> | null {
-  let known = orders.get(shape)
-  if (known === undefined) orders.set(shape, (known = readOrder(shape)))
-  return known
+function orderOf(shape: Shape): ReadonlyMap<string, PropertyOrder> | null {
+  let cached = orders.get(shape)
+  if (cached === undefined) orders.set(shape, (cached = readOrder(shape)))
+  return cached
 }
 
-function readOrder({ type, fields, byName }: Shape): ReadonlyMap<string, Property> | null {
+function readOrder({ type, fields, byName }: Shape): ReadonlyMap<string, PropertyOrder> | null {
   if (fields.some(({ declared }) => declared !== undefined)) return null
-  const properties = new Map<string, Property>()
+  const properties = new Map<string, PropertyOrder>()
   for (const [name, constraints] of readConstraints(type)) {
     const nested = byName.get(name)?.nested
     properties.set(name, {
       rank: properties.size,
-      rules: new Map(
-        [...defined(constraints), ...others(constraints)].map((one, at) => [one.note, at]),
+      ruleRanks: new Map(
+        [...isDefinedRules(constraints), ...otherRules(constraints)].map((one, at) => [
+          one.metadata,
+          at,
+        ]),
       ),
       nested: nested && (() => readShape(nested())),
     })
@@ -90,10 +100,10 @@ function readOrder({ type, fields, byName }: Shape): ReadonlyMap<string, Propert
 }
 
 /** Asked before all others. */
-function defined(constraints: readonly Constraint[]): Constraint[] {
-  return constraints.filter(({ note }) => note.type === 'isDefined')
+function isDefinedRules(constraints: readonly Constraint[]): Constraint[] {
+  return constraints.filter(({ metadata: note }) => note.type === 'isDefined')
 }
 
-function others(constraints: readonly Constraint[]): Constraint[] {
-  return constraints.filter(({ note }) => note.type !== 'isDefined')
+function otherRules(constraints: readonly Constraint[]): Constraint[] {
+  return constraints.filter(({ metadata: note }) => note.type !== 'isDefined')
 }

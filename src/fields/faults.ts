@@ -6,42 +6,43 @@ import { withRuleValue } from '../errors/field-errors.js'
 import { HttpError, type FieldError } from '../errors/http-error.js'
 
 /** At most so many faults are sent. */
-export const mostFaults = 50
+export const maxViolations = 50
 
 /** A fault while it is being gathered: its path grows from the inside out. */
-export interface Fault {
+export interface Violation {
   path: string
   readonly code: string
   /** Follows the path (`must be a number`), or is the whole message where `property` is given. */
   readonly text: string
   /** The value of the rule: 3 for `min: 3`. */
-  readonly value?: unknown
+  readonly ruleValue?: unknown
   /** class-validator's messages name the property themselves. */
   readonly property?: string
   /** What class-validator's decorator wrote, of the first rule of this name that was broken. */
-  readonly rule?: unknown
+  readonly metadata?: unknown
   /** The object whose rule was broken, while paths are not whole yet. */
-  readonly of?: unknown
+  readonly object?: unknown
 }
 
 /** Something that waits for its object to be complete, and whose path grows meanwhile. */
-export interface Waiting {
+export interface PathEntry {
   path: string
 }
 
 /** @param value of the rule, where it has one */
-export function addFault(
-  faults: Fault[],
+export function addViolation(
+  violations: Violation[],
   path: string,
   code: string,
   text: string,
   value?: unknown,
 ): void {
-  if (faults.length < mostFaults) faults.push({ path: clip(path), code, text, value })
+  if (violations.length < maxViolations)
+    violations.push({ path: clip(path), code, text, ruleValue: value })
 }
 
 /** Puts a parent's name before the paths that were added since there were `from` of them. */
-export function prefixPaths(entries: Waiting[], from: number, parent: string): void {
+export function prefixPaths(entries: PathEntry[], from: number, parent: string): void {
   for (let index = from; index < entries.length; index++) {
     const entry = entries[index]
     if (entry !== undefined) entry.path = entry.path === '' ? parent : `${parent}.${entry.path}`
@@ -53,19 +54,28 @@ export function prefixPaths(entries: Waiting[], from: number, parent: string): v
  *
  * @param whole what the input is called where the fault is the input's as a whole: `the body`
  */
-export function toHttpError(faults: readonly Fault[], whole: string, cause?: unknown): HttpError {
-  const errors = faults.slice(0, mostFaults).map((fault) => toFieldFault(fault, whole))
+export function toHttpError(
+  violations: readonly Violation[],
+  whole: string,
+  cause?: unknown,
+): HttpError {
+  const errors = violations
+    .slice(0, maxViolations)
+    .map((violation) => toFieldError(violation, whole))
   const sentence = errors.map(({ message }) => message).join('; ')
   return new HttpError(400, sentence, { code: 'VALIDATION', errors, cause })
 }
 
-function toFieldFault(fault: Fault, whole: string): FieldError {
-  return withRuleValue(describeFault(fault, whole), fault.value)
+function toFieldError(violation: Violation, inputName: string): FieldError {
+  return withRuleValue(describeViolation(violation, inputName), violation.ruleValue)
 }
 
-function describeFault({ path, code, text, property }: Fault, whole: string): FieldError {
+function describeViolation(
+  { path, code, text, property }: Violation,
+  inputName: string,
+): FieldError {
   if (property === undefined)
-    return { path, code, message: `${path === '' ? whole : path} ${text}` }
+    return { path, code, message: `${path === '' ? inputName : path} ${text}` }
   const parent = path.slice(0, Math.max(0, path.lastIndexOf(property) - 1))
   const nested = parent !== '' && text.startsWith(property)
   return { path, code, message: nested ? `${parent}.${text}` : text }

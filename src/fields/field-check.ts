@@ -3,11 +3,15 @@ import { isMap } from '../core/json.js'
 import type { CheckWriter } from './check-code.js'
 import { quote, readProperty } from './function-set.js'
 import type { Constraint } from './class-validator.js'
-import { writeClassValidator, type RulePart, type WrittenConstraints } from './check-constraints.js'
-import { addFault, mostFaults, prefixPaths } from './faults.js'
-import { toMoment } from './kinds/datetime.js'
+import {
+  writeClassValidator,
+  type RuleScope,
+  type WrittenConstraints,
+} from './check-constraints.js'
+import { addViolation, maxViolations, prefixPaths } from './faults.js'
+import { toTimestamp } from './kinds/datetime.js'
 import { toProperty } from './kinds/table.js'
-import { holdFault } from './late-constraints.js'
+import { toConditionalResult } from './late-constraints.js'
 import { writeRules, writeTextForm } from './rule-code.js'
 import { readShape, type ShapeField } from './shape.js'
 
@@ -16,8 +20,8 @@ export interface FieldPlan {
   readonly constraints: readonly Constraint[]
   readonly partial: boolean
   /** The instance comes with initial values of its own. */
-  readonly constructs: boolean
-  readonly part: RulePart
+  readonly hasInitialValues: boolean
+  readonly scope: RuleScope
 }
 
 /** Writes the block of one field; in it `v` is the value, `o` the instance. */
@@ -36,60 +40,68 @@ export class FieldWriter {
 
   write(): string {
     const { field, constraints } = this.#plan
-    const extra = writeClassValidator(field, constraints, this.#writer, this.#plan.part)
+    const constraintCode = writeClassValidator(field, constraints, this.#writer, this.#plan.scope)
     const count = this.#writer.options.unknownKeys === 'refuse' ? 'if (v !== undefined) sent++' : ''
     const body =
-      field.declared === undefined ? this.#writeBorrowed(extra) : this.#writeDeclared(extra)
+      field.declared === undefined
+        ? this.#writeUndeclared(constraintCode)
+        : this.#writeDeclared(constraintCode)
     return `{ let v = ${readProperty('input', field.name)}\n${count}\n${body} }`
   }
 
-  writeRowRules(): string {
+  writeObjectRules(): string {
     const { field, constraints } = this.#plan
-    const extra = writeClassValidator(field, constraints, this.#writer, 'row')
-    if (extra.code === '' && !extra.conditional) return ''
+    const constraintCode = writeClassValidator(field, constraints, this.#writer, 'object')
+    if (constraintCode.code === '' && !constraintCode.isConditional) return ''
     return [
       `{ const v = ${readProperty('o', field.name)}`,
-      `if (v === undefined) { ${extra.conditional ? this.#writeAbsent(extra) : ''} }`,
-      `else if (v === null) { ${extra.conditional ? this.#writeNull(extra) : ''} }`,
-      `else { ${extra.code} } }`,
+      `if (v === undefined) { ${constraintCode.isConditional ? this.#writeAbsent(constraintCode) : ''} }`,
+      `else if (v === null) { ${constraintCode.isConditional ? this.#writeNull(constraintCode) : ''} }`,
+      `else { ${constraintCode.code} } }`,
     ].join('\n')
   }
 
   /** With `@Field`: kind and rules first, then class-validator's for a value that is there. */
-  #writeDeclared(extra: WrittenConstraints): string {
+  #writeDeclared(constraintCode: WrittenConstraints): string {
     const { field } = this.#plan
-    const present = field.list ? this.#writeList(extra) : this.#writeValue(field, extra)
+    const present = field.list
+      ? this.#writeList(constraintCode)
+      : this.#writeValue(field, constraintCode)
     return [
-      `if (v === undefined) { ${this.#writeAbsent(extra)} }`,
-      `else if (v === null) { ${this.#target} = null; ${this.#writeNull(extra)} }`,
+      `if (v === undefined) { ${this.#writeAbsent(constraintCode)} }`,
+      `else if (v === null) { ${this.#target} = null; ${this.#writeNull(constraintCode)} }`,
       `else { ${present} }`,
     ].join('\n')
   }
 
-  #writeAbsent(extra: WrittenConstraints): string {
-    const { field, partial, constructs } = this.#plan
-    const { part } = this.#plan
+  #writeAbsent(constraintCode: WrittenConstraints): string {
+    const { field, partial, hasInitialValues: constructs } = this.#plan
+    const { scope: part } = this.#plan
     if (partial) return ''
-    if (part === 'row') return this.#writeHeld(extra, 'required', 'is required')
+    if (part === 'object') return this.#writeConditional(constraintCode, 'required', 'is required')
     const value = field.declared?.default
     if (value !== undefined) return `${this.#target} = ${this.#writeDefault(value)}`
     if (constructs && field.rules.default !== undefined) return ''
     // A condition may still make the key optional; IsOptional already has.
-    if (extra.conditional)
-      return part === 'own' ? '' : this.#writeHeld(extra, 'required', 'is required')
-    return field.optional ? '' : this.#fault('required', 'is required')
+    if (constraintCode.isConditional)
+      return part === 'field'
+        ? ''
+        : this.#writeConditional(constraintCode, 'required', 'is required')
+    return field.optional ? '' : this.#writeViolation('required', 'is required')
   }
 
-  #writeNull(extra: WrittenConstraints): string {
+  #writeNull(constraintCode: WrittenConstraints): string {
     if (this.#plan.field.nullable) return ''
-    if (extra.conditional)
-      return this.#plan.part === 'own' ? '' : this.#writeHeld(extra, 'type', 'must not be null')
-    return this.#fault('type', 'must not be null')
+    if (constraintCode.isConditional)
+      return this.#plan.scope === 'field'
+        ? ''
+        : this.#writeConditional(constraintCode, 'type', 'must not be null')
+    return this.#writeViolation('type', 'must not be null')
   }
 
-  #writeHeld(extra: WrittenConstraints, code: string, text: string): string {
-    const held = `${this.#writer.functions.constant(holdFault)}(${quote(code)}, ${quote(text)})`
-    return extra.wait(held)
+  #writeConditional(constraintCode: WrittenConstraints, code: string, text: string): string {
+    const result = `${this.#writer.functions.constant(toConditionalResult)}(${quote(code)}, ${quote(text)})`
+    return constraintCode.defer(result)
   }
 
   #writeDefault(value: unknown): string {
@@ -107,69 +119,69 @@ export class FieldWriter {
     return `structuredClone(${functions.constant(value)})`
   }
 
-  #writeValue(field: ShapeField, extra: WrittenConstraints): string {
+  #writeValue(field: ShapeField, constraintCode: WrittenConstraints): string {
     const store = `${this.#target} = v`
     const value = this.#writeItem(field, this.#path)
-    return `${store}; ${value.test} else { ${value.build}; ${store}; ${extra.code} }`
+    return `${store}; ${value.test} else { ${value.build}; ${store}; ${constraintCode.code} }`
   }
 
-  #writeList(extra: WrittenConstraints): string {
+  #writeList(constraintCode: WrittenConstraints): string {
     const { field } = this.#plan
     const { minItems, maxItems } = field.declared ?? {}
     const item = this.#writeItem(field, `${quote(`${field.name}.`)} + i`)
     const sizes = [
       minItems === undefined
         ? ''
-        : `if (v.length < ${minItems}) ${this.#fault('minItems', `must have at least ${items(minItems)}`, minItems)}`,
+        : `if (v.length < ${minItems}) ${this.#writeViolation('minItems', `must have at least ${itemCount(minItems)}`, minItems)}`,
       maxItems === undefined
         ? ''
-        : `if (v.length > ${maxItems}) ${this.#fault('maxItems', `must have at most ${items(maxItems)}`, maxItems)} else`,
+        : `if (v.length > ${maxItems}) ${this.#writeViolation('maxItems', `must have at most ${itemCount(maxItems)}`, maxItems)} else`,
     ]
     return [
       `${this.#target} = v`,
-      `if (!Array.isArray(v)) ${this.#fault('type', 'must be a list')}`,
+      `if (!Array.isArray(v)) ${this.#writeViolation('type', 'must be a list')}`,
       `else { ${sizes.join('\n')} {`,
       'const list = []',
-      `for (let i = 0, input = v; i < input.length && faults.length < ${mostFaults}; i++) {`,
+      `for (let i = 0, input = v; i < input.length && violations.length < ${maxViolations}; i++) {`,
       'let v = input[i]',
       `${item.test} else { ${item.build} }`,
       'list.push(v) }',
-      `${this.#target} = v = list; ${extra.code} } }`,
+      `${this.#target} = v = list; ${constraintCode.code} } }`,
     ].join('\n')
   }
 
-  /** The code that judges one value: `test` refuses it (and wants an `else`), `build` holds the rules and converts. */
+  /** The code that judges one value: `test` refuses it (and wants an `else`), `build` isPropertyValue the rules and converts. */
   #writeItem(field: ShapeField, path: string): { test: string; build: string } {
     const { functions } = this.#writer
-    const fault = (code: string, text: string, value?: unknown): string =>
-      this.#addFault(path, code, text, value)
+    const violation = (code: string, text: string, value?: unknown): string =>
+      this.#writeViolationAt(path, code, text, value)
     if (field.nested !== undefined) {
-      const test = `if (!${functions.constant(isMap)}(v)) ${fault('type', 'must be an object')}`
+      const test = `if (!${functions.constant(isMap)}(v)) ${violation('type', 'must be an object')}`
       return { test, build: this.#writeNested(field.nested, path) }
     }
-    const { noun } = field.entry
+    const { label } = field.entry
     const { tested, converted } = this.#writeKind(field)
-    const made = [converted, writeTextForm(field)].filter((code) => code !== undefined)
+    const conversions = [converted, writeTextForm(field)].filter((code) => code !== undefined)
     const rules = writeRules(field, functions).map(
-      ({ code, text, value, breaks }) => `if (${breaks}) ${fault(code, text, value)}`,
+      ({ code, text, value, isBroken: breaks }) => `if (${breaks}) ${violation(code, text, value)}`,
     )
     return {
-      test: `if (!${tested}) ${fault('type', `must be ${noun}`)}`,
-      build: [...made.map((code) => `v = ${code}`), ...rules].join('\n'),
+      test: `if (!${tested}) ${violation('type', `must be ${label}`)}`,
+      build: [...conversions.map((code) => `v = ${code}`), ...rules].join('\n'),
     }
   }
 
   /** A program may give the JSON form or the property's own form. */
   #writeKind({ entry }: ShapeField): { tested: string; converted: string | undefined } {
     const { functions, options } = this.#writer
-    const { test, read, holds } = entry
+    const { test, read, isPropertyValue } = entry
     const tested = typeof test === 'string' ? `(${test})` : `${functions.constant(test)}(v)`
     const converted = typeof read === 'function' ? `${functions.constant(read)}(v)` : read
-    if (holds === undefined || options.from === 'client') return { tested, converted }
-    const held = `${functions.constant(holds)}(v)`
+    if (isPropertyValue === undefined || options.from === 'client') return { tested, converted }
+    const isConverted = `${functions.constant(isPropertyValue)}(v)`
     return {
-      tested: `(${held} || ${tested})`,
-      converted: converted && `${held} ? v : ${converted}`,
+      tested: `(${isConverted} || ${tested})`,
+      converted: converted && `${isConverted} ? v : ${converted}`,
     }
   }
 
@@ -179,20 +191,20 @@ export class FieldWriter {
     const name = this.#writer.functionFor(readShape(type(), options.problems))
     const prefix = functions.constant(prefixPaths)
     return [
-      'const before = faults.length, waiting = late.length',
-      `v = ${name}(v, faults, late, depth + 1)`,
-      `if (faults.length > before) ${prefix}(faults, before, ${path})`,
-      `if (late.length > waiting) ${prefix}(late, waiting, ${path})`,
+      'const before = violations.length, deferredBefore = deferred.length',
+      `v = ${name}(v, violations, deferred, depth + 1)`,
+      `if (violations.length > before) ${prefix}(violations, before, ${path})`,
+      `if (deferred.length > deferredBefore) ${prefix}(deferred, deferredBefore, ${path})`,
     ].join('\n')
   }
 
   /** Known to class-validator alone: the value goes on the instance as it is and its rules decide. */
-  #writeBorrowed(extra: WrittenConstraints): string {
-    const { field, partial, constructs } = this.#plan
+  #writeUndeclared(constraintCode: WrittenConstraints): string {
+    const { field, partial, hasInitialValues: constructs } = this.#plan
     const initial = constructs ? `if (v === undefined) v = ${this.#target}` : ''
     const store = `if (v !== undefined) ${this.#target} = v`
-    const rules = partial ? `if (v !== undefined) { ${extra.code} }` : extra.code
-    const nested = field.nested === undefined ? '' : extra.build(field.nested)
+    const rules = partial ? `if (v !== undefined) { ${constraintCode.code} }` : constraintCode.code
+    const nested = field.nested === undefined ? '' : constraintCode.build(field.nested)
     return [initial, this.#writeDate(), nested, store, rules].join('\n')
   }
 
@@ -203,14 +215,14 @@ export class FieldWriter {
     return `if (typeof v === 'string' || Array.isArray(v)) v = ${read}(v)`
   }
 
-  #fault(code: string, text: string, value?: unknown): string {
-    return this.#addFault(this.#path, code, text, value)
+  #writeViolation(code: string, text: string, value?: unknown): string {
+    return this.#writeViolationAt(this.#path, code, text, value)
   }
 
-  #addFault(path: string, code: string, text: string, value: unknown): string {
+  #writeViolationAt(path: string, code: string, text: string, value: unknown): string {
     const { functions } = this.#writer
     const rest = value === undefined ? '' : `, ${functions.constant(value)}`
-    return `${functions.constant(addFault)}(faults, ${path}, ${quote(code)}, ${quote(text)}${rest});`
+    return `${functions.constant(addViolation)}(violations, ${path}, ${quote(code)}, ${quote(text)}${rest});`
   }
 }
 
@@ -224,10 +236,10 @@ function readDates(value: unknown): unknown {
 }
 
 function readDate(value: unknown): unknown {
-  const moment = typeof value === 'string' ? toMoment(value) : undefined
-  return moment === undefined ? value : new Date(moment)
+  const timestamp = typeof value === 'string' ? toTimestamp(value) : undefined
+  return timestamp === undefined ? value : new Date(timestamp)
 }
 
-function items(count: number): string {
+function itemCount(count: number): string {
   return `${count} item${count === 1 ? '' : 's'}`
 }

@@ -2,7 +2,7 @@
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import type { Constraint } from './class-validator.js'
-import type { FieldNote, TypeOf } from './field.js'
+import type { FieldMetadata, FieldClass } from './field.js'
 import { findContradictions } from './contradictions.js'
 import { formats } from './formats.js'
 import type { Kind, ValueRule } from './kinds/kind.js'
@@ -11,43 +11,48 @@ import { ruleValues, valueRules, type RuleName, type RuleValue } from './rules.j
 import { isWriteRule } from './write-rule.js'
 import { isApplicationClass, resolveType } from './type-of.js'
 
-export interface Declaration {
+export interface FieldDeclaration {
   /** `Order.lines` */
   readonly where: string
-  readonly note: FieldNote | undefined
+  readonly metadata: FieldMetadata | undefined
   readonly constraints: readonly Constraint[]
   /** The compiler's word on the property's type, where it gives one. */
-  readonly emitted: unknown
+  readonly emittedType: unknown
   /** The class that class-transformer's `@Type` names; asked only where nothing else tells. */
-  readonly typed: () => TypeOf | undefined
+  readonly transformerType: () => FieldClass | undefined
 }
 
-export interface Judged {
+export interface FieldType {
   /** `undefined` where class-validator's rules have to say. */
   readonly kind: KindName | undefined
-  readonly nested: TypeOf | undefined
+  readonly nested: FieldClass | undefined
   readonly list: boolean
 }
 
-export interface JudgedField extends Judged {
+export interface CheckedDeclaration extends FieldType {
   /** The valid rules of `@Field`: later steps must not fail on the others. */
-  readonly rules: FieldNote['rules']
+  readonly rules: FieldMetadata['rules']
 }
 
 /** @returns `undefined` when nothing can be made of the field; what is wrong is then in `problems` */
-export function judgeField(declaration: Declaration, problems: Problem[]): JudgedField | undefined {
-  const { where, note } = declaration
+export function checkDeclaration(
+  declaration: FieldDeclaration,
+  problems: Problem[],
+): CheckedDeclaration | undefined {
+  const { where, metadata: note } = declaration
   const nameProblem = findNameProblem(where.slice(where.lastIndexOf('.') + 1))
   if (nameProblem !== undefined) {
-    problems.push(fault('FIELD_NAME', `${where}: ${nameProblem}`, 'Rename it.'))
+    problems.push(toProblem('FIELD_NAME', `${where}: ${nameProblem}`, 'Rename it.'))
     return undefined
   }
-  const judged =
-    note === undefined ? judgeBare(declaration, problems) : judgeKind(declaration, note, problems)
-  if (judged === undefined) return undefined
-  const rules = note === undefined ? {} : soundRules(where, judged.kind, note.rules, problems)
-  findContradictions(where, judged.kind, rules, problems)
-  return { ...judged, rules }
+  const type =
+    note === undefined
+      ? readUndeclaredType(declaration, problems)
+      : readKind(declaration, note, problems)
+  if (type === undefined) return undefined
+  const rules = note === undefined ? {} : validRules(where, type.kind, note.rules, problems)
+  findContradictions(where, type.kind, rules, problems)
+  return { ...type, rules }
 }
 
 function findNameProblem(name: string): string | undefined {
@@ -56,19 +61,19 @@ function findNameProblem(name: string): string | undefined {
   return name in Object.prototype ? `every object already has a property "${name}".` : undefined
 }
 
-function judgeKind(
-  declaration: Declaration,
-  note: FieldNote,
+function readKind(
+  declaration: FieldDeclaration,
+  metadata: FieldMetadata,
   problems: Problem[],
-): Judged | undefined {
+): FieldType | undefined {
   const { where } = declaration
-  const { kind } = note
-  if (kind === undefined) return judgeEmitted(declaration, problems)
+  const { kind } = metadata
+  if (kind === undefined) return readEmittedType(declaration, problems)
   if (typeof kind !== 'string') return { kind: 'json', nested: kind, list: isListThunk(kind) }
   if (Object.hasOwn(kinds, kind)) return { kind: kind as KindName, nested: undefined, list: false }
   const names = Object.keys(kinds)
   problems.push(
-    fault(
+    toProblem(
       'FIELD_KIND_UNKNOWN',
       `${where}: unknown kind "${kind}".`,
       `${didYouMean(kind, names)} Kinds: ${names.join(', ')}, or a class by thunk.`.trim(),
@@ -78,15 +83,19 @@ function judgeKind(
 }
 
 /** Only class-validator knows the property: its kind is a guess, but nesting needs a class. */
-function judgeBare(declaration: Declaration, problems: Problem[]): Judged | undefined {
-  const { where, constraints, emitted } = declaration
-  const nests = constraints.some(({ note }) => note.type === 'nestedValidation')
-  if (!nests) return { kind: undefined, nested: undefined, list: false }
+function readUndeclaredType(
+  declaration: FieldDeclaration,
+  problems: Problem[],
+): FieldType | undefined {
+  const { where, constraints, emittedType: emitted } = declaration
+  const isNested = constraints.some(({ metadata }) => metadata.type === 'nestedValidation')
+  if (!isNested) return { kind: undefined, nested: undefined, list: false }
   if (isApplicationClass(emitted)) return { kind: 'json', nested: emitted, list: false }
-  const typed = declaration.typed()
-  if (typed !== undefined) return { kind: 'json', nested: typed, list: emitted === Array }
+  const transformerType = declaration.transformerType()
+  if (transformerType !== undefined)
+    return { kind: 'json', nested: transformerType, list: emitted === Array }
   problems.push(
-    fault(
+    toProblem(
       'FIELD_TYPE_MISSING',
       `${where}: @ValidateNested() needs the class of the value, which is not to be seen here.`,
       'Add @Field(() => Line), @Field(() => Line, { list: true }) for a list, or @Type(() => Line) of class-transformer.',
@@ -96,16 +105,19 @@ function judgeBare(declaration: Declaration, problems: Problem[]): Judged | unde
 }
 
 /** A bare `@Field()`: only text, truth values and classes tell their kind by their type alone. */
-function judgeEmitted({ where, emitted }: Declaration, problems: Problem[]): Judged | undefined {
+function readEmittedType(
+  { where, emittedType: emitted }: FieldDeclaration,
+  problems: Problem[],
+): FieldType | undefined {
   if (emitted === String) return { kind: 'string', nested: undefined, list: false }
   if (emitted === Boolean) return { kind: 'boolean', nested: undefined, list: false }
   if (isApplicationClass(emitted)) return { kind: 'json', nested: emitted, list: false }
-  const [reason, remedy] = ambiguous.get(emitted) ?? ambiguous.get(Object) ?? ['', '']
-  problems.push(fault('FIELD_TYPE_MISSING', `${where}: @Field() ${reason}.`, remedy))
+  const [reason, remedy] = ambiguousTypes.get(emitted) ?? ambiguousTypes.get(Object) ?? ['', '']
+  problems.push(toProblem('FIELD_TYPE_MISSING', `${where}: @Field() ${reason}.`, remedy))
   return undefined
 }
 
-const ambiguous: ReadonlyMap<unknown, readonly [reason: string, remedy: string]> = new Map<
+const ambiguousTypes: ReadonlyMap<unknown, readonly [reason: string, remedy: string]> = new Map<
   unknown,
   readonly [string, string]
 >([
@@ -140,73 +152,87 @@ const ambiguous: ReadonlyMap<unknown, readonly [reason: string, remedy: string]>
   ],
 ])
 
-function soundRules(
+function validRules(
   where: string,
   kind: KindName | undefined,
-  rules: FieldNote['rules'],
+  rules: FieldMetadata['rules'],
   problems: Problem[],
-): FieldNote['rules'] {
-  const sound = Object.entries(rules).filter(([rule, value]) => {
-    const wrong = judgeRule(rule, value, kind, rules)
-    if (wrong !== undefined) problems.push({ ...wrong, message: `${where}: ${wrong.message}` })
-    return wrong === undefined
+): FieldMetadata['rules'] {
+  const valid = Object.entries(rules).filter(([rule, value]) => {
+    const problem = findRuleProblem(rule, value, kind, rules)
+    if (problem !== undefined)
+      problems.push({ ...problem, message: `${where}: ${problem.message}` })
+    return problem === undefined
   })
   const missing = kind === undefined ? [] : missingRules(kind, rules)
   for (const rule of missing) {
     const message = `${where}: kind "${String(kind)}" needs rule "${rule}".`
-    problems.push(fault('FIELD_RULE_MISSING', message, `Add it: { ${rule}: … }.`))
+    problems.push(toProblem('FIELD_RULE_MISSING', message, `Add it: { ${rule}: … }.`))
   }
-  return Object.fromEntries(sound)
+  return Object.fromEntries(valid)
 }
 
-function missingRules(kind: KindName, rules: FieldNote['rules']): readonly string[] {
+function missingRules(kind: KindName, rules: FieldMetadata['rules']): readonly string[] {
   return kindOf(kind, rules).needs?.filter((rule) => rules[rule] === undefined) ?? []
 }
 
-function judgeRule(
+function findRuleProblem(
   rule: string,
   value: unknown,
   kind: KindName | undefined,
-  rules: FieldNote['rules'],
+  rules: FieldMetadata['rules'],
 ): Problem | undefined {
   if (!Object.hasOwn(ruleValues, rule)) {
     const names = Object.keys(ruleValues)
-    return fault(
+    return toProblem(
       'FIELD_RULE_UNKNOWN',
       `unknown rule "${rule}".`,
       `${didYouMean(rule, names)} Rules: ${names.join(', ')}.`.trim(),
     )
   }
   if (value === undefined) return undefined
-  const needed = ruleValues[rule as RuleName]
-  if (!fits[needed](value, rules))
-    return fault('FIELD_RULE_VALUE', `rule "${rule}" needs ${needed}.`, hintFor(rule, value))
+  const requirement = ruleValues[rule as RuleName]
+  if (!satisfies[requirement](value, rules))
+    return toProblem(
+      'FIELD_RULE_VALUE',
+      `rule "${rule}" needs ${requirement}.`,
+      suggestFormat(rule, value),
+    )
   if (rule === 'default' && kind !== undefined && !isDefault(value, kind, rules)) {
-    const { noun } = kindOf(kind, rules)
-    const wanted = rules.list === true ? `a list, each ${noun}` : noun
-    return fault('FIELD_DEFAULT', `default ${toText(value)} is not ${wanted}.`, 'Give one that is.')
+    const { label } = kindOf(kind, rules)
+    const expected = rules.list === true ? `a list, each ${label}` : label
+    return toProblem(
+      'FIELD_DEFAULT',
+      `default ${toText(value)} is not ${expected}.`,
+      'Give one that is.',
+    )
   }
   if (kind !== undefined && !appliesTo(rule, kind, rules)) {
     const allowed = kindOf(kind, rules).rules
     const remedy =
       allowed.length === 0 ? 'Remove it.' : `Rules about its values: ${allowed.join(', ')}.`
-    return fault('FIELD_RULE_UNFIT', `rule "${rule}" means nothing for kind "${kind}".`, remedy)
+    return toProblem('FIELD_RULE_UNFIT', `rule "${rule}" means nothing for kind "${kind}".`, remedy)
   }
-  const wrong = kind === undefined ? undefined : wrongBound(rule, value, kindOf(kind, rules))
-  if (kind !== undefined && wrong !== undefined) {
-    const remedy = `${toText(wrong)} is not ${kindOf(kind, rules).noun}.`
-    return fault('FIELD_RULE_VALUE', `rule "${rule}" needs ${needed} of kind "${kind}".`, remedy)
+  const problem =
+    kind === undefined ? undefined : findInvalidBound(rule, value, kindOf(kind, rules))
+  if (kind !== undefined && problem !== undefined) {
+    const remedy = `${toText(problem)} is not ${kindOf(kind, rules).label}.`
+    return toProblem(
+      'FIELD_RULE_VALUE',
+      `rule "${rule}" needs ${requirement} of kind "${kind}".`,
+      remedy,
+    )
   }
   return undefined
 }
 
 /** A bound that is no value of the kind cannot be compared with one. */
-function wrongBound(rule: string, value: unknown, entry: Kind): unknown {
+function findInvalidBound(rule: string, value: unknown, entry: Kind): unknown {
   if (rule !== 'min' && rule !== 'max') return undefined
   return isOfKind(value, entry) ? undefined : value
 }
 
-function appliesTo(rule: string, kind: KindName, rules: FieldNote['rules']): boolean {
+function appliesTo(rule: string, kind: KindName, rules: FieldMetadata['rules']): boolean {
   if (rule === 'key') return kind === 'id'
   if (rule === 'precision' || rule === 'scale') return kind === 'decimal'
   if (rule === 'minItems' || rule === 'maxItems') return rules.list === true
@@ -216,7 +242,7 @@ function appliesTo(rule: string, kind: KindName, rules: FieldNote['rules']): boo
 }
 
 /** A function's defaults are not known before it is called. */
-function isDefault(value: unknown, kind: KindName, rules: FieldNote['rules']): boolean {
+function isDefault(value: unknown, kind: KindName, rules: FieldMetadata['rules']): boolean {
   const entry = kindOf(kind, rules)
   if (typeof value === 'function' || (value === 'now' && entry.now !== undefined)) return true
   if (value === null) return rules.nullable === true
@@ -234,23 +260,25 @@ function toText(value: unknown): string {
   }
 }
 
-function hintFor(rule: string, value: unknown): string {
+function suggestFormat(rule: string, value: unknown): string {
   if (rule !== 'format' || typeof value !== 'string') return ''
   const names = Object.keys(formats)
   return `${didYouMean(value, names)} Formats: ${names.join(', ')}.`.trim()
 }
 
 /** What PostgreSQL and its kin all take. */
-const mostDigits = 38
+const maxDigits = 38
 
-const fits: Readonly<Record<RuleValue, (value: unknown, rules: FieldNote['rules']) => boolean>> = {
+const satisfies: Readonly<
+  Record<RuleValue, (value: unknown, rules: FieldMetadata['rules']) => boolean>
+> = {
   'true or false': (value) => typeof value === 'boolean',
   'true, false or a name': (value) => ['boolean', 'string'].includes(typeof value),
   anything: () => true,
   'a number or a date': (value) => Number.isFinite(value) || typeof value === 'string',
   'a whole number from 0': (value) => Number.isSafeInteger(value) && (value as number) >= 0,
   'a whole number from 1 to 38': (value) =>
-    Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= mostDigits,
+    Number.isSafeInteger(value) && (value as number) >= 1 && (value as number) <= maxDigits,
   'a whole number from 0, not above precision': (value, { precision = 18 }) =>
     Number.isSafeInteger(value) && (value as number) >= 0 && Number(value) <= Number(precision),
   'a regular expression': isPattern,
@@ -272,7 +300,7 @@ function isPattern(value: unknown): boolean {
 }
 
 /** `() => [Line]` is a list too; a thunk that cannot answer yet is called again when the class is used. */
-function isListThunk(type: TypeOf): boolean {
+function isListThunk(type: FieldClass): boolean {
   try {
     return resolveType(type)?.list === true
   } catch {
@@ -280,6 +308,6 @@ function isListThunk(type: TypeOf): boolean {
   }
 }
 
-function fault(code: string, message: string, remedy: string): Problem {
+function toProblem(code: string, message: string, remedy: string): Problem {
   return { code, message, remedy }
 }

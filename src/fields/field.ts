@@ -14,32 +14,32 @@ import type { KindName } from './kinds/table.js'
 import type { FieldRules } from './rules.js'
 
 /** A class named before it is defined, or the class itself; in brackets a list of it. */
-export type TypeOf = (() => Class | readonly [Class]) | Class
+export type FieldClass = (() => Class | readonly [Class]) | Class
 
 /** What one `@Field` said, unjudged: `readShape` reads it at bootstrap and reports what is wrong with it. */
-export interface FieldNote {
+export interface FieldMetadata {
   /** `undefined` for a bare `@Field()`, whose kind the compiler may have emitted. */
-  readonly kind: string | TypeOf | undefined
+  readonly kind: string | FieldClass | undefined
   readonly rules: Readonly<Record<string, unknown>>
 }
 
 /** One note per property, inherited; a subclass's note replaces its base's completely. */
-export const fieldNotes = createMemberNote<FieldNote>('field')
+export const fieldMetadata = createMemberNote<FieldMetadata>('field')
 
 /**
  * True on a class whose `id` is given by the database: the key is then read-only, no client's input may name it.
  * Written by `@Record`.
  */
-export const givenKey = createClassNote<boolean>('given key')
+export const generatedKey = createClassNote<boolean>('given key')
 
 /** The class that another was made of by `pick`, `omit` or `partial`: faults of its fields are told once, as that one's. */
-export const madeOf = createClassNote<Class>('made of')
+export const derivedFrom = createClassNote<Class>('made of')
 
 /** True on a field with `@Secured`: messages do not suggest its name. Classes that are made of others have it too. */
 export const securedField = createMemberNote<true>('secured field')
 
 /** True on a class of changes: its rules about the whole object run elsewhere, on the row as it will be. */
-export const ownRulesOnly = createClassNote<boolean>('own rules only')
+export const skipsObjectRules = createClassNote<boolean>('own rules only')
 
 /**
  * Describes a property.
@@ -59,7 +59,7 @@ export const ownRulesOnly = createClassNote<boolean>('own rules only')
  * @param kind a kind's name, or a thunk naming a class: thunks let files import each other in a circle
  * @param rules further rules; without any, the value is required and must not be null
  */
-export function Field(kind: KindName | TypeOf, rules?: FieldRules): AnyDecorator
+export function Field(kind: KindName | FieldClass, rules?: FieldRules): AnyDecorator
 export function Field(rules?: FieldRules): AnyDecorator
 export function Field(target: object, member: string | symbol): void
 export function Field(value: unknown, context: DecoratorContext): void
@@ -68,29 +68,29 @@ export function Field(...args: unknown[]): AnyDecorator | undefined {
   const isBare =
     !(args.length === 1 && isClass(args[0])) &&
     decorate(args, (target) => {
-      note(target, { kind: undefined, rules: {} })
+      writeMetadata(target, { kind: undefined, rules: {} })
     })
   if (isBare) return undefined
   const [first, second] = args
-  const named = typeof first === 'string' || typeof first === 'function'
-  const rules = { ...((named ? second : first) as object | undefined) } as FieldNote['rules']
-  const kind = named ? (first as string | TypeOf) : undefined
+  const hasKind = typeof first === 'string' || typeof first === 'function'
+  const rules = { ...((hasKind ? second : first) as object | undefined) } as FieldMetadata['rules']
+  const kind = hasKind ? (first as string | FieldClass) : undefined
   return toDecorator((target) => {
-    note(target, { kind, rules })
+    writeMetadata(target, { kind, rules })
   })
 }
 
 /** Writes the note that `@Field` writes, for decorators that add fields of their own (relations). */
-export function noteField(owner: Class, member: string, value: FieldNote): void {
-  fieldNotes.write(owner, member, value)
+export function writeFieldMetadata(owner: Class, member: string, value: FieldMetadata): void {
+  fieldMetadata.write(owner, member, value)
   if (value.rules.hidden === true) hideFromJson(owner, hiddenMembers)
 }
 
-function note(target: DecoratorTarget, value: FieldNote): void {
+function writeMetadata(target: DecoratorTarget, value: FieldMetadata): void {
   if (target.place !== 'field' || target.isStatic || target.member === undefined) {
     throw new TypeError(`${target.owner.name}: @Field belongs before a property of instances.`)
   }
-  noteField(target.owner, target.member, value)
+  writeFieldMetadata(target.owner, target.member, value)
 }
 
 const hiddenByClass = new WeakMap<Class, ReadonlySet<string>>()
@@ -100,10 +100,10 @@ const hiddenByClass = new WeakMap<Class, ReadonlySet<string>>()
  * after the last decorator ran.
  */
 function hiddenMembers(type: Class): ReadonlySet<string> {
-  const known = hiddenByClass.get(type)
-  if (known !== undefined) return known
-  const notes = [...fieldNotes.readAll(type)].filter(([, { rules }]) => rules.hidden === true)
-  const members = new Set(notes.map(([member]) => member))
+  const cached = hiddenByClass.get(type)
+  if (cached !== undefined) return cached
+  const hidden = [...fieldMetadata.readAll(type)].filter(([, { rules }]) => rules.hidden === true)
+  const members = new Set(hidden.map(([member]) => member))
   hiddenByClass.set(type, members)
   return members
 }

@@ -2,13 +2,13 @@
  * Well-known forms of text. Each test runs in time linear in the text: no format has a repetition inside a
  * repetition that could match the same characters, and long text is refused by its length first.
  */
-import { isDate, momentPattern, toMoment } from './kinds/datetime.js'
+import { isDate, timestampPattern, toTimestamp } from './kinds/datetime.js'
 import { isUuid } from './kinds/id.js'
 import type { JsonSchema } from './kinds/kind.js'
 
 export interface Format {
   /** Completes "site must be …": `a URL`. */
-  readonly noun: string
+  readonly label: string
   readonly test: (text: string) => boolean
   /** The same in the words of JSON Schema: `format` only where that names this very grammar. */
   readonly schema: JsonSchema
@@ -21,44 +21,44 @@ const phone = /^\+[1-9]\d{5,14}$/
 
 export const formats = {
   email: {
-    noun: 'an email address',
+    label: 'an email address',
     schema: { format: 'email', pattern: '^[^@]{1,64}@', maxLength: 254 },
     test: isEmail,
   },
   url: {
-    noun: 'an http or https URL',
+    label: 'an http or https URL',
     schema: {
       format: 'iri',
       pattern: '^[Hh][Tt][Tt][Pp][Ss]?://(?:[^\\s<>"\\\\^`{|}%]|%[0-9A-Fa-f]{2})+$',
     },
     test: isUrl,
   },
-  uuid: { noun: 'a UUID', schema: { format: 'uuid', maxLength: 36 }, test: isUuid },
-  date: { noun: 'a date such as 2026-11-20', schema: { format: 'date' }, test: isDate },
+  uuid: { label: 'a UUID', schema: { format: 'uuid', maxLength: 36 }, test: isUuid },
+  date: { label: 'a date such as 2026-11-20', schema: { format: 'date' }, test: isDate },
   time: {
-    noun: 'a time such as 10:30:00',
+    label: 'a time such as 10:30:00',
     schema: { pattern: timeOfDay.source },
     test: upTo(30, timeOfDay),
   },
   'date-time': {
-    noun: 'an ISO 8601 date and time',
-    schema: { pattern: '[Tt ]', maxLength: 40, allOf: [{ pattern: momentPattern }] },
-    test: (text: string) => text.length > 10 && toMoment(text) !== undefined,
+    label: 'an ISO 8601 date and time',
+    schema: { pattern: '[Tt ]', maxLength: 40, allOf: [{ pattern: timestampPattern }] },
+    test: (text: string) => text.length > 10 && toTimestamp(text) !== undefined,
   },
   hostname: {
-    noun: 'a host name',
+    label: 'a host name',
     schema: { format: 'hostname', pattern: '[^.]$' },
     test: isHostname,
   },
-  ipv4: { noun: 'an IPv4 address', schema: { format: 'ipv4' }, test: isIpv4 },
-  ipv6: { noun: 'an IPv6 address', schema: { format: 'ipv6' }, test: isIpv6 },
+  ipv4: { label: 'an IPv4 address', schema: { format: 'ipv4' }, test: isIpv4 },
+  ipv6: { label: 'an IPv6 address', schema: { format: 'ipv6' }, test: isIpv6 },
   slug: {
-    noun: 'lower-case letters, digits and single dashes',
+    label: 'lower-case letters, digits and single dashes',
     schema: { pattern: slug.source, maxLength: 200 },
     test: upTo(200, slug),
   },
   phone: {
-    noun: 'an international phone number such as +4930123456',
+    label: 'an international phone number such as +4930123456',
     schema: { pattern: phone.source },
     test: upTo(16, phone),
   },
@@ -73,9 +73,12 @@ function isEmail(text: string): boolean {
   if (at < 1 || at > 64) return false
   const local = text.slice(0, at)
   const domain = text.slice(at + 1)
-  const dotted = !local.startsWith('.') && !local.endsWith('.') && !local.includes('..')
+  const hasValidDots = !local.startsWith('.') && !local.endsWith('.') && !local.includes('..')
   return (
-    dotted && /^[\w.!#$%&'*+/=?^`{|}~-]+$/.test(local) && domain.includes('.') && isHostname(domain)
+    hasValidDots &&
+    /^[\w.!#$%&'*+/=?^`{|}~-]+$/.test(local) &&
+    domain.includes('.') &&
+    isHostname(domain)
   )
 }
 

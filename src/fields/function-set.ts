@@ -8,8 +8,8 @@ export class FunctionSet {
 
   /** A name for a value in the written code; the same value has the same name. */
   constant(value: unknown): string {
-    const known = this.#names.get(value)
-    if (known !== undefined) return known
+    const existing = this.#names.get(value)
+    if (existing !== undefined) return existing
     const name = `c${this.#constants.length}`
     this.#constants.push(value)
     this.#names.set(value, name)

@@ -6,7 +6,7 @@ import { lineage, type Class } from '../metadata/class-metadata.js'
 import { parseText, type ClassBody } from '../metadata/parse-text.js'
 
 /** Makes an empty instance: no property of its own but those that the class initialises with a value. */
-export type Make = new () => Record<string, unknown>
+export type Constructor = new () => Record<string, unknown>
 
 /**
  * The values with which a class initialises its properties (`limit = 10`), from one trial instance.
@@ -22,42 +22,42 @@ export function initialValues(type: Class): Readonly<Record<string, unknown>> | 
  * prototype: compilers that define every declared property would make absent keys look sent (`{ name: undefined }`),
  * and an update changes only what it names.
  */
-export function makerOf(type: Class): Maker {
-  const { initial, keepsState, constructible } = constructionOf(type)
-  if ((initial !== undefined || keepsState) && type.length === 0 && constructible) {
-    return { Make: type as unknown as Make, constructs: true }
+export function instanceConstructorOf(type: Class): InstanceConstructor {
+  const { initial, hasState, constructible } = constructionOf(type)
+  if ((initial !== undefined || hasState) && type.length === 0 && constructible) {
+    return { Constructor: type as unknown as Constructor, hasInitialValues: true }
   }
-  const Bare = function () {} as unknown as Make
+  const Bare = function () {} as unknown as Constructor
   Object.defineProperty(Bare, 'prototype', { value: type.prototype as object })
-  return { Make: Bare, constructs: false }
+  return { Constructor: Bare, hasInitialValues: false }
 }
 
-export interface Maker {
-  readonly Make: Make
-  /** True where `Make` is the class itself. */
-  readonly constructs: boolean
+export interface InstanceConstructor {
+  readonly Constructor: Constructor
+  /** True if `Constructor` is the class itself, which sets initial values. */
+  readonly hasInitialValues: boolean
 }
 
-interface Construction {
+interface ClassConstruction {
   readonly initial: Readonly<Record<string, unknown>> | undefined
   /** Methods may use what only a constructed instance has. */
-  readonly keepsState: boolean
+  readonly hasState: boolean
   readonly constructible: boolean
 }
 
-const constructions = new WeakMap<Class, Construction>()
+const constructions = new WeakMap<Class, ClassConstruction>()
 
-function constructionOf(type: Class): Construction {
-  const known = constructions.get(type)
-  if (known !== undefined) return known
-  const declared = lineage(type).map(readDeclared)
-  const keepsState = declared.some(({ state }) => state)
-  const runs = keepsState || declared.some(({ initialises }) => initialises)
-  const trial = runs ? tryOut(type) : undefined
+function constructionOf(type: Class): ClassConstruction {
+  const cached = constructions.get(type)
+  if (cached !== undefined) return cached
+  const contents = lineage(type).map(readClassContents)
+  const hasState = contents.some((part) => part.hasState)
+  const needsTrial = hasState || contents.some((part) => part.hasInitialValues)
+  const trial = needsTrial ? tryOut(type) : undefined
   const values = Object.entries(trial ?? {}).filter(([, value]) => value !== undefined)
   const construction = {
     initial: values.length === 0 ? undefined : Object.fromEntries(values),
-    keepsState,
+    hasState,
     constructible: trial !== undefined,
   }
   constructions.set(type, construction)
@@ -66,24 +66,24 @@ function constructionOf(type: Class): Construction {
 
 function tryOut(type: Class): object | undefined {
   try {
-    const made: unknown = new (type as unknown as Make)()
-    return typeof made === 'object' && made !== null ? made : undefined
+    const instance: unknown = new (type as unknown as Constructor)()
+    return typeof instance === 'object' && instance !== null ? instance : undefined
   } catch {
     return undefined
   }
 }
 
-interface Declared {
+interface ClassContents {
   /** A property has a value from the start. */
-  readonly initialises: boolean
+  readonly hasInitialValues: boolean
   /** A constructor, or something private, which exists only on instances that were constructed. */
-  readonly state: boolean
+  readonly hasState: boolean
 }
 
-const nothing: Declared = { initialises: false, state: false }
-const anything: Declared = { initialises: true, state: true }
+const nothing: ClassContents = { hasInitialValues: false, hasState: false }
+const anything: ClassContents = { hasInitialValues: true, hasState: true }
 
-function readDeclared(type: Class): Declared {
+function readClassContents(type: Class): ClassContents {
   const text = Function.prototype.toString.call(type)
   // Without any of these there is nothing to find, and most classes need no parser.
   if (!/[=#]|constructor|accessor|^function/.test(text)) return nothing
@@ -96,14 +96,14 @@ function readDeclared(type: Class): Declared {
   return isEmpty ? nothing : anything
 }
 
-function readBody({ body }: ClassBody): Declared {
-  let { initialises, state } = nothing
+function readBody({ body }: ClassBody): ClassContents {
+  let { hasInitialValues, hasState } = nothing
   for (const member of body) {
     if (member.type === 'StaticBlock') continue
-    if (member.type === 'MethodDefinition' && member.kind === 'constructor') state = true
+    if (member.type === 'MethodDefinition' && member.kind === 'constructor') hasState = true
     if (member.static) continue
-    if (member.key.type === 'PrivateIdentifier') state = true
-    if (member.type === 'PropertyDefinition' && member.value) initialises = true
+    if (member.key.type === 'PrivateIdentifier') hasState = true
+    if (member.type === 'PropertyDefinition' && member.value) hasInitialValues = true
   }
-  return { initialises, state }
+  return { hasInitialValues, hasState }
 }

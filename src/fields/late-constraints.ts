@@ -3,11 +3,17 @@
  * that is not written as code. They run after the whole input is built, as `validate()` runs after `plainToInstance()`.
  * Source: class-validator, src/validation/ValidationExecutor.ts.
  */
-import { addBroken, holds, type ConstraintRule } from './constraint-rule.js'
-import { addFault, mostFaults, prefixPaths, type Fault, type Waiting } from './faults.js'
+import { addRuleViolation, passesRule, type ConstraintRule } from './constraint-rule.js'
+import {
+  addViolation,
+  maxViolations,
+  prefixPaths,
+  type Violation,
+  type PathEntry,
+} from './faults.js'
 
 /** A property's late rules, planned once. */
-export interface LateProperty {
+export interface DeferredProperty {
   readonly name: string
   /** All must be true for anything to be checked. */
   readonly conditions: readonly ((object: unknown, value: unknown) => boolean)[]
@@ -15,62 +21,66 @@ export interface LateProperty {
 }
 
 /** One property of one object of an input, waiting. */
-export interface LateEntry extends Waiting {
-  readonly property: LateProperty
+export interface DeferredCheck extends PathEntry {
+  readonly property: DeferredProperty
   readonly object: Record<string, unknown>
   /** What the value itself broke, told only if the conditions hold: nested faults, `required`. */
-  readonly held?: HeldFaults
+  readonly conditionalResult?: ConditionalResult
 }
 
-export interface HeldFaults {
-  readonly faults: Fault[]
-  readonly late: LateEntry[]
+export interface ConditionalResult {
+  readonly violations: Violation[]
+  readonly deferred: DeferredCheck[]
 }
 
 /** Runs what waits. Answers a promise only where a constraint did; by then `faults` is complete. */
-export function runLate(late: readonly LateEntry[], faults: Fault[]): Promise<unknown> | undefined {
+export function runDeferred(
+  deferred: readonly DeferredCheck[],
+  violations: Violation[],
+): Promise<unknown> | undefined {
   const pending: Promise<void>[] = []
-  const queue = [...late]
+  const queue = [...deferred]
   // The queue grows while it is walked: held objects bring their own.
   for (const entry of queue) {
-    if (faults.length >= mostFaults) break
-    runEntry(entry, { faults, pending, queue })
+    if (violations.length >= maxViolations) break
+    runDeferredCheck(entry, { violations, pending, queue })
   }
   return pending.length === 0 ? undefined : Promise.all(pending)
 }
 
-interface Run {
-  readonly faults: Fault[]
+interface DeferredRun {
+  readonly violations: Violation[]
   readonly pending: Promise<void>[]
-  readonly queue: LateEntry[]
+  readonly queue: DeferredCheck[]
 }
 
-function runEntry(entry: LateEntry, run: Run): void {
-  const { property, object, held, path } = entry
+function runDeferredCheck(entry: DeferredCheck, run: DeferredRun): void {
+  const { property, object, conditionalResult: held, path } = entry
   const value = object[property.name]
   // Each is asked, as there, even after one said no.
-  const answers = property.conditions.map((condition) => condition(object, value))
-  if (!answers.every(Boolean)) return
+  const conditionResults = property.conditions.map((condition) => condition(object, value))
+  if (!conditionResults.every(Boolean)) return
   if (held !== undefined) {
-    prefixPaths(held.faults, 0, path)
-    prefixPaths(held.late, 0, path)
-    for (const fault of held.faults) if (run.faults.length < mostFaults) run.faults.push(fault)
-    run.queue.push(...held.late)
+    prefixPaths(held.violations, 0, path)
+    prefixPaths(held.deferred, 0, path)
+    for (const violation of held.violations)
+      if (run.violations.length < maxViolations) run.violations.push(violation)
+    run.queue.push(...held.deferred)
   }
   for (const rule of property.rules) {
-    const answer = holds(rule, value, object)
-    if (answer === false) addBroken(run.faults, rule, value, object, path)
-    if (typeof answer === 'boolean') continue
-    const settled = answer.then((kept) => {
-      if (!kept) addBroken(run.faults, rule, value, object, path)
+    const result = passesRule(rule, value, object)
+    if (result === false) addRuleViolation(run.violations, rule, value, object, path)
+    if (typeof result === 'boolean') continue
+    const pending = result.then((isValid) => {
+      if (!isValid) addRuleViolation(run.violations, rule, value, object, path)
     })
-    run.pending.push(settled)
+    run.pending.push(pending)
   }
 }
 
 /** Holds back one fault of the value itself until the conditions are known. */
-export function holdFault(code: string, text: string): HeldFaults {
-  const faults: Fault[] = []
-  addFault(faults, '', code, text)
-  return { faults, late: [] }
+export function toConditionalResult(code: string, text: string): ConditionalResult {
+  const violations: Violation[] = []
+  addViolation(violations, '', code, text)
+  return { violations, deferred: [] }
 }

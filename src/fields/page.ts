@@ -1,6 +1,6 @@
 /** One page of a list, as a class: so that it can be declared, documented and cached by name. */
 import type { Class } from '../metadata/class-metadata.js'
-import { fieldNotes } from './field.js'
+import { fieldMetadata } from './field.js'
 
 /**
  * A page of items. `Page.of(Item)` is its class, to be named in `returns`:
@@ -19,13 +19,13 @@ export class Page<T> {
 
   /** The class of pages of a class, always the same one, named `ItemPage`. */
   static of<T extends object>(type: Class<T>): new () => Page<T> {
-    const known = pages.get(type)
-    if (known !== undefined) return known as new () => Page<T>
+    const existing = pages.get(type)
+    if (existing !== undefined) return existing as new () => Page<T>
     const PageOf = class extends Page<T> {}
     Object.defineProperty(PageOf, 'name', { value: `${type.name}Page` })
-    fieldNotes.write(PageOf, 'items', { kind: type, rules: { list: true } })
+    fieldMetadata.write(PageOf, 'items', { kind: type, rules: { list: true } })
     for (const name of ['total', 'limit', 'offset']) {
-      fieldNotes.write(PageOf, name, { kind: 'integer', rules: { min: 0 } })
+      fieldMetadata.write(PageOf, name, { kind: 'integer', rules: { min: 0 } })
     }
     pages.set(type, PageOf)
     return PageOf

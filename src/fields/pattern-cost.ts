@@ -10,7 +10,7 @@ import { toAutomata, type Automaton } from './pattern-positions.js'
 export type PatternCost = 'linear' | 'polynomial' | 'exponential' | 'unknown'
 
 /** Steps of the search before it gives up. */
-const patience = 300_000
+const maxSteps = 300_000
 
 /** @throws {SyntaxError} when it is no pattern */
 export function patternCost(pattern: RegExp): PatternCost {
@@ -27,7 +27,7 @@ export function patternCost(pattern: RegExp): PatternCost {
 }
 
 class Search {
-  #left = patience
+  #remainingSteps = maxSteps
 
   /** A loop with two ways from a place to itself on one text, out of which the match may still fail. */
   isExponential(automaton: Automaton): boolean {
@@ -40,28 +40,28 @@ class Search {
           if (ways > 1 && loop.has(to)) return true
         }
       }
-      return [...loop].some((place) => this.#splits(automaton, loop, place))
+      return [...loop].some((position) => this.#hasTwoWays(automaton, loop, position))
     })
   }
 
   /** From (p, p) over two different places back to (p, p), both on one text. */
-  #splits(automaton: Automaton, loop: ReadonlySet<number>, start: number): boolean {
-    const size = automaton.takes.length
+  #hasTwoWays(automaton: Automaton, loop: ReadonlySet<number>, start: number): boolean {
+    const size = automaton.accepts.length
     const steps = (pair: number): number[] => {
       const [a, b] = [Math.floor(pair / size), pair % size]
       const next: number[] = []
-      for (const x of within(automaton, a, loop)) {
-        for (const y of within(automaton, b, loop)) {
-          if (this.#agree(automaton, x, y)) next.push(x * size + y)
+      for (const x of successorsIn(automaton, a, loop)) {
+        for (const y of successorsIn(automaton, b, loop)) {
+          if (this.#overlap(automaton, x, y)) next.push(x * size + y)
         }
       }
       return next
     }
     const first = start * size + start
-    const reached = reach(first, steps)
+    const reached = reachableFrom(first, steps)
     for (const pair of reached) {
       const isSplit = Math.floor(pair / size) !== pair % size
-      if (isSplit && reach(pair, steps).has(first)) return true
+      if (isSplit && reachableFrom(pair, steps).has(first)) return true
     }
     return false
   }
@@ -73,39 +73,39 @@ class Search {
       loops.some((second) => {
         if (canEnd(automaton, second)) return false
         return [...first].some((p) =>
-          [...second].some((q) => p !== q && this.#shares(automaton, { first, second, p, q })),
+          [...second].some((q) => p !== q && this.#sharesText(automaton, { first, second, p, q })),
         )
       }),
     )
   }
 
-  #shares(automaton: Automaton, { first, second, p, q }: Shared): boolean {
-    const size = automaton.takes.length
+  #sharesText(automaton: Automaton, { first, second, p, q }: LoopPair): boolean {
+    const size = automaton.accepts.length
     const steps = (triple: number): number[] => {
       const a = Math.floor(triple / size / size)
       const b = Math.floor(triple / size) % size
       const next: number[] = []
-      for (const x of within(automaton, a, first)) {
-        for (const z of within(automaton, triple % size, second)) {
-          if (!this.#agree(automaton, x, z)) continue
+      for (const x of successorsIn(automaton, a, first)) {
+        for (const z of successorsIn(automaton, triple % size, second)) {
+          if (!this.#overlap(automaton, x, z)) continue
           for (const y of automaton.follow[b]?.keys() ?? []) {
-            const common = (automaton.takes[x] ?? 0n) & (automaton.takes[y] ?? 0n)
-            if (((automaton.takes[z] ?? 0n) & common) !== 0n) next.push((x * size + y) * size + z)
+            const common = (automaton.accepts[x] ?? 0n) & (automaton.accepts[y] ?? 0n)
+            if (((automaton.accepts[z] ?? 0n) & common) !== 0n) next.push((x * size + y) * size + z)
           }
         }
       }
       return next
     }
-    return reach((p * size + p) * size + q, steps).has((p * size + q) * size + q)
+    return reachableFrom((p * size + p) * size + q, steps).has((p * size + q) * size + q)
   }
 
-  #agree({ takes }: Automaton, x: number, y: number): boolean {
-    if (this.#left-- <= 0) throw new RangeError('The pattern is too large to tell.')
+  #overlap({ accepts: takes }: Automaton, x: number, y: number): boolean {
+    if (this.#remainingSteps-- <= 0) throw new RangeError('The pattern is too large to tell.')
     return ((takes[x] ?? 0n) & (takes[y] ?? 0n)) !== 0n
   }
 }
 
-interface Shared {
+interface LoopPair {
   readonly first: ReadonlySet<number>
   readonly second: ReadonlySet<number>
   readonly p: number
@@ -114,21 +114,25 @@ interface Shared {
 
 /** A match that may end in the loop takes the first way it finds, and looks at no other. */
 function canEnd({ last }: Automaton, loop: ReadonlySet<number>): boolean {
-  return [...loop].some((place) => last.has(place))
+  return [...loop].some((position) => last.has(position))
 }
 
-function within({ follow }: Automaton, place: number, loop: ReadonlySet<number>): number[] {
-  return [...(follow[place]?.keys() ?? [])].filter((next) => loop.has(next))
+function successorsIn(
+  { follow }: Automaton,
+  position: number,
+  loop: ReadonlySet<number>,
+): number[] {
+  return [...(follow[position]?.keys() ?? [])].filter((next) => loop.has(next))
 }
 
-function reach(start: number, steps: (from: number) => readonly number[]): Set<number> {
+function reachableFrom(start: number, steps: (from: number) => readonly number[]): Set<number> {
   const reached = new Set<number>()
-  const waiting = [start]
-  for (let from = waiting.pop(); from !== undefined; from = waiting.pop()) {
+  const queue = [start]
+  for (let from = queue.pop(); from !== undefined; from = queue.pop()) {
     for (const next of steps(from)) {
       if (reached.has(next)) continue
       reached.add(next)
-      waiting.push(next)
+      queue.push(next)
     }
   }
   return reached
@@ -136,13 +140,15 @@ function reach(start: number, steps: (from: number) => readonly number[]): Set<n
 
 /** The sets of places that lead to each other, those without a way back left out. */
 function loopsOf({ follow }: Automaton): ReadonlySet<number>[] {
-  const behind = follow.map((_, place) => reach(place, (from) => [...(follow[from]?.keys() ?? [])]))
+  const reachable = follow.map((_, position) =>
+    reachableFrom(position, (from) => [...(follow[from]?.keys() ?? [])]),
+  )
   const loops: Set<number>[] = []
-  const seen = new Set<number>()
-  for (const [place, ahead] of behind.entries()) {
-    if (seen.has(place) || !ahead.has(place)) continue
-    const loop = new Set([...ahead].filter((other) => behind[other]?.has(place)))
-    for (const other of loop) seen.add(other)
+  const assigned = new Set<number>()
+  for (const [position, successors] of reachable.entries()) {
+    if (assigned.has(position) || !successors.has(position)) continue
+    const loop = new Set([...successors].filter((other) => reachable[other]?.has(position)))
+    for (const other of loop) assigned.add(other)
     loops.push(loop)
   }
   return loops

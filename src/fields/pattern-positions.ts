@@ -13,7 +13,7 @@ function samplesOf(source: string): readonly string[] {
 
 export interface Automaton {
   /** For each place the samples that it takes, a bit each. */
-  readonly takes: readonly bigint[]
+  readonly accepts: readonly bigint[]
   /** For each place those behind it, with the number of ways that lead there: 1, or 2 for more. */
   readonly follow: readonly ReadonlyMap<number, number>[]
   /** Places at which the whole may end. */
@@ -21,10 +21,10 @@ export interface Automaton {
 }
 
 /** How much of a pattern is examined; larger ones stay unknown. */
-const mostPlaces = 400
+const maxPositions = 400
 
 /** What a repetition with an upper end stands for: so many copies, or from `most` on what `asLoops` says. */
-const most = 10
+const maxCopies = 10
 
 interface Part {
   readonly nullable: boolean
@@ -32,7 +32,7 @@ interface Part {
   readonly last: readonly number[]
 }
 
-const nothing: Part = { nullable: true, first: [], last: [] }
+const emptyPart: Part = { nullable: true, first: [], last: [] }
 
 /** @throws {SyntaxError} when it is no pattern, {RangeError} when it has too many places */
 export function toAutomata(pattern: RegExp, asLoops: boolean): Automaton[] {
@@ -43,12 +43,12 @@ export function toAutomata(pattern: RegExp, asLoops: boolean): Automaton[] {
   const unicodeSets = flags.includes('v')
   const tree = new RegExpParser().parsePattern(source, 0, source.length, { unicode, unicodeSets })
   const automata: Automaton[] = []
-  const waiting: { alternatives: readonly AST.Alternative[]; floats: boolean }[] = [
+  const queue: { alternatives: readonly AST.Alternative[]; floats: boolean }[] = [
     { alternatives: tree.alternatives, floats: !isAnchored(tree.alternatives, pattern) },
   ]
-  for (const { alternatives, floats } of waiting) {
+  for (const { alternatives, floats } of queue) {
     const builder = new Builder(pattern, asLoops, (inner) => {
-      waiting.push({ alternatives: inner, floats: false })
+      queue.push({ alternatives: inner, floats: false })
     })
     automata.push(builder.build(alternatives, floats))
   }
@@ -65,10 +65,10 @@ function isAnchored(alternatives: readonly AST.Alternative[], { multiline }: Reg
 class Builder {
   readonly #flags: string
   readonly #asLoops: boolean
-  readonly #look: (alternatives: readonly AST.Alternative[]) => void
+  readonly #onLookaround: (alternatives: readonly AST.Alternative[]) => void
   readonly #takes: bigint[] = []
   readonly #follow: Map<number, number>[] = []
-  readonly #known = new Map<string, bigint>()
+  readonly #acceptedByClass = new Map<string, bigint>()
   readonly #samples: readonly string[]
   readonly #everything: bigint
   /** The end of the text, which no other place takes. */
@@ -77,26 +77,31 @@ class Builder {
   constructor(
     { flags, source }: RegExp,
     asLoops: boolean,
-    look: (alternatives: readonly AST.Alternative[]) => void,
+    onLookaround: (alternatives: readonly AST.Alternative[]) => void,
   ) {
     this.#flags = flags.replace(/[gydm]/g, '')
     this.#samples = samplesOf(source)
     this.#end = 1n << BigInt(this.#samples.length)
     this.#everything = this.#end - 1n
     this.#asLoops = asLoops
-    this.#look = look
+    this.#onLookaround = onLookaround
   }
 
   /** @param floats a match may begin anywhere, as if there was `[^]*` before */
   build(alternatives: readonly AST.Alternative[], floats: boolean): Automaton {
-    const rest = this.#either(alternatives)
-    const whole = floats ? this.#join(this.#repeat(this.#place(this.#everything)), rest) : rest
-    return { takes: this.#takes, follow: this.#follow, last: new Set(whole.last) }
+    const body = this.#either(alternatives)
+    const result = floats
+      ? this.#join(this.#repeat(this.#addPosition(this.#everything)), body)
+      : body
+    return { accepts: this.#takes, follow: this.#follow, last: new Set(result.last) }
   }
 
   #either(alternatives: readonly AST.Alternative[]): Part {
     const parts = alternatives.map(({ elements }) =>
-      elements.reduce<Part>((before, element) => this.#join(before, this.#part(element)), nothing),
+      elements.reduce<Part>(
+        (before, element) => this.#join(before, this.#part(element)),
+        emptyPart,
+      ),
     )
     return {
       nullable: parts.some(({ nullable }) => nullable),
@@ -111,40 +116,40 @@ class Builder {
       case 'CharacterClass':
       case 'CharacterSet':
       case 'ExpressionCharacterClass':
-        return this.#place(this.#taken(element.raw))
+        return this.#addPosition(this.#acceptedBy(element.raw))
       case 'Group':
       case 'CapturingGroup':
         return this.#either(element.alternatives)
       case 'Quantifier':
         return this.#quantified(element)
       case 'Backreference':
-        return this.#repeat(this.#place(this.#everything))
+        return this.#repeat(this.#addPosition(this.#everything))
       case 'Assertion':
-        if (element.kind === 'end') return this.#place(this.#end)
-        if ('alternatives' in element) this.#look(element.alternatives)
-        return nothing
+        if (element.kind === 'end') return this.#addPosition(this.#end)
+        if ('alternatives' in element) this.#onLookaround(element.alternatives)
+        return emptyPart
     }
   }
 
   #quantified({ min, max, element }: AST.Quantifier): Part {
-    const isEndless = max === Infinity || (max >= most && this.#asLoops)
+    const isUnbounded = max === Infinity || (max >= maxCopies && this.#asLoops)
     const copy = (): Part => this.#part(element)
-    let whole = nothing
-    for (let count = 0; count < Math.min(min, isEndless ? 1 : most); count++) {
-      whole = this.#join(whole, isEndless ? this.#repeat(copy(), false) : copy())
+    let result = emptyPart
+    for (let count = 0; count < Math.min(min, isUnbounded ? 1 : maxCopies); count++) {
+      result = this.#join(result, isUnbounded ? this.#repeat(copy(), false) : copy())
     }
-    if (isEndless) return min === 0 ? this.#repeat(copy()) : whole
-    for (let count = min; count < Math.min(max, most); count++) {
-      whole = this.#join(whole, { ...copy(), nullable: true })
+    if (isUnbounded) return min === 0 ? this.#repeat(copy()) : result
+    for (let count = min; count < Math.min(max, maxCopies); count++) {
+      result = this.#join(result, { ...copy(), nullable: true })
     }
-    return whole
+    return result
   }
 
-  #place(takes: bigint): Part {
-    const place = this.#takes.push(takes) - 1
-    if (place >= mostPlaces) throw new RangeError('The pattern has too many places.')
+  #addPosition(accepts: bigint): Part {
+    const position = this.#takes.push(accepts) - 1
+    if (position >= maxPositions) throw new RangeError('The pattern has too many places.')
     this.#follow.push(new Map())
-    return { nullable: false, first: [place], last: [place] }
+    return { nullable: false, first: [position], last: [position] }
   }
 
   #join(before: Part, after: Part): Part {
@@ -169,18 +174,19 @@ class Builder {
   }
 
   /** Uses the engine itself, so that flags and properties have its meaning. */
-  #taken(raw: string): bigint {
-    let taken = this.#known.get(raw)
-    if (taken === undefined) {
+  #acceptedBy(raw: string): bigint {
+    let accepted = this.#acceptedByClass.get(raw)
+    if (accepted === undefined) {
       const one = new RegExp(`^(?:${raw})$`, this.#flags)
-      taken = 0n
+      accepted = 0n
       for (const [index, sample] of this.#samples.entries()) {
-        if (one.test(sample)) taken |= 1n << BigInt(index)
+        if (one.test(sample)) accepted |= 1n << BigInt(index)
       }
       // A character that is no sample is taken by itself alone, as far as samples can tell.
-      if (taken === 0n) taken = 1n << BigInt(this.#samples.length + 1 + this.#known.size)
-      this.#known.set(raw, taken)
+      if (accepted === 0n)
+        accepted = 1n << BigInt(this.#samples.length + 1 + this.#acceptedByClass.size)
+      this.#acceptedByClass.set(raw, accepted)
     }
-    return taken
+    return accepted
   }
 }

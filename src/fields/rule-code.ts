@@ -14,7 +14,7 @@ export interface RuleCode {
   /** As the field declares it. */
   readonly value: unknown
   /** True when the value breaks the rule. */
-  readonly breaks: string
+  readonly isBroken: string
 }
 
 /** The tests for the rules that the field declares, in the order of the documentation. */
@@ -23,18 +23,18 @@ export function writeRules(field: ShapeField, functions: FunctionSet): RuleCode[
   const codes: RuleCode[] = []
   if (rules.min !== undefined) codes.push(writeBound('min', rules.min, field.entry, functions))
   if (rules.max !== undefined) codes.push(writeBound('max', rules.max, field.entry, functions))
-  const measure = field.entry.measure === 'bytes' ? bytes : characters
-  if (rules.minLength !== undefined) codes.push(measure.min(rules.minLength, functions))
-  if (rules.maxLength !== undefined) codes.push(measure.max(rules.maxLength, functions))
+  const length = field.entry.measure === 'bytes' ? byteCount : characterCount
+  if (rules.minLength !== undefined) codes.push(length.min(rules.minLength, functions))
+  if (rules.maxLength !== undefined) codes.push(length.max(rules.maxLength, functions))
   if (rules.pattern !== undefined)
     codes.push(writePattern(rules.pattern, rules.maxLength, functions))
   if (rules.format !== undefined) {
-    const { noun, test } = formats[rules.format]
+    const { label, test } = formats[rules.format]
     codes.push({
       code: 'format',
-      text: `must be ${noun}`,
+      text: `must be ${label}`,
       value: rules.format,
-      breaks: `!${functions.constant(test)}(v)`,
+      isBroken: `!${functions.constant(test)}(v)`,
     })
   }
   if (rules.oneOf !== undefined) {
@@ -45,7 +45,7 @@ export function writeRules(field: ShapeField, functions: FunctionSet): RuleCode[
       code: 'oneOf',
       text,
       value: rules.oneOf,
-      breaks: `!${allowed}.has(${compared(field.entry, functions)})`,
+      isBroken: `!${allowed}.has(${writeComparable(field.entry, functions)})`,
     })
   }
   return codes
@@ -75,7 +75,12 @@ function writeBound(
   const sign = code === 'min' ? '<' : '>'
   const limit = toComparable(bound, entry)
   const written = typeof limit === 'number' ? String(limit) : functions.constant(limit)
-  return { code, text, value: bound, breaks: `${compared(entry, functions)} ${sign} ${written}` }
+  return {
+    code,
+    text,
+    value: bound,
+    isBroken: `${writeComparable(entry, functions)} ${sign} ${written}`,
+  }
 }
 
 /** The form in which a rule's value is compared with a property's value. */
@@ -84,38 +89,38 @@ function toComparable(value: unknown, entry: Kind): unknown {
   return entry.comparable === undefined ? property : entry.comparable(property)
 }
 
-function compared({ comparable }: Kind, functions: FunctionSet): string {
+function writeComparable({ comparable }: Kind, functions: FunctionSet): string {
   return comparable === undefined ? 'v' : `${functions.constant(comparable)}(v)`
 }
 
-const characters = {
-  min: (least: number, functions: FunctionSet): RuleCode => ({
+const characterCount = {
+  min: (min: number, functions: FunctionSet): RuleCode => ({
     code: 'minLength',
-    text: `must have at least ${counted(least, 'character')}`,
-    value: least,
+    text: `must have at least ${withUnit(min, 'character')}`,
+    value: min,
     // A code point is one or two units, so that most texts need no counting.
-    breaks: `v.length < ${2 * least} && (v.length < ${least} || ${functions.constant(countCharacters)}(v) < ${least})`,
+    isBroken: `v.length < ${2 * min} && (v.length < ${min} || ${functions.constant(countCharacters)}(v) < ${min})`,
   }),
-  max: (most: number, functions: FunctionSet): RuleCode => ({
+  max: (max: number, functions: FunctionSet): RuleCode => ({
     code: 'maxLength',
-    text: `must have at most ${counted(most, 'character')}`,
-    value: most,
-    breaks: `v.length > ${most} && (v.length > ${2 * most} || ${functions.constant(countCharacters)}(v) > ${most})`,
+    text: `must have at most ${withUnit(max, 'character')}`,
+    value: max,
+    isBroken: `v.length > ${max} && (v.length > ${2 * max} || ${functions.constant(countCharacters)}(v) > ${max})`,
   }),
 }
 
-const bytes = {
-  min: (least: number, functions: FunctionSet): RuleCode => ({
+const byteCount = {
+  min: (min: number, functions: FunctionSet): RuleCode => ({
     code: 'minLength',
-    text: `must have at least ${counted(least, 'byte')}`,
-    value: least,
-    breaks: `${functions.constant(countBytes)}(v) < ${least}`,
+    text: `must have at least ${withUnit(min, 'byte')}`,
+    value: min,
+    isBroken: `${functions.constant(countBytes)}(v) < ${min}`,
   }),
-  max: (most: number, functions: FunctionSet): RuleCode => ({
+  max: (max: number, functions: FunctionSet): RuleCode => ({
     code: 'maxLength',
-    text: `must have at most ${counted(most, 'byte')}`,
-    value: most,
-    breaks: `${functions.constant(countBytes)}(v) > ${most}`,
+    text: `must have at most ${withUnit(max, 'byte')}`,
+    value: max,
+    isBroken: `${functions.constant(countBytes)}(v) > ${max}`,
   }),
 }
 
@@ -132,12 +137,12 @@ function writePattern(
     text: `must match ${expression.source}`,
     value: expression.source,
     // Text that is too long has its fault already, and must not run a slow pattern. A character may have two units.
-    breaks: `${maxLength === undefined ? '' : `v.length <= ${2 * maxLength} && `}!${functions.constant(expression)}.test(v)`,
+    isBroken: `${maxLength === undefined ? '' : `v.length <= ${2 * maxLength} && `}!${functions.constant(expression)}.test(v)`,
   }
 }
 
-function counted(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`
+function withUnit(count: number, label: string): string {
+  return `${count} ${label}${count === 1 ? '' : 's'}`
 }
 
 function countCharacters(text: string): number {

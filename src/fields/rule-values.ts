@@ -19,12 +19,13 @@ export function findValueProblems(
     const where = nameOf(field.name)
     checkOneOf(where, field, declared, problems)
     checkDefault(where, field, declared, problems)
-    const fault = declared.example === undefined ? undefined : findFault(field, declared.example)
-    if (fault !== undefined)
+    const violation =
+      declared.example === undefined ? undefined : findViolation(field, declared.example)
+    if (violation !== undefined)
       report(
         problems,
         'FIELD_RULE_VALUE',
-        `${where}: example ${fault}.`,
+        `${where}: example ${violation}.`,
         'Give one that clients may send.',
       )
   }
@@ -40,10 +41,10 @@ function checkOneOf(
   const declared = { ...field.declared, oneOf: undefined, list: false, nullable: false }
   const item = { ...field, list: false, nullable: false, declared }
   for (const value of oneOf) {
-    const fault = findFault(item, value)
-    if (fault === undefined) continue
+    const violation = findViolation(item, value)
+    if (violation === undefined) continue
     const message = `${where}: rule "oneOf" needs a list of values of kind "${field.kind}".`
-    report(problems, 'FIELD_RULE_VALUE', message, `${toText(value)} ${fault}.`)
+    report(problems, 'FIELD_RULE_VALUE', message, `${toText(value)} ${violation}.`)
     return
   }
 }
@@ -51,22 +52,27 @@ function checkOneOf(
 function checkDefault(
   where: string,
   field: ShapeField,
-  { default: preset, list }: FieldRules,
+  { default: defaultValue, list }: FieldRules,
   problems: Problem[],
 ): void {
   // What a function returns is not known before it is called.
-  if (preset === undefined || preset === null || typeof preset === 'function') return
-  if (preset === 'now' && field.entry.now !== undefined) return
-  const fault = findFault(field, preset)
-  if (fault !== undefined) {
-    const message = `${where}: default ${toText(preset)} ${fault}.`
+  if (defaultValue === undefined || defaultValue === null || typeof defaultValue === 'function')
+    return
+  if (defaultValue === 'now' && field.entry.now !== undefined) return
+  const violation = findViolation(field, defaultValue)
+  if (violation !== undefined) {
+    const message = `${where}: default ${toText(defaultValue)} ${violation}.`
     report(problems, 'FIELD_DEFAULT', message, 'Give one that the field accepts.')
     return
   }
   // A default is stored as it is declared.
   const form = list === true ? undefined : textForms.find((name) => field.declared?.[name] === true)
-  if (form === undefined || toFormed(field, preset) === toProperty(preset, field.entry)) return
-  const message = `${where}: default ${toText(preset)} is not in the form that rule "${form}" makes.`
+  if (
+    form === undefined ||
+    applyTextForms(field, defaultValue) === toProperty(defaultValue, field.entry)
+  )
+    return
+  const message = `${where}: default ${toText(defaultValue)} is not in the form that rule "${form}" makes.`
   report(problems, 'FIELD_DEFAULT', message, 'Write it in that form.')
 }
 
@@ -75,15 +81,15 @@ function report(problems: Problem[], code: string, message: string, remedy: stri
 }
 
 /** @returns what is wrong with the value, completing its name; `undefined` where the field accepts it */
-function findFault(field: ShapeField, value: unknown): string | undefined {
+function findViolation(field: ShapeField, value: unknown): string | undefined {
   const result = check(field, value)
   if (!(result instanceof HttpError)) return undefined
-  const [fault] = result.errors ?? []
-  return fault === undefined ? 'is not accepted' : wordsOf(fault, field.name)
+  const [violation] = result.errors ?? []
+  return violation === undefined ? 'is not accepted' : describeError(violation, field.name)
 }
 
 /** `name must be a string` → `must be a string`; `name.0 is …` → `has 0, which is …`. */
-function wordsOf({ path, message }: FieldError, name: string): string {
+function describeError({ path, message }: FieldError, name: string): string {
   if (path === name && message.startsWith(`${name} `)) return message.slice(name.length + 1)
   const inner = path.slice(name.length + 1)
   return message.startsWith(`${path} `)
@@ -91,7 +97,7 @@ function wordsOf({ path, message }: FieldError, name: string): string {
     : `is not accepted: ${message}`
 }
 
-function toFormed(field: ShapeField, value: unknown): unknown {
+function applyTextForms(field: ShapeField, value: unknown): unknown {
   const result = check(field, value)
   return (result as Readonly<Record<string, unknown>>)[field.name]
 }

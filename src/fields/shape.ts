@@ -4,9 +4,15 @@ import { emittedFieldType } from '../metadata/dialect.js'
 import { lineage, type Class } from '../metadata/class-metadata.js'
 import { findTransformerProblems, transformedType } from './class-transformer.js'
 import { readConstraints, type Constraint } from './class-validator.js'
-import { meaningOf } from './constraint-meaning.js'
-import { fieldNotes, givenKey, madeOf, type FieldNote, type TypeOf } from './field.js'
-import { judgeField } from './field-faults.js'
+import { describeConstraints } from './constraint-meaning.js'
+import {
+  fieldMetadata,
+  generatedKey,
+  derivedFrom,
+  type FieldMetadata,
+  type FieldClass,
+} from './field.js'
+import { checkDeclaration } from './field-faults.js'
 import { initialValues } from './instance.js'
 import { kindOf, type KindName } from './kinds/table.js'
 import type { Kind } from './kinds/kind.js'
@@ -79,18 +85,18 @@ export function readShape<T extends object>(type: Class<T>, problems?: Problem[]
 function read(type: Class): ShapeReading {
   const problems: Problem[] = []
   const constraints = readConstraints(type)
-  const notes = fieldNotes.readAll(type)
+  const metadata = fieldMetadata.readAll(type)
   const initial = initialValues(type)
   const fields: ShapeField[] = []
-  for (const name of new Set([...notes.keys(), ...constraints.keys()])) {
-    const given: DeclaredField = {
+  for (const name of new Set([...metadata.keys(), ...constraints.keys()])) {
+    const declaration: DeclaredField = {
       type,
       name,
-      note: notes.get(name),
+      metadata: metadata.get(name),
       constraints: constraints.get(name) ?? [],
       initial: initial?.[name],
     }
-    const field = toField(given, problems)
+    const field = toField(declaration, problems)
     if (field !== undefined) fields.push(field)
   }
   findTransformerProblems(type, fields, problems)
@@ -107,50 +113,64 @@ function read(type: Class): ShapeReading {
 interface DeclaredField {
   readonly type: Class
   readonly name: string
-  readonly note: FieldNote | undefined
+  readonly metadata: FieldMetadata | undefined
   readonly constraints: readonly Constraint[]
   readonly initial: unknown
 }
 
 /** The class that people have written the field into. */
-function declarerOf(type: Class, name: string): Class {
-  if (madeOf.read(type) === undefined) return type
-  const note = fieldNotes.read(type, name)
-  const isIts = (made: Class): boolean => note !== undefined && fieldNotes.read(made, name) === note
-  const made = lineage(type).find((one) => madeOf.readOwn(one) !== undefined && isIts(one))
-  const source = made && madeOf.readOwn(made)
-  return source === undefined ? type : declarerOf(source, name)
+function declaringClassOf(type: Class, name: string): Class {
+  if (derivedFrom.read(type) === undefined) return type
+  const metadata = fieldMetadata.read(type, name)
+  const hasSameMetadata = (derived: Class): boolean =>
+    metadata !== undefined && fieldMetadata.read(derived, name) === metadata
+  const derived = lineage(type).find(
+    (one) => derivedFrom.readOwn(one) !== undefined && hasSameMetadata(one),
+  )
+  const source = derived && derivedFrom.readOwn(derived)
+  return source === undefined ? type : declaringClassOf(source, name)
 }
 
 /** The field as messages name it, by the class that declares it: `Order.lines`. */
 export function fieldName(type: Class, name: string): string {
-  return `${declarerOf(type, name).name}.${name}`
+  return `${declaringClassOf(type, name).name}.${name}`
 }
 
-function toField(given: DeclaredField, problems: Problem[]): ShapeField | undefined {
-  const { type, name, note, constraints } = given
+function toField(declaration: DeclaredField, problems: Problem[]): ShapeField | undefined {
+  const { type, name, metadata, constraints } = declaration
   const where = fieldName(type, name)
-  const emitted = emittedFieldType(type, name)
-  const typed = (): ReturnType<typeof transformedType> => transformedType(type, name)
-  const judged = judgeField({ where, note, constraints, emitted, typed }, problems)
-  if (judged === undefined) return undefined
-  const meaning = meaningOf(constraints)
-  const kind = judged.kind ?? meaning.kind ?? guessKind(emitted)
-  const declared = note === undefined ? undefined : Object.freeze({ ...judged.rules } as FieldRules)
-  const rules = { ...withoutUndefined(meaning.rules), ...withoutUndefined(declared) }
-  if (rules.default === undefined && given.initial !== undefined) rules.default = given.initial
+  const emittedType = emittedFieldType(type, name)
+  const transformerType = (): ReturnType<typeof transformedType> => transformedType(type, name)
+  const checked = checkDeclaration(
+    {
+      where,
+      metadata,
+      constraints,
+      emittedType,
+      transformerType,
+    },
+    problems,
+  )
+  if (checked === undefined) return undefined
+  const described = describeConstraints(constraints)
+  const kind = checked.kind ?? described.kind ?? guessKind(emittedType)
+  const declared =
+    metadata === undefined ? undefined : Object.freeze({ ...checked.rules } as FieldRules)
+  const rules = { ...withoutUndefined(described.rules), ...withoutUndefined(declared) }
+  if (rules.default === undefined && declaration.initial !== undefined)
+    rules.default = declaration.initial
   return Object.freeze({
     name,
     kind,
     entry: kindOf(kind, rules),
-    nested: judged.nested && lazily(judged.nested, where),
-    list: judged.list || rules.list === true || (note === undefined && emitted === Array),
-    optional: isOptional(given, rules, meaning.rules),
-    nullable: rules.nullable === true || meaning.rules?.nullable === true,
+    nested: checked.nested && lazyClass(checked.nested, where),
+    list: checked.list || rules.list === true || (metadata === undefined && emittedType === Array),
+    optional: isOptional(declaration, rules, described.rules),
+    nullable: rules.nullable === true || described.rules?.nullable === true,
     readOnly:
       rules.readOnly === true ||
       rules.writes === false ||
-      (kind === 'id' && givenKey.read(type) === true) ||
+      (kind === 'id' && generatedKey.read(type) === true) ||
       hasNoSetter(type, name),
     hidden: rules.hidden === true,
     rules: Object.freeze(rules),
@@ -162,30 +182,34 @@ function toField(given: DeclaredField, problems: Problem[]): ShapeField | undefi
 /**
  * Conditions of class-validator make the key optional whatever other rules there are; `@Allow` alone requires nothing.
  */
-function isOptional(given: DeclaredField, rules: FieldRules, meaning: FieldRules = {}): boolean {
-  if (rules.optional === true || meaning.optional === true || rules.default !== undefined)
+function isOptional(
+  declaration: DeclaredField,
+  rules: FieldRules,
+  described: FieldRules = {},
+): boolean {
+  if (rules.optional === true || described.optional === true || rules.default !== undefined)
     return true
   return (
-    given.note === undefined &&
-    given.constraints.every(({ name }) => name === 'whitelistValidation')
+    declaration.metadata === undefined &&
+    declaration.constraints.every(({ name }) => name === 'whitelistValidation')
   )
 }
 
-function guessKind(emitted: unknown): KindName {
-  if (emitted === String) return 'string'
-  if (emitted === Number) return 'numeric'
-  if (emitted === Boolean) return 'boolean'
-  return emitted === Date ? 'datetime' : 'json'
+function guessKind(emittedType: unknown): KindName {
+  if (emittedType === String) return 'string'
+  if (emittedType === Number) return 'numeric'
+  if (emittedType === Boolean) return 'boolean'
+  return emittedType === Date ? 'datetime' : 'json'
 }
 
 function withoutUndefined(rules: FieldRules | undefined): FieldRules {
   return Object.fromEntries(Object.entries(rules ?? {}).filter(([, value]) => value !== undefined))
 }
 
-function lazily(typeOf: TypeOf, where: string): () => Class {
+function lazyClass(reference: FieldClass, where: string): () => Class {
   let resolved: Class | undefined
   return () => {
-    resolved ??= resolveType(typeOf)?.type
+    resolved ??= resolveType(reference)?.type
     if (resolved !== undefined && isApplicationClass(resolved)) return resolved
     const message = `${where}: its thunk names no class.`
     const remedy = 'Write @Field(() => Line) with a class, or the name of a kind.'

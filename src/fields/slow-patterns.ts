@@ -8,7 +8,7 @@ import { fieldName, readShape, type Shape } from './shape.js'
 /** Up to so many characters, time that grows as a power of the length is harmless. */
 const shortText = 300
 
-const remedies: Readonly<Record<Exclude<PatternCost, 'linear'>, string>> = {
+const fixes: Readonly<Record<Exclude<PatternCost, 'linear'>, string>> = {
   exponential: 'Do not repeat what already repeats, and set a maxLength.',
   polynomial: `Write it so that one repetition cannot take what the next one takes, or set a maxLength up to ${shortText}.`,
   unknown: 'It is too large to tell. Write it in parts, or check the value in the handler.',
@@ -20,26 +20,30 @@ const remedies: Readonly<Record<Exclude<PatternCost, 'linear'>, string>> = {
  */
 export function findSlowPatterns(shapes: Iterable<Shape>): Problem[] {
   const warnings: Problem[] = []
-  const seen = new Set(shapes)
+  const visited = new Set(shapes)
   // The set grows while it is walked.
-  for (const shape of seen) {
+  for (const shape of visited) {
     for (const { name, rules, nested } of shape.fields) {
-      if (nested !== undefined) seen.add(readShape(nested(), []))
+      if (nested !== undefined) visited.add(readShape(nested(), []))
       if (rules.pattern === undefined) continue
       const pattern = new RegExp(rules.pattern)
-      const warning = judge(fieldName(shape.type, name), pattern, rules.maxLength)
+      const warning = findPatternProblem(fieldName(shape.type, name), pattern, rules.maxLength)
       if (warning !== undefined) warnings.push(warning)
     }
   }
   return warnings
 }
 
-function judge(where: string, pattern: RegExp, maxLength = Infinity): Problem | undefined {
+function findPatternProblem(
+  where: string,
+  pattern: RegExp,
+  maxLength = Infinity,
+): Problem | undefined {
   const cost = patternCost(pattern)
   const isHarmless = cost === 'linear' || (cost === 'polynomial' && maxLength <= shortText)
   if (!isHarmless) {
     const message = `${where}: pattern ${String(pattern)} can take very long on hostile text.`
-    return { code: 'FIELD_PATTERN_SLOW', message, remedy: remedies[cost] }
+    return { code: 'FIELD_PATTERN_SLOW', message, remedy: fixes[cost] }
   }
   if (maxLength !== Infinity) return undefined
   const message = `${where}: pattern ${String(pattern)} is matched against text of any length.`

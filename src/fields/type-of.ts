@@ -14,9 +14,9 @@ export interface DeclaredType {
  * @returns `undefined` when no class is named (a thunk of something not yet defined, say)
  */
 export function resolveType(declared: unknown): DeclaredType | undefined {
-  const named = resolveThunk(declared)
-  const list = Array.isArray(named)
-  const type = list && named.length === 1 ? resolveThunk((named as unknown[])[0]) : named
+  const resolved = resolveThunk(declared)
+  const list = Array.isArray(resolved)
+  const type = list && resolved.length === 1 ? resolveThunk((resolved as unknown[])[0]) : resolved
   return isClass(type) ? { type, list } : undefined
 }
 

@@ -4,7 +4,7 @@
 export type WriteRule = false | string | readonly string[]
 
 /** `Only callers with the role desk may write it.` */
-export function describeWrites(rule: string | readonly string[]): string {
+export function describeWriteRule(rule: string | readonly string[]): string {
   return `Only callers with the role ${[rule].flat().join(' or ')} may write it.`
 }
 

@@ -43,7 +43,7 @@ export function asksForPresence({ constraints }: ShapeField): boolean {
       return (
         rule?.instance.validate(undefined, {
           ...args,
-          constraints: constraint.note.constraints,
+          constraints: constraint.metadata.constraints,
         }) === false
       )
     }),
@@ -53,7 +53,9 @@ export function asksForPresence({ constraints }: ShapeField): boolean {
 /** A copy of the field with only these rules of class-validator. */
 export function withConstraints(field: ShapeField, constraints: readonly Constraint[]): ShapeField {
   const { declared } = field
-  const conditional = constraints.some(({ note }) => note.type === 'conditionalValidation')
+  const conditional = constraints.some(
+    ({ metadata: note }) => note.type === 'conditionalValidation',
+  )
   return {
     ...field,
     constraints,
@@ -80,7 +82,7 @@ function saidOf(constraints: readonly Constraint[]): Said {
 /** Known rules that apply whenever the value is present. */
 function plainRules(constraints: readonly Constraint[]): Constraint[] {
   return constraints.filter(
-    ({ name, args, note }) =>
+    ({ name, args, metadata: note }) =>
       note.validateIf === undefined && constraintSchema(name, args) !== undefined,
   )
 }
@@ -88,13 +90,13 @@ function plainRules(constraints: readonly Constraint[]): Constraint[] {
 /** `@ValidateIf`: only the application knows when the rules apply. */
 function hasOwnCondition(constraints: readonly Constraint[]): boolean {
   return constraints.some(
-    ({ name, args, note }) =>
+    ({ name, args, metadata: note }) =>
       note.type === 'conditionalValidation' && name !== 'isOptional' && args[0] !== isSent,
   )
 }
 
 function nests(constraints: readonly Constraint[]): boolean {
-  return constraints.some(({ note }) => note.type === 'nestedValidation')
+  return constraints.some(({ metadata: note }) => note.type === 'nestedValidation')
 }
 
 function oneOrMany(item: Schema): Schema {

@@ -5,7 +5,7 @@ import type { SchemaObject } from 'openapi3-ts/oas31'
 import { isCheckbox, isEmptyAbsent } from '../fields/compile-text.js'
 import { formats } from '../fields/formats.js'
 import type { FieldRules } from '../fields/rules.js'
-import { describeWrites } from '../fields/write-rule.js'
+import { describeWriteRule } from '../fields/write-rule.js'
 import type { ShapeField } from '../fields/shape.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { addBorrowed, borrowedSchema } from './borrowed-schema.js'
@@ -188,6 +188,6 @@ function describe(
   if (pattern !== undefined && portablePattern(pattern) === undefined) {
     parts.push(`Matches ${String(pattern)}.`)
   }
-  if (writes !== undefined && writes !== false) parts.push(describeWrites(writes))
+  if (writes !== undefined && writes !== false) parts.push(describeWriteRule(writes))
   return parts.join(' ')
 }

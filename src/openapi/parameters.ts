@@ -1,6 +1,6 @@
 /** The path, query and header parameters of a route, from its pattern, its query class and `@Doc`. */
 import type { HeaderObject, ParameterObject } from 'openapi3-ts/oas31'
-import { isOpen } from '../fields/compile-text.js'
+import { hasUnknownKind } from '../fields/compile-text.js'
 import type { ShapeField } from '../fields/shape.js'
 import type { Class } from '../metadata/class-metadata.js'
 import type { Pattern } from '../routing/pattern.js'
@@ -31,7 +31,7 @@ export function queryParameters(
 }
 
 function queryParameter(field: ShapeField, schemas: Schemas): ParameterObject {
-  const isJson = (field.nested !== undefined || field.kind === 'json') && !isOpen(field)
+  const isJson = (field.nested !== undefined || field.kind === 'json') && !hasUnknownKind(field)
   // Text cannot be null; JSON in it can.
   const nullable = isJson && field.nullable
   const { description, ...schema } = fieldSchema({ ...field, nullable }, (nested) =>

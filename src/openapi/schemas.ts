@@ -1,7 +1,7 @@
 /** The classes of an application as components of a document, each once. Source: decisions, Documentation. */
 import type { SchemaObject } from 'openapi3-ts/oas31'
 import { accessNotes } from '../auth/decorators.js'
-import { countNameOf } from '../fields/count-name.js'
+import { relationCountName } from '../fields/count-name.js'
 import { readShape, type ShapeField } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/type-of.js'
 import type { Class } from '../metadata/class-metadata.js'
@@ -114,7 +114,7 @@ export function classSchema(
 function countSchemas(type: Class, fields: readonly ShapeField[]): Record<string, Schema> {
   const shape = readShape(type, [])
   const names = fields
-    .map((field) => countNameOf(shape, field))
+    .map((field) => relationCountName(shape, field))
     .filter((name) => name !== undefined)
   const schema = { type: 'integer', minimum: 0, readOnly: true } as const
   return Object.fromEntries(names.map((name) => [name, schema]))

@@ -76,7 +76,7 @@ function compileBodyCheck({ type, list }: DeclaredType, options: InputOptions): 
     : compileInput(shape, options)
   const checkForm: Check<unknown> = list
     ? check
-    : compileText(shape, { ...options, whole: 'the body', isForm: true })
+    : compileText(shape, { ...options, inputName: 'the body', isForm: true })
   return (request) => {
     request.sentBody = request.body
     const checked = (request.bodyForm === 'whole' ? check : checkForm)(request.body)

@@ -9,9 +9,9 @@ const money: Kind = {
   compares: 'order',
   graphql: { type: 'String', filter: 'Money' },
   schema: { type: 'string', pattern: '^-?\\d{1,12}\\.\\d{2}$' },
-  noun: 'an amount such as 12.50',
+  label: 'an amount such as 12.50',
   test: (value) => typeof value === 'string' && /^-?\d{1,12}\.\d{2}$/.test(value),
-  holds: Number.isSafeInteger,
+  isPropertyValue: Number.isSafeInteger,
   read: (value) => Number((value as string).replace('.', '')),
   write: (value) => {
     const cents = Math.abs(value as number)

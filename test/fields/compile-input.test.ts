@@ -2,7 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals'
 import * as cv from 'class-validator'
 import { HttpError, Field, type FieldRules } from '../../src/index.js'
 import { compileInput, type InputOptions } from '../../src/fields/compile-input.js'
-import { givenKey } from '../../src/fields/field.js'
+import { generatedKey } from '../../src/fields/field.js'
 import type { KindName } from '../../src/fields/kinds/table.js'
 import { readShape } from '../../src/fields/shape.js'
 import type { Class } from '../../src/metadata/class-metadata.js'
@@ -114,7 +114,7 @@ describe('compileInput', () => {
     class Kept {
       @Field('id') id!: number
     }
-    givenKey.write(Kept, true)
+    generatedKey.write(Kept, true)
     expect(answer(Kept, { id: 1 })).toEqual(['id unknown: id is unknown'])
     expect(answer(Kept, {})).toEqual({})
   })
@@ -231,7 +231,9 @@ describe('compileInput', () => {
   })
 
   it('calls the input what it is told to', () => {
-    expect(answer(Line, null, { whole: 'the line' })).toEqual([' type: the line must be an object'])
+    expect(answer(Line, null, { inputName: 'the line' })).toEqual([
+      ' type: the line must be an object',
+    ])
   })
 
   it('checks trees: a class that holds itself', () => {

@@ -149,7 +149,7 @@ describe('compileText', () => {
 
   it('calls its input the query unless told otherwise', () => {
     expect(answer(Query, 'text')).toEqual([' type: the query must be an object'])
-    expect(answer(Query, 'text', { whole: 'the form' })).toEqual([
+    expect(answer(Query, 'text', { inputName: 'the form' })).toEqual([
       ' type: the form must be an object',
     ])
   })

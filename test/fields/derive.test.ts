@@ -10,7 +10,7 @@ import {
   pick,
   type Problem,
 } from '../../src/index.js'
-import { givenKey } from '../../src/fields/field.js'
+import { generatedKey } from '../../src/fields/field.js'
 import type { Class } from '../../src/metadata/class-metadata.js'
 import { readShape } from '../../src/fields/shape.js'
 
@@ -112,7 +112,7 @@ describe('partial', () => {
     class Row {
       @Field('id') id!: number
     }
-    givenKey.write(Row, true)
+    generatedKey.write(Row, true)
     expect(() => compileInput(readShape(partial(Row)))({ id: 5 })).toThrow('id is unknown')
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { formats, type FormatName } from '../../src/fields/formats.js'
-import { toMoment } from '../../src/fields/kinds/datetime.js'
+import { toTimestamp } from '../../src/fields/kinds/datetime.js'
 
 describe('formats', () => {
   it.each<[FormatName, string[], string[]]>([
@@ -96,6 +96,6 @@ describe('toMoment', () => {
     [1700000000000, undefined],
     [null, undefined],
   ])('brings %p to UTC: %p', (value, expected) => {
-    expect(toMoment(value)).toBe(expected)
+    expect(toTimestamp(value)).toBe(expected)
   })
 })

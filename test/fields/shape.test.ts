@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import * as cv from 'class-validator'
 import { DeclarationError, type Problem, Field, type FieldRules } from '../../src/index.js'
-import { givenKey, noteField } from '../../src/fields/field.js'
+import { generatedKey, writeFieldMetadata } from '../../src/fields/field.js'
 import { compileInput } from '../../src/fields/compile-input.js'
 import { readShape } from '../../src/fields/shape.js'
 import type { Class } from '../../src/metadata/class-metadata.js'
@@ -30,7 +30,7 @@ class Order extends Base {
     return 1
   }
 }
-noteField(Order, 'total', { kind: 'numeric', rules: {} })
+writeFieldMetadata(Order, 'total', { kind: 'numeric', rules: {} })
 
 function problemsOf(type: Class): Problem[] {
   const problems: Problem[] = []
@@ -92,7 +92,7 @@ describe('readShape', () => {
     class Row {
       @Field('id', { key: 'uuid' }) id!: string
     }
-    givenKey.write(Row, true)
+    generatedKey.write(Row, true)
     expect(readShape(Row).key).toMatchObject({ readOnly: true, entry: { storage: 'text' } })
   })
 

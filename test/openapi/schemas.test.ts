@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { Field } from 'filigree'
 import { type FieldRules, Page, partial, pick } from '../../src/index.js'
-import { momentPattern } from '../../src/fields/kinds/datetime.js'
+import { timestampPattern } from '../../src/fields/kinds/datetime.js'
 import type { KindName } from '../../src/fields/kinds/table.js'
 import { readShape } from '../../src/fields/shape.js'
 import { fieldSchema } from '../../src/openapi/field-schema.js'
@@ -21,7 +21,7 @@ const safeInteger = {
   minimum: Number.MIN_SAFE_INTEGER,
   maximum: Number.MAX_SAFE_INTEGER,
 }
-const moment = { type: 'string', maxLength: 40, pattern: momentPattern }
+const moment = { type: 'string', maxLength: 40, pattern: timestampPattern }
 const base64 = {
   type: 'string',
   contentEncoding: 'base64',

@@ -74,7 +74,7 @@ export interface Tool {
 
 export function tool<Input extends object>(options: ToolOptions<Input>): Tool {
   const { name, title, description, input, run } = options
-  const check = checkOf(input, { whole: 'the arguments' })
+  const check = checkOf(input, { name: 'the arguments' })
   const inputSchema = withObjects(classSchema(input, 'input', () => ({})))
   return {
     name,

@@ -6,7 +6,7 @@ export const bigint: Kind = {
   compares: 'order',
   graphql: { type: 'String', filter: 'BigInt' },
   schema: { type: 'string', format: 'int64', pattern: '^-?\\d{1,30}$' },
-  noun: 'a whole number of 64 bits as text',
+  label: 'a whole number of 64 bits as text',
   test: isWide,
   read: toText,
   encode: toText,

@@ -10,7 +10,7 @@ export const blob: Kind = {
     contentEncoding: 'base64',
     pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$',
   },
-  noun: 'base64 text',
+  label: 'base64 text',
   test: (value) => value instanceof Uint8Array || isBase64(value),
   read: (value) => (typeof value === 'string' ? Buffer.from(value, 'base64') : value),
   write: (value) =>

@@ -6,13 +6,13 @@ export const boolean: Kind = {
   compares: 'equality',
   graphql: { type: 'Boolean', filter: 'Boolean' },
   schema: { type: 'boolean' },
-  noun: 'true or false',
+  label: 'true or false',
   test: "typeof v === 'boolean'",
-  fromText: (text) => words.get(text),
+  fromText: (text) => booleansByText.get(text),
   rules: ['oneOf'],
 }
 
-const words: ReadonlyMap<string, boolean> = new Map([
+const booleansByText: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['1', true],
   ['false', false],

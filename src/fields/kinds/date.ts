@@ -1,5 +1,5 @@
 /** A calendar day, `2026-11-20`. Source: decisions, Second storey: records, Kinds. */
-import { isDate, toMoment } from './datetime.js'
+import { isDate, toTimestamp } from './datetime.js'
 import type { Kind } from './kind.js'
 
 export const date: Kind = {
@@ -7,11 +7,11 @@ export const date: Kind = {
   compares: 'order',
   graphql: { type: 'String', filter: 'Date' },
   schema: { type: 'string', format: 'date' },
-  noun: 'a date such as 2026-11-20',
+  label: 'a date such as 2026-11-20',
   test: isDate,
   // The day in UTC, as databases' drivers and `new Date('2026-11-20')` mean it.
-  toOutput: (value) => (value instanceof Date ? toMoment(value)?.slice(0, 10) : value),
+  toOutput: (value) => (value instanceof Date ? toTimestamp(value)?.slice(0, 10) : value),
   fromText: (text) => (isDate(text) ? text : undefined),
-  now: (moment) => moment.slice(0, 10),
+  now: (timestamp) => timestamp.slice(0, 10),
   rules: ['min', 'max', 'oneOf'],
 }

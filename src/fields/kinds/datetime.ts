@@ -5,25 +5,25 @@ const iso =
   /^(((?!0000)\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01]))(?:[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(?:(:[0-5]\d)(\.\d{1,9})?)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/
 
 /** The form that is read, calendars apart: what may be left out of RFC 3339's form is optional here. */
-export const momentPattern = iso.source
+export const timestampPattern = iso.source
 
 export const datetime: Kind = {
   storage: 'moment',
   compares: 'order',
   graphql: { type: 'String', filter: 'DateTime' },
   // Not JSON Schema's `date-time`, which needs seconds and an offset.
-  schema: { type: 'string', maxLength: 40, pattern: momentPattern },
-  noun: 'an ISO 8601 date and time',
-  test: (value) => toMoment(value) !== undefined,
+  schema: { type: 'string', maxLength: 40, pattern: timestampPattern },
+  label: 'an ISO 8601 date and time',
+  test: (value) => toTimestamp(value) !== undefined,
   // A Date from the program becomes text; text stays as it was sent, the store brings it to UTC.
   read: "typeof v === 'string' ? v : v.toISOString()",
-  fromText: (text) => (toMoment(text) === undefined ? undefined : text),
+  fromText: (text) => (toTimestamp(text) === undefined ? undefined : text),
   // A plus in an address is a blank.
   hint: (text) => (/\d \d\d:?\d\d$/.test(text) ? 'write "+" as %2B in an address' : undefined),
-  encode: toMoment,
-  toOutput: (value) => (isCanonical(value) ? value : (toMoment(value) ?? value)),
-  comparable: toMoment,
-  now: (moment) => moment,
+  encode: toTimestamp,
+  toOutput: (value) => (isCanonical(value) ? value : (toTimestamp(value) ?? value)),
+  comparable: toTimestamp,
+  now: (timestamp) => timestamp,
   rules: ['min', 'max'],
 }
 
@@ -33,7 +33,7 @@ export const datetime: Kind = {
  * @param value ISO 8601 text (`2026-11-20`, `2026-11-20T12:00+02:00`, …; without an offset UTC is meant) or a valid Date
  * @returns `undefined` for anything else: an impossible day, an hour 24, a year outside 0001–9999, which not every database has
  */
-export function toMoment(value: unknown): string | undefined {
+export function toTimestamp(value: unknown): string | undefined {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : inRange(value)
   if (typeof value !== 'string' || value.length > 40) return undefined
   const parts = iso.exec(value)
@@ -50,7 +50,7 @@ function isCanonical(value: unknown): boolean {
 
 /** True for a calendar day and nothing more, `2026-11-20`. */
 export function isDate(value: unknown): boolean {
-  return typeof value === 'string' && value.length === 10 && toMoment(value) !== undefined
+  return typeof value === 'string' && value.length === 10 && toTimestamp(value) !== undefined
 }
 
 function isDay([, , year, month, day]: readonly (string | undefined)[]): boolean {

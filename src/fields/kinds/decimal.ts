@@ -4,7 +4,7 @@
  */
 import type { Kind, KindRules } from './kind.js'
 
-const mostDigits = 1000
+const maxDigits = 1000
 const defaultPrecision = 18
 const defaultScale = 2
 
@@ -13,15 +13,15 @@ export const decimal: Kind = toKind(defaultPrecision, defaultScale)
 /** A field that says only one of both has the other's default, as far as it fits. */
 function refine({ precision, scale }: KindRules): Kind {
   if (precision === undefined && scale === undefined) return decimal
-  const most = typeof precision === 'number' ? precision : defaultPrecision
-  return toKind(most, typeof scale === 'number' ? scale : Math.min(defaultScale, most))
+  const digits = typeof precision === 'number' ? precision : defaultPrecision
+  return toKind(digits, typeof scale === 'number' ? scale : Math.min(defaultScale, digits))
 }
 
 function toKind(precision: number, scale: number): Kind {
-  const whole = precision - scale
+  const integer = precision - scale
   const fits = (value: unknown): boolean => {
     const parts = typeof value === 'string' ? partsOf(value) : undefined
-    return parts !== undefined && parts.whole.length <= whole && parts.fraction.length <= scale
+    return parts !== undefined && parts.integer.length <= integer && parts.fraction.length <= scale
   }
   const write = (value: unknown): string => toDecimal(value as string, scale)
   const fraction = scale === 0 ? '0+' : `\\d{1,${scale}}0*`
@@ -33,9 +33,9 @@ function toKind(precision: number, scale: number): Kind {
     schema: {
       type: 'string',
       format: 'decimal',
-      pattern: `^-?(?=\\.?\\d)0*\\d{0,${whole}}(?:\\.${fraction})?$`,
+      pattern: `^-?(?=\\.?\\d)0*\\d{0,${integer}}(?:\\.${fraction})?$`,
     },
-    noun: `a decimal number as text, with at most ${counted(whole)} before the point and ${counted(scale)} behind it`,
+    label: `a decimal number as text, with at most ${digitCount(integer)} before the point and ${digitCount(scale)} behind it`,
     test: fits,
     read: write,
     encode: write,
@@ -62,31 +62,35 @@ function toDigits(value: number, scale: number): string {
 
 /** `1.5` → `0*1\\.50*`. */
 function spellings(text: string): string {
-  const { sign, whole, fraction } = partsOf(text) ?? { sign: '', whole: '', fraction: '' }
-  const behind = fraction === '' ? '(?:\\.0+)?' : `\\.${fraction}0*`
-  if (whole !== '' || fraction !== '') return `${sign}0*${whole}${behind}`
+  const {
+    sign,
+    integer: integer,
+    fraction,
+  } = partsOf(text) ?? { sign: '', integer: '', fraction: '' }
+  const fractionPattern = fraction === '' ? '(?:\\.0+)?' : `\\.${fraction}0*`
+  if (integer !== '' || fraction !== '') return `${sign}0*${integer}${fractionPattern}`
   return '-?(?:0+(?:\\.0+)?|\\.0+)'
 }
 
 interface Parts {
   readonly sign: string
   /** Without noughts before. */
-  readonly whole: string
+  readonly integer: string
   /** Without noughts behind. */
   readonly fraction: string
 }
 
 function partsOf(text: string): Parts | undefined {
-  const found = text.length > mostDigits + 2 ? null : form.exec(text)
-  if (found === null) return undefined
-  const [, sign = '', whole = '', fraction = ''] = found
-  return { sign, whole: whole.replace(/^0+/, ''), fraction: withoutNoughts(fraction) }
+  const match = text.length > maxDigits + 2 ? null : decimalPattern.exec(text)
+  if (match === null) return undefined
+  const [, sign = '', integer = '', fraction = ''] = match
+  return { sign, integer: integer.replace(/^0+/, ''), fraction: withoutTrailingZeros(fraction) }
 }
 
-const form = /^(-?)(?=\.?\d)(\d*)(?:\.(\d+))?$/
+const decimalPattern = /^(-?)(?=\.?\d)(\d*)(?:\.(\d+))?$/
 
 /** Not a regular expression, which would start again at every zero of a long text. */
-function withoutNoughts(text: string): string {
+function withoutTrailingZeros(text: string): string {
   let end = text.length
   while (end > 0 && text.charCodeAt(end - 1) === 48) end--
   return text.slice(0, end)
@@ -98,12 +102,16 @@ function withoutNoughts(text: string): string {
  * @param text a decimal number of that scale at most; more places, which only a database's own column has, stay
  */
 export function toDecimal(text: string, scale: number): string {
-  const { sign, whole, fraction } = partsOf(text) ?? { sign: '', whole: '', fraction: '' }
-  const places = fraction.padEnd(scale, '0')
-  const isNought = whole === '' && fraction === ''
-  return `${isNought ? '' : sign}${whole === '' ? '0' : whole}${places === '' ? '' : `.${places}`}`
+  const {
+    sign,
+    integer: integer,
+    fraction,
+  } = partsOf(text) ?? { sign: '', integer: '', fraction: '' }
+  const digits = fraction.padEnd(scale, '0')
+  const isZero = integer === '' && fraction === ''
+  return `${isZero ? '' : sign}${integer === '' ? '0' : integer}${digits === '' ? '' : `.${digits}`}`
 }
 
-function counted(digits: number): string {
+function digitCount(digits: number): string {
   return `${digits} digit${digits === 1 ? '' : 's'}`
 }

@@ -6,7 +6,7 @@ export const enumeration: Kind = {
   ...string,
   compares: 'order',
   graphql: { type: 'String', filter: 'Enum' },
-  noun: 'one of its words',
+  label: 'one of its words',
   rules: ['oneOf'],
   needs: ['oneOf'],
 }

@@ -5,7 +5,7 @@ import type { Kind } from './kind.js'
 export const id: Kind = {
   ...integer,
   graphql: { type: 'ID', filter: 'ID' },
-  noun: 'an integer id',
+  label: 'an integer id',
   rules: ['min', 'max'],
   refine: ({ key }) => (key === 'uuid' ? uuidKey : id),
 }
@@ -16,7 +16,7 @@ const uuidKey: Kind = {
   compares: 'order',
   graphql: { type: 'ID', filter: 'ID' },
   schema: { type: 'string', format: 'uuid', maxLength: 36 },
-  noun: 'a UUID',
+  label: 'a UUID',
   test: isUuid,
   encode: (value) => (value as string).toLowerCase(),
   toOutput: (value) => (typeof value === 'string' ? value.toLowerCase() : value),
@@ -26,7 +26,7 @@ const uuidKey: Kind = {
 
 /** True for the 8-4-4-4-12 form of RFC 9562, any version, any case. */
 export function isUuid(value: unknown): boolean {
-  return typeof value === 'string' && value.length === 36 && uuid.test(value)
+  return typeof value === 'string' && value.length === 36 && uuidPattern.test(value)
 }
 
-const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i

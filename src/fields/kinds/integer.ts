@@ -6,7 +6,7 @@ export const integer: Kind = {
   compares: 'order',
   graphql: { type: 'Int', filter: 'Int' },
   schema: { type: 'integer', minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER },
-  noun: 'an integer',
+  label: 'an integer',
   test: 'Number.isSafeInteger(v)',
   // Turns -0 into 0.
   read: 'v + 0',

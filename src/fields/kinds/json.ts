@@ -6,14 +6,14 @@ import type { Kind } from './kind.js'
  * Levels of lists and objects in a value. Deeper ones are refused: `JSON.stringify` would overflow the stack on them.
  * Source: decisions, Requests, JSON.
  */
-export const deepest = 64
+export const maxDepth = 64
 
 export const json: Kind = {
   storage: 'json',
   compares: 'nothing',
   graphql: { type: 'String', filter: 'Json' },
   schema: { type: ['object', 'array', 'string', 'number', 'boolean'] },
-  noun: `a JSON value, at most ${deepest} levels deep`,
+  label: `a JSON value, at most ${maxDepth} levels deep`,
   test: isJson,
   fromText: (text) => {
     try {
@@ -34,7 +34,7 @@ export function isJson(value: unknown, depth = 1): boolean {
   if (value === null || typeof value === 'boolean') return true
   if (typeof value === 'string') return !unstorable.test(value)
   if (typeof value === 'number') return Number.isFinite(value)
-  if (typeof value !== 'object' || depth > deepest) return false
+  if (typeof value !== 'object' || depth > maxDepth) return false
   if (Array.isArray(value)) return value.every((item) => isJson(item, depth + 1))
   return Object.entries(value).every(
     ([key, item]) =>

@@ -70,7 +70,7 @@ export interface Kind {
   readonly graphql: GraphqlForm
   readonly schema: JsonSchema
   /** Completes "price must be …": `a number`. */
-  readonly noun: string
+  readonly label: string
   /** Whether a JSON value (never null or undefined) is of this kind. Nothing is converted: `"5"` is no number. */
   readonly test: Code<boolean>
   /** From a tested JSON value to the property's value; absent where they are the same. */
@@ -85,7 +85,7 @@ export interface Kind {
   /** `toOutput` changes only values of this type, so that others need no call. */
   readonly outputOnly?: 'bigint'
   /** Whether a program's value is a property's already; absent where JSON's form and the property's cannot be told apart. */
-  readonly holds?: (value: unknown) => boolean
+  readonly isPropertyValue?: (value: unknown) => boolean
   /** From the property's value to what the storage class keeps; absent where they are the same. */
   readonly encode?: (value: unknown) => unknown
   /** From what the storage class keeps to the property's value; absent where they are the same. */
@@ -108,7 +108,7 @@ export interface Kind {
   /** What `minLength` and `maxLength` count. Default characters. */
   readonly measure?: 'characters' | 'bytes'
   /** The value of `default: 'now'` at a moment in UTC; absent where now is no value. */
-  readonly now?: (moment: string) => unknown
+  readonly now?: (timestamp: string) => unknown
   /** The rules about values that this kind has; other rules are refused in declarations. */
   readonly rules: readonly ValueRule[]
   /** Rules that a field of this kind must have. */

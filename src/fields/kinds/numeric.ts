@@ -7,7 +7,7 @@ export const numeric: Kind = {
   compares: 'order',
   graphql: { type: 'Float', filter: 'Float' },
   schema: { type: 'number' },
-  noun: 'a number',
+  label: 'a number',
   test: 'Number.isFinite(v)',
   // Turns -0 into 0.
   read: 'v + 0',

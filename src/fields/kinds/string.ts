@@ -8,7 +8,7 @@ export const string: Kind = {
   compares: 'text',
   graphql: { type: 'String', filter: 'String' },
   schema: { type: 'string' },
-  noun: 'a string',
+  label: 'a string',
   test: "typeof v === 'string' && v.isWellFormed() && !v.includes('\\0')",
   fromText: (text) => text,
   rules: ['minLength', 'maxLength', 'pattern', 'format', 'oneOf', ...textForms],

@@ -44,11 +44,11 @@ export function kindOf(name: KindName, rules: KindRules): Kind {
 
 /** Whether a program's value, never null or undefined, is of a kind, in JSON's form or the property's. */
 export function isOfKind(value: unknown, kind: Kind): boolean {
-  return kind.holds?.(value) === true || toFunction(kind.test)(value)
+  return kind.isPropertyValue?.(value) === true || toFunction(kind.test)(value)
 }
 
 /** The property's value of a value that is of the kind in either form. */
-export function toProperty(value: unknown, { holds, read }: Kind): unknown {
+export function toProperty(value: unknown, { isPropertyValue: holds, read }: Kind): unknown {
   return read === undefined || holds?.(value) === true ? value : toFunction(read)(value)
 }
 
@@ -57,11 +57,11 @@ const compiled = new Map<string, (value: unknown) => unknown>()
 /** A kind's code as a function, whichever form it is written in. */
 export function toFunction<T>(code: Code<T>): (value: unknown) => T {
   if (typeof code === 'function') return code
-  let known = compiled.get(code)
-  if (known === undefined) {
+  let existing = compiled.get(code)
+  if (existing === undefined) {
     // eslint-disable-next-line @typescript-eslint/no-implied-eval -- the table's own expressions, at bootstrap
-    known = new Function('v', `return ${code}`) as (value: unknown) => unknown
-    compiled.set(code, known)
+    existing = new Function('v', `return ${code}`) as (value: unknown) => unknown
+    compiled.set(code, existing)
   }
-  return known as (value: unknown) => T
+  return existing as (value: unknown) => T
 }

@@ -7,7 +7,7 @@ export const uuid: Kind = {
   compares: 'order',
   graphql: { type: 'String', filter: 'UUID' },
   schema: { type: 'string', format: 'uuid', maxLength: 36 },
-  noun: 'a UUID',
+  label: 'a UUID',
   test: isUuid,
   read: toLowerCase,
   encode: toLowerCase,

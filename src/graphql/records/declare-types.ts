@@ -3,7 +3,7 @@
 import { formats } from '../../fields/formats.js'
 import type { FieldRules } from '../../fields/rules.js'
 import type { ShapeField } from '../../fields/shape.js'
-import { describeWrites } from '../../fields/write-rule.js'
+import { describeWriteRule } from '../../fields/write-rule.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import { classDoc, memberDocs } from '../../openapi/doc.js'
 import type { Relation, Table } from '../../records/model/table.js'
@@ -49,7 +49,7 @@ function describeField(type: Class, field: ShapeField): string {
   const { description, writes } = field.rules
   const text =
     description ?? documentedDescription(type, field.name) ?? sentences(describeRules(field))
-  return writes === undefined || writes === false ? text : `${text} ${describeWrites(writes)}`
+  return writes === undefined || writes === false ? text : `${text} ${describeWriteRule(writes)}`
 }
 
 /** Of a key of another record, where ids are global. */
@@ -68,7 +68,7 @@ function describeRelation({ name, kind, table, target, local, foreign }: Relatio
 
 function describeRules({ entry, nested, list, rules, readOnly, nullable }: ShapeField): string[] {
   const { format } = rules
-  let label = format === undefined ? entry.noun : formats[format].noun
+  let label = format === undefined ? entry.label : formats[format].label
   if (nested !== undefined) label = `${nested().name} as JSON text`
   const value = [list ? `a list, each ${label}` : label, ...describeBounds(rules)].join(', ')
   return [

@@ -35,7 +35,7 @@ export async function runAction(
   const given =
     action.body === undefined
       ? undefined
-      : await checkOf(action.body as never, { whole: 'the form' })(body ?? {})
+      : await checkOf(action.body as never, { name: 'the form' })(body ?? {})
   const { database } = all
   const context: ActionContext = {
     records: (other) => database.records(other),

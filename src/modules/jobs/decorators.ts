@@ -170,7 +170,7 @@ function readJob(decorated: DecoratedMethod, problems: Problem[]): DeclaredJob {
   checkOptionNames(decorated, ['body', 'group', 'perGroup', 'rate', 'secret'], problems)
   let check: InputCheck<object> | undefined
   try {
-    if (body !== undefined) check = checkOf(body, { whole: 'the body' })
+    if (body !== undefined) check = checkOf(body, { name: 'the body' })
   } catch (error) {
     if (error instanceof DeclarationError) problems.push(...error.problems)
     else

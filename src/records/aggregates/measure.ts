@@ -95,7 +95,7 @@ function fieldMeasure(
   const { dialect } = context
   const index = table.columns.indexOf(column)
   const read = toFunction<unknown>(dialect.decoder(column) ?? 'v')
-  const { decode, noun } = column.field.entry
+  const { decode, label: noun } = column.field.entry
   return {
     name: operation === '' ? column.property : nameOf(operation, column),
     column,

@@ -343,7 +343,7 @@ export class FilterReader {
   #readItem(codec: ColumnCodec, value: unknown, path: string, operator: Operator): Condition {
     const { entry } = codec.column.field
     if (value === null || !isOfKind(value, entry))
-      throw invalid(path, 'type', `must be ${entry.noun}`)
+      throw invalid(path, 'type', `must be ${entry.label}`)
     return this.#compare(codec, operator, JSON.stringify(toJson(value, entry)))
   }
 
@@ -394,7 +394,7 @@ export class FilterReader {
 
   #encode(codec: ColumnCodec, value: unknown, path: string): unknown {
     if (value === null || !codec.accepts(value))
-      throw invalid(path, 'type', `must be ${codec.column.field.entry.noun}`)
+      throw invalid(path, 'type', `must be ${codec.column.field.entry.label}`)
     return codec.encode(value)
   }
 

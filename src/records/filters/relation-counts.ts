@@ -1,6 +1,6 @@
 /** Reads which related rows are counted with a list: `['reviews']` gives each row `reviewsCount`. */
 import { clip } from '../../core/text.js'
-import { countNameOf } from '../../fields/count-name.js'
+import { relationCountName } from '../../fields/count-name.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Derived } from '../../sql/derived.js'
 import type { Relation, Table } from '../model/table.js'
@@ -24,7 +24,7 @@ export function countsOf(table: Table, isClient: boolean): RelationCount[] {
   const { shape } = table
   return [...table.relations.values()].flatMap((relation) => {
     const field = shape.byName.get(relation.name)
-    const name = field && countNameOf(shape, field)
+    const name = field && relationCountName(shape, field)
     return name === undefined || (isClient && isHidden(relation)) ? [] : [{ relation, name }]
   })
 }

@@ -1,5 +1,5 @@
 /** Converts property values to driver values and back. Compiled once for each table and engine. */
-import { makerOf } from '../../fields/instance.js'
+import { instanceConstructorOf } from '../../fields/instance.js'
 import { isUuid } from '../../fields/kinds/id.js'
 import type { Kind } from '../../fields/kinds/kind.js'
 import { isOfKind, toFunction, toProperty } from '../../fields/kinds/table.js'
@@ -120,7 +120,7 @@ function chooseEncoder({ storage, field, isUuid }: Column): (value: unknown) => 
   const { entry } = field
   const encode = isUuid ? toLowerCase : (entry.encode ?? asIs)
   // If the forms cannot be told apart, they are the same or `encode` accepts both.
-  return entry.holds === undefined ? encode : (value) => encode(toProperty(value, entry))
+  return entry.isPropertyValue === undefined ? encode : (value) => encode(toProperty(value, entry))
 }
 
 function decodeValue(column: Column, dialect: Dialect, value: unknown): unknown {
@@ -144,13 +144,15 @@ function asIs(value: unknown): unknown {
 
 /** Whether a value is of the kind, in either of its forms. */
 export function testOf(kind: Kind): (value: unknown) => boolean {
-  return kind.holds === undefined ? toFunction(kind.test) : (value) => isOfKind(value, kind)
+  return kind.isPropertyValue === undefined
+    ? toFunction(kind.test)
+    : (value) => isOfKind(value, kind)
 }
 
 /** Compiles the function from a row to an instance, without loops. */
 function compileReader(table: Table, dialect: Dialect): (row: Row) => unknown {
   const names = ['Make', 'readJson']
-  const readers: unknown[] = [makerOf(table.type).Make, fromStoredJson]
+  const readers: unknown[] = [instanceConstructorOf(table.type).Constructor, fromStoredJson]
   const lines = table.columns.map((column, index) => {
     const target = `o[${JSON.stringify(column.property)}]`
     const value = readExpression(column, dialect, (constant) => {

@@ -3,7 +3,7 @@
 import { createClassNote, type Class } from '../../metadata/class-metadata.js'
 import type { Isolation } from '../../core/transaction.js'
 import type { Claims } from '../../http/request.js'
-import { fieldNotes, givenKey, noteField } from '../../fields/field.js'
+import { fieldMetadata, generatedKey, writeFieldMetadata } from '../../fields/field.js'
 import {
   decorate,
   toDecorator,
@@ -198,7 +198,7 @@ export function readRecord(owner: Class): RecordOptions | undefined {
 function note(owner: Class, options: RecordOptions): void {
   recordNote.write(owner, options)
   // The database or the repository makes keys: clients must not send one.
-  givenKey.write(owner, true)
+  generatedKey.write(owner, true)
   const moment = { default: 'now', readOnly: true }
   if (options.timestamps === true) {
     addField(owner, 'createdAt', moment)
@@ -218,5 +218,6 @@ function addField(
   rules: globalThis.Record<string, unknown>,
   kind = 'datetime',
 ): void {
-  if (fieldNotes.read(owner, name) === undefined) noteField(owner, name, { kind, rules })
+  if (fieldMetadata.read(owner, name) === undefined)
+    writeFieldMetadata(owner, name, { kind, rules })
 }

@@ -1,7 +1,7 @@
 /** `@BelongsTo`, `@HasMany`, `@ManyToMany`: relations between records. Source: public face, Records. */
 
 import type { Relation, Table } from './table.js'
-import { noteField } from '../../fields/field.js'
+import { writeFieldMetadata } from '../../fields/field.js'
 import { type ClassReference, createMemberNote, type Class } from '../../metadata/class-metadata.js'
 import { toDecorator, type AnyDecorator } from '../../metadata/dialect.js'
 import type { Generated } from './written-types.js'
@@ -100,7 +100,7 @@ function relation(decorator: string, metadata: RelationMetadata): AnyDecorator {
     relationMetadata.write(owner, member, metadata)
     const list = metadata.kind !== 'belongsTo'
     // Also a field of the shape, so that loaded relations are documented and sent; but not a column, and not in inputs.
-    noteField(owner, member, {
+    writeFieldMetadata(owner, member, {
       kind: metadata.target,
       rules: { relation: true, optional: true, nullable: !list, readOnly: true, list },
     })

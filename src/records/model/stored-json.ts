@@ -2,7 +2,7 @@
 import type { Kind } from '../../fields/kinds/kind.js'
 import { toProperty } from '../../fields/kinds/table.js'
 import { readShape, type ShapeField } from '../../fields/shape.js'
-import { makerOf, type Make } from '../../fields/instance.js'
+import { instanceConstructorOf, type Constructor } from '../../fields/instance.js'
 import type { Class } from '../../metadata/class-metadata.js'
 
 /** @returns JSON text of a checked value */
@@ -66,12 +66,12 @@ function readInstance(type: Class, value: unknown): unknown {
   return instance
 }
 
-const makers = new WeakMap<Class, Make>()
+const makers = new WeakMap<Class, Constructor>()
 
-function makerFor(type: Class): Make {
+function makerFor(type: Class): Constructor {
   let maker = makers.get(type)
   if (maker === undefined) {
-    maker = makerOf(type).Make
+    maker = instanceConstructorOf(type).Constructor
     makers.set(type, maker)
   }
   return maker

@@ -167,7 +167,7 @@ function readOperand(table: Table, figure: string, text: string, name: string): 
   const isValue = found !== undefined && /^(min|max)/.test(figure)
   if (isValue) {
     const value = found.field.entry.fromText(text)
-    if (value === undefined) throw invalid(name, 'type', `must be ${found.field.entry.noun}`)
+    if (value === undefined) throw invalid(name, 'type', `must be ${found.field.entry.label}`)
     return value
   }
   const storage = found?.storage

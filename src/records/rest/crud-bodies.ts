@@ -2,8 +2,8 @@
  * Makes the body classes for a record's routes: its own fields, the keys of linked records (`tagIds`), and changes of
  * related rows. Source: decisions, Second storey: records, Nested updates.
  */
-import { loosen, omit, partial, withOwnRules } from '../../fields/derive.js'
-import { noteField, type FieldNote } from '../../fields/field.js'
+import { withOptionalMembers, omit, partial, withoutObjectRules } from '../../fields/derive.js'
+import { writeFieldMetadata, type FieldMetadata } from '../../fields/field.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import { isHidden } from '../filters/suggested-names.js'
 import type { Column } from '../../engines/contract/table.js'
@@ -28,8 +28,8 @@ export function crudBodies(table: Table): CrudBodies {
   const loose = loosened(table, [], columns.size + columnWrites.size === 0 ? type.name : name)
   const changed = new Map([...ties, ...nested])
   return {
-    whole: withOwnRules(withFields(loose, new Map([...ties, ...inNew]), name)),
-    changes: withOwnRules(withFields(partial(type), changed, `${type.name}Changes`)),
+    whole: withoutObjectRules(withFields(loose, new Map([...ties, ...inNew]), name)),
+    changes: withoutObjectRules(withFields(partial(type), changed, `${type.name}Changes`)),
   }
 }
 
@@ -48,20 +48,20 @@ function loosened(table: Table, besides: readonly string[], name: string): Class
   const restricted = [...columns.keys(), ...columnWrites.keys()]
   const loose = new Set(restricted.map(({ property }) => property))
   for (const one of besides) loose.add(one)
-  return loosen(table.type, name, loose)
+  return withOptionalMembers(table.type, name, loose)
 }
 
-type Fields = ReadonlyMap<string, FieldNote>
+type Fields = ReadonlyMap<string, FieldMetadata>
 
 function withFields(type: Class, fields: Fields, name: string): Class {
   if (fields.size === 0) return type
-  const Extended = loosen(type, name, new Set())
-  for (const [member, note] of fields) noteField(Extended, member, note)
+  const Extended = withOptionalMembers(type, name, new Set())
+  for (const [member, note] of fields) writeFieldMetadata(Extended, member, note)
   return Extended
 }
 
 function tieFields(table: Table): Fields {
-  const ties = [...tieNames(table)].map(([member, { target }]): [string, FieldNote] => [
+  const ties = [...tieNames(table)].map(([member, { target }]): [string, FieldMetadata] => [
     member,
     { ...keyNote(target), rules: { list: true, optional: true, description: keysOf(target) } },
   ])
@@ -78,7 +78,7 @@ function keyNote({ key }: Table): { kind: 'uuid' | 'integer' } {
 
 /** `products: { create, update, connect, disconnect, delete }`, for relations that clients may write. */
 function nestedFields(table: Table): Fields {
-  const fields = new Map<string, FieldNote>()
+  const fields = new Map<string, FieldMetadata>()
   for (const relation of table.relations.values()) {
     if (isHidden(relation)) continue
     const type = relation.kind === 'belongsTo' ? oneClass(relation) : manyClass(relation)
@@ -92,11 +92,11 @@ function nestedFields(table: Table): Fields {
 function manyClass(relation: Relation): Class | undefined {
   const { target, kind } = relation
   const { writes } = policyOf(target)
-  const ids = (description: string): FieldNote => ({
+  const ids = (description: string): FieldMetadata => ({
     ...keyNote(target),
     rules: { list: true, optional: true, description },
   })
-  const fields = new Map<string, FieldNote>()
+  const fields = new Map<string, FieldMetadata>()
   // The rows of a one-to-many relation hold the key, so linking them is updating them.
   if (kind === 'manyToMany' || writes.update !== false) {
     fields.set('connect', ids('Keys of rows that are linked to this one.'))
@@ -121,7 +121,7 @@ function manyClass(relation: Relation): Class | undefined {
 function oneClass(relation: Relation): Class {
   const { writes } = policyOf(relation.target)
   const optional = { optional: true }
-  const fields = new Map<string, FieldNote>([
+  const fields = new Map<string, FieldMetadata>([
     ['connect', { ...keyNote(relation.target), rules: optional }],
     ['disconnect', { kind: 'boolean', rules: optional }],
   ])
@@ -144,7 +144,7 @@ function newRow(relation: Relation): Class {
   const given = kind === 'hasMany' && isFieldOf(target, foreign) ? [foreign.property] : []
   const type = loosened(target, given, name)
   const own = given.length === 0 ? type : omit(type as Class<Record<string, unknown>>, ...given)
-  return withOwnRules(named(withFields(own, tieFields(target), name), name))
+  return withoutObjectRules(named(withFields(own, tieFields(target), name), name))
 }
 
 /** In a list, each row is named by its key. */
@@ -154,9 +154,9 @@ function changedRow(relation: Relation, isListed: boolean): Class {
   const name = `${nameOf(relation)}Update`
   const fields = new Map(tieFields(target))
   if (isListed) fields.set(key.property, { ...keyNote(target), rules: {} })
-  const Changed = loosen(partial(type), name, new Set())
-  for (const [member, note] of fields) noteField(Changed, member, note)
-  return withOwnRules(Changed)
+  const Changed = withOptionalMembers(partial(type), name, new Set())
+  for (const [member, note] of fields) writeFieldMetadata(Changed, member, note)
+  return withoutObjectRules(Changed)
 }
 
 function isFieldOf({ shape }: Table, { property }: Column): boolean {
@@ -170,12 +170,12 @@ function nameOf({ table, name }: Relation): string {
 
 function named(type: Class, name: string): Class {
   if (type.name === name) return type
-  return loosen(type, name, new Set())
+  return withOptionalMembers(type, name, new Set())
 }
 
 function classOf(name: string, fields: Fields): Class {
   const Nested = class {}
   Object.defineProperty(Nested, 'name', { value: name })
-  for (const [member, note] of fields) noteField(Nested, member, note)
+  for (const [member, note] of fields) writeFieldMetadata(Nested, member, note)
   return Nested
 }

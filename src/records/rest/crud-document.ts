@@ -1,5 +1,5 @@
 /** Documents the routes of `crud`: every parameter by its exact name, headers, and errors. */
-import { noteField } from '../../fields/field.js'
+import { writeFieldMetadata } from '../../fields/field.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { DocOptions } from '../../openapi/doc.js'
 import type { GivenParameter } from '../../openapi/given-parameters.js'
@@ -103,7 +103,7 @@ function figuresOf({ type }: Table): Class {
   const Figures = class {}
   Object.defineProperty(Figures, 'name', { value: `${type.name}Figures` })
   const rules = { optional: true, min: 0, description: 'The number of rows.' }
-  noteField(Figures, 'count', { kind: 'integer', rules })
+  writeFieldMetadata(Figures, 'count', { kind: 'integer', rules })
   return Figures
 }
 

@@ -212,7 +212,7 @@ function once(name: string, text: string | string[]): string {
 function readValue(column: Column, name: string, text: string): unknown {
   const value = column.field.entry.fromText(text)
   if (value === undefined) {
-    const { noun, hint } = column.field.entry
+    const { label: noun, hint } = column.field.entry
     const more = hint?.(text)
     throw invalid(name, 'type', `must be ${noun}${more === undefined ? '' : `; ${more}`}`)
   }

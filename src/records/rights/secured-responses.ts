@@ -5,7 +5,7 @@
  */
 import type { AccessRule } from '../../auth/access.js'
 import { type Later, after, isThenable } from '../../core/maybe-promise.js'
-import { countNameOf } from '../../fields/count-name.js'
+import { relationCountName } from '../../fields/count-name.js'
 import { readShape } from '../../fields/shape.js'
 import { answeredRequest, heedCallers } from '../../http/answered-json.js'
 import type { Class } from '../../metadata/class-metadata.js'
@@ -44,7 +44,7 @@ function shapeOf(type: Class, shapes: Map<Class, SecuredShape>): SecuredShape {
     const { name, hidden, nested } = field
     if (hidden) continue
     const rule = memberAccess(type, name)
-    const count = countNameOf(read, field)
+    const count = relationCountName(read, field)
     if (rule !== undefined) shape.own.push([name, rule])
     if (rule !== undefined && count !== undefined) shape.own.push([count, rule])
     if (nested !== undefined) shape.nested.push([name, shapeOf(nested(), shapes)])

@@ -227,7 +227,7 @@ function sum(
   const by = given.add
   const { entry } = field
   if (by === undefined || by === null || !isOfKind(by, entry))
-    throw invalid(`${property}.add`, 'type', `must be ${entry.noun}`)
+    throw invalid(`${property}.add`, 'type', `must be ${entry.label}`)
   if (current === undefined || current === null)
     throw invalid(property, 'add', 'has no value to add to')
   if (storage === 'wide') return String(BigInt(current as string) + BigInt(by as string))

@@ -3,7 +3,7 @@
  */
 import {
   compileInput,
-  compileRowRules,
+  compileObjectRules,
   type Check,
   type InputOptions,
 } from '../../fields/compile-input.js'
@@ -39,13 +39,13 @@ export function compileWriteChecks(table: Table, now: () => number): WriteChecks
   )
   const loose = columns.map((field) => ({ ...field, optional: true }))
   const hasHooks = hasWriteHooks(table)
-  const row = compileRowRules(shapeOf(table, columns), { from: 'program', whole })
+  const row = compileObjectRules(shapeOf(table, columns), { from: 'program', inputName: whole })
   return Object.freeze({
     // Hooks may set other properties on the instance, which are not stored.
     create: compile(table, withKey, hasHooks ? { unknownKeys: 'drop', now } : { now }),
-    update: compile(table, others, { partial: true, part: 'own' }),
+    update: compile(table, others, { partial: true, scope: 'field' }),
     row: row && markingFaults(table, row),
-    draft: hasHooks ? compile(table, loose, { part: 'own', now }) : undefined,
+    draft: hasHooks ? compile(table, loose, { scope: 'field', now }) : undefined,
   })
 }
 
@@ -56,7 +56,7 @@ function compile(
   fields: readonly ShapeField[],
   options: InputOptions,
 ): Check<Record<string, unknown>> {
-  const all: InputOptions = { ...options, from: 'program', whole }
+  const all: InputOptions = { ...options, from: 'program', inputName: whole }
   const check = compileInput(shapeOf(table, fields), all) as Check<Record<string, unknown>>
   return markingFaults(table, check)
 }
