@@ -3,7 +3,7 @@ import { HttpError } from '../errors/http-error.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { ruleValueOf } from '../errors/field-errors.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
-import { resolveClass, type ClassReference } from '../metadata/class-metadata.js'
+import type { ClassReference } from '../metadata/class-metadata.js'
 import type { RouteInfo } from '../routing/route-info.js'
 import type { HttpRequest } from './request.js'
 

@@ -180,7 +180,7 @@ describe.each(engines)(
     })
 
     it('is made anew where its line in the file was uncommented', async () => {
-      const database = await leave()
+      await leave()
       for (const file of await readdir(folder)) {
         if (!file.includes('_second.')) continue
         const text = await readFile(join(folder, file), 'utf8')

@@ -1,3 +1,4 @@
+/** Reads and writes the messages of PostgreSQL's wire protocol. Source: PostgreSQL, Frontend/Backend Protocol. */
 import type { Driver, Field } from './driver.js'
 
 /**
