@@ -7,6 +7,11 @@ import type { Difference } from '../schema/difference-kinds.js'
 import type { ColumnSchema } from '../../engines/contract/table-schema.js'
 import { onceRebuilt } from '../schema/sync.js'
 
+/**
+ * The steps that change a large table in use without blocking its readers and writers: a column is added as nullable, filled in
+ * batches and constrained afterwards; an index is created concurrently. These steps run outside transactions, and can run again
+ * after an interruption. Sources: PostgreSQL, ALTER TABLE, Notes; CREATE INDEX.
+ */
 interface OnlineSteps {
   /** Statements that hold a lock only for a moment, or on a table that nobody uses yet. */
   readonly now: readonly string[]

@@ -69,6 +69,7 @@ export async function holdSeen(
   return rows.map((row) => readRow(row) as Instance)
 }
 
+/** Checks the keys and links that a client names: rows that the client cannot see count as missing. */
 export class JudgedKeys {
   readonly #home: WriterHome
   readonly #view: ClientView
@@ -133,6 +134,10 @@ export class JudgedKeys {
   }
 }
 
+/**
+ * Looks up all rows that a write names before anything is written. Rows of another parent, invisible and missing rows give the same
+ * error. The rows are locked until the transaction ends.
+ */
 export class TreeLooks {
   /** The stored rows that will change. */
   readonly before = new Map<WriteTree, Instance>()

@@ -10,7 +10,10 @@ import type { Table } from '../model/table.js'
 import { policyOf } from './record-policy.js'
 import type { Claims, HttpRequest, RequestAuth } from '../../http/request.js'
 
-/** Thrown when a guard returns a promise. If nobody awaits it, it denies access. */
+/**
+ * Thrown when a guard returns a promise while a query is read synchronously. The query is abandoned, the guard awaited, and the
+ * query read again with the result. A promise that is not awaited denies access.
+ */
 class LateVerdict extends HttpError {
   readonly rule: AccessRule
   readonly verdict: Promise<Admission>

@@ -12,7 +12,11 @@ import type { IndexSchema, CheckSchema, TableSchema } from '../../engines/contra
 import { toCheckName, toConstraintName, toIndexName, toSnakeCase } from '../model/column-names.js'
 import type { JoinTable } from '../../sql/table.js'
 
-/** @returns an empty list if the database has no such index */
+/**
+ * Writes the order of an index's columns, its condition and its trigrams. Sources: PostgreSQL, Indexes; SQLite, Partial Indexes.
+ *
+ * @returns an empty list if the database has no such index
+ */
 function toIndexSchema(table: Table, index: TableIndex, dialect: Dialect): IndexSchema[] {
   const { name, columns, unique, form } = index
   const schema: IndexSchema = {
@@ -78,7 +82,12 @@ const signs: Readonly<Record<string, string>> = {
   lte: '<=',
 }
 
-/** @returns `undefined` if the database could not break any rule, and with `check: false` */
+/**
+ * Makes one constraint of `min`, `max`, `oneOf` and `maxLength`, so that other programs obey the rules of a field too. Sources:
+ * PostgreSQL, Constraints; SQLite, CREATE TABLE.
+ *
+ * @returns `undefined` if the database could not break any rule, and with `check: false`
+ */
 function toCheckSchema(table: string, column: Column, dialect: Dialect): CheckSchema | undefined {
   if (!hasConstraints(column)) return undefined
   const tests = writeTests(column, dialect)

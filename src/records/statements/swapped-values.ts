@@ -16,7 +16,12 @@ import { GuardedRunner } from './guarded-runner.js'
 import { keyValues } from './shard.js'
 import type { RecordsContext, Source } from './source.js'
 
-/** @returns a value of the property that hardly any row has; `undefined` if the field has none */
+/**
+ * A placeholder stands for a unique value while rows exchange their values. It obeys the rules that the database checks: `min`,
+ * `max` and `maxLength`. A field without bounds gets a placeholder where values are rare, because no row may have it.
+ *
+ * @returns a value of the property that hardly any row has; `undefined` if the field has none
+ */
 function makePlaceholder({ relations }: Table, column: Column): unknown {
   const { field, storage } = column
   for (const { kind, local } of relations.values())

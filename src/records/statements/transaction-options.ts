@@ -13,6 +13,7 @@ const mostAttempts = 40
 const firstWait = 4
 const longestWait = 120
 
+/** Decides when conflicting work runs again: after growing, random delays, within its time. */
 export class Retries {
   readonly #end: number
   #attempts = 1
