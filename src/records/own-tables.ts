@@ -25,8 +25,10 @@ export async function hasTable(
   { context: { engine, dialect } }: Database,
   name: string,
 ): Promise<boolean> {
-  const question = ownQuestion(dialect.tableNamed, { isFresh: true })
-  return (await engine.run(question, [name], 'first')) !== undefined
+  // A primary that is gone cannot be asked: its replicas say which tables there were.
+  const isFresh = engine.isReadOnly !== true
+  const query = ownQuestion(dialect.tableNamed, { isFresh })
+  return (await engine.run(query, [name], 'first')) !== undefined
 }
 
 /** The latest moment that JavaScript's dates can hold; stands for "for ever". */
