@@ -63,6 +63,7 @@ describe('resolveAuthOptions', () => {
       audience: undefined,
       expiresIn: 3600,
       keys: { from: 'folder', folder },
+      source: { scheme: undefined },
     })
     expect(Object.isFrozen(resolved)).toBe(true)
   })
