@@ -150,13 +150,21 @@ export class ScanLog {
       this.#work = this.#work.then(() => this.#lookAt(waiting)).catch(() => undefined)
   }
 
+  /** If the advice cannot be stored, because the database is busy, the statement is examined again when it runs again. */
   async #lookAt(statements: readonly SeenStatement[]): Promise<void> {
-    await this.#database.sizes.read()
-    for (const { sql, route } of statements) {
-      const advice = await adviceOf(this.#database, sql, route).catch(() => undefined)
-      if (advice !== undefined && !this.#isOver) await keepScan(this.#database, advice)
+    const pending = new Set(statements)
+    try {
+      await this.#database.sizes.read()
+      for (const statement of statements) {
+        const { sql, route } = statement
+        const advice = await adviceOf(this.#database, sql, route).catch(() => undefined)
+        if (advice !== undefined && !this.#isOver) await keepScan(this.#database, advice)
+        pending.delete(statement)
+      }
+      await forgetScans(this.#database)
+    } finally {
+      for (const { sql } of pending) this.#seen.delete(sql)
     }
-    await forgetScans(this.#database)
   }
 }
 
