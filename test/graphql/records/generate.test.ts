@@ -33,8 +33,8 @@ describe('queryNames', () => {
     ['Sheep', {}, 'sheep', 'sheepList', 'sheeps'],
     ['Product', { name: 'item' }, 'item', 'items', undefined],
     ['Product', { plural: 'goods' }, 'product', 'goods', undefined],
-  ])('names the queries of %s with %j', (type, given, one, many, naive) => {
-    expect(queryNames(type, given)).toEqual({ one, many, naive })
+  ])('names the queries of %s with %j', (type, given, one, many, simplePlural) => {
+    expect(queryNames(type, given)).toEqual({ one, many, simplePlural })
   })
 })
 
