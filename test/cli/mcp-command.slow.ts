@@ -130,7 +130,7 @@ describe('filigree mcp', () => {
       expect(thrown).toContain('no till at (hidden)')
       expect(thrown).toContain('src/main.ts')
       expect(await failing('console.error(process.env.API_TOKEN); process.exit(3)')).toMatch(
-        /ended its process \(3\) while it was loaded. \(hidden\)$/,
+        /ended its process \(3\) while it was loading. \(hidden\)$/,
       )
       expect(await failing('const = 1')).toContain('main.ts')
       expect(

@@ -314,7 +314,7 @@ describe('filigree dev', () => {
       expect(told).toMatchObject({ status: 503, text: expect.stringContaining('not yet') })
       const withoutReason = {
         status: 503,
-        text: 'The application does not run at the moment. The terminal of `filigree dev` shows why.\n',
+        text: 'The application is not running. The terminal of `filigree dev` shows why.\n',
       }
       // A stranger behind a proxy of this machine, with and without the headers that proxies add.
       expect(await ask(`${String(url)}/tickets`)).toEqual(withoutReason)

@@ -96,7 +96,7 @@ describe('the document of crud', () => {
     expect(aggregate).toEqual(
       expect.arrayContaining(['groupBy', 'sum', 'avg', 'count', 'limit', 'price.gte']),
     )
-    expect(names(paths['/parcels/{id}']?.get)).toEqual(['with', 'fields'])
+    expect(names(paths['/parcels/{id}']?.get)).toEqual(['with', 'fields', 'counts'])
     expect(whole).toContain('"labelIds"')
   })
 
