@@ -35,7 +35,7 @@ import {
   describeValue,
   rootDescriptions,
 } from './describe.js'
-import { liveDirective } from './live-query.js'
+import { liveDirective } from './live-directive.js'
 import { graphqlLibrary, type Library } from './library.js'
 import type { Planner } from './planner-contract.js'
 

@@ -3,8 +3,8 @@
  * result, to be sent as it is; see live/live-answers.ts.
  */
 
-import type { GraphQLDirective } from 'graphql'
 import { graphqlLibrary } from './library.js'
+import { liveDirective } from './live-directive.js'
 import type { Operation } from './operation.js'
 import { type Variables, type Outcome, hasRun, toResultText, findOutage } from './outcome.js'
 import { asksGuard } from '../auth/access.js'
@@ -28,27 +28,6 @@ import { generatedOf } from './records/model.js'
 interface LiveQueryOptions {
   /** The whole answer each time, for clients that know no differences. */
   readonly sendsCompleteResults: boolean
-}
-
-let directive: GraphQLDirective | undefined
-
-/** The same in every schema. */
-export function liveDirective(): GraphQLDirective {
-  const { DirectiveLocation, GraphQLBoolean, GraphQLDirective, GraphQLNonNull } = graphqlLibrary()
-  directive ??= new GraphQLDirective({
-    name: 'live',
-    description:
-      'Sent with Accept: text/event-stream, or by graphql-transport-ws, the answer stays true: whenever it changes, what differs is sent.',
-    locations: [DirectiveLocation.QUERY],
-    args: {
-      whole: {
-        type: new GraphQLNonNull(GraphQLBoolean),
-        defaultValue: false,
-        description: 'Send the whole answer each time, for clients that know no differences.',
-      },
-    },
-  })
-  return directive
 }
 
 /** @returns undefined for operations that are not live */

@@ -1,13 +1,18 @@
 /** Removes the names of hidden fields from errors, because they are unknown to clients. */
-
-import type { Referrer } from '../statements/client-errors.js'
 import { admitsAtOnce, type Caller } from './caller.js'
 import { policyOf } from './record-policy.js'
 import { HttpError } from '../../errors/http-error.js'
+import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 
+/** A record whose rows refer to another one, by one of its columns. */
+interface Reference {
+  readonly table: Table
+  readonly column: Column
+}
+
 /** A record is not named if the caller may not see its rows or its key. */
-export function mayTell(caller: Caller): (referrer: Referrer) => boolean {
+export function mayTell(caller: Caller): (reference: Reference) => boolean {
   return ({ table, column }) => {
     if (caller.trusted) return true
     const { read, columns, hasRows } = policyOf(table)
