@@ -156,6 +156,7 @@ export type {
   FindOneOptions,
   FindOptions,
   ListOptions,
+  WithCounts,
 } from './records/filters/list-options.js'
 export type {
   AggregateOptions,

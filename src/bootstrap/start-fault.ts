@@ -5,9 +5,9 @@ import { EngineFault } from '../engines/contract/engine-error.js'
 
 /** @returns the error itself, unless the database is what failed: then a report with the remedy */
 export function toStartFault(error: unknown): unknown {
-  if (!(error instanceof HttpError) || error.status !== 503) return error
-  const { cause } = error
-  if (!(cause instanceof EngineFault)) return error
+  const cause = error instanceof HttpError && error.status === 503 ? error.cause : error
+  if (!(cause instanceof EngineFault) || (cause === error && cause.kind !== 'unavailable'))
+    return error
   const problem = cause.needsSession
     ? {
         code: 'DATABASE_POOLED',

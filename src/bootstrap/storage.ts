@@ -23,6 +23,7 @@ import { createDatabaseSignIns, createDatabaseSuccessors } from '../records/sign
 import { readScans, ScanLog } from '../records/scans/scan-log.js'
 import { servedRoute } from '../serving/current-request.js'
 import { closeInTime, whileAnswering } from './silent-database.js'
+import { toStartFault } from './start-fault.js'
 
 export interface TokenStores {
   readonly revocations: Revocations
@@ -149,6 +150,6 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     return await whileAnswering(database, open)
   } catch (error) {
     await closeInTime(close)
-    throw error
+    throw toStartFault(error)
   }
 }

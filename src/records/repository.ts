@@ -37,7 +37,7 @@ import {
   checkCountOptions,
   checkFindOptions,
   rejectUndefined,
-  type Counted,
+  type WithCounts,
   type CountOptions,
   type FindOneOptions,
   type Id,
@@ -100,7 +100,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   /** The rows that match a filter, in order. With `counts` each has the numbers of its related rows, `reviewsCount`. */
   list<const O extends ListOptions<T>>(
     given?: O & SelectOptions<O, ListOptions<T>>,
-  ): Promise<Counted<T, O>[]>
+  ): Promise<WithCounts<T, O>[]>
   list(given?: ListOptions<T>): Promise<T[]> {
     const options: ListOptions<T> = given ?? {}
     return promise(() => {

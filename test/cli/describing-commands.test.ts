@@ -113,7 +113,7 @@ describe('filigree explain', () => {
   it('tells the steps before the handler, in order', async () => {
     const { steps } = await explain('POST', '/items')
     expect(steps).toEqual([
-      { step: 'around the gate', what: expect.stringContaining('Counted') },
+      { step: 'around the gate', what: expect.stringContaining('WithCounts') },
       { step: 'gate', what: 'any token; 401: there is no token' },
       {
         step: 'body',

@@ -11,7 +11,7 @@ import {
   Secured,
 } from 'filigree'
 
-export const Counted = createDecorator('Counted', () => ({
+export const WithCounts = createDecorator('WithCounts', () => ({
   before: 'gate' as const,
   enter: () => () => undefined,
 }))
@@ -32,7 +32,7 @@ class ItemController {
   @Get('/<name>') byName(name: string) {
     return { name }
   }
-  @Post('/', { body: NewItem }) @Counted() add(body: NewItem) {
+  @Post('/', { body: NewItem }) @WithCounts() add(body: NewItem) {
     return body
   }
   @Get('/report') @Secured('admin', 'auditor') report(): string {

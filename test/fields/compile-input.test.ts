@@ -194,7 +194,7 @@ describe('compileInput', () => {
         return `${text}${this.name}`
       }
     }
-    class Counted {
+    class WithCounts {
       @Field('string') name!: string
 
       constructor() {
@@ -203,9 +203,9 @@ describe('compileInput', () => {
     }
     expect((answer(Spoken, { name: 'a' }) as Spoken).label()).toBe('#private constructor(a')
     expect(Object.keys(answer(Spoken, { name: 'a' }) as object)).toEqual(['name'])
-    readShape(Counted)
-    compileInput(readShape(Counted))
-    compileInput(readShape(Counted), { partial: true })
+    readShape(WithCounts)
+    compileInput(readShape(WithCounts))
+    compileInput(readShape(WithCounts), { partial: true })
     expect(constructed).toBe(1)
   })
 

@@ -158,7 +158,7 @@ describe('a record that counts versions and declares the field', () => {
       @Field('integer', { readOnly: true, nullable: true }) version!: number | null
     }
     @Record({ version: true })
-    class Counted {
+    class WithCounts {
       @Field('id') id!: number
       @Field('integer', { readOnly: true, default: 1, description: 'How often.' }) version!: number
     }
@@ -169,6 +169,6 @@ describe('a record that counts versions and declares the field', () => {
     }
     for (const type of [Text, Writable, Absent])
       expect(await problemsOf(type)).toStrictEqual(['RECORD_VERSION'])
-    for (const type of [Counted, Own]) expect(await problemsOf(type)).toStrictEqual([])
+    for (const type of [WithCounts, Own]) expect(await problemsOf(type)).toStrictEqual([])
   })
 })

@@ -59,7 +59,7 @@ export interface ListOptions<T> extends FindOptions {
 }
 
 /** A row of a list, with the counts that the options name. */
-export type Counted<T, O> = O extends { readonly counts: readonly (infer Name extends string)[] }
+export type WithCounts<T, O> = O extends { readonly counts: readonly (infer Name extends string)[] }
   ? T & { [Relation in Name as `${Relation}Count`]: number }
   : T
 

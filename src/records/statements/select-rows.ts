@@ -19,7 +19,7 @@ import { boundToShard } from './shard.js'
 /** The number of rows at each end of a table from which the others are estimated. */
 const sampled = 500
 
-type Counted<T> = Pick<ListOptions<T>, 'where' | 'withDeleted' | 'view'>
+type WithCounts<T> = Pick<ListOptions<T>, 'where' | 'withDeleted' | 'view'>
 
 export class RowCounts<T extends object> {
   readonly #table: Table<T>
@@ -31,7 +31,7 @@ export class RowCounts<T extends object> {
   }
 
   /** @returns `undefined` if there are more than `most` */
-  async upTo(most: number, options: Counted<T>): Promise<number | undefined> {
+  async upTo(most: number, options: WithCounts<T>): Promise<number | undefined> {
     checkCountedOptions(options)
     const { context } = this.#source
     const { selection, values } = selectRows(this.#table, context, options)
@@ -41,7 +41,7 @@ export class RowCounts<T extends object> {
   }
 
   /** Estimated from a thousand rows and the database's own estimate of the table's size. */
-  async roughly(options: Counted<T>): Promise<number> {
+  async roughly(options: WithCounts<T>): Promise<number> {
     checkCountedOptions(options)
     const { context } = this.#source
     const { name, deletedAt } = this.#table
