@@ -5,8 +5,7 @@
  */
 import { readConstraints, type Constraint } from './class-validator.js'
 import type { Violation } from './faults.js'
-import type { Shape } from './shape.js'
-import { readShape } from './shape.js'
+import { readShape, type Shape } from './shape.js'
 
 interface PropertyOrder {
   readonly rank: number

@@ -2,8 +2,7 @@
  * Finds a path among patterns, segment by segment, and converts parameters while it matches. A request visits each
  * node at most once, and only those that its own segments lead to: the number of routes does not matter.
  */
-import type { PathType } from './path-types.js'
-import { restType } from './path-types.js'
+import { restType, type PathType } from './path-types.js'
 import type { Pattern } from './pattern.js'
 
 interface Node<T> {

@@ -9,8 +9,7 @@
  * this; routes without such interceptors never come here.
  */
 import { isThenable, type Later } from '../core/maybe-promise.js'
-import type { RouteResponse } from '../http/route-response.js'
-import { isAnswer, PreparedAnswer } from '../http/route-response.js'
+import { isAnswer, PreparedAnswer, type RouteResponse } from '../http/route-response.js'
 import { discard } from '../http/discard.js'
 import type { Responder } from '../http/responder.js'
 import type { HttpError } from '../errors/http-error.js'

@@ -16,9 +16,8 @@ import { newestMoment, readMigrations, writeMigrationFile } from './migration-fi
 import { isNeeded, writeMigration } from './migration-text.js'
 import { defaultFolder, type MigrationOptions } from './migrations.js'
 import { chooseDialects, readBase, withoutSnapshot } from './migration-base.js'
-import { type TableSchema } from '../../engines/contract/table-schema.js'
+import type { Catalogue, TableSchema } from '../../engines/contract/table-schema.js'
 import { toSchema } from '../schema/schema.js'
-import type { Catalogue } from '../../engines/contract/table-schema.js'
 import { schemaAfter } from './schema-after.js'
 import { toCatalogue, writeSnapshot } from './schema-snapshot.js'
 
