@@ -1,6 +1,6 @@
 /** Decides whether a route needs a token, and whose. Source: specification, Authentication 1, 2 and 5; decisions, Gate. */
 import type { Claims, HttpRequest } from '../http/request.js'
-import { momentOf } from '../http/server-request.js'
+import { timestampOf } from '../http/server-request.js'
 import { clockTolerance } from './jose.js'
 import { knownSignIn } from './rotation.js'
 
@@ -215,7 +215,7 @@ function isFresh(
   request: HttpRequest | undefined,
 ): boolean {
   const end = endOfFreshness(rule, claims)
-  return end === Infinity || momentOf(request) < end
+  return end === Infinity || timestampOf(request) < end
 }
 
 /** @returns milliseconds since 1970 from which a sign-in is too old for this rule alone */

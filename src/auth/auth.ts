@@ -1,5 +1,5 @@
 /** Makes, checks and revokes tokens: JWTs (RFC 7519), those made here by RS256. Source: specification, Authentication 3 and 4. */
-import type { Later } from '../core/maybe-promise.js'
+import type { MaybePromise } from '../core/maybe-promise.js'
 import type { OpenTransaction } from '../core/transaction.js'
 import type { Log } from '../core/log.js'
 import { resetState } from '../core/provider-symbols.js'
@@ -337,7 +337,7 @@ export class Auth {
    *
    * @throws {HttpError} 503 where it cannot be asked
    */
-  isRevoked(claims: Claims): Later<boolean> {
+  isRevoked(claims: Claims): MaybePromise<boolean> {
     return askStore(() => this.#revocations.has(toTrace(claims), this.#now()))
   }
 

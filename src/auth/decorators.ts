@@ -10,7 +10,11 @@ import {
   type AnyDecorator,
   type DecoratorTarget,
 } from '../metadata/dialect.js'
-import { createClassNote, createMemberNote, type Class } from '../metadata/class-metadata.js'
+import {
+  createClassMetadata,
+  createMemberMetadata,
+  type Class,
+} from '../metadata/class-metadata.js'
 import { noAuthAccess, tokenAccess, type AccessNote, type Guard } from './access.js'
 
 /** What a caller needs besides a valid token. At least one of `roles`, `fresh` and `amr`; all that is said is needed. */
@@ -36,9 +40,9 @@ interface Saying {
   readonly misplaced?: string
 }
 
-const onClasses = createClassNote<readonly Saying[]>('access')
-const onMethods = createMemberNote<readonly Saying[]>('access')
-const ofRecords = createMemberNote<RecordAccess>('access of the record')
+const onClasses = createClassMetadata<readonly Saying[]>('access')
+const onMethods = createMemberMetadata<readonly Saying[]>('access')
+const ofRecords = createMemberMetadata<RecordAccess>('access of the record')
 
 /** The rule of the record that a handler made for `crud` reads or writes. */
 export interface RecordAccess {
@@ -152,11 +156,11 @@ function addSaying(target: DecoratorTarget, saying: Saying): void {
     onClasses.write(owner, [...(onClasses.readOwn(owner) ?? []), saying])
     return
   }
-  if (target.place === 'field' && !saying.note.open) securedField.write(owner, member, true)
+  if (target.kind === 'field' && !saying.note.open) securedField.write(owner, member, true)
   const misplaced = target.isStatic
     ? `${saying.decorator} stands before a static method, which is no handler.`
     : `${saying.decorator} stands before a field, which is no handler.`
-  const right = target.place === 'method' && !target.isStatic
+  const right = target.kind === 'method' && !target.isStatic
   onMethods.update(owner, member, (before = []) => [
     ...before,
     right ? saying : { ...saying, misplaced },

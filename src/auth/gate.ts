@@ -6,13 +6,13 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import { HttpError } from '../errors/http-error.js'
 import type { Log } from '../core/log.js'
 import { gateEvents } from '../http/request-events.js'
-import { untold } from '../http/caller-access.js'
+import { withoutTracking } from '../http/caller-access.js'
 import { onAnything, onAuthorization, onCookie } from '../http/private-answers.js'
 import type { Claims, RequestAuth } from '../http/request.js'
 import { isSameOrigin } from '../http/same-origin.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { readTokenCookie, toTokenCookie } from '../http/token-cookie.js'
-import { isThenable, type Later } from '../core/maybe-promise.js'
+import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
 import {
   endOfAdmission,
   lacks,
@@ -43,7 +43,7 @@ export interface Gate {
    * Who calls, and nothing else: the request and its answer stay as they are, a bad token is none. Synchronous for the
    * static key and for a token seen before. Rejects if the database does not say whether the token is good.
    */
-  identify(request: ServerRequest): Later<RequestAuth | undefined>
+  identify(request: ServerRequest): MaybePromise<RequestAuth | undefined>
   /** @throws {HttpError} 403 for a write that a cookie would let in and that no page of ours sent; `admit` asks by itself */
   refuseForeignWrite(request: ServerRequest): void
   /**
@@ -177,7 +177,7 @@ export function createGate(options: GateOptions): Gate {
     rotate: (request) => {
       const claims = request.admitted?.claims
       if (claims === undefined || claims === null) return undefined
-      if (request.incoming.isCarried === true) return undefined
+      if (request.incoming.isTunneled === true) return undefined
       if (request.byCookie && isWrite(request.method))
         return followWrite(auth, request, claims, log)
       const token = auth.renew(claims)
@@ -199,7 +199,9 @@ export function createGate(options: GateOptions): Gate {
 
 /** Tells of it where somebody listens. */
 function told(request: ServerRequest, ask: () => void | Promise<void>): void | Promise<void> {
-  return gateEvents.heard ? gateEvents.around({ request, ms: 0, error: undefined }, ask) : ask()
+  return gateEvents.hasSubscribers
+    ? gateEvents.around({ request, ms: 0, error: undefined }, ask)
+    : ask()
 }
 
 /** A write may have ended the token that let it in, as a sign-out does: then the browser forgets it. */
@@ -301,7 +303,7 @@ function createTokenReader(
   }
   if (read === undefined) return ofHeader
   return (request) => {
-    const token: unknown = untold(request, () => read(request))
+    const token: unknown = withoutTracking(request, () => read(request))
     return typeof token === 'string' && token !== '' ? token : ofHeader(request)
   }
 }

@@ -1,5 +1,5 @@
 /** Makes the token that follows another, and asks the application first. Source: decisions, "FreshToken" and "Sign-in". */
-import type { Later } from '../core/maybe-promise.js'
+import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Log } from '../core/log.js'
 import type { Claims } from '../http/request.js'
 import type { Rotation } from './options.js'
@@ -20,17 +20,17 @@ export interface RenewalOptions {
   readonly renew: Renew | undefined
   readonly log: Log
   readonly sign: (claims: Claims) => Promise<string>
-  readonly isRevoked: (claims: Claims) => Later<boolean>
+  readonly isRevoked: (claims: Claims) => MaybePromise<boolean>
   /** Calls back the token with these claims. */
   readonly end: (claims: Claims) => Promise<unknown>
   /** With `rotation`: what the token was replaced by. */
-  readonly replaced?: (claims: Claims) => Later<Replaced | undefined>
+  readonly replaced?: (claims: Claims) => MaybePromise<Replaced | undefined>
   /** Keeps what it is replaced by. @returns what stands */
-  readonly replace?: (claims: Claims, text: string) => Later<Replaced>
+  readonly replace?: (claims: Claims, text: string) => MaybePromise<Replaced>
 }
 
 /** @param now seconds since 1970 @returns the token, `undefined` where none is due or none may be had */
-export type Renewal = (claims: Claims, now: number) => Later<string | undefined>
+export type Renewal = (claims: Claims, now: number) => MaybePromise<string | undefined>
 
 interface Fresh {
   readonly token: string

@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto'
 import type { Log } from '../core/log.js'
 import type { Claims } from '../http/request.js'
-import { attempt, type Later } from '../core/maybe-promise.js'
+import { attempt, type MaybePromise } from '../core/maybe-promise.js'
 import type { OpenTransaction } from '../core/transaction.js'
 import { isStorable } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
@@ -112,12 +112,12 @@ export interface Revocations {
    * @param until when the entry may be dropped; `Infinity` keeps it
    * @returns false where it was called back already
    */
-  add(name: string, until: number): Later<boolean>
+  add(name: string, until: number): MaybePromise<boolean>
   /** Calls back what the subject has signed in to, up to and with this second since 1970. */
-  addSubject(subject: string, second: number): Later<void>
-  has(trace: TokenTrace, now: number): Later<boolean>
+  addSubject(subject: string, second: number): MaybePromise<void>
+  has(trace: TokenTrace, now: number): MaybePromise<boolean>
   /** Those of many that were called back, asked at once. */
-  among(traces: readonly TokenTrace[], now: number): Later<ReadonlySet<TokenTrace>>
+  among(traces: readonly TokenTrace[], now: number): MaybePromise<ReadonlySet<TokenTrace>>
   /** The transaction that what is asked now is part of; absent where there are none. */
   openTransaction?(): OpenTransaction | undefined
   /** Milliseconds since 1970 by the clock that all share who revoke here; absent where that is the application's. */
@@ -173,7 +173,7 @@ export function createMemoryRevocations(now: () => number = Date.now): Revocatio
  *
  * @throws {HttpError} 503 where it does not answer
  */
-export function askStore<T>(question: () => Later<T>): Later<T> {
+export function askStore<T>(question: () => MaybePromise<T>): MaybePromise<T> {
   return attempt(question, (cause) => {
     throw new HttpError(503, 'The database is not available at the moment.', {
       code: 'DATABASE_UNAVAILABLE',

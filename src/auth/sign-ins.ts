@@ -7,7 +7,7 @@ import type { Log } from '../core/log.js'
 import type { Claims } from '../http/request.js'
 import { clockTolerance } from './jose.js'
 import { askStore, toTrace, type Revocations, type TokenTrace } from './revocations.js'
-import type { Later } from '../core/maybe-promise.js'
+import type { MaybePromise } from '../core/maybe-promise.js'
 import type { OpenTransaction } from '../core/transaction.js'
 
 /** Where people are signed in: notes it, and tells it without what was revoked. Source: decisions, "Third storey: signing in". */
@@ -109,9 +109,9 @@ export interface SignInUse extends Origin {
 /** How sign-ins are kept: in memory, or in the database. */
 export interface SignIns {
   /** Adds it, or writes what is new: `last`, agent and address where `last` is a minute old, `ends` where it is later. */
-  note(use: SignInUse): Later<unknown>
+  note(use: SignInUse): MaybePromise<unknown>
   /** Those of a subject that have not run out, the last used one first, a thousand at most. */
-  of(subject: string, now: number): Later<readonly SignInUse[]>
+  of(subject: string, now: number): MaybePromise<readonly SignInUse[]>
   /** Forgets what is kept in memory. */
   reset?(): void
 }

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import type { Later } from '../core/maybe-promise.js'
+import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Claims } from '../http/request.js'
 import { clockTolerance } from './jose.js'
 import type { ReplacedRule } from './options.js'
@@ -37,12 +37,12 @@ export class ReplacedTokens {
     this.#options = options
   }
 
-  find(claims: Claims): Later<Replaced | undefined> {
+  find(claims: Claims): MaybePromise<Replaced | undefined> {
     return askStore(() => this.#options.successors.find(toTokenId(claims)))
   }
 
   /** @returns what stands, ours or that of somebody who was first */
-  add(claims: Claims, text: string): Later<Replaced> {
+  add(claims: Claims, text: string): MaybePromise<Replaced> {
     const { successors, sharedTime } = this.#options
     const times = { at: sharedTime(), until: ((claims.exp ?? 0) + clockTolerance) * 1000 }
     return askStore(() => successors.add(toTokenId(claims), text, times))
@@ -114,13 +114,13 @@ export function isRotated({ text }: Replaced): boolean {
 }
 
 export interface Successors {
-  find(token: string): Later<Replaced | undefined>
+  find(token: string): MaybePromise<Replaced | undefined>
   /**
    * @param at milliseconds since 1970, now
    * @param until when the token has run out for everybody, so that the entry may be dropped
    * @returns what stands: of several who add at once the first one's
    */
-  add(token: string, text: string, times: { at: number; until: number }): Later<Replaced>
+  add(token: string, text: string, times: { at: number; until: number }): MaybePromise<Replaced>
   /** Forgets what is kept in memory. */
   reset?(): void
 }

@@ -4,7 +4,7 @@
  */
 import { ServerRequest } from '../http/server-request.js'
 import type { HttpRequest } from '../http/request.js'
-import { createIncoming, StandInResponse } from '../http/stand-in.js'
+import { createIncoming, FakeResponse } from '../http/stand-in.js'
 
 /** Reads the token of a request: `(request) => request.headers['x-token']`. Undefined or empty: the request has none. */
 export type ReadToken = (request: HttpRequest) => string | undefined
@@ -31,7 +31,7 @@ export interface TokenPlace {
 export function findTokenPlaces(read: ReadToken): readonly TokenPlace[] {
   const places: TokenPlace[] = []
   const incoming = createIncoming({ method: 'GET', url: '/', headers: [], body: undefined })
-  const request = new ServerRequest(incoming, new StandInResponse(), { trustProxy: false })
+  const request = new ServerRequest(incoming, new FakeResponse(), { trustProxy: false })
   const watched = (place: TokenPlace['in']): object =>
     new Proxy(Object.create(null) as object, {
       get: (_, name) => {

@@ -11,7 +11,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import type { Problem } from '../errors/declaration-error.js'
-import { createKeptText } from '../http/kept-text.js'
+import { createCachedText } from '../http/kept-text.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import type { Invoker } from '../serving/invoker.js'
 import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
@@ -66,7 +66,7 @@ export function scriptRoutes(
     const where = `bootstrap client ${path}`
     const pattern = parsePattern(joinPaths(basePath, path), where, problems)
     if (pattern === undefined) return []
-    const script = createKeptText(type, () => read(name))
+    const script = createCachedText(type, () => read(name))
     const invoke: Invoker = async (request) => {
       const answer = await script(request)
       if (request.query.v === undefined) return answer

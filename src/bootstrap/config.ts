@@ -10,10 +10,10 @@ import { compileText } from '../fields/compile-text.js'
 import { readCheckedShape } from '../fields/checked-shape.js'
 import { readShape, type Shape, type ShapeField } from '../fields/shape.js'
 import { decorate, isClass, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
-import { createClassNote, type Class } from '../metadata/class-metadata.js'
+import { createClassMetadata, type Class } from '../metadata/class-metadata.js'
 import { classProvider, type ProviderDeclaration, type Token } from './provider.js'
 
-const configs = createClassNote<true>('config')
+const configs = createClassMetadata<true>('config')
 
 /**
  * Marks a class of settings: its `@Field`s are read from environment variables. List it among the providers, or ask for

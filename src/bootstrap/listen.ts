@@ -41,7 +41,7 @@ export async function listen(options: ListenOptions): Promise<Listener | undefin
   const server = createNodeServer({
     times: keeper === undefined ? settings.times : hasten(settings.times),
     bounds: countable(settings),
-    faultHeaders,
+    errorHeaders: faultHeaders,
     log,
     upgrade,
     // What another process accepts, too, needs nobody who is about to end.

@@ -13,17 +13,17 @@ export async function createLog(logger: Log | boolean | undefined, level: string
   const { default: pino } = await import('pino')
   const out = pino.destination({ sync: true })
   const log = pino({ level, base: undefined }, out) as unknown as Log
-  const late = new LateLines((text) => {
+  const deferred = new LateLines((text) => {
     out.write(text)
   })
   // Pino reads the logged object's properties; getters of a thrown object may throw again.
-  return unfailing(log, late)
+  return unfailing(log, deferred)
 }
 
-function unfailing(log: Log, late?: LateLines): Log {
+function unfailing(log: Log, deferred?: LateLines): Log {
   const at = (level: LogLevel) => (details: object, message: string) => {
     // What came before a fault stands before it.
-    if (level === 'error') late?.flush()
+    if (level === 'error') deferred?.flush()
     try {
       const fields = fieldsOf(undefined)
       log[level](fields === undefined ? details : Object.assign({}, fields, details), message)
@@ -37,7 +37,7 @@ function unfailing(log: Log, late?: LateLines): Log {
     info: at('info'),
     debug: at('debug'),
     isLevelEnabled: (level) => log.isLevelEnabled?.(level) ?? true,
-    late,
+    deferred: deferred,
   }
 }
 

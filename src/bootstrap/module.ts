@@ -7,7 +7,7 @@ import { findHeaderProblems, type CorsHeaders } from '../http/cors.js'
 import {
   resolveClass,
   type ClassReference,
-  createClassNote,
+  createClassMetadata,
   type Class,
 } from '../metadata/class-metadata.js'
 import { isClass, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
@@ -17,7 +17,7 @@ import type { EntryInterceptor, Interceptor } from '../extensions/interceptor.js
 import {
   collectArguments,
   type DeclaredArguments,
-  type OwnArguments,
+  type ArgumentResolvers,
   type ArgumentResolver,
 } from '../extensions/argument-resolvers.js'
 import { useByController, type ModuleNode } from './module-order.js'
@@ -79,7 +79,7 @@ export interface Parts {
   readonly use: ReadonlyMap<Class, readonly UseList[]>
   /** The interceptors of all modules. */
   readonly useLists: readonly UseList[]
-  readonly arguments: OwnArguments
+  readonly arguments: ArgumentResolvers
   /** The `cors` of each module. */
   readonly corsHeaders: readonly CorsHeaders[]
   /** The `check` of each module. */
@@ -92,7 +92,7 @@ export interface Parts {
   readonly requestContext: boolean
 }
 
-const moduleNote = createClassNote<ModuleOptions>('module')
+const moduleNote = createClassMetadata<ModuleOptions>('module')
 
 /** Declares the parts of an application: `bootstrap(AppModule)` starts with such a class. */
 export function Module(options: ModuleOptions = {}): AnyDecorator {
@@ -107,7 +107,7 @@ function declareModule(owner: Class, options: ModuleOptions): void {
     if (Array.isArray(list)) rememberListed(list)
 }
 
-const packages = createClassNote<true>('package')
+const packages = createClassMetadata<true>('package')
 
 /** Stores the options of a module that `createModule` made. */
 export function writePackage(owner: Class, options: ModuleOptions): void {
@@ -194,7 +194,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
       corsHeaders.push(options.cors)
     }
     requestContext ||= options.requestContext === true
-    declared.push({ module: module.name, taken: options.arguments ?? {} })
+    declared.push({ module: module.name, resolvers: options.arguments ?? {} })
     modules.set(module, {
       imports,
       controllers: own,

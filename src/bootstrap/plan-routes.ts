@@ -12,11 +12,11 @@ import { isShown as isShownAlready } from '../records/rights/secured-responses.j
 import { bodyMedia } from '../openapi/body-media.js'
 import { docNote } from '../openapi/doc.js'
 import { documentLive } from '../live/live.js'
-import { collectRoutes, whereIs, type Route } from '../routing/route.js'
+import { collectRoutes, describeRoute, type Route } from '../routing/route.js'
 import { VersionedTable } from '../routing/versioned-table.js'
 import { declaredClasses } from '../serving/declared-classes.js'
 import type { PlannedRoute } from '../serving/planned-route.js'
-import type { OwnArguments } from '../extensions/argument-resolvers.js'
+import type { ArgumentResolvers } from '../extensions/argument-resolvers.js'
 import { isOfPackage } from './module.js'
 import type { Settings } from './options.js'
 import { planSeam, type UseList } from './plan-seam.js'
@@ -35,7 +35,7 @@ export interface PlannedController {
 export function planRoutes(
   controllers: readonly PlannedController[],
   settings: Settings & { readonly closed: boolean; readonly clock: Clock },
-  ownArguments: OwnArguments,
+  ownArguments: ArgumentResolvers,
   problems: Problem[],
 ): PlannedRoute[] {
   const { basePath, versions } = settings
@@ -51,9 +51,9 @@ export function planRoutes(
         refuseDuplicate(route, versionInPath ? undefined : route.version, table, problems)
       const { access, closedBy } = readAccess(route, settings.closed, reported, problems)
       const limits = readLimits(route, settings.limits, problems)
-      const classes = declaredClasses(route, whereIs(route), problems)
+      const classes = declaredClasses(route, describeRoute(route), problems)
       const unknownKeys = route.options.unknownKeys ?? settings.unknownKeys
-      checkUnknownKeys(whereIs(route), route.options.unknownKeys, problems)
+      checkUnknownKeys(describeRoute(route), route.options.unknownKeys, problems)
       const status = route.options.status ?? 200
       const groups = readGroups(route, problems)
       const isShown = isShownAlready(handlerOf(route))
@@ -107,7 +107,7 @@ function readGroups(route: Route, problems: Problem[]): readonly string[] | unde
   }
   problems.push({
     code: 'INVALID_OPTION',
-    message: `${whereIs(route)}: groups is not a list of names.`,
+    message: `${describeRoute(route)}: groups is not a list of names.`,
     remedy: `Name groups of class-validator, groups: ['create'], or leave it out.`,
   })
   return undefined
@@ -172,7 +172,7 @@ function readLimits(route: Route, limits: Limits, problems: Problem[]): Limits {
   if (size === undefined) {
     problems.push({
       code: 'INVALID_OPTION',
-      message: `${whereIs(route)}: limit is ${JSON.stringify(limit)}.`,
+      message: `${describeRoute(route)}: limit is ${JSON.stringify(limit)}.`,
       remedy: `Give bytes, or a size such as '20mb'.`,
     })
     return limits

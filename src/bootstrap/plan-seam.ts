@@ -12,15 +12,15 @@ import type { DocumentOperation } from '../openapi/documented-route.js'
 import type { RouteInfo } from '../routing/route-info.js'
 import type { Route } from '../routing/route.js'
 import {
-  isPlace,
-  places,
+  isInterceptorPosition,
+  interceptorPositions,
   type EntryInterceptor,
   type Interceptor,
   type InterceptorClass,
   type InterceptorPosition,
-  readStands,
-  type OwnStand,
-  type Stand,
+  readInterceptors,
+  type DecoratorEntry,
+  type InterceptorEntry,
 } from '../extensions/interceptor.js'
 import type { DecoratorProblem, DecoratorSpecification } from '../extensions/custom-decorator.js'
 import type { PlannedStand } from '../serving/interceptors.js'
@@ -52,7 +52,7 @@ export function planSeam(
   lists: readonly UseList[],
   problems: Problem[],
 ): PlannedSeam {
-  const { onClass, onMethod } = readStands(route.controller, route.member)
+  const { onClass, onMethod } = readInterceptors(route.controller, route.member)
   const written = [...onClass, ...onMethod]
   const info = toInfo({ route, access, body }, [...onMethod, ...onClass])
   const stands = lists.flatMap((list) => planUse(list, problems))
@@ -77,7 +77,7 @@ export function planSeam(
 
 /** Plans a custom decorator on a route or on a root field. */
 export function planOwn(
-  stand: OwnStand,
+  stand: DecoratorEntry,
   info: RouteInfo,
   problems: Problem[],
 ): { readonly specification?: DecoratorSpecification; readonly planned?: PlannedStand } {
@@ -133,11 +133,11 @@ function documentOf(stand: PlannedStand, info: RouteInfo): DocumentOperation[] {
 
 function readPlace(where: string, before: unknown, problems: Problem[]): InterceptorPosition {
   if (before === undefined) return 'handler'
-  if (isPlace(before)) return before
+  if (isInterceptorPosition(before)) return before
   problems.push({
     code: 'INTERCEPTOR_PLACE',
     message: `${where}: before is ${typeof before === 'string' ? `"${before}"` : typeof before}.`,
-    remedy: `Write one of ${places.map((place) => `'${place}'`).join(', ')}.`,
+    remedy: `Write one of ${interceptorPositions.map((place) => `'${place}'`).join(', ')}.`,
   })
   return 'handler'
 }
@@ -152,7 +152,7 @@ const specificationNames: Readonly<Record<keyof DecoratorSpecification, true>> =
 }
 
 function readSpecification(
-  { specify }: OwnStand,
+  { specify }: DecoratorEntry,
   where: string,
   problems: Problem[],
 ): DecoratorSpecification | undefined {
@@ -236,7 +236,7 @@ function fieldsOf(type: Class): readonly string[] {
 }
 
 /** @param nearest the method's decorators before its class's: the first of each kind counts */
-function toInfo({ route, access, body }: SeamOf, nearest: readonly Stand[]): RouteInfo {
+function toInfo({ route, access, body }: SeamOf, nearest: readonly InterceptorEntry[]): RouteInfo {
   return Object.freeze({
     method: route.method,
     path: route.pattern.text,
@@ -249,7 +249,7 @@ function toInfo({ route, access, body }: SeamOf, nearest: readonly Stand[]): Rou
     metadata: Object.freeze({
       get: (decorator: object) => {
         const own = nearest.find((stand) => 'decorator' in stand && stand.decorator === decorator)
-        return (own as OwnStand | undefined)?.args as never
+        return (own as DecoratorEntry | undefined)?.args as never
       },
     }),
   })

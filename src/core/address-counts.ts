@@ -7,13 +7,13 @@ export function addressKey(address: string): string {
   const [head = '', tail] = address.split('%', 1)[0]?.split('::') ?? []
   const first = groupsOf(head)
   if (tail === undefined) return first.slice(0, 4).join(':')
-  const missing = 8 - first.length - groupsOf(tail).length
-  const whole = [
+  const missingGroups = 8 - first.length - groupsOf(tail).length
+  const groups = [
     ...first,
-    ...Array.from({ length: Math.max(0, missing) }, () => '0'),
+    ...Array.from({ length: Math.max(0, missingGroups) }, () => '0'),
     ...groupsOf(tail),
   ]
-  return whole.slice(0, 4).join(':')
+  return groups.slice(0, 4).join(':')
 }
 
 /** An IPv4 address at the end stands for two groups, neither of them among the first four. */
@@ -28,14 +28,14 @@ function groupsOf(text: string): string[] {
 
 /** What happens in a minute. */
 export class AddressRates {
-  readonly #most: number
+  readonly #maxPerMinute: number
   readonly #now: () => number
   #counts = new AddressCounts()
-  #began = -Infinity
+  #windowStart = -Infinity
 
   /** @param now milliseconds */
-  constructor(most: number, now: () => number) {
-    this.#most = most
+  constructor(maxPerMinute: number, now: () => number) {
+    this.#maxPerMinute = maxPerMinute
     this.#now = now
   }
 
@@ -46,13 +46,13 @@ export class AddressRates {
    */
   take(address: string): number {
     const now = this.#now()
-    if (now - this.#began >= minute) {
-      this.#began = now
+    if (now - this.#windowStart >= minute) {
+      this.#windowStart = now
       this.#counts = new AddressCounts()
     }
     const key = addressKey(address)
-    if (this.#counts.of(key) >= this.#most) {
-      return Math.max(1, Math.ceil((this.#began + minute - now) / 1000))
+    if (this.#counts.of(key) >= this.#maxPerMinute) {
+      return Math.max(1, Math.ceil((this.#windowStart + minute - now) / 1000))
     }
     this.#counts.add(key)
     return 0
@@ -74,8 +74,8 @@ export class AddressCounts {
   }
 
   remove(key: string): void {
-    const left = this.of(key) - 1
-    if (left > 0) this.#counts.set(key, left)
+    const remaining = this.of(key) - 1
+    if (remaining > 0) this.#counts.set(key, remaining)
     else this.#counts.delete(key)
   }
 }

@@ -1,23 +1,23 @@
 /** A bounded memory of what is costly to make; when it is full, the oldest entry is dropped. */
-export class Kept<V> {
+export class BoundedCache<V> {
   readonly #values = new Map<string, V>()
-  readonly #most: number
+  readonly #maxEntries: number
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(maxEntries: number) {
+    this.#maxEntries = maxEntries
   }
 
   get(key: string, make: () => V): V {
-    const known = this.#values.get(key)
-    if (known !== undefined) return known
-    if (this.#values.size >= this.#most) {
+    const cached = this.#values.get(key)
+    if (cached !== undefined) return cached
+    if (this.#values.size >= this.#maxEntries) {
       for (const oldest of this.#values.keys()) {
         this.#values.delete(oldest)
         break
       }
     }
-    const made = make()
-    this.#values.set(key, made)
-    return made
+    const value = make()
+    this.#values.set(key, value)
+    return value
   }
 }

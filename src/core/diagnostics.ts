@@ -74,51 +74,51 @@ export interface WatchedWork {
   error: unknown
 }
 
-export class Watched<Work extends WatchedWork> {
-  readonly #over: Channel
-  readonly #parts: TracingChannel<unknown, Work>
+export class WorkChannel<Work extends WatchedWork> {
+  readonly #channel: Channel
+  readonly #tracing: TracingChannel<unknown, Work>
 
   constructor(name: string) {
-    this.#over = channel(name)
-    this.#parts = tracingChannel(name)
+    this.#channel = channel(name)
+    this.#tracing = tracingChannel(name)
   }
 
   /** Somebody listens. */
-  get heard(): boolean {
-    return this.#over.hasSubscribers || this.#parts.hasSubscribers
+  get hasSubscribers(): boolean {
+    return this.#channel.hasSubscribers || this.#tracing.hasSubscribers
   }
 
   /** Runs the work and publishes it; results and errors pass through unchanged. */
   around<T>(work: Work, run: () => T): T {
-    const parts = this.#parts
-    const began = performance.now()
-    return parts.start.runStores(work, () => {
-      let given: T
+    const tracing = this.#tracing
+    const startTime = performance.now()
+    return tracing.start.runStores(work, () => {
+      let result: T
       try {
-        given = run()
+        result = run()
       } catch (error) {
         this.#fail(work, error)
-        parts.end.publish(work)
-        this.#tell(work, began)
+        tracing.end.publish(work)
+        this.#publishEnd(work, startTime)
         throw error
       }
-      parts.end.publish(work)
-      if (!isThenable(given)) {
-        this.#tell(work, began)
-        return given
+      tracing.end.publish(work)
+      if (!isThenable(result)) {
+        this.#publishEnd(work, startTime)
+        return result
       }
-      return given.then(
+      return result.then(
         (value) => {
-          parts.asyncStart.publish(work)
-          this.#tell(work, began)
-          parts.asyncEnd.publish(work)
+          tracing.asyncStart.publish(work)
+          this.#publishEnd(work, startTime)
+          tracing.asyncEnd.publish(work)
           return value
         },
         (error: unknown) => {
           this.#fail(work, error)
-          parts.asyncStart.publish(work)
-          this.#tell(work, began)
-          parts.asyncEnd.publish(work)
+          tracing.asyncStart.publish(work)
+          this.#publishEnd(work, startTime)
+          tracing.asyncEnd.publish(work)
           throw error
         },
       ) as T
@@ -127,25 +127,25 @@ export class Watched<Work extends WatchedWork> {
 
   /** Begins work that ends by `finish`, somewhere else. */
   begin(work: Work, run: () => void): void {
-    this.#parts.start.runStores(work, run)
-    this.#parts.end.publish(work)
+    this.#tracing.start.runStores(work, run)
+    this.#tracing.end.publish(work)
   }
 
   /** Ends what `begin` began. */
-  finish(work: Work, began: number): void {
-    if (work.error !== undefined) this.#parts.error.publish(work)
-    this.#parts.asyncStart.publish(work)
-    this.#tell(work, began)
-    this.#parts.asyncEnd.publish(work)
+  finish(work: Work, startTime: number): void {
+    if (work.error !== undefined) this.#tracing.error.publish(work)
+    this.#tracing.asyncStart.publish(work)
+    this.#publishEnd(work, startTime)
+    this.#tracing.asyncEnd.publish(work)
   }
 
-  #tell(work: Work, began: number): void {
-    work.ms = performance.now() - began
-    this.#over.publish(work)
+  #publishEnd(work: Work, startTime: number): void {
+    work.ms = performance.now() - startTime
+    this.#channel.publish(work)
   }
 
   #fail(work: Work, error: unknown): void {
     work.error = error
-    this.#parts.error.publish(work)
+    this.#tracing.error.publish(work)
   }
 }

@@ -1,7 +1,7 @@
 /** Reads how much may happen in a time: `100/m`, `1000/15m`. */
 
 export interface Rate {
-  readonly most: number
+  readonly limit: number
   /** Milliseconds. */
   readonly window: number
 }
@@ -9,10 +9,10 @@ export interface Rate {
 /** @returns `undefined` for other texts */
 export function readRate(text: unknown): Rate | undefined {
   if (typeof text !== 'string') return undefined
-  const [, most, count, unit] = /^(\d{1,9})\/(\d{0,6})([smhd])$/.exec(text) ?? []
+  const [, limit, count, unit] = /^(\d{1,9})\/(\d{0,6})([smhd])$/.exec(text) ?? []
   const seconds = readSeconds(`${count === '' ? '1' : count}${unit}`)
-  if (!(Number(most) > 0) || seconds === undefined) return undefined
-  return { most: Number(most), window: seconds * 1000 }
+  if (!(Number(limit) > 0) || seconds === undefined) return undefined
+  return { limit: Number(limit), window: seconds * 1000 }
 }
 
 /** Reads a length of time: `1h`, `15m`, or a number of seconds. */
@@ -26,8 +26,8 @@ const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_40
 export function readSeconds(duration: unknown): number | undefined {
   const seconds = typeof duration === 'string' ? fromText(duration) : duration
   if (typeof seconds !== 'number' || !(seconds >= 1)) return undefined
-  const whole = Math.floor(seconds)
-  return Number.isSafeInteger(whole) ? whole : undefined
+  const rounded = Math.floor(seconds)
+  return Number.isSafeInteger(rounded) ? rounded : undefined
 }
 
 function fromText(duration: string): number | undefined {

@@ -2,11 +2,11 @@
  * Shares the event loop: work that could all continue at one moment continues in slices, with other work in between.
  */
 
-export class Turns {
+export class EventLoopSlots {
   readonly #slice: number
   readonly #waiting: (() => void)[] = []
   /** Of this turn of the loop. */
-  #taken = 0
+  #usedSlots = 0
   #isScheduled = false
 
   /** @param slice how many may go on in one turn of the loop */
@@ -20,8 +20,8 @@ export class Turns {
    */
   take(): Promise<void> | undefined {
     this.#schedule()
-    if (this.#taken < this.#slice && this.#waiting.length === 0) {
-      this.#taken++
+    if (this.#usedSlots < this.#slice && this.#waiting.length === 0) {
+      this.#usedSlots++
       return undefined
     }
     return new Promise((resolve) => {
@@ -32,14 +32,14 @@ export class Turns {
   #schedule(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    setImmediate(this.#turn)
+    setImmediate(this.#startNext)
   }
 
-  readonly #turn = (): void => {
+  readonly #startNext = (): void => {
     this.#isScheduled = false
     const next = this.#waiting.splice(0, this.#slice)
-    this.#taken = next.length
+    this.#usedSlots = next.length
     if (next.length > 0) this.#schedule()
-    for (const goOn of next) goOn()
+    for (const resume of next) resume()
   }
 }

@@ -25,10 +25,10 @@ export class InexactNumberError extends SyntaxError {
   readonly number: string
 
   constructor(number: string) {
-    const shown = number.length > 40 ? `${number.slice(0, 40)}…` : number
-    super(`the number ${shown} cannot be read exactly`)
+    const shortened = number.length > 40 ? `${number.slice(0, 40)}…` : number
+    super(`the number ${shortened} cannot be read exactly`)
     this.name = 'InexactNumberError'
-    this.number = shown
+    this.number = shortened
   }
 }
 
@@ -82,8 +82,8 @@ function isExact(token: string): boolean {
 /** A number as digits without zeros at either end, times a power of ten. */
 function decimalOf(token: string): { digits: string; exponent: number } {
   const [mantissa = '', power = '0'] = token.split(/[eE]/)
-  const [whole = '', fraction = ''] = mantissa.split('.')
-  const all = (whole + fraction).replace(/^0+/, '')
+  const [integerPart = '', fraction = ''] = mantissa.split('.')
+  const all = (integerPart + fraction).replace(/^0+/, '')
   const digits = withoutTrailingZeros(all)
   return { digits, exponent: Number(power) - fraction.length + all.length - digits.length }
 }

@@ -7,7 +7,7 @@ export interface Log {
   /** Whether lines of a level are kept: those that nobody keeps are not made. Default: they are. */
   isLevelEnabled?(level: string): boolean
   /** Takes whole lines of JSON that need not be there at once. Absent where the application brings its own log. */
-  readonly late?: DeferredLog | undefined
+  readonly deferred?: DeferredLog | undefined
 }
 
 /** Lines that are written together: after 100 ms at most, and before the process ends. */
@@ -18,7 +18,7 @@ export interface DeferredLog {
   flush(): void
 }
 
-export type LogLevel = Exclude<keyof Log, 'isLevelEnabled' | 'late'>
+export type LogLevel = Exclude<keyof Log, 'isLevelEnabled' | 'deferred'>
 
 /** True if lines at debug are kept. */
 export function isDebugged(log: Log): boolean {

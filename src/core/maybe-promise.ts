@@ -4,7 +4,7 @@
  */
 
 /** There now, or later. */
-export type Later<T> = T | Promise<T>
+export type MaybePromise<T> = T | Promise<T>
 
 /** True for promises of any library: whether a value is awaited must not depend on its class. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
@@ -15,12 +15,18 @@ export function isThenable(value: unknown): value is PromiseLike<unknown> {
   )
 }
 
-export function after<T, R>(value: Later<T>, next: (value: T) => Later<R>): Later<R> {
+export function after<T, R>(
+  value: MaybePromise<T>,
+  next: (value: T) => MaybePromise<R>,
+): MaybePromise<R> {
   return isThenable(value) ? value.then(next) : next(value)
 }
 
 /** Runs `run`; if it fails, now or later, gives what `failed` makes of the error. */
-export function attempt<T>(run: () => Later<T>, failed: (error: unknown) => Later<T>): Later<T> {
+export function attempt<T>(
+  run: () => MaybePromise<T>,
+  failed: (error: unknown) => MaybePromise<T>,
+): MaybePromise<T> {
   try {
     const running = run()
     return isThenable(running) ? running.catch(failed) : running
@@ -33,11 +39,11 @@ export function attempt<T>(run: () => Later<T>, failed: (error: unknown) => Late
  * Runs, then continues with the result, or with what `failed` makes of the error: one promise for both.
  */
 export function settle<T, R>(
-  run: () => Later<T>,
-  next: (value: T) => Later<R>,
-  failed: (error: unknown) => Later<R>,
-): Later<R> {
-  let running: Later<T>
+  run: () => MaybePromise<T>,
+  next: (value: T) => MaybePromise<R>,
+  failed: (error: unknown) => MaybePromise<R>,
+): MaybePromise<R> {
+  let running: MaybePromise<T>
   try {
     running = run()
   } catch (error) {
@@ -47,7 +53,7 @@ export function settle<T, R>(
 }
 
 /** Always gives a promise, also for an error that is thrown at once. */
-export function promise<T>(run: () => Later<T>): Promise<T> {
+export function promise<T>(run: () => MaybePromise<T>): Promise<T> {
   try {
     return Promise.resolve(run())
   } catch (error) {

@@ -11,20 +11,20 @@ import { fileURLToPath } from 'node:url'
 export interface PageFiles {
   readonly name: string
   readonly package: string
-  readonly within: string
+  readonly subfolder: string
 }
 
 /** @throws {Error} if they are missing; its message says what to do */
-export function pageFolder({ name, package: source, within }: PageFiles): string {
+export function pageFolder({ name, package: source, subfolder: within }: PageFiles): string {
   const require = createRequire(import.meta.url)
-  const places = [
+  const candidates = [
     () => fileURLToPath(new URL(`./pages/${name}`, import.meta.url)),
     () => join(dirname(require.resolve(`${source}/package.json`)), within),
     // An application that is bundled into one file.
     () => join(dirname(require.resolve('filigree/package.json')), 'dist/server/pages', name),
   ]
-  for (const place of places) {
-    const folder = existing(place)
+  for (const locate of candidates) {
+    const folder = existing(locate)
     if (folder !== undefined) return folder
   }
   throw new Error(
@@ -32,9 +32,9 @@ export function pageFolder({ name, package: source, within }: PageFiles): string
   )
 }
 
-function existing(place: () => string): string | undefined {
+function existing(locate: () => string): string | undefined {
   try {
-    const folder = place()
+    const folder = locate()
     return existsSync(folder) ? folder : undefined
   } catch {
     return undefined

@@ -2,14 +2,18 @@
  * The changes of one client's request, on engines that cannot cancel a statement: what waits for its turn is not begun any
  * more once the request's time is over; what has begun is waited for.
  */
-import { isThenable, type Later } from '../core/maybe-promise.js'
+import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
 import type { ClientWriting, UnderWay } from './contract/request-context.js'
 import type { Answers, Engine, Runner, Statement, Values, Wanted } from './contract/engine.js'
 import { EngineFault } from './contract/engine-error.js'
 import { changes } from './contract/statement.js'
 
 /** Runs work in its turn. @param isOver asked before work begins that had to wait: then it throws `lateFault` instead */
-export type InTurn = <T>(work: () => Later<T>, writes: boolean, isOver?: () => boolean) => Later<T>
+export type InTurn = <T>(
+  work: () => MaybePromise<T>,
+  writes: boolean,
+  isOver?: () => boolean,
+) => MaybePromise<T>
 
 export class ClientWrites implements Runner {
   readonly #writing: ClientWriting
@@ -23,8 +27,8 @@ export class ClientWrites implements Runner {
     this.#inTurn = inTurn
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
-    const work = (): Later<Answers[W]> => this.#inner.run(statement, values, wanted)
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
+    const work = (): MaybePromise<Answers[W]> => this.#inner.run(statement, values, wanted)
     const writing = this.#writing
     if (!changes(statement)) return this.#inTurn(work, false)
     if (writing.late) throw lateFault()

@@ -1,5 +1,5 @@
 /** An engine above another one, the ground of all that stand between records and a driver: what it leaves as it is. */
-import type { Later } from '../core/maybe-promise.js'
+import type { MaybePromise } from '../core/maybe-promise.js'
 import type {
   BeginOptions,
   Answers,
@@ -62,7 +62,11 @@ export abstract class EngineLayer implements Engine {
     return this.inner.isReadOnly === true
   }
 
-  abstract run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]>
+  abstract run<W extends Wanted>(
+    statement: Statement,
+    values: Values,
+    wanted: W,
+  ): MaybePromise<Answers[W]>
 
   begin(options?: BeginOptions): Promise<TransactionRunner> {
     return this.inner.begin(options)
@@ -76,7 +80,7 @@ export abstract class EngineLayer implements Engine {
     return this.inner.catalogue(runner, names)
   }
 
-  tableSizes(tables: readonly string[]): Later<ReadonlyMap<string, number>> {
+  tableSizes(tables: readonly string[]): MaybePromise<ReadonlyMap<string, number>> {
     return this.inner.tableSizes(tables)
   }
 

@@ -5,8 +5,8 @@
  *
  * @returns `Did you mean "int"?`, or an empty string when nothing is near enough to be a slip of the finger
  */
-export function didYouMean(name: string, known: Iterable<string>): string {
-  const nearest = suggestion(name, known)
+export function didYouMean(name: string, candidates: Iterable<string>): string {
+  const nearest = suggestion(name, candidates)
   return nearest === undefined ? '' : `Did you mean "${nearest}"?`
 }
 
@@ -14,13 +14,13 @@ export function didYouMean(name: string, known: Iterable<string>): string {
  * The known name within reach of a slip, case ignored: one edit in a name of up to four letters, two in a longer one, or one
  * third of the length. Prefixes count as near.
  */
-export function suggestion(name: string, known: Iterable<string>): string | undefined {
-  const wanted = name.toLowerCase()
+export function suggestion(name: string, candidates: Iterable<string>): string | undefined {
+  const target = name.toLowerCase()
   let best: string | undefined
   const reach = name.length <= 4 ? 1 : Math.max(2, Math.floor(name.length / 3))
   let bestDistance = reach + 1
-  for (const candidate of known) {
-    const distance = nearness(wanted, candidate.toLowerCase(), reach)
+  for (const candidate of candidates) {
+    const distance = nearness(target, candidate.toLowerCase(), reach)
     if (distance < bestDistance) {
       best = candidate
       bestDistance = distance
@@ -29,12 +29,12 @@ export function suggestion(name: string, known: Iterable<string>): string | unde
   return best
 }
 
-function nearness(wanted: string, candidate: string, reach: number): number {
-  if (wanted === candidate) return 0
-  if (candidate.length >= 2 && (wanted.startsWith(candidate) || candidate.startsWith(wanted))) {
-    return Math.min(reach, 2, Math.abs(wanted.length - candidate.length))
+function nearness(target: string, candidate: string, reach: number): number {
+  if (target === candidate) return 0
+  if (candidate.length >= 2 && (target.startsWith(candidate) || candidate.startsWith(target))) {
+    return Math.min(reach, 2, Math.abs(target.length - candidate.length))
   }
-  return editDistance(wanted, candidate)
+  return editDistance(target, candidate)
 }
 
 /** Damerau–Levenshtein distance, two neighbouring letters swapped counting as one edit. */

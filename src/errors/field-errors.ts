@@ -15,43 +15,43 @@ import { type FieldError, HttpError } from './http-error.js'
 /** Enumerable, so that a fault that is copied with another path keeps it. */
 const ruleValue = Symbol('rule value')
 
-interface FaultOfRule extends FieldError {
+interface RuleFieldError extends FieldError {
   readonly [ruleValue]?: unknown
 }
 
-export function withRuleValue(fault: FieldError, value: unknown): FieldError {
-  if (value === undefined) return fault
-  const withValue: FaultOfRule = { ...fault, [ruleValue]: value }
+export function withRuleValue(fieldError: FieldError, value: unknown): FieldError {
+  if (value === undefined) return fieldError
+  const withValue: RuleFieldError = { ...fieldError, [ruleValue]: value }
   return withValue
 }
 
-export function ruleValueOf(fault: FaultOfRule): unknown {
-  return fault[ruleValue]
+export function ruleValueOf(fieldError: RuleFieldError): unknown {
+  return fieldError[ruleValue]
 }
 
 /** Enumerable, so that a fault that is copied with another path keeps it; in no JSON. */
-const untold = Symbol('untold')
+const hidden = Symbol('untold')
 
 /** @returns the error with these faults marked; any other as it is */
-export function markUntold(error: unknown, isUntold: (fault: FieldError) => boolean): unknown {
-  if (!(error instanceof HttpError) || error.errors?.some(isUntold) !== true) return error
-  const errors = error.errors.map((fault) =>
-    isUntold(fault) ? { ...fault, [untold]: true } : fault,
+export function markHidden(error: unknown, isHidden: (fieldError: FieldError) => boolean): unknown {
+  if (!(error instanceof HttpError) || error.errors?.some(isHidden) !== true) return error
+  const errors = error.errors.map((fieldError) =>
+    isHidden(fieldError) ? { ...fieldError, [hidden]: true } : fieldError,
   )
   const { status, message, code, headers } = error
   return new HttpError(status, message, { code, errors, headers, cause: error })
 }
 
 /** True if the client does not see all of it. */
-export function hasUntold({ errors }: HttpError): boolean {
-  return errors?.some((fault) => untold in fault) === true
+export function hasHiddenErrors({ errors }: HttpError): boolean {
+  return errors?.some((fieldError) => hidden in fieldError) === true
 }
 
 /** @returns the error for the client: the same one if none of its faults is marked */
-export function withoutUntold(error: HttpError): HttpError {
-  if (!hasUntold(error)) return error
+export function withoutHiddenErrors(error: HttpError): HttpError {
+  if (!hasHiddenErrors(error)) return error
   const { status, code, headers } = error
-  const errors = error.errors?.filter((fault) => !(untold in fault)) ?? []
+  const errors = error.errors?.filter((fieldError) => !(hidden in fieldError)) ?? []
   const sentence = errors.map(({ message }) => message).join('; ')
   return new HttpError(status, sentence === '' ? somewhere : sentence, {
     code,
@@ -77,7 +77,7 @@ interface Mark {
   readonly isKnown: boolean
 }
 
-interface WrittenFault extends FieldError {
+interface MarkedFieldError extends FieldError {
   readonly [written]?: Mark
 }
 
@@ -90,10 +90,10 @@ const written = Symbol('written')
 /** @returns the error with its faults marked as those of a write; any other as it is */
 export function markWritten(error: unknown, record: Written): unknown {
   if (!(error instanceof HttpError) || error.status !== 400) return error
-  const faults = error.errors ?? [{ path: '', code: 'type', message: error.message }]
-  const errors = faults.map((fault: WrittenFault) => {
-    const isKnown = record.knows(fault.path.replace(rowNumber, '').split('.', 1)[0] ?? '')
-    return { [written]: { record: record.record, isKnown }, ...fault }
+  const fieldErrors = error.errors ?? [{ path: '', code: 'type', message: error.message }]
+  const errors = fieldErrors.map((fieldError: MarkedFieldError) => {
+    const isKnown = record.knows(fieldError.path.replace(rowNumber, '').split('.', 1)[0] ?? '')
+    return { [written]: { record: record.record, isKnown }, ...fieldError }
   })
   const { status, message, code, headers, reason, cause } = error
   return new HttpError(status, message, {
@@ -106,37 +106,37 @@ export function markWritten(error: unknown, record: Written): unknown {
 }
 
 /** @returns the error with these faults as they are found, whoever writes: what a sum comes to depends on the row */
-export function unmarked(error: unknown, isMeant: (path: string) => boolean): unknown {
+export function unmarked(error: unknown, matches: (path: string) => boolean): unknown {
   if (!(error instanceof HttpError)) return error
-  for (const fault of error.errors ?? [])
-    if (isMeant(fault.path)) Reflect.set(fault, written, undefined)
+  for (const fieldError of error.errors ?? [])
+    if (matches(fieldError.path)) Reflect.set(fieldError, written, undefined)
   return error
 }
 
-const clientDoors = new WeakSet<object>()
+const routesOfClientValues = new WeakSet<object>()
 
 /** @param route makes its writes of what clients send and of nothing else, so that all faults are theirs: `crud` */
-export function blamesClients(route: object): void {
-  clientDoors.add(route)
+export function writesClientValuesOnly(route: object): void {
+  routesOfClientValues.add(route)
 }
 
 /** A write failed by a value that no client has sent. */
-class ProgramFault extends Error {
+class ProgramValueError extends Error {
   readonly record: string
   readonly paths: readonly string[]
   readonly handler: string
 
-  constructor(handler: string, faults: readonly WrittenFault[], cause: HttpError) {
-    const [{ [written]: mark } = { [written]: undefined }] = faults
+  constructor(handler: string, fieldErrors: readonly MarkedFieldError[], cause: HttpError) {
+    const [{ [written]: mark } = { [written]: undefined }] = fieldErrors
     const record = mark?.record ?? ''
-    const words = faults.map(({ message }) => message).join('; ')
+    const messages = fieldErrors.map(({ message }) => message).join('; ')
     super(
-      `${handler}: what it writes to ${record} does not fit: ${words}. The client did not send that, so it is not told. Give the value, or take it from the request's body.`,
+      `${handler}: what it writes to ${record} does not fit: ${messages}. The client did not send that, so it is not told. Give the value, or take it from the request's body.`,
       { cause },
     )
     this.name = 'ProgramFault'
     this.record = record
-    this.paths = faults.map(({ path }) => path)
+    this.paths = fieldErrors.map(({ path }) => path)
     this.handler = handler
   }
 }
@@ -145,20 +145,25 @@ class ProgramFault extends Error {
  * @param sent what came in the request: its body or form, its query, or the arguments of a field
  * @returns a `ProgramFault` in place of a write's error that the client has not caused; any other error as it is
  */
-export function whoseFault(
+export function attributeWriteError(
   error: unknown,
   sent: readonly unknown[],
   handler: { readonly name: string },
 ): unknown {
   if (!(error instanceof HttpError) || error.errors === undefined) return error
-  if (clientDoors.has(handler)) return error
-  const own = (error.errors as readonly WrittenFault[]).filter(
-    (fault) => fault[written] !== undefined && !isSent(fault, sent),
+  if (routesOfClientValues.has(handler)) return error
+  const programErrors = (error.errors as readonly MarkedFieldError[]).filter(
+    (fieldError) => fieldError[written] !== undefined && !isSent(fieldError, sent),
   )
-  return own.length === 0 ? error : new ProgramFault(handler.name, own, error)
+  return programErrors.length === 0
+    ? error
+    : new ProgramValueError(handler.name, programErrors, error)
 }
 
-function isSent({ path, code, [written]: mark }: WrittenFault, sent: readonly unknown[]): boolean {
+function isSent(
+  { path, code, [written]: mark }: MarkedFieldError,
+  sent: readonly unknown[],
+): boolean {
   if (mark?.isKnown === false) return false
   const steps = path.split('.')
   // The client may have sent the row as a part of its body: `create(body.ticket)`, `insertMany(body.rows)`.

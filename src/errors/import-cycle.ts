@@ -11,10 +11,10 @@ const maxFiles = 2_000
 export function findImportCycle(error: unknown): Problem | undefined {
   if (!(error instanceof Error) || error.name !== 'ReferenceError') return undefined
   const [, used] = /^Cannot access '([\w$]+)' before initialization/.exec(error.message) ?? []
-  const place = placeOf(error.stack ?? '')
-  if (used === undefined || place === undefined) return undefined
-  const { file, line } = place
-  const where = `${shown(file)}:${line}`
+  const location = findLocation(error.stack ?? '')
+  if (used === undefined || location === undefined) return undefined
+  const { file, line } = location
+  const where = `${displayPath(file)}:${line}`
   const source = readSource(file)
   if (
     new RegExp(
@@ -28,7 +28,7 @@ export function findImportCycle(error: unknown): Problem | undefined {
       remedy: `Move ${used} up, or write () => ${used}.`,
     }
   const cycle = findCycle(file, used)
-  const files = cycle === undefined ? '' : `: ${[...cycle, file].map(shown).join(' → ')}`
+  const files = cycle === undefined ? '' : `: ${[...cycle, file].map(displayPath).join(' → ')}`
   return {
     code: 'IMPORT_CYCLE',
     message: `${where} uses ${used} before it is defined, because files import each other${files}.`,
@@ -37,7 +37,7 @@ export function findImportCycle(error: unknown): Problem | undefined {
 }
 
 /** The first place of a stack that is in the application. */
-function placeOf(stack: string): { readonly file: string; readonly line: string } | undefined {
+function findLocation(stack: string): { readonly file: string; readonly line: string } | undefined {
   for (const [, url, line] of stack.matchAll(
     /\(?((?:file:\/\/|\/|[A-Za-z]:[\\/])[^()\n]*?):(\d+):\d+\)?$/gm,
   )) {
@@ -104,7 +104,7 @@ function readSource(file: string): string {
   }
 }
 
-function shown(file: string): string {
+function displayPath(file: string): string {
   const path = relative(process.cwd(), file)
   return path.startsWith('..') ? file : path
 }

@@ -27,8 +27,8 @@ export interface MissingPackage extends Problem {
 export function missingPackage(missing: MissingPackage, cause: unknown): DeclarationError {
   const { name, code, message, remedy } = missing
   if (isMissing(name, cause)) return new DeclarationError([{ code, message, remedy }], { cause })
-  const said = String((cause as { message?: unknown } | null)?.message ?? cause)
-  const reason = said.split('\n', 1)[0]?.replace(/\.$/, '') ?? ''
+  const text = String((cause as { message?: unknown } | null)?.message ?? cause)
+  const reason = text.split('\n', 1)[0]?.replace(/\.$/, '') ?? ''
   const failing = {
     code,
     message: `The package ${name} is installed and cannot be loaded: ${reason}.`,

@@ -13,11 +13,11 @@ import { didYouMean } from './did-you-mean.js'
  */
 export function refuseUnknownNames(
   where: string,
-  given: object,
+  options: object,
   known: Readonly<Record<string, true>>,
   problems: Problem[],
 ): void {
-  problems.push(...rejectUnknownOptions(given, Object.keys(known), where))
+  problems.push(...rejectUnknownOptions(options, Object.keys(known), where))
 }
 
 /**
@@ -28,17 +28,17 @@ export function refuseUnknownNames(
  * @param where what the options belong to; a decorator's `check` needs none, its problems are about it anyway
  */
 export function rejectUnknownOptions(
-  given: unknown,
+  options: unknown,
   known: readonly string[],
   where?: string,
 ): Problem[] {
-  if (given === undefined || given === null) return []
-  const toMessage = (fault: string): string => (where === undefined ? fault : `${where}: ${fault}.`)
+  if (options === undefined || options === null) return []
+  const toMessage = (text: string): string => (where === undefined ? text : `${where}: ${text}.`)
   const all = known.length === 0 ? 'It has none.' : `Options: ${known.join(', ')}.`
   const code = 'UNKNOWN_OPTION'
-  if (typeof given !== 'object')
+  if (typeof options !== 'object')
     return [{ code, message: toMessage('its options are no object'), remedy: all }]
-  return Object.keys(given)
+  return Object.keys(options)
     .filter((name) => !known.includes(name))
     .map((name) => ({
       code,
@@ -48,29 +48,32 @@ export function rejectUnknownOptions(
 }
 
 /** What only the framework gives: it is told to nobody. */
-const inner: ReadonlySet<string> = new Set(['view', 'related'])
+const internalNames: ReadonlySet<string> = new Set(['view', 'related'])
 
 /** @throws {TypeError} an option that is none of these, or options that are no object */
 export function refuseUnknownOptions(
   method: string,
   options: unknown,
-  known: ReadonlySet<string>,
+  allowedNames: ReadonlySet<string>,
 ): void {
   if (options === undefined) return
   if (typeof options !== 'object' || options === null)
-    throw new TypeError(`${method}: options must be an object. ${namesOf(toldOf(known))}`)
-  for (const name of Object.keys(options)) if (!known.has(name)) refuse(method, name, toldOf(known))
+    throw new TypeError(
+      `${method}: options must be an object. ${namesOf(publicNames(allowedNames))}`,
+    )
+  for (const name of Object.keys(options))
+    if (!allowedNames.has(name)) refuse(method, name, publicNames(allowedNames))
 }
 
-function refuse(method: string, name: string, told: readonly string[]): never {
-  const said = [`${method}: unknown option "${name}".`, didYouMean(name, told), namesOf(told)]
-  throw new TypeError(said.filter((part) => part !== '').join(' '))
+function refuse(method: string, name: string, names: readonly string[]): never {
+  const parts = [`${method}: unknown option "${name}".`, didYouMean(name, names), namesOf(names)]
+  throw new TypeError(parts.filter((part) => part !== '').join(' '))
 }
 
-function toldOf(known: ReadonlySet<string>): readonly string[] {
-  return [...known].filter((name) => !inner.has(name))
+function publicNames(allowedNames: ReadonlySet<string>): readonly string[] {
+  return [...allowedNames].filter((name) => !internalNames.has(name))
 }
 
-function namesOf(told: readonly string[]): string {
-  return told.length === 0 ? 'It has none.' : `Options: ${told.join(', ')}.`
+function namesOf(names: readonly string[]): string {
+  return names.length === 0 ? 'It has none.' : `Options: ${names.join(', ')}.`
 }

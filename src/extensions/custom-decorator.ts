@@ -6,13 +6,13 @@
 import type { OperationObject } from 'openapi3-ts/oas31'
 import { decorate, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import type { Class } from '../metadata/class-metadata.js'
-import type { NotedDecorator, RouteInfo } from '../routing/route-info.js'
+import type { MetadataDecorator, RouteInfo } from '../routing/route-info.js'
 import {
   type OnEnter,
   type Intercept,
   type InterceptorPosition,
-  addStands,
-  type OwnStand,
+  addInterceptors,
+  type DecoratorEntry,
 } from './interceptor.js'
 
 /** What `check` finds. */
@@ -46,7 +46,7 @@ export interface DecoratorSpecification {
 }
 
 /** A decorator for methods and classes; without arguments the parentheses may be left out. */
-export type CustomDecorator<Arguments extends readonly unknown[]> = NotedDecorator<Arguments> &
+export type CustomDecorator<Arguments extends readonly unknown[]> = MetadataDecorator<Arguments> &
   ((...args: Arguments) => AnyDecorator) &
   (Arguments extends readonly [] ? AnyDecorator : unknown)
 
@@ -66,36 +66,38 @@ export function createDecorator<Arguments extends readonly unknown[]>(
     const isBare =
       !isArgument &&
       decorate(args, (target) => {
-        addStands(target, `@${name}`, [toStand([])])
+        addInterceptors(target, `@${name}`, [toEntry([])])
       })
     if (isBare) return undefined
-    const stand = toStand(args)
+    const entry = toEntry(args)
     const written = toDecorator((target) => {
-      addStands(target, `@${name}`, [stand])
+      addInterceptors(target, `@${name}`, [entry])
     })
-    called.set(written, stand)
+    entriesByDecorator.set(written, entry)
     return written
   }
-  const own = Object.assign(decorator, { decoratorName: name }) as CustomDecorator<Arguments>
-  const toStand = (args: readonly unknown[]): OwnStand => {
-    let made: { readonly specification: unknown } | undefined
+  const customDecorator = Object.assign(decorator, {
+    decoratorName: name,
+  }) as CustomDecorator<Arguments>
+  const toEntry = (args: readonly unknown[]): DecoratorEntry => {
+    let cached: { readonly specification: unknown } | undefined
     const make = (): unknown => specify(...(args as unknown as Arguments))
     return {
-      decorator: own,
+      decorator: customDecorator,
       args: Object.freeze([...args]),
-      specify: () => (made ??= { specification: make() }).specification,
+      specify: () => (cached ??= { specification: make() }).specification,
     }
   }
-  called.set(own, toStand([]))
-  return own
+  entriesByDecorator.set(customDecorator, toEntry([]))
+  return customDecorator
 }
 
 /** What was called, or is written bare, by the function that it gave. */
-const called = new WeakMap<object, OwnStand>()
+const entriesByDecorator = new WeakMap<object, DecoratorEntry>()
 
 /** @returns undefined for what `createDecorator` did not make */
-export function standOf(decorator: unknown): OwnStand | undefined {
-  return typeof decorator === 'function' ? called.get(decorator) : undefined
+export function entryOf(decorator: unknown): DecoratorEntry | undefined {
+  return typeof decorator === 'function' ? entriesByDecorator.get(decorator) : undefined
 }
 
 /**

@@ -3,7 +3,7 @@
 import type { Problem } from '../errors/declaration-error.js'
 import { decorate, type AnyDecorator } from '../metadata/dialect.js'
 import { listedClasses } from '../metadata/listed-classes.js'
-import { createMemberNote, lineage, type Class } from '../metadata/class-metadata.js'
+import { createMemberMetadata, lineage, type Class } from '../metadata/class-metadata.js'
 
 /** `@HealthCheck`: a method of a provider that `/health/ready` calls. */
 
@@ -55,28 +55,28 @@ interface Use {
 export function createMetadata<Arguments extends readonly unknown[]>(
   name: string,
 ): CustomMetadata<Arguments> {
-  const notes = createMemberNote<Arguments>(name)
+  const metadata = createMemberMetadata<Arguments>(name)
   const uses: Use[] = []
-  const note = (...args: Arguments): AnyDecorator =>
+  const decorator = (...args: Arguments): AnyDecorator =>
     ((...decorated: unknown[]): void => {
       const use: Use = { member: memberOf(decorated[1]), owner: undefined }
-      const isDecorator = decorate(decorated, ({ owner, member, place, isStatic }) => {
-        if (member === undefined || place !== 'method' || isStatic)
+      const isDecorator = decorate(decorated, ({ owner, member, kind: kind, isStatic }) => {
+        if (member === undefined || kind !== 'method' || isStatic)
           throw new TypeError(
             `@${name} on ${owner.name}${member === undefined ? '' : `.${member}`}: it can only be used on a method of an instance.`,
           )
         use.owner = new WeakRef(owner)
-        notes.write(owner, member, args)
+        metadata.write(owner, member, args)
       })
       if (!isDecorator) throw new TypeError(`@${name} can only be used on a method.`)
       uses.push(use)
     }) as AnyDecorator
-  return Object.assign(note, {
-    read: (owner: Class) => notes.readAll(owner),
+  return Object.assign(decorator, {
+    read: (owner: Class) => metadata.readAll(owner),
     findUnlisted: (providers: readonly Class[]) => {
       const listed = new Set([...providers, ...listedClasses()].flatMap(lineage))
       // Reading a class tells its decorated methods which class they belong to.
-      for (const type of listed) notes.readAll(type)
+      for (const type of listed) metadata.readAll(type)
       return uses.flatMap(({ owner, member }) => {
         const type = owner?.deref()
         const isCollected = owner !== undefined && type === undefined
@@ -87,9 +87,10 @@ export function createMetadata<Arguments extends readonly unknown[]>(
   })
 }
 
-function memberOf(given: unknown): string {
-  const isContext = typeof given === 'object' && given !== null && 'name' in given
-  return String(isContext ? given.name : given)
+function memberOf(nameOrContext: unknown): string {
+  const isContext =
+    typeof nameOrContext === 'object' && nameOrContext !== null && 'name' in nameOrContext
+  return String(isContext ? nameOrContext.name : nameOrContext)
 }
 
 function unlisted(decorator: string, type: string | undefined, member: string): Problem {

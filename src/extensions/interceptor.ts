@@ -6,13 +6,13 @@
 import type { OperationObject } from 'openapi3-ts/oas31'
 import {
   type ClassReference,
-  createClassNote,
-  createMemberNote,
+  createClassMetadata,
+  createMemberMetadata,
   lineage,
   type Class,
 } from '../metadata/class-metadata.js'
 import { toDecorator, type AnyDecorator, type DecoratorTarget } from '../metadata/dialect.js'
-import type { NotedDecorator, RouteInfo } from '../routing/route-info.js'
+import type { MetadataDecorator, RouteInfo } from '../routing/route-info.js'
 import type { RouteResponse } from '../http/route-response.js'
 import type { HttpRequest } from '../http/request.js'
 
@@ -22,22 +22,22 @@ import type { HttpRequest } from '../http/request.js'
  */
 
 /** An interceptor by its class. */
-interface NamedStand {
+interface ClassEntry {
   readonly interceptor: ClassReference<Interceptor | EntryInterceptor> | undefined
 }
 
 /** A decorator of one's own, as it was written. */
-export interface OwnStand {
-  readonly decorator: NotedDecorator<readonly unknown[]>
+export interface DecoratorEntry {
+  readonly decorator: MetadataDecorator<readonly unknown[]>
   readonly args: readonly unknown[]
   /** Makes the specification, once. May throw. */
   readonly specify: () => unknown
 }
 
-export type Stand = NamedStand | OwnStand
+export type InterceptorEntry = ClassEntry | DecoratorEntry
 
-const onClasses = createClassNote<readonly Stand[]>('stands')
-const onMethods = createMemberNote<readonly Stand[]>('stands')
+const onClasses = createClassMetadata<readonly InterceptorEntry[]>('stands')
+const onMethods = createMemberMetadata<readonly InterceptorEntry[]>('stands')
 
 /**
  * Puts interceptors around a handler, or around every handler of a class; the first is the outermost. They need not
@@ -52,7 +52,7 @@ export function Use(
   if (interceptors.some((one: unknown) => typeof one !== 'function' && one !== undefined))
     throw new TypeError('@Use has no call, or names what is no class. Write @Use(Timing).')
   return toDecorator((target) => {
-    addStands(
+    addInterceptors(
       target,
       '@Use',
       interceptors.map((interceptor) => ({ interceptor })),
@@ -61,28 +61,31 @@ export function Use(
 }
 
 /** Decorators run from the bottom up: each puts itself before what is there. */
-export function addStands(
-  { owner, member, place, isStatic }: DecoratorTarget,
+export function addInterceptors(
+  { owner, member, kind: kind, isStatic }: DecoratorTarget,
   name: string,
-  stands: readonly Stand[],
+  entries: readonly InterceptorEntry[],
 ): void {
   if (member === undefined) {
-    onClasses.write(owner, [...stands, ...(onClasses.readOwn(owner) ?? [])])
+    onClasses.write(owner, [...entries, ...(onClasses.readOwn(owner) ?? [])])
     return
   }
-  if (place !== 'method' || isStatic) {
+  if (kind !== 'method' || isStatic) {
     throw new TypeError(
       `${name} on ${owner.name}.${member}: it belongs before a class or a method.`,
     )
   }
-  onMethods.update(owner, member, (before = []) => [...stands, ...before])
+  onMethods.update(owner, member, (before = []) => [...entries, ...before])
 }
 
 /** Those of a handler, from outside to inside: its class's, a base's first, and its own. */
-export function readStands(
+export function readInterceptors(
   controller: Class,
   member: string,
-): { readonly onClass: readonly Stand[]; readonly onMethod: readonly Stand[] } {
+): {
+  readonly onClass: readonly InterceptorEntry[]
+  readonly onMethod: readonly InterceptorEntry[]
+} {
   return {
     onClass: lineage(controller).flatMap((ancestor) => onClasses.readOwn(ancestor) ?? []),
     onMethod: onMethods.read(controller, member) ?? [],
@@ -91,20 +94,20 @@ export function readStands(
 
 /** The names of the custom decorators of a handler and its class: `['Throttle', 'CacheFor']`. */
 export function decoratorsOf(controller: Class, member: string): string[] {
-  const { onClass, onMethod } = readStands(controller, member)
-  return [...onClass, ...onMethod].flatMap((stand) =>
-    'decorator' in stand ? [stand.decorator.decoratorName] : [],
+  const { onClass, onMethod } = readInterceptors(controller, member)
+  return [...onClass, ...onMethod].flatMap((entry) =>
+    'decorator' in entry ? [entry.decorator.decoratorName] : [],
   )
 }
 
 /** The places at which interceptors run, from outside to inside. */
-export const places = ['gate', 'body', 'handler'] as const
+export const interceptorPositions = ['gate', 'body', 'handler'] as const
 
 /**
  * Where an interceptor stands. Before the `'gate'` nothing is known but the route; before the `'body'` the caller is
  * known and no byte of the body is read; before the `'handler'` the input is checked.
  */
-export type InterceptorPosition = (typeof places)[number]
+export type InterceptorPosition = (typeof interceptorPositions)[number]
 
 /**
  * Goes on to what stands further inside, once: who calls it again gets the same.
@@ -159,6 +162,6 @@ export type Intercept = (request: HttpRequest, next: Next) => unknown
 export type OnEnter = (request: HttpRequest) => void | Promise<void>
 
 /** True for `'gate'`, `'body'` and `'handler'`. */
-export function isPlace(value: unknown): value is InterceptorPosition {
-  return places.includes(value as InterceptorPosition)
+export function isInterceptorPosition(value: unknown): value is InterceptorPosition {
+  return interceptorPositions.includes(value as InterceptorPosition)
 }

@@ -8,7 +8,11 @@ import {
   type AnyDecorator,
   type DecoratorTarget,
 } from '../metadata/dialect.js'
-import { createClassNote, createMemberNote, type Class } from '../metadata/class-metadata.js'
+import {
+  createClassMetadata,
+  createMemberMetadata,
+  type Class,
+} from '../metadata/class-metadata.js'
 import { hideFromJson } from './json-form.js'
 import type { KindName } from './kinds/table.js'
 import type { FieldRules } from './rules.js'
@@ -24,22 +28,22 @@ export interface FieldMetadata {
 }
 
 /** One note per property, inherited; a subclass's note replaces its base's completely. */
-export const fieldMetadata = createMemberNote<FieldMetadata>('field')
+export const fieldMetadata = createMemberMetadata<FieldMetadata>('field')
 
 /**
  * True on a class whose `id` is given by the database: the key is then read-only, no client's input may name it.
  * Written by `@Record`.
  */
-export const generatedKey = createClassNote<boolean>('given key')
+export const generatedKey = createClassMetadata<boolean>('given key')
 
 /** The class that another was made of by `pick`, `omit` or `partial`: faults of its fields are told once, as that one's. */
-export const derivedFrom = createClassNote<Class>('made of')
+export const derivedFrom = createClassMetadata<Class>('made of')
 
 /** True on a field with `@Secured`: messages do not suggest its name. Classes that are made of others have it too. */
-export const securedField = createMemberNote<true>('secured field')
+export const securedField = createMemberMetadata<true>('secured field')
 
 /** True on a class of changes: its rules about the whole object run elsewhere, on the row as it will be. */
-export const skipsObjectRules = createClassNote<boolean>('own rules only')
+export const skipsObjectRules = createClassMetadata<boolean>('own rules only')
 
 /**
  * Describes a property.
@@ -87,7 +91,7 @@ export function writeFieldMetadata(owner: Class, member: string, value: FieldMet
 }
 
 function writeMetadata(target: DecoratorTarget, value: FieldMetadata): void {
-  if (target.place !== 'field' || target.isStatic || target.member === undefined) {
+  if (target.kind !== 'field' || target.isStatic || target.member === undefined) {
     throw new TypeError(`${target.owner.name}: @Field belongs before a property of instances.`)
   }
   writeFieldMetadata(target.owner, target.member, value)

@@ -25,7 +25,7 @@ import { withDemands, type AccessRule } from '../auth/access.js'
 import { attempt } from '../core/maybe-promise.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
-import { whoseFault } from '../errors/field-errors.js'
+import { attributeWriteError } from '../errors/field-errors.js'
 import type { Class } from '../metadata/class-metadata.js'
 import type { FieldCosts } from './field-costs.js'
 import {
@@ -358,7 +358,7 @@ function attributingErrors(where: string, field: FieldDeclaration): FieldDeclara
       attempt(
         () => resolve(parent, args, context, info),
         (error) => {
-          throw whoseFault(error, [args], handler)
+          throw attributeWriteError(error, [args], handler)
         },
       ),
   }

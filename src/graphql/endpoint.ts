@@ -7,12 +7,12 @@ import { createRequire } from 'node:module'
 import type { GraphQLError } from 'graphql'
 import type { Handler, Response as HandlerResponse } from 'graphql-http'
 import { HttpError } from '../errors/http-error.js'
-import { untold } from '../http/caller-access.js'
+import { withoutTracking } from '../http/caller-access.js'
 import { entityTag, matchesEntityTag } from '../http/entity-tags.js'
 import { events, ownEvents } from '../http/events.js'
 import { reply, type Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { type Later, after } from '../core/maybe-promise.js'
+import { type MaybePromise, after } from '../core/maybe-promise.js'
 import { acceptedMedia, resultTypes, type AcceptedMedia } from './accepted-media.js'
 import { liveEvents, resultEvents } from '../live/live-events.js'
 import { graphqlCodes, type EntryOptions } from './errors.js'
@@ -48,10 +48,10 @@ export type RunRequest = (
   request: ServerRequest,
   body: unknown,
   refusal: HttpError | undefined,
-) => Later<Reply>
+) => MaybePromise<Reply>
 
 /** Sends a fresh token with the answer of an operation that was for token holders. */
-export type Rotate = (request: ServerRequest, response: Reply) => Later<Reply>
+export type Rotate = (request: ServerRequest, response: Reply) => MaybePromise<Reply>
 
 type RequestHandler = Handler<ServerRequest, Exchange>
 
@@ -78,7 +78,7 @@ export function createEndpoint(
   }
 }
 
-function runPost(graphql: GraphQL, access: DefaultAccess, exchange: Exchange): Later<Reply> {
+function runPost(graphql: GraphQL, access: DefaultAccess, exchange: Exchange): MaybePromise<Reply> {
   let parts: RequestParts
   try {
     parts = readRequestParts(exchange.body, graphql.documents())
@@ -165,7 +165,7 @@ function runOperation(
   access: DefaultAccess,
   exchange: Exchange,
   { query, variables, operationName }: RequestParts,
-): Later<Reply> {
+): MaybePromise<Reply> {
   const executor = graphql.executor()
   const operation = executor.find(query, operationName)
   if (operation instanceof Refusal) return write(graphql, exchange, notRun(operation.errors))
@@ -339,7 +339,7 @@ function cacheableReply(text: string, status: number, type: string, cacheable: C
   const isPrivate =
     exchange.secured ||
     request.incoming.headers.authorization !== undefined ||
-    untold(request, () => request.auth) !== undefined
+    withoutTracking(request, () => request.auth) !== undefined
   if (isPrivate || outcome.errors !== undefined) {
     const response = textReply(text, status, type)
     response.headers.push('Cache-Control', isPrivate ? 'private, no-store' : 'no-store')

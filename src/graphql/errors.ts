@@ -2,9 +2,9 @@
 
 import type { GraphQLError } from 'graphql'
 import { type Log, fieldsOf, isDebugged } from '../core/log.js'
-import { mostRepeated } from '../core/text.js'
+import { maxRepeatedLength } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
-import { hasUntold, withoutUntold } from '../errors/field-errors.js'
+import { hasHiddenErrors, withoutHiddenErrors } from '../errors/field-errors.js'
 import { graphqlLibrary } from './library.js'
 
 /** The codes of error entries (`extensions.code`) that GraphQL adds to those of `HttpError`. */
@@ -85,13 +85,13 @@ export class IntOverflow extends Error {
 /** Messages of graphql-js, which repeat what the client sent and suggest names of the schema. */
 
 /** A message with at most `mostRepeated` quoted characters may have as many others. */
-const longestMessage = 2 * mostRepeated
+const longestMessage = 2 * maxRepeatedLength
 const longestEnd = 50
 
 /** Shortens what a message repeats: names in quotation marks, and values, which may have none. */
 function clipMessage(message: string): string {
-  if (message.length <= mostRepeated) return message
-  let remaining = mostRepeated
+  if (message.length <= maxRepeatedLength) return message
+  let remaining = maxRepeatedLength
   const clipped = message.replace(/"(?:[^"\\]|\\.)*"/g, (quoted) => {
     const length = quoted.length - 2
     const keptLength = Math.min(remaining, length)
@@ -101,7 +101,7 @@ function clipMessage(message: string): string {
       : `${withoutHalfCharacter(quoted.slice(0, keptLength + 1))}…"`
   })
   if (clipped.length <= longestMessage) return clipped
-  const start = withoutHalfCharacter(clipped.slice(0, mostRepeated - longestEnd))
+  const start = withoutHalfCharacter(clipped.slice(0, maxRepeatedLength - longestEnd))
   return `${start} … ${clipped.slice(-longestEnd).replace(/^[\uDC00-\uDFFF]/, '')}`
 }
 
@@ -160,7 +160,7 @@ function describe(error: GraphQLError, mask: boolean): Pick<ErrorEntry, 'message
   const { GraphQLError } = graphqlLibrary()
   const thrown = thrownIn(error)
   if (thrown instanceof HttpError) {
-    const { message, status, errors } = withoutUntold(thrown)
+    const { message, status, errors } = withoutHiddenErrors(thrown)
     const code = status === 401 ? graphqlCodes.unauthenticated : thrown.code
     return { message, extensions: { code, ...(errors && { errors }) } }
   }
@@ -184,7 +184,7 @@ function logErrors(errors: readonly GraphQLError[], { log, request }: EntryOptio
   let failed = 0
   for (const error of errors) {
     const thrown = thrownIn(error)
-    if (thrown instanceof HttpError && hasUntold(thrown)) {
+    if (thrown instanceof HttpError && hasHiddenErrors(thrown)) {
       log.warn({ err: thrown }, 'a fault of hidden fields was not told')
     }
     if (thrown instanceof IntOverflow) thrown.log(log)

@@ -4,7 +4,7 @@
  */
 import type { ExecutionResult, GraphQLError } from 'graphql'
 import { bothOf, endOfAdmission, openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
-import { isThenable, type Later, after } from '../core/maybe-promise.js'
+import { isThenable, type MaybePromise, after } from '../core/maybe-promise.js'
 import { accessOf, type BuiltSchema } from './build-schema.js'
 import { admission, type Admission } from '../records/rights/caller.js'
 import { callerOf, writingOf } from './caller.js'
@@ -90,10 +90,10 @@ export class Executor {
     context: unknown,
     access: DefaultAccess,
     isLive = false,
-  ): Later<Outcome> {
+  ): MaybePromise<Outcome> {
     // Of replicas, a live answer reads what has just happened, as subscriptions do.
     if (!isLive) this.#onRun?.(operation.node.operation, context)
-    if (!graphqlEvents.heard) return this.#run(operation, variables, context, access)
+    if (!graphqlEvents.hasSubscribers) return this.#run(operation, variables, context, access)
     return this.#publish(operation, () => this.#run(operation, variables, context, access))
   }
 
@@ -112,7 +112,7 @@ export class Executor {
     variables: Variables,
     context: unknown,
     access: DefaultAccess,
-  ): Later<Outcome> {
+  ): MaybePromise<Outcome> {
     const admitted = this.admit(operation, context, access)
     if (admitted === undefined) return this.#runAdmitted(operation, variables, context)
     return after(admitted, (refusal) => refusal ?? this.#runAdmitted(operation, variables, context))
@@ -125,12 +125,12 @@ export class Executor {
     context: unknown,
     access: DefaultAccess,
   ): Promise<Outcome | AsyncIterableIterator<Outcome>> {
-    if (!graphqlEvents.heard) return this.#subscribe(operation, variables, context, access)
+    if (!graphqlEvents.hasSubscribers) return this.#subscribe(operation, variables, context, access)
     return this.#publish(operation, () => this.#subscribe(operation, variables, context, access))
   }
 
   /** Tells of an operation. */
-  #publish<T extends Later<Outcome | AsyncIterableIterator<Outcome>>>(
+  #publish<T extends MaybePromise<Outcome | AsyncIterableIterator<Outcome>>>(
     operation: Operation,
     run: () => T,
   ): T {
@@ -180,11 +180,11 @@ export class Executor {
     operation: Operation,
     context: unknown,
     access: DefaultAccess,
-  ): Later<Outcome | undefined> | undefined {
+  ): MaybePromise<Outcome | undefined> | undefined {
     const guarded = this.guardedRoots(operation, access)
     if (guarded.length === 0) return undefined
     const caller = callerOf(context)
-    const checkFrom = (from: number): Later<Outcome | undefined> => {
+    const checkFrom = (from: number): MaybePromise<Outcome | undefined> => {
       const root = guarded[from]
       if (root === undefined) return undefined
       return after(admission(root.rule, caller), (result) =>
@@ -219,7 +219,11 @@ export class Executor {
     return guarded
   }
 
-  #runAdmitted(operation: Operation, variables: Variables, context: unknown): Later<Outcome> {
+  #runAdmitted(
+    operation: Operation,
+    variables: Variables,
+    context: unknown,
+  ): MaybePromise<Outcome> {
     if (!operation.canPlan && !operation.costVaries && !operation.hasVariables) {
       return this.#runResolvers(operation, variables, context)
     }
@@ -238,13 +242,17 @@ export class Executor {
       variables: coerced.variables,
       context,
     }
-    const run = (): Later<Outcome> => runRoots(roots, input)
+    const run = (): MaybePromise<Outcome> => runRoots(roots, input)
     return roots.some(({ plan }) => plan === undefined)
       ? this.#runWithinRequestTime(operation, context, run)
       : run()
   }
 
-  #runResolvers(operation: Operation, variables: Variables, context: unknown): Later<Outcome> {
+  #runResolvers(
+    operation: Operation,
+    variables: Variables,
+    context: unknown,
+  ): MaybePromise<Outcome> {
     return this.#runWithinRequestTime(operation, context, () =>
       this.#executeAll(operation, variables, context),
     )
@@ -290,7 +298,7 @@ export class Executor {
     return excess === undefined ? coerced : notRun([excess])
   }
 
-  #executeAll(operation: Operation, variables: Variables, context: unknown): Later<Outcome> {
+  #executeAll(operation: Operation, variables: Variables, context: unknown): MaybePromise<Outcome> {
     const result = graphqlLibrary().execute({
       schema: this.built.schema,
       document: operation.document,

@@ -6,7 +6,7 @@ import { readMediaType } from '../http/bodies/media-type.js'
 import type { TextValues } from '../http/query.js'
 import type { Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { type Later, after, attempt } from '../core/maybe-promise.js'
+import { type MaybePromise, after, attempt } from '../core/maybe-promise.js'
 import { createEndpoint, malformedReply } from './endpoint.js'
 import { graphqlCodes } from './errors.js'
 import type { GraphQL, GraphQLRoute } from './graphql.js'
@@ -20,7 +20,7 @@ export interface GraphqlEndpoint {
   readonly runsOperations: boolean
   /** What to wait for before `answer`: the body. */
   readonly before?: (request: ServerRequest) => Promise<void> | undefined
-  readonly handle: (request: ServerRequest) => Later<Reply>
+  readonly handle: (request: ServerRequest) => MaybePromise<Reply>
 }
 
 export interface GraphqlEndpointsOptions {
@@ -43,7 +43,7 @@ export function graphqlEndpoints(
     after(options.gate.rotate(request), () => handle),
   )
   const readBody = options.bodyReader(graphql.limits.bytes)
-  const run = (request: ServerRequest, body: unknown): Later<Reply> =>
+  const run = (request: ServerRequest, body: unknown): MaybePromise<Reply> =>
     after(recognise(request, options.gate), (refusal) => endpoint(request, body, refusal))
   const readPost = (request: ServerRequest): Promise<void> | undefined => {
     options.gate.refuseForeignWrite(request)
@@ -54,11 +54,11 @@ export function graphqlEndpoints(
       request.body = error
     })
   }
-  const post = (request: ServerRequest): Later<Reply> => {
+  const post = (request: ServerRequest): MaybePromise<Reply> => {
     const { body } = request
     return body instanceof HttpError ? malformedReply(body) : run(request, body)
   }
-  const get = (request: ServerRequest): Later<Reply> => {
+  const get = (request: ServerRequest): MaybePromise<Reply> => {
     const { query } = request
     if (graphql.ide && operationParameters.every((name) => query[name] === undefined))
       return idePage(path)
@@ -95,7 +95,7 @@ export function graphqlEndpoints(
 const operationParameters = ['query', 'documentId', 'extensions'] as const
 
 /** A token that is brought says who calls, also where none is needed. @returns why it is refused */
-function recognise(request: ServerRequest, gate: Gate): Later<HttpError | undefined> {
+function recognise(request: ServerRequest, gate: Gate): MaybePromise<HttpError | undefined> {
   return attempt<HttpError | undefined>(
     () => after(gate.recognise(request), () => undefined),
     (error) => {

@@ -8,7 +8,7 @@ import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { silentLog, type Log } from '../core/log.js'
 import type { Database } from '../records/database.js'
 import type { Database as PublicDatabase } from '../records/database-face.js'
-import type { Later } from '../core/maybe-promise.js'
+import type { MaybePromise } from '../core/maybe-promise.js'
 import { LiveAnswers } from '../live/live-queries.js'
 import { defaultLive } from '../live/options.js'
 import type { Class } from '../metadata/class-metadata.js'
@@ -357,7 +357,7 @@ export class GraphQL {
     operation: ReturnType<Executor['find']>,
     variables: Readonly<Record<string, unknown>>,
     context: unknown,
-  ): Later<Outcome> {
+  ): MaybePromise<Outcome> {
     if (operation instanceof Refusal) return notRun(operation.errors)
     const { OperationTypeNode, GraphQLError } = graphqlLibrary()
     if (operation.node.operation === OperationTypeNode.SUBSCRIPTION) {

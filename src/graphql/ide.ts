@@ -21,7 +21,7 @@ let altair: Altair | undefined
 /** Loaded when somebody opens the page. */
 function loadAltair(): Altair {
   if (altair === undefined) {
-    const folder = pageFolder({ name: 'altair', package: 'altair-static', within: 'build' })
+    const folder = pageFolder({ name: 'altair', package: 'altair-static', subfolder: 'build' })
     // In the distribution everything that ends in `.js` is an ES module, which this one is not.
     const program = join(folder, 'index.cjs')
     const require = createRequire(import.meta.url)

@@ -1,5 +1,5 @@
 /** The messages of `filigree:graphql`. See docs/production.md. */
-import { Watched, type WatchedWork } from '../core/diagnostics.js'
+import { WorkChannel, type WatchedWork } from '../core/diagnostics.js'
 
 /** An operation that ran; of a subscription, its opening. */
 export interface GraphqlEvent extends WatchedWork {
@@ -14,4 +14,4 @@ export interface GraphqlEvent extends WatchedWork {
   failed: boolean
 }
 
-export const graphqlEvents = new Watched<GraphqlEvent>('filigree:graphql')
+export const graphqlEvents = new WorkChannel<GraphqlEvent>('filigree:graphql')

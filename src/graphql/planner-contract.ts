@@ -4,7 +4,7 @@
  * value of it ever being made. Root fields without a plan go through graphql-js, in the same response and order.
  */
 import type { FieldNode, FragmentDefinitionNode, GraphQLField, OperationTypeNode } from 'graphql'
-import type { Later } from '../core/maybe-promise.js'
+import type { MaybePromise } from '../core/maybe-promise.js'
 
 /** One root field of a validated operation, as one combination of its `@skip` and `@include` values sees it. */
 export interface PlanRequest {
@@ -35,20 +35,23 @@ export interface RootPlan {
    * @param context what the caller gave; see `declarations.ts`
    * @param variables coerced by graphql-js, defaults applied
    */
-  run(context: unknown, variables: Readonly<Record<string, unknown>>): Later<string | undefined>
+  run(
+    context: unknown,
+    variables: Readonly<Record<string, unknown>>,
+  ): MaybePromise<string | undefined>
 }
 
 /** A mutation whose statements can stand in a line with those of others: each begins when the one before it has ended. */
 export interface BatchablePlan extends RootPlan {
   /** Opens a line; `undefined` where each has to be waited for. Whoever opens it ends it before waiting for an answer. */
-  openBatch(context: unknown): Later<MutationBatch | undefined>
+  openBatch(context: unknown): MaybePromise<MutationBatch | undefined>
   /**
    * Reads a run's arguments. @returns `undefined` where it has to be waited for, or is at fault: then it is run by `run`
    */
   prepare(
     context: unknown,
     variables: Readonly<Record<string, unknown>>,
-  ): (() => Later<string | undefined>) | undefined
+  ): (() => MaybePromise<string | undefined>) | undefined
 }
 
 export interface MutationBatch {

@@ -4,7 +4,7 @@
  */
 import { openAccess } from '../auth/access.js'
 import type { RouteInfo } from '../routing/route-info.js'
-import { readStands, type OwnStand } from '../extensions/interceptor.js'
+import { readInterceptors, type DecoratorEntry } from '../extensions/interceptor.js'
 import { type RequestedOperation, readRequestParts } from './request-parts.js'
 import { accessOf } from './build-schema.js'
 import type { GraphQL } from './graphql.js'
@@ -19,7 +19,7 @@ export interface InterceptedRoot {
   /** What the decorators know of it. */
   readonly info: RouteInfo
   /** From outside to inside. */
-  readonly interceptors: readonly OwnStand[]
+  readonly interceptors: readonly DecoratorEntry[]
 }
 
 const kinds = ['Query', 'Mutation', 'Subscription'] as const
@@ -47,11 +47,12 @@ export function interceptedRoots(graphql: GraphQL): ReadonlyMap<string, Intercep
 
 function interceptorsOf(field: {
   readonly extensions: Readonly<Record<string, unknown>>
-}): readonly OwnStand[] {
-  const handWritten = field.extensions[interceptorsExtension] as readonly OwnStand[] | undefined
+}): readonly DecoratorEntry[] {
+  const handWritten = field.extensions[interceptorsExtension] as
+    readonly DecoratorEntry[] | undefined
   const generated = generatedOf(field)
   if (generated === undefined || !('model' in generated)) return handWritten ?? []
-  const { onClass } = readStands(generated.model.table.type, '')
+  const { onClass } = readInterceptors(generated.model.table.type, '')
   return onClass.flatMap((interceptor) => ('decorator' in interceptor ? [interceptor] : []))
 }
 
@@ -59,7 +60,7 @@ function toInfo(
   kind: (typeof kinds)[number],
   name: string,
   access: { readonly open: boolean; readonly roles: readonly string[] },
-  interceptors: readonly OwnStand[],
+  interceptors: readonly DecoratorEntry[],
 ): RouteInfo {
   return Object.freeze({
     method: kind === 'Mutation' ? 'POST' : 'GET',

@@ -9,7 +9,7 @@ import type {
 } from 'graphql'
 import { graphqlCodes } from './errors.js'
 import { graphqlLibrary } from './library.js'
-import { isThenable, type Later, after, attempt, settle } from '../core/maybe-promise.js'
+import { isThenable, type MaybePromise, after, attempt, settle } from '../core/maybe-promise.js'
 import type { Operation, RootField } from './operation.js'
 import type { Outcome, Variables } from './outcome.js'
 import { isBatchable, type BatchablePlan, type MutationBatch } from './planner-contract.js'
@@ -55,7 +55,7 @@ export interface RunInput {
 /** A root field's JSON text, or why there is none; undefined is left to graphql-js. */
 type RootResult = string | GraphQLError | undefined
 
-export function runRoots(roots: readonly RootField[], input: RunInput): Later<Outcome> {
+export function runRoots(roots: readonly RootField[], input: RunInput): MaybePromise<Outcome> {
   const [only] = roots
   if (only !== undefined && roots.length === 1) return runOne(only, roots, input)
   const { OperationTypeNode } = graphqlLibrary()
@@ -70,7 +70,11 @@ export function runRoots(roots: readonly RootField[], input: RunInput): Later<Ou
 }
 
 /** Nearly every operation has one root field: one promise for all that is done with its answer. */
-function runOne(root: RootField, roots: readonly RootField[], input: RunInput): Later<Outcome> {
+function runOne(
+  root: RootField,
+  roots: readonly RootField[],
+  input: RunInput,
+): MaybePromise<Outcome> {
   const { plan, key, nodes } = root
   if (plan === undefined) return complete(roots, [undefined], input)
   return settle(
@@ -80,13 +84,16 @@ function runOne(root: RootField, roots: readonly RootField[], input: RunInput): 
   )
 }
 
-function runPlan(root: RootField, input: RunInput): Later<RootResult> {
+function runPlan(root: RootField, input: RunInput): MaybePromise<RootResult> {
   const { plan } = root
   if (plan === undefined) return undefined
   return withLocation(root, () => plan.run(input.context, input.variables))
 }
 
-function withLocation({ key, nodes }: RootField, run: () => Later<RootResult>): Later<RootResult> {
+function withLocation(
+  { key, nodes }: RootField,
+  run: () => MaybePromise<RootResult>,
+): MaybePromise<RootResult> {
   return attempt<RootResult>(run, (error) => graphqlLibrary().locatedError(error, nodes, [key]))
 }
 
@@ -95,7 +102,7 @@ function complete(
   roots: readonly RootField[],
   results: readonly RootResult[],
   input: RunInput,
-): Later<Outcome> {
+): MaybePromise<Outcome> {
   if (!results.includes(undefined)) return assemble(roots, results, undefined)
   const remaining = roots.filter((_, index) => results[index] === undefined)
   return after(executeRemaining(remaining, input), (result) => assemble(roots, results, result))
@@ -128,7 +135,7 @@ async function runBatch(roots: readonly RootField[], input: RunInput): Promise<R
   )
   const batch = await opening
   if (batch === undefined) return []
-  const results: Later<RootResult>[] = []
+  const results: MaybePromise<RootResult>[] = []
   try {
     for (const root of roots) {
       const run = canBatch(root) ? tryPrepare(root.plan, input) : undefined
@@ -158,7 +165,7 @@ function tryPrepare(plan: BatchablePlan, input: RunInput): ReturnType<BatchableP
 function executeRemaining(
   remaining: readonly RootField[],
   input: RunInput,
-): Later<ExecutionResult> {
+): MaybePromise<ExecutionResult> {
   const result = graphqlLibrary().execute({
     schema: input.schema,
     document: reduce(input.operation, remaining),

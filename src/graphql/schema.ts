@@ -21,7 +21,7 @@ import {
   type ResolveWith,
 } from './injected-resolvers.js'
 import type { AnyDecorator } from '../metadata/dialect.js'
-import { standOf } from '../extensions/custom-decorator.js'
+import { entryOf } from '../extensions/custom-decorator.js'
 import { sliceEvents } from './subscriber-slots.js'
 import { readTypeNotation } from './type-notation.js'
 
@@ -185,7 +185,7 @@ export class Schema {
     use: readonly unknown[],
     field: D,
   ): D {
-    const interceptors = use.flatMap((decorator) => standOf(decorator) ?? [])
+    const interceptors = use.flatMap((decorator) => entryOf(decorator) ?? [])
     if (interceptors.length < use.length) {
       const remedy = "Give what createDecorator made, called: use: [Throttle('3/m')]."
       this.#report('DECORATOR_SPECIFICATION', `${what}: use names what is no decorator.`, remedy)

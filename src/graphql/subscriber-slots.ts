@@ -3,11 +3,11 @@
  * Those of records take their turns themselves; here are those of subscriptions by hand.
  */
 import { after } from '../core/maybe-promise.js'
-import { Turns } from '../core/event-loop-slots.js'
+import { EventLoopSlots } from '../core/event-loop-slots.js'
 import type { FieldDeclaration } from './declarations.js'
 
 /** Of all subscriptions of the process. */
-export const subscriberSlots = new Turns(8)
+export const subscriberSlots = new EventLoopSlots(8)
 
 type Subscribe = NonNullable<FieldDeclaration['subscribe']>
 

@@ -16,7 +16,7 @@ export const readsIdentity = 1
 export const readsSent = 2
 
 /** The part of a request that is needed here. */
-interface Watched {
+interface TrackedRequest {
   callerReads: number
   isWatched: boolean
 }
@@ -27,43 +27,43 @@ interface Watched {
  * @returns a function that ends the notes and tells what was read
  */
 export function trackCallerAccess(request: HttpRequest): () => CallerAccess {
-  const watched = request as HttpRequest & Watched
-  const before = watched.callerReads
-  watched.callerReads = 0
-  if (!watched.isWatched) watchIncoming(watched)
-  watched.isWatched = true
+  const tracked = request as HttpRequest & TrackedRequest
+  const before = tracked.callerReads
+  tracked.callerReads = 0
+  if (!tracked.isWatched) watchIncoming(tracked)
+  tracked.isWatched = true
   return () => {
-    const read = watched.callerReads
-    watched.callerReads |= before
+    const read = tracked.callerReads
+    tracked.callerReads |= before
     return { identity: (read & readsIdentity) !== 0, sent: (read & readsSent) !== 0 }
   }
 }
 
 /** What the framework reads for itself tells nobody. */
-export function untold<T>(request: HttpRequest, read: () => T): T {
-  const watched = request as HttpRequest & Watched
-  const before = watched.callerReads
+export function withoutTracking<T>(request: HttpRequest, read: () => T): T {
+  const tracked = request as HttpRequest & TrackedRequest
+  const before = tracked.callerReads
   try {
     return read()
   } finally {
-    watched.callerReads = before
+    tracked.callerReads = before
   }
 }
 
 /** The same headers as Node gives them: `request.incoming.headers`, `rawHeaders`. */
-function watchIncoming(request: HttpRequest & Watched): void {
+function watchIncoming(request: HttpRequest & TrackedRequest): void {
   // Made from the headers of Node, all of which are read for that.
   Reflect.get(request, 'headers')
   const { incoming } = request
   const { headers, rawHeaders } = incoming
-  const tell = (): void => {
+  const report = (): void => {
     request.callerReads |= readsSent
   }
   Object.defineProperties(incoming, {
-    headers: { value: watchHeaders(headers, tell), configurable: true },
+    headers: { value: watchHeaders(headers, report), configurable: true },
     rawHeaders: {
       get: () => {
-        tell()
+        report()
         return rawHeaders
       },
       configurable: true,
@@ -74,21 +74,24 @@ function watchIncoming(request: HttpRequest & Watched): void {
 const credentials: ReadonlySet<string | symbol> = new Set(['authorization', 'cookie'])
 
 /** The same headers; tells when a credential is read, or all of them: also where there is none. */
-export function watchHeaders<Headers extends object>(headers: Headers, tell: () => void): Headers {
-  const look = (name: string | symbol): void => {
-    if (credentials.has(name)) tell()
+export function watchHeaders<Headers extends object>(
+  headers: Headers,
+  report: () => void,
+): Headers {
+  const check = (name: string | symbol): void => {
+    if (credentials.has(name)) report()
   }
   return new Proxy(headers, {
     get: (target, name) => {
-      look(name)
+      check(name)
       return Reflect.get(target, name) as unknown
     },
     has: (target, name) => {
-      look(name)
+      check(name)
       return Reflect.has(target, name)
     },
     ownKeys: (target) => {
-      tell()
+      report()
       return Reflect.ownKeys(target)
     },
   })

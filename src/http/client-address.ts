@@ -15,17 +15,17 @@ export function clientAddress(address = ''): string {
  */
 export function readForwarded(
   headers: IncomingHttpHeaders,
-  what: 'for' | 'proto',
+  field: 'for' | 'proto',
   proxies: number | true,
 ): string | undefined {
-  const value = headers[`x-forwarded-${what}`]
+  const value = headers[`x-forwarded-${field}`]
   if (value !== undefined) return entryOf(String(value).split(','), proxies)
   const { forwarded } = headers
   if (forwarded === undefined) return undefined
   const entry = entryOf(splitOutsideQuotes(forwarded, ','), proxies) ?? ''
   for (const pair of splitOutsideQuotes(entry, ';')) {
     const [, name, text = ''] = /^\s*(\w+)=(.*)$/.exec(pair) ?? []
-    if (name?.toLowerCase() === what) return unquote(text.trim())
+    if (name?.toLowerCase() === field) return unquote(text.trim())
   }
   return undefined
 }

@@ -16,35 +16,35 @@ export interface ClosingTimes {
 }
 
 /** Between two looks at the connections, in milliseconds. */
-const lookEvery = 20
+const checkInterval = 20
 
 /** Longest wait for a moment without new connections, in milliseconds. */
-const mostPatience = 250
+const maxQuietWait = 250
 
 /**
  * Requests of the last moment before the listener closes. Who is answered may connect again at once, and connections that
  * the system has accepted when the listener closes are reset. So these are answered once it is closed.
  */
-export class LastMoment {
-  #held: (() => void)[] | undefined
+export class FinalRequests {
+  #waiting: (() => void)[] | undefined
 
-  get isNow(): boolean {
-    return this.#held !== undefined
+  get isCollecting(): boolean {
+    return this.#waiting !== undefined
   }
 
   /** @param serve is called once the listener is closed */
   add(serve: () => void): void {
-    this.#held?.push(serve)
+    this.#waiting?.push(serve)
   }
 
   begin(): void {
-    this.#held ??= []
+    this.#waiting ??= []
   }
 
   end(): void {
-    const held = this.#held ?? []
-    this.#held = undefined
-    for (const serve of held) serve()
+    const waiting = this.#waiting ?? []
+    this.#waiting = undefined
+    for (const serve of waiting) serve()
   }
 }
 
@@ -52,52 +52,52 @@ export class LastMoment {
 export function closeServer(
   server: Server,
   connections: Connections,
-  lastMoment: LastMoment,
+  finalRequests: FinalRequests,
   { linger, drain, takesNew }: ClosingTimes,
 ): Promise<void> {
   if (!server.listening) return Promise.resolve()
   return new Promise((resolve) => {
-    const began = performance.now()
+    const startTime = performance.now()
     const silence = new Silence()
     const closed = (): void => {
-      clearInterval(looks)
+      clearInterval(timer)
       clearTimeout(last)
       resolve()
     }
     const stop = (): void => {
       stopListening(server, closed)
-      lastMoment.end()
+      finalRequests.end()
     }
     let arrived = -1
     /** Once nobody has connected from one look to the next, those included whom this turn of the loop brings. */
-    const stopInSilence = (isLate: boolean): void => {
+    const stopInSilence = (isOverdue: boolean): void => {
       const before = arrived
       arrived = connections.arrived
-      lastMoment.begin()
+      finalRequests.begin()
       setImmediate(() => {
-        if (server.listening && (isLate || before === connections.arrived)) stop()
+        if (server.listening && (isOverdue || before === connections.arrived)) stop()
       })
     }
-    const look = (): void => {
-      const passed = performance.now() - began
+    const checkConnections = (): void => {
+      const passed = performance.now() - startTime
       if (server.listening) {
         if (!takesNew) stop()
         else if (connections.size === 0) {
           arrived = connections.arrived
           stopInSilence(false)
-        } else if (passed >= linger) stopInSilence(passed >= linger + mostPatience)
+        } else if (passed >= linger) stopInSilence(passed >= linger + maxQuietWait)
       }
       for (const socket of connections) {
-        const most = passed >= 2 * linger ? 0 : linger
-        if (!connections.isAsking(socket) && silence.of(socket) >= most) socket.destroy()
+        const maxSilence = passed >= 2 * linger ? 0 : linger
+        if (!connections.isBusy(socket) && silence.of(socket) >= maxSilence) socket.destroy()
       }
     }
-    const looks = setInterval(look, lookEvery)
+    const timer = setInterval(checkConnections, checkInterval)
     const last = setTimeout(() => {
       if (server.listening) stop()
       for (const socket of connections) socket.destroy()
     }, drain)
-    look()
+    checkConnections()
   })
 }
 
@@ -118,8 +118,8 @@ class Silence {
   /** @returns milliseconds, counted from the first time that somebody asks */
   of(socket: Socket): number {
     const now = performance.now()
-    const known = this.#since.get(socket)
-    if (known?.bytes === socket.bytesRead) return now - known.at
+    const entry = this.#since.get(socket)
+    if (entry?.bytes === socket.bytesRead) return now - entry.at
     this.#since.set(socket, { bytes: socket.bytesRead, at: now })
     return 0
   }

@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import type { HttpError } from '../errors/http-error.js'
 import { AddressCounts, addressKey } from '../core/address-counts.js'
 import { connectionRefusal } from './refusals.js'
-import { queuedBytes, type UnreadAnswers } from './unread-answers.js'
+import { queuedBytes, type UnreadResponses } from './unread-answers.js'
 import type { Upgraded } from './upgrade.js'
 
 export interface ConnectionBounds {
@@ -28,11 +28,11 @@ interface Progress {
 }
 
 /** The longest time between two looks at the connections, in milliseconds. */
-const longestLook = 5_000
+const maxCheckInterval = 5_000
 
 export class Connections implements Iterable<Socket> {
   readonly #bounds: ConnectionBounds
-  readonly #answers: UnreadAnswers
+  readonly #answers: UnreadResponses
   readonly #open = new Set<Socket>()
   readonly #byAddress = new AddressCounts()
   readonly #refused = new WeakMap<Socket, () => HttpError>()
@@ -43,9 +43,9 @@ export class Connections implements Iterable<Socket> {
   #refuses = false
   /** How many there have been. */
   arrived = 0
-  #looks: NodeJS.Timeout | undefined
+  #timer: NodeJS.Timeout | undefined
 
-  constructor(bounds: ConnectionBounds, answers: UnreadAnswers) {
+  constructor(bounds: ConnectionBounds, answers: UnreadResponses) {
     this.#bounds = bounds
     this.#answers = answers
   }
@@ -71,7 +71,7 @@ export class Connections implements Iterable<Socket> {
     this.#requests.set(socket, { count: 0 })
     this.#byAddress.add(key)
     this.#answers.follow(socket)
-    this.#looks ??= this.#watch()
+    this.#timer ??= this.#watch()
     socket.once('close', () => {
       this.#open.delete(socket)
       this.#byAddress.remove(key)
@@ -99,7 +99,7 @@ export class Connections implements Iterable<Socket> {
    * hand from the end of the head on; a head that is not finished yet, and a connection that never sent a byte, count for
    * nothing.
    */
-  isAsking(socket: Socket): boolean {
+  isBusy(socket: Socket): boolean {
     const { _httpMessage: message } = socket as { _httpMessage?: object | null }
     return (
       (message !== undefined && message !== null) || this.#upgraded.get(socket)?.isBusy === true
@@ -118,16 +118,16 @@ export class Connections implements Iterable<Socket> {
 
   /** One clock for all: a timer for each connection would be set anew with every request. */
   #watch(): NodeJS.Timeout {
-    const every = Math.max(10, Math.min(longestLook, this.#bounds.stall / 4))
-    const looks = setInterval(() => {
+    const every = Math.max(10, Math.min(maxCheckInterval, this.#bounds.stall / 4))
+    const timer = setInterval(() => {
       if (this.#open.size === 0) {
-        clearInterval(looks)
-        this.#looks = undefined
+        clearInterval(timer)
+        this.#timer = undefined
         return
       }
       for (const socket of this.#open) this.#dropStalled(socket)
     }, every)
-    return looks.unref()
+    return timer.unref()
   }
 
   #dropStalled(socket: Socket): void {

@@ -101,15 +101,16 @@ function createExpose(options: CorsOptions, added: readonly CorsHeaders[]): Cors
     names.set(name, name).set(name.toLowerCase(), name)
   }
   return (head) => {
-    let place = -1
+    let exposeIndex = -1
     let found: string[] | undefined
     for (let index = 0; index + 1 < head.length; index += 2) {
       const header = head[index] ?? ''
-      if (header === exposeHeader) place = index + 1
+      if (header === exposeHeader) exposeIndex = index + 1
       const name = names.get(header)
       if (name !== undefined && found?.includes(name) !== true) (found ??= []).push(name)
     }
-    if (found !== undefined && place !== -1) head[place] = [head[place], ...found].join(', ')
+    if (found !== undefined && exposeIndex !== -1)
+      head[exposeIndex] = [head[exposeIndex], ...found].join(', ')
   }
 }
 
@@ -130,18 +131,18 @@ function allowRequested(
   headers: readonly string[],
   { incoming }: ServerRequest,
 ): readonly string[] {
-  const wanted = incoming.headers['access-control-request-headers']
-  if (wanted === undefined) return headers
-  const asked = new Set(
-    wanted
+  const requestedHeaders = incoming.headers['access-control-request-headers']
+  if (requestedHeaders === undefined) return headers
+  const requestedNames = new Set(
+    requestedHeaders
       .toLowerCase()
       .split(',')
       .map((name) => name.trim()),
   )
-  const more = requestNames.filter((name) => asked.has(name.toLowerCase()))
+  const more = requestNames.filter((name) => requestedNames.has(name.toLowerCase()))
   if (more.length === 0) return headers
-  const place = headers.indexOf('Access-Control-Allow-Headers') + 1
-  return headers.with(place, [headers[place], ...more].join(', '))
+  const allowIndex = headers.indexOf('Access-Control-Allow-Headers') + 1
+  return headers.with(allowIndex, [headers[allowIndex], ...more].join(', '))
 }
 
 /** The further headers of a pre-flight. */
@@ -161,10 +162,10 @@ function createOpenCors(
   added: readonly CorsHeaders[],
   expose: Cors['expose'],
 ): Cors {
-  const everybody = ['Access-Control-Allow-Origin', '*']
+  const allowAll = ['Access-Control-Allow-Origin', '*']
   const { shared, age } = preflightParts(options, added)
-  const fixed = Object.freeze([...everybody, ...sharedHeaders(options, [])])
-  const preflight = Object.freeze([...everybody, ...shared, ...age])
+  const fixed = Object.freeze([...allowAll, ...sharedHeaders(options, [])])
+  const preflight = Object.freeze([...allowAll, ...shared, ...age])
   return Object.freeze({
     isOn: true,
     fixed,
@@ -190,8 +191,8 @@ function createListedCors(
     options.credentials === true ? ['Access-Control-Allow-Credentials', 'true'] : []
   const answers = new Map<string, readonly string[]>()
   const preflights = new Map<string, readonly string[]>()
-  for (const given of origins) {
-    const origin = toOrigin(given)
+  for (const listed of origins) {
+    const origin = toOrigin(listed)
     const allowing = ['Access-Control-Allow-Origin', origin, ...credentials]
     answers.set(origin, Object.freeze([...allowing, ...refused]))
     preflights.set(origin, Object.freeze([...allowing, ...refusedPreflight]))
@@ -229,14 +230,17 @@ export function findCorsProblems(options: CorsOptions | false): Problem[] {
     problems.push({ code: 'INVALID_CORS', message: `Option cors.${message}`, remedy })
   refuseUnknownNames('Option cors', options, optionNames, problems)
   // A single one as text is a likely slip that only the compiler would see.
-  const given = origins as string | readonly string[]
-  if (typeof given === 'string' && given !== '*') {
-    add(`origins: "${given}" is no list.`, `Give '*', or a list: ["${given}"].`)
+  const originsInput = origins as string | readonly string[]
+  if (typeof originsInput === 'string' && originsInput !== '*') {
+    add(`origins: "${originsInput}" is no list.`, `Give '*', or a list: ["${originsInput}"].`)
   }
-  if (typeof given !== 'string' && !Array.isArray(given)) {
-    add(`origins is ${JSON.stringify(given)}, which is no list.`, "Give '*', or a list of origins.")
+  if (typeof originsInput !== 'string' && !Array.isArray(originsInput)) {
+    add(
+      `origins is ${JSON.stringify(originsInput)}, which is no list.`,
+      "Give '*', or a list of origins.",
+    )
   }
-  for (const origin of Array.isArray(given) ? (given as string[]) : []) {
+  for (const origin of Array.isArray(originsInput) ? (originsInput as string[]) : []) {
     if (isOrigin(origin)) continue
     add(`origins: "${origin}" is no origin.`, 'Write scheme and host: "https://shop.example".')
   }

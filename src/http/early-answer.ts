@@ -10,7 +10,7 @@ import type { Incoming } from './node-messages.js'
 const smallBody = 64 * 1024
 
 /** Bytes that are taken in and thrown away before the connection ends. */
-const mostDrained = 1024 * 1024
+const maxDrained = 1024 * 1024
 
 /** Milliseconds for that. */
 const drainTime = 1000
@@ -29,7 +29,7 @@ export function unreadBody(incoming: Incoming): 'none' | 'small' | 'large' {
  *
  * @param headers with `Content-Length`, by which the client knows that it has all, and `Connection: close`
  */
-export function answerEarly(
+export function respondEarly(
   sending: Sending & { readonly incoming: Incoming },
   status: number,
   headers: string[],
@@ -55,7 +55,7 @@ function drain(incoming: Incoming, done: () => void): void {
   }
   const count = (chunk: Uint8Array) => {
     drained += chunk.length
-    if (drained >= mostDrained) finish()
+    if (drained >= maxDrained) finish()
   }
   const timer = setTimeout(finish, drainTime).unref()
   // Whoever was reading is not any more.

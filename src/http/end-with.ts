@@ -1,5 +1,5 @@
 /** Ends a response with its whole body, in one write of one string. */
-import { turns } from './list-in-turns.js'
+import { writeScheduler } from './list-in-turns.js'
 import { endInPieces, largeAnswer } from './unread-answers.js'
 import type { Outgoing } from './node-messages.js'
 
@@ -19,7 +19,7 @@ export interface Sending {
  */
 export function endWith(sending: Sending, content: string | Uint8Array, bytes: number): void {
   if (bytes >= largeAnswer) {
-    turns.made(sending.route)
+    writeScheduler.recordLarge(sending.route)
     endInPieces(sending, content, bytes)
     return
   }

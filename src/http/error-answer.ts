@@ -1,6 +1,6 @@
 /** Turns an error into the client's answer. Source: decisions, Responses and "Errors"; RFC 9457. */
 import { HttpError, reasonPhrase } from '../errors/http-error.js'
-import { withoutUntold } from '../errors/field-errors.js'
+import { withoutHiddenErrors } from '../errors/field-errors.js'
 import { diskFull, isDiskFull } from './disk-full.js'
 import { assertHeader } from './header-list.js'
 
@@ -21,23 +21,23 @@ const problemJson = 'application/problem+json'
  * @throws {TypeError} when the error brings a header that cannot be sent
  */
 export function toErrorAnswer(error: unknown, accept: string | undefined): ErrorAnswer {
-  const known = toHttpError(error)
+  const httpError = toHttpError(error)
   const asProblem = accept !== undefined && prefersProblem(accept)
   const headers = ['Content-Type', asProblem ? problemJson : json]
-  for (const [name, value] of Object.entries(known.headers ?? {})) {
+  for (const [name, value] of Object.entries(httpError.headers ?? {})) {
     assertHeader(name, value)
     headers.push(name, value)
   }
-  const plain = { error: known.message, errors: known.errors }
-  const body = JSON.stringify(asProblem ? Object.assign(toProblem(known), plain) : plain)
-  return { status: known.status, headers, body }
+  const plain = { error: httpError.message, errors: httpError.errors }
+  const body = JSON.stringify(asProblem ? Object.assign(toProblem(httpError), plain) : plain)
+  return { status: httpError.status, headers, body }
 }
 
 const masked = new HttpError(500)
 
 /** @returns the error as a client may see it: any that is not an `HttpError` is masked */
 export function toHttpError(error: unknown): HttpError {
-  if (error instanceof HttpError) return withoutUntold(error)
+  if (error instanceof HttpError) return withoutHiddenErrors(error)
   return isDiskFull(error) ? diskFull(error) : masked
 }
 
@@ -54,10 +54,10 @@ function prefersProblem(accept: string): boolean {
 }
 
 /** The `q` of a media range (RFC 9110 §12.4.2), undefined when it is not named. */
-function qualityOf(accept: string, wanted: string): number | undefined {
+function qualityOf(accept: string, mediaType: string): number | undefined {
   for (const range of accept.toLowerCase().split(',')) {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim())
-    if (type !== wanted) continue
+    if (type !== mediaType) continue
     const weight = parameters.find((parameter) => parameter.startsWith('q='))
     const quality = weight === undefined ? 1 : Number(weight.slice(2))
     return Number.isNaN(quality) ? 1 : quality

@@ -52,9 +52,9 @@ export interface FormOfErrors {
 }
 
 export function toClientError({ status, code, message, errors = [] }: HttpError): ClientError {
-  const fields = errors.map((fault) => {
-    const { path, code, message } = fault
-    return { path, code, message, value: ruleValueOf(fault) }
+  const fields = errors.map((fieldError) => {
+    const { path, code, message } = fieldError
+    return { path, code, message, value: ruleValueOf(fieldError) }
   })
   return { status, code, message, fields }
 }

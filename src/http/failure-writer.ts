@@ -1,8 +1,8 @@
 /** Answers an error, whatever state the request is in. Source: decisions, Responses and "Errors". */
 import { HttpError } from '../errors/http-error.js'
-import { whoseFault, hasUntold } from '../errors/field-errors.js'
+import { attributeWriteError, hasHiddenErrors } from '../errors/field-errors.js'
 import type { Cors } from './cors.js'
-import { answerEarly, unreadBody } from './early-answer.js'
+import { respondEarly, unreadBody } from './early-answer.js'
 import { endWith } from './end-with.js'
 import { toErrorAnswer, toHttpError, type ErrorAnswer } from './error-answer.js'
 import { applyForm, type FormOfErrors } from './error-form.js'
@@ -29,8 +29,8 @@ export class FailureWriter {
   /** Logs the error if the client does not see it, then answers, or cuts off an answer that has begun. Never throws. */
   answer(request: ServerRequest, thrown: unknown): void {
     const { outgoing } = request
-    const error = toldOf(request, thrown)
-    this.#tell(request, error)
+    const error = attributedError(request, thrown)
+    this.#logSafely(request, error)
     if (outgoing.destroyed || outgoing.writableEnded) return
     if (outgoing.headersSent) {
       // What was announced cannot be kept, so the client must see that the answer is cut off; what was written in this
@@ -49,12 +49,12 @@ export class FailureWriter {
    * What the client is told of an error, for those who see it before it is sent; the log is told now. Never throws.
    */
   describe(request: ServerRequest, thrown: unknown): ErrorAnswer {
-    const error = toldOf(request, thrown)
-    this.#tell(request, error)
+    const error = attributedError(request, thrown)
+    this.#logSafely(request, error)
     try {
       return this.#toAnswer(request, error)
     } catch (cause) {
-      this.#tell(request, cause)
+      this.#logSafely(request, cause)
       request.responseHeaders = ['X-Request-Id', request.id]
       return toErrorAnswer(cause, undefined)
     }
@@ -68,7 +68,7 @@ export class FailureWriter {
     if (closes) setHeader(head, 'Connection', 'close')
     const content = request.method === 'HEAD' || isBodyless(status) ? '' : body
     if (closes && unread !== 'none') {
-      answerEarly(request, status, head, content)
+      respondEarly(request, status, head, content)
       return
     }
     outgoing.writeHead(status, head)
@@ -79,14 +79,14 @@ export class FailureWriter {
   /** What reads the response of a request within another expects the standard form. */
   #toAnswer(request: ServerRequest, error: unknown): ErrorAnswer {
     const errors = this.#errors
-    const isInner = request.incoming.isCarried === true || request.carriedBy !== undefined
+    const isInner = request.incoming.isTunneled === true || request.parentRequest !== undefined
     if (errors === undefined || isInner || !errors.applies(request.route))
       return toErrorAnswer(error, request.incoming.headers.accept)
-    const shown = toHttpError(error)
-    const formed = applyForm(errors.form, shown, request)
-    const { headers } = toErrorAnswer(shown, undefined)
+    const clientError = toHttpError(error)
+    const formed = applyForm(errors.form, clientError, request)
+    const { headers } = toErrorAnswer(clientError, undefined)
     // What ends the connection is the error, whatever status the form gives it.
-    const ends = closing.includes(shown.status) ? ['Connection', 'close'] : []
+    const ends = closing.includes(clientError.status) ? ['Connection', 'close'] : []
     return { ...formed, headers: [...headers, ...ends] }
   }
 
@@ -99,7 +99,7 @@ export class FailureWriter {
   /** When even the error's answer cannot be sent, because of a header: the masked one, without any of the headers. */
   #sendLastResort(request: ServerRequest, cause: unknown): void {
     const { outgoing } = request
-    this.#tell(request, cause)
+    this.#logSafely(request, cause)
     request.responseHeaders = ['X-Request-Id', request.id]
     // Node keeps the phrase of a status that it then refused to send.
     if ('statusMessage' in outgoing) outgoing.statusMessage = ''
@@ -111,7 +111,7 @@ export class FailureWriter {
   }
 
   /** What was thrown may throw in its turn when it is looked at: a proxy, a getter. */
-  #tell(request: ServerRequest, error: unknown): void {
+  #logSafely(request: ServerRequest, error: unknown): void {
     try {
       this.#report(request, error)
     } catch {
@@ -125,7 +125,7 @@ export class FailureWriter {
     const { method, path } = request
     if (error instanceof HttpError && (error.status < 500 || isRefusal(error))) {
       const { status, code, cause } = error
-      if (cause !== undefined && hasUntold(error)) {
+      if (cause !== undefined && hasHiddenErrors(error)) {
         const about = { ...fieldsOf(request), err: error, method, path }
         this.#log.warn(about, 'a fault of hidden fields was not told')
       } else if (isDebugged(this.#log)) {
@@ -146,17 +146,17 @@ export class FailureWriter {
 /** Which rule refused, and what it found. */
 function reasonOf({ reason, message, errors }: HttpError, { route }: ServerRequest): string {
   if (reason !== undefined) return reason
-  const faults = errors?.map(({ path, code }) => `${path} ${code}`).join(', ')
-  if (faults !== undefined && faults !== '') return `${message} (${faults})`
+  const fieldErrors = errors?.map(({ path, code }) => `${path} ${code}`).join(', ')
+  if (fieldErrors !== undefined && fieldErrors !== '') return `${message} (${fieldErrors})`
   return route === undefined ? `no route: ${message}` : message
 }
 
 /** A fault of a write is the program's where the client has not sent the value. What was thrown may throw. */
-function toldOf(request: ServerRequest, thrown: unknown): unknown {
+function attributedError(request: ServerRequest, thrown: unknown): unknown {
   const { route, sentBody, body } = request
   if (route === undefined) return thrown
   try {
-    return whoseFault(thrown, [sentBody ?? body, request.sentQuery], route)
+    return attributeWriteError(thrown, [sentBody ?? body, request.sentQuery], route)
   } catch {
     return thrown
   }

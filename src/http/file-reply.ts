@@ -111,8 +111,8 @@ function conditionsOf({ method, incoming }: ServerRequest, size: number): Readab
   if (method === 'HEAD' || headers['if-range']?.toString().includes('"') === true)
     delete headers.range
   // Nor do they meet If-Match (§13.1.1), though the package lets them.
-  const { 'if-match': wanted } = headers
-  if (wanted !== undefined && wanted.trim() !== '*') headers['if-match'] = '"none"'
+  const { 'if-match': ifMatch } = headers
+  if (ifMatch !== undefined && ifMatch.trim() !== '*') headers['if-match'] = '"none"'
   // "The last 99 bytes" of a file of 10 are all 10 (RFC 9110 §14.1.2); the package would refuse.
   const suffix = /^ *bytes=-(\d+)$/.exec(headers.range ?? '')?.[1]
   if (suffix !== undefined && Number(suffix) > size && size > 0) headers.range = 'bytes=0-'

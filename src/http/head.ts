@@ -2,36 +2,36 @@
 import { clip } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
 import type { Incoming } from './node-messages.js'
-import { mostHeaders } from './limits.js'
+import { maxHeaders } from './limits.js'
 
 /**
  * @param mostUrl bytes of the request target, over which the answer is 414
  * @returns what is wrong with the head, or `undefined`
  */
-export function headFault(incoming: Incoming, mostUrl: number): HttpError | undefined {
+export function headError(incoming: Incoming, mostUrl: number): HttpError | undefined {
   const url = incoming.url ?? ''
   if (url.length > mostUrl) {
     return new HttpError(414, `The URL is longer than ${mostUrl} bytes.`)
   }
   const headers = incoming.rawHeaders
   // Node drops further headers (see `createNodeServer`), and a dropped one could be important.
-  if (headers.length >= 2 * mostHeaders) {
-    return new HttpError(431, `There are ${mostHeaders} headers or more.`)
+  if (headers.length >= 2 * maxHeaders) {
+    return new HttpError(431, `There are ${maxHeaders} headers or more.`)
   }
-  return repeatedHeader(headers) ?? hostFault(incoming) ?? codingFault(incoming)
+  return repeatedHeader(headers) ?? hostError(incoming) ?? codingError(incoming)
 }
 
 /** If one of these came twice, a proxy and this server could read two different requests. */
 function repeatedHeader(headers: readonly string[]): HttpError | undefined {
-  let seen = 0
+  let seenBits = 0
   for (let index = 0; index < headers.length; index += 2) {
     const bit = singleHeaderBit(headers[index] ?? '')
-    if ((seen & bit) !== 0) {
+    if ((seenBits & bit) !== 0) {
       return new HttpError(400, `The header ${clip(headers[index] ?? '')} is there twice.`, {
         code: 'DUPLICATE_HEADER',
       })
     }
-    seen |= bit
+    seenBits |= bit
   }
   return undefined
 }
@@ -58,7 +58,7 @@ let knownHost = ''
 const hostForm = /^(?:\[[\w:.%]+\]|[\w\-.~%!$&'()*+,;=]*)(?::\d*)?$/i
 
 /** What is no name could be taken for markup or for another server where a program makes a link of it. */
-function hostFault(incoming: Incoming): HttpError | undefined {
+function hostError(incoming: Incoming): HttpError | undefined {
   const { host } = incoming.headers
   if (host === knownHost) return undefined
   if (host === undefined) {
@@ -73,7 +73,7 @@ function hostFault(incoming: Incoming): HttpError | undefined {
 }
 
 /** A body in another coding would be read as it stands there. Source: RFC 9112 §6.1. */
-function codingFault({ headers }: Incoming): HttpError | undefined {
+function codingError({ headers }: Incoming): HttpError | undefined {
   const coding = headers['transfer-encoding']
   if (coding === undefined || coding.toLowerCase() === 'chunked') return undefined
   return new HttpError(501, 'Transfer-Encoding may be chunked, and nothing else.', {

@@ -33,7 +33,7 @@ export function assertAnswerHeader(name: string, value: string): void {
 
 /** Names that were found sound: a program writes the same few with every answer. */
 const soundNames = new Set<string>()
-const mostNames = 200
+const maxSoundNames = 200
 
 function assertName(name: string): void {
   if (name === '' || noToken.test(name)) {
@@ -49,14 +49,14 @@ function assertName(name: string): void {
       `Header "${name}": CORS headers are on every response. Set them in bootstrap's \`cors\`.`,
     )
   }
-  if (soundNames.size < mostNames) soundNames.add(name)
+  if (soundNames.size < maxSoundNames) soundNames.add(name)
 }
 
 function assertValue(name: string, value: string): void {
-  if (unsendable.test(value)) throw new TypeError(`Header "${name}": ${describeFault(value)}`)
+  if (unsendable.test(value)) throw new TypeError(`Header "${name}": ${describeInvalid(value)}`)
 }
 
-function describeFault(value: string): string {
+function describeInvalid(value: string): string {
   if (/[\r\n]/.test(value)) return 'the value contains CR or LF. Take the line breaks out.'
   if (value.includes('\0')) return 'the value contains NUL. Take it out.'
   return 'the value contains a character that no header can carry. Percent-encode it.'
@@ -85,10 +85,10 @@ export function hasHeader(list: readonly string[], name: string): boolean {
 
 /** Every value of a header. */
 export function valuesOf(list: readonly string[], name: string): string[] {
-  const wanted = name.toLowerCase()
+  const lowerName = name.toLowerCase()
   const values: string[] = []
   for (let index = 0; index + 1 < list.length; index += 2) {
-    if (list[index]?.toLowerCase() === wanted) values.push(list[index + 1] ?? '')
+    if (list[index]?.toLowerCase() === lowerName) values.push(list[index + 1] ?? '')
   }
   return values
 }
@@ -106,10 +106,10 @@ export function findValue(list: readonly string[], name: string): string | undef
 
 /** The index of a header's name, whatever its case, or -1. */
 function findHeader(list: readonly string[], name: string): number {
-  const wanted = name.toLowerCase()
+  const lowerName = name.toLowerCase()
   for (let index = 0; index < list.length; index += 2) {
     const present = list[index] ?? ''
-    if (present.length === name.length && present.toLowerCase() === wanted) return index
+    if (present.length === name.length && present.toLowerCase() === lowerName) return index
   }
   return -1
 }

@@ -9,25 +9,25 @@ import type { ServerRequest } from './server-request.js'
  * @param type the `Content-Type`
  * @param write called when the text is first asked for, and again only where that failed
  */
-export function createKeptText(
+export function createCachedText(
   type: string,
   write: () => string | Promise<string>,
 ): (request: ServerRequest) => Reply | Promise<Reply> {
-  let kept: { readonly text: string; readonly etag: string } | undefined
-  const send = (request: ServerRequest, { text, etag }: NonNullable<typeof kept>): Reply => {
-    const known = matchesEntityTag(request.incoming.headers['if-none-match'], etag)
-    const answer = known ? reply(null, 304) : reply(text).type(type)
+  let cached: { readonly text: string; readonly etag: string } | undefined
+  const send = (request: ServerRequest, { text, etag }: NonNullable<typeof cached>): Reply => {
+    const isCurrent = matchesEntityTag(request.incoming.headers['if-none-match'], etag)
+    const answer = isCurrent ? reply(null, 304) : reply(text).type(type)
     return hardened(answer).header('ETag', etag)
   }
-  const keep = (text: string): NonNullable<typeof kept> => {
-    kept = { text, etag: entityTag(text) }
-    return kept
+  const store = (text: string): NonNullable<typeof cached> => {
+    cached = { text, etag: entityTag(text) }
+    return cached
   }
   return (request) => {
-    if (kept !== undefined) return send(request, kept)
+    if (cached !== undefined) return send(request, cached)
     const written = write()
-    if (typeof written === 'string') return send(request, keep(written))
-    return written.then((text) => send(request, keep(text)))
+    if (typeof written === 'string') return send(request, store(written))
+    return written.then((text) => send(request, store(text)))
   }
 }
 

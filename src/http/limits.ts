@@ -35,13 +35,13 @@ export const defaultLimits: Limits = Object.freeze({
 })
 
 /** Levels of lists and objects in a JSON body. Deeper is 400. */
-export const deepestJson = 64
+export const maxJsonDepth = 64
 
 /** Bytes of the whole header block. Over it Node's parser gives up and the answer is 431. */
 export const headBytes = 16 * kibi
 
 /** A head with as many headers as this, or more, is answered with 431. */
-export const mostHeaders = 2000
+export const maxHeaders = 2000
 
 /** Room for the part headers and boundaries around one file. */
 const multipartOverhead = 64 * kibi

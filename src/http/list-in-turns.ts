@@ -8,11 +8,11 @@ import { writeFor } from './answered-json.js'
 import type { ServerRequest } from './server-request.js'
 
 /** Elements of a list that is written at once, and the most that are written without a look at their length. */
-const [shortList, mostElements] = [500, 250]
+const [shortList, maxElementsPerSlice] = [500, 250]
 /** Letters that are written at once, and in each later turn. */
-const [atOnce, eachTurn] = [256 * 1024, 32 * 1024]
+const [firstSliceLength, sliceLength] = [256 * 1024, 32 * 1024]
 /** Lists that are being written before more handlers begin, and before the next is written at once. */
-const [mostBegun, mostWaiting] = [2, 16]
+const [maxPendingLists, maxWaitingLists] = [2, 16]
 
 /** Whether an answer may be long enough for `listInTurns`. */
 export function isLongList(data: unknown): data is readonly unknown[] {
@@ -20,7 +20,7 @@ export function isLongList(data: unknown): data is readonly unknown[] {
 }
 
 /** A list of which a part has been written. */
-class Writing {
+class ListWriter {
   readonly #request: ServerRequest
   readonly #toJson: (value: unknown) => string
   readonly #list: readonly unknown[]
@@ -37,17 +37,17 @@ class Writing {
     this.#list = list
   }
 
-  get isWanted(): boolean {
+  get isNeeded(): boolean {
     return !this.#request.outgoing.destroyed
   }
 
   /** @returns the whole text once it is written */
   write(letters: number): string | undefined {
-    const wanted = this.#text.length + letters
+    const targetLength = this.#text.length + letters
     const { length } = this.#list
-    while (this.#at < length && this.#text.length < wanted) {
+    while (this.#at < length && this.#text.length < targetLength) {
       const average = this.#at === 0 ? letters / 16 : this.#text.length / this.#at
-      const count = Math.min(mostElements, Math.ceil(letters / 8 / average))
+      const count = Math.min(maxElementsPerSlice, Math.ceil(letters / 8 / average))
       const part = this.#list.slice(this.#at, this.#at + count)
       const text = writeFor(this.#request, this.#toJson, part)
       this.#text += this.#at === 0 ? text.slice(0, -1) : `,${text.slice(1, -1)}`
@@ -58,21 +58,21 @@ class Writing {
 }
 
 interface Waiting {
-  readonly writing: Writing
+  readonly writing: ListWriter
   readonly done: (text: string) => void
   readonly failed: (error: unknown) => void
 }
 
 /** Those of this process: they share its event loop. */
-class Turns {
+class WriteScheduler {
   readonly #waiting: Waiting[] = []
   readonly #handlers: (() => void)[] = []
   /** What has given a large answer. */
   readonly #large = new WeakSet<object>()
-  #isTaken = false
+  #isScheduled = false
 
   get isBusy(): boolean {
-    return this.#isTaken
+    return this.#isScheduled
   }
 
   isLarge(route: object | undefined): boolean {
@@ -80,10 +80,10 @@ class Turns {
   }
 
   /** A large answer was made: the next of this route is made in a later turn. */
-  made(route: object | undefined): void {
+  recordLarge(route: object | undefined): void {
     if (route === undefined) return
     this.#large.add(route)
-    this.#take()
+    this.#schedule()
   }
 
   /** @returns when a handler whose answers are large may begin */
@@ -93,33 +93,33 @@ class Turns {
     })
   }
 
-  add(writing: Writing, route: object | undefined): string | Promise<string> {
+  add(writing: ListWriter, route: object | undefined): string | Promise<string> {
     if (route !== undefined) this.#large.add(route)
     // More would hold too many rows: their handlers were all under way before.
-    if (this.#waiting.length >= mostWaiting) return writing.write(Infinity) ?? ''
+    if (this.#waiting.length >= maxWaitingLists) return writing.write(Infinity) ?? ''
     return new Promise((done, failed) => {
       this.#waiting.push({ writing, done, failed })
-      this.#take()
+      this.#schedule()
     })
   }
 
-  #take(): void {
-    if (this.#isTaken) return
-    this.#isTaken = true
-    setImmediate(this.#turn)
+  #schedule(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    setImmediate(this.#runSlice)
   }
 
-  readonly #turn = (): void => {
+  readonly #runSlice = (): void => {
     const [first] = this.#waiting
     if (first !== undefined && this.#isDone(first)) this.#waiting.shift()
-    if (this.#waiting.length < mostBegun) this.#handlers.shift()?.()
-    this.#isTaken = this.#waiting.length > 0 || this.#handlers.length > 0
-    if (this.#isTaken) setImmediate(this.#turn)
+    if (this.#waiting.length < maxPendingLists) this.#handlers.shift()?.()
+    this.#isScheduled = this.#waiting.length > 0 || this.#handlers.length > 0
+    if (this.#isScheduled) setImmediate(this.#runSlice)
   }
 
   #isDone({ writing, done, failed }: Waiting): boolean {
     try {
-      const text = writing.isWanted ? writing.write(eachTurn) : ''
+      const text = writing.isNeeded ? writing.write(sliceLength) : ''
       if (text === undefined) return false
       done(text)
     } catch (error) {
@@ -129,17 +129,17 @@ class Turns {
   }
 }
 
-export const turns = new Turns()
+export const writeScheduler = new WriteScheduler()
 
 /**
  * @param toJson of a list
  * @returns the text at once where it is short; the list is that of now, its elements are written as they are then
  */
-export function listInTurns(
+export function writeLongList(
   request: ServerRequest,
   toJson: (value: unknown) => string,
   list: readonly unknown[],
 ): string | Promise<string> {
-  const writing = new Writing(request, toJson, list.slice())
-  return writing.write(atOnce) ?? turns.add(writing, request.route)
+  const writing = new ListWriter(request, toJson, list.slice())
+  return writing.write(firstSliceLength) ?? writeScheduler.add(writing, request.route)
 }

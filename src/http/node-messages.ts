@@ -18,7 +18,7 @@ export interface Incoming extends Readable {
   /** The connection's peer; `encrypted` is true over TLS. */
   readonly socket: { readonly remoteAddress?: string | undefined; readonly encrypted?: boolean }
   /** It came over a socket of another protocol, so that nothing in the head of its answer reaches the client. */
-  readonly isCarried?: true
+  readonly isTunneled?: true
 }
 
 /** Where the response goes: a stream of its bytes, after a head. `ServerResponse` is one. */

@@ -55,8 +55,8 @@ export class Pipelining {
   /** The request before which a parser was just stopped. */
   #stopped: IncomingMessage | undefined
   /** Counts the turns of the event loop in which requests arrive. */
-  #turn = 0
-  #isTurnCounted = false
+  #tick = 0
+  #isTickCounted = false
 
   constructor(options: PipeliningOptions) {
     this.#options = options
@@ -70,11 +70,11 @@ export class Pipelining {
     const { parser } = socket as Socket & ParsedSocket
     const handOver = parser?.onIncoming
     if (typeof handOver !== 'function' || !parser) return
-    let latestTurn = -1
+    let latestTick = -1
     parser.onIncoming = (incoming, keepAlive) => {
-      if (currentResponse(socket) === undefined && latestTurn !== this.#turn) {
-        latestTurn = this.#turn
-        if (!this.#isTurnCounted) this.#countTurn()
+      if (currentResponse(socket) === undefined && latestTick !== this.#tick) {
+        latestTick = this.#tick
+        if (!this.#isTickCounted) this.#countTick()
         return handOver(incoming, keepAlive)
       }
       // Node emits `upgrade` or `connect` with the bytes behind the head, and removes its listeners from the socket.
@@ -98,14 +98,14 @@ export class Pipelining {
   hold(incoming: IncomingMessage, socket: Socket, rest: Buffer): void {
     this.#stopped = undefined
     const end = socket.bytesRead - socket.readableLength
-    const known = this.#batches.get(socket)
-    const isOfBatch = known !== undefined && end - rest.length < known.end
-    if (isOfBatch && known.started >= maxWaitingRequests) {
+    const currentBatch = this.#batches.get(socket)
+    const isOfBatch = currentBatch !== undefined && end - rest.length < currentBatch.end
+    if (isOfBatch && currentBatch.started >= maxWaitingRequests) {
       this.#restoreDrain(socket)
       dropUnread(socket)
       return
     }
-    const batch = isOfBatch ? known : { end, started: 0 }
+    const batch = isOfBatch ? currentBatch : { end, started: 0 }
     this.#batches.set(socket, batch)
     const chunks = [rest]
     let bytes = rest.length
@@ -130,8 +130,8 @@ export class Pipelining {
       batch.started++
       const isLast = batch.started >= maxWaitingRequests && end - rest.length < batch.end
       if (isLast) this.#options.onLastRequest(socket)
-      const [first = rest, ...others] = chunks
-      socket.unshift(others.length === 0 ? first : Buffer.concat(chunks))
+      const [first = rest, ...remaining] = chunks
+      socket.unshift(remaining.length === 0 ? first : Buffer.concat(chunks))
       socket.unshift(head)
       this.#options.server.emit('connection', socket)
       socket.resume()
@@ -157,14 +157,14 @@ export class Pipelining {
     else response.once('close', wait)
   }
 
-  #countTurn(): void {
-    this.#isTurnCounted = true
-    setImmediate(this.#endTurn)
+  #countTick(): void {
+    this.#isTickCounted = true
+    setImmediate(this.#endTick)
   }
 
-  readonly #endTurn = (): void => {
-    this.#turn++
-    this.#isTurnCounted = false
+  readonly #endTick = (): void => {
+    this.#tick++
+    this.#isTickCounted = false
   }
 
   /** One per turn of the event loop: other clients wait for one pipelined request at most. */

@@ -4,7 +4,7 @@
  */
 
 /** Milliseconds between two looks. */
-const longestLook = 250
+const maxCheckInterval = 250
 
 export class Pressure {
   /** True while answers come later than the limit. */
@@ -19,14 +19,14 @@ export class Pressure {
 
   start(): void {
     if (this.#timer !== undefined || this.#limit === Infinity) return
-    const every = Math.max(10, Math.min(longestLook, this.#limit))
+    const every = Math.max(10, Math.min(maxCheckInterval, this.#limit))
     let due = performance.now() + every
-    let wasLate = false
+    let wasOverdue = false
     this.#timer = setInterval(() => {
       const now = performance.now()
-      const isLate = now - due > this.#limit
-      this.isOver = isLate && wasLate
-      wasLate = isLate
+      const isOverdue = now - due > this.#limit
+      this.isOver = isOverdue && wasOverdue
+      wasOverdue = isOverdue
       due = now + every
     }, every).unref()
   }

@@ -9,7 +9,7 @@ export type TextValues = Record<string, string | string[]>
 export const prototypeKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
 /** Most pairs that are read; more of them are refused with 400. */
-export const mostPairs = 1000
+export const maxPairs = 1000
 
 /**
  * @param text without the leading `?`; `+` is a space
@@ -24,7 +24,7 @@ export function readQuery(text: string): TextValues {
     const found = text.indexOf('&', start)
     const end = found === -1 ? text.length : found
     if (end > start) {
-      if (++pairs > mostPairs) throw new HttpError(400, `More than ${mostPairs} parameters.`)
+      if (++pairs > maxPairs) throw new HttpError(400, `More than ${maxPairs} parameters.`)
       addPair(values, text.slice(start, end))
     }
     start = end + 1
@@ -47,8 +47,8 @@ export function listItems(values: TextValues, name: string): readonly string[] {
 }
 
 function keepItems(values: TextValues, name: string, raw: string): void {
-  const known = itemsWithCommas.get(values) ?? new Map<string, readonly string[]>()
-  itemsWithCommas.set(values, known.set(name, raw.split(',').map(decode)))
+  const listsByName = itemsWithCommas.get(values) ?? new Map<string, readonly string[]>()
+  itemsWithCommas.set(values, listsByName.set(name, raw.split(',').map(decode)))
 }
 
 function addPair(values: TextValues, pair: string): void {

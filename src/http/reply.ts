@@ -155,6 +155,6 @@ export function redirect(url: string | URL, status: RedirectStatus = 302): Reply
 
 /** Percent-encodes what is not ASCII, and spaces; control characters stay, for the header's check to refuse them. */
 function toAscii(url: string): string {
-  const whole = url.replace(/[\ud800-\udfff]/gu, '\ufffd')
-  return whole.replace(/ |[^\p{ASCII}]/gu, encodeURIComponent)
+  const wellFormed = url.replace(/[\ud800-\udfff]/gu, '\ufffd')
+  return wellFormed.replace(/ |[^\p{ASCII}]/gu, encodeURIComponent)
 }

@@ -1,5 +1,5 @@
 /** The messages of `filigree:request`, `filigree:gate` and `filigree:handler`. See docs/production.md. */
-import { Watched, type WatchedWork } from '../core/diagnostics.js'
+import { WorkChannel, type WatchedWork } from '../core/diagnostics.js'
 import type { HttpRequest } from './request.js'
 
 /** A request, from its head to the last byte of its answer. */
@@ -29,6 +29,6 @@ export interface HandlerEvent extends WatchedWork {
   readonly name: string
 }
 
-export const requestEvents = new Watched<RequestEvent>('filigree:request')
-export const gateEvents = new Watched<GateEvent>('filigree:gate')
-export const handlerEvents = new Watched<HandlerEvent>('filigree:handler')
+export const requestEvents = new WorkChannel<RequestEvent>('filigree:request')
+export const gateEvents = new WorkChannel<GateEvent>('filigree:gate')
+export const handlerEvents = new WorkChannel<HandlerEvent>('filigree:handler')

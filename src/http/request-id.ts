@@ -26,11 +26,12 @@ function writeBatch(): string {
   randomFillSync(random)
   let at = 0
   for (let index = 0; index < random.length; index++) {
-    const place = index % 16
+    const byteIndex = index % 16
     let byte = random[index] ?? 0
-    if (place === 6) byte = (byte & 0x0f) | 0x40
-    else if (place === 8) byte = (byte & 0x3f) | 0x80
-    if (place === 4 || place === 6 || place === 8 || place === 10) letters[at++] = dash
+    if (byteIndex === 6) byte = (byte & 0x0f) | 0x40
+    else if (byteIndex === 8) byte = (byte & 0x3f) | 0x80
+    if (byteIndex === 4 || byteIndex === 6 || byteIndex === 8 || byteIndex === 10)
+      letters[at++] = dash
     letters[at++] = digits[byte >> 4] ?? 0
     letters[at++] = digits[byte & 15] ?? 0
   }

@@ -52,9 +52,9 @@ export class RequestObservers {
   }
 
   begin(request: ServerRequest): void {
-    request.began = performance.now()
+    request.startTime = performance.now()
     request.observers = this
-    const outgoing = request.outgoing as Watched
+    const outgoing = request.outgoing as TrackedOutgoing
     outgoing[watched] = request
     // This event occurs once, and the listener is the same for all.
     outgoing.on('close', over)
@@ -64,7 +64,7 @@ export class RequestObservers {
   end(request: ServerRequest): void {
     const outcome = this.#outcome
     readOutcome(request, outcome)
-    outcome.ms = performance.now() - request.began
+    outcome.ms = performance.now() - request.startTime
     for (const observer of this.#all) observer.ends(request, outcome)
   }
 }
@@ -93,9 +93,9 @@ function receivedBytes({ incoming, bodyRead }: ServerRequest, status: number): n
 }
 
 const watched = Symbol('request')
-type Watched = ServerRequest['outgoing'] & { [watched]?: ServerRequest }
+type TrackedOutgoing = ServerRequest['outgoing'] & { [watched]?: ServerRequest }
 
-function over(this: Watched): void {
+function over(this: TrackedOutgoing): void {
   const request = this[watched]
   request?.observers?.end(request)
 }

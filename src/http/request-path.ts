@@ -2,7 +2,7 @@
  * The path of a request as its router reads it, in one form: two requests have the same path exactly where the router
  * sees the same segments. Source: decisions, "Third storey: nothing silent", One path; RFC 3986 §3.3 and §6.2.2.
  */
-import { pathFault } from '../routing/route-table.js'
+import { pathError } from '../routing/route-table.js'
 
 /** A sign that a segment has to escape (RFC 3986, `pchar`), or an escape. */
 const escaped = /[^\w\-.~!$&'()*+,;=:@/]/
@@ -18,7 +18,7 @@ const escaped = /[^\w\-.~!$&'()*+,;=:@/]/
 export function readPath(sent: string, pattern: string | undefined): string {
   const path = withoutLastSlash(sent)
   if (!escaped.test(path)) return path
-  if (!path.startsWith('/') || /\p{Surrogate}/u.test(path) || pathFault(path) !== undefined)
+  if (!path.startsWith('/') || /\p{Surrogate}/u.test(path) || pathError(path) !== undefined)
     return path
   const rest = pattern?.endsWith(':path>') === true ? pattern.split('/').length - 1 : Infinity
   return path

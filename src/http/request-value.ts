@@ -20,38 +20,38 @@ export function requestValue<T>(name: string): RequestValue<T> {
     name,
     set: (request: HttpRequest, value: T): void => {
       const holder = request as ValueHolder
-      const there = find(holder, key)
+      const existing = find(holder, key)
       const reads = holder.callerReads ?? 0
-      if (there === undefined) holder.values = { key, value, reads, other: holder.values }
-      else Object.assign(there, { value, reads })
+      if (existing === undefined) holder.values = { key, value, reads, other: holder.values }
+      else Object.assign(existing, { value, reads })
     },
     get: (request: HttpRequest): T | undefined => {
       const holder = request as ValueHolder
-      const kept = find(holder, key)
-      if (kept === undefined) return undefined
+      const stored = find(holder, key)
+      if (stored === undefined) return undefined
       // What was made of the caller is the caller's.
-      if (kept.reads !== 0) holder.callerReads = (holder.callerReads ?? 0) | kept.reads
-      return kept.value as T
+      if (stored.reads !== 0) holder.callerReads = (holder.callerReads ?? 0) | stored.reads
+      return stored.value as T
     },
   })
 }
 
 /** A value with its request. There are few: a list of them is searched faster than a map is made. */
-export interface KeptValue {
+export interface StoredValue {
   readonly key: object
   value: unknown
   /** What had been read of the caller when it was set. */
   reads: number
-  readonly other: KeptValue | undefined
+  readonly other: StoredValue | undefined
 }
 
 interface ValueHolder {
-  values?: KeptValue | undefined
+  values?: StoredValue | undefined
   callerReads?: number
 }
 
-function find({ values }: ValueHolder, key: object): KeptValue | undefined {
-  let kept = values
-  while (kept !== undefined && kept.key !== key) kept = kept.other
-  return kept
+function find({ values }: ValueHolder, key: object): StoredValue | undefined {
+  let stored = values
+  while (stored !== undefined && stored.key !== key) stored = stored.other
+  return stored
 }

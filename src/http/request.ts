@@ -80,7 +80,7 @@ export interface HttpRequest {
   /** The `formToken` that was taken out of the body; no credential unless the application says so. */
   readonly formToken: string | undefined
   /** The request within which this one was made, by a module such as `filigree/mcp`; undefined for those of clients. */
-  readonly carriedBy?: HttpRequest | undefined
+  readonly parentRequest?: HttpRequest | undefined
   /** Claims of the verified token; null for the static key and on routes without a gate. */
   readonly user: Claims | null
   /** How the caller was let in; undefined where nobody asked. */

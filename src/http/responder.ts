@@ -2,7 +2,7 @@
  * Answers: takes what a handler returned or threw and writes it. Plain data, which nearly every answer is, goes the
  * shortest way: one prepared list of headers, one `writeHead`, one write. Source: decisions, Responses.
  */
-import { isThenable, type Later } from '../core/maybe-promise.js'
+import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
 import type { Log } from '../core/log.js'
 import { writeFor } from './answered-json.js'
 import { isAnswer, PreparedAnswer, type RouteResponse } from './route-response.js'
@@ -46,7 +46,7 @@ export interface Responder {
   /** Releases a result that can no longer be sent. Never throws. */
   discard(result: unknown): void
   /** What `send` would send, for interceptors. Never throws nor rejects. */
-  prepare(request: ServerRequest, result: unknown, rule: ResultRule): Later<RouteResponse>
+  prepare(request: ServerRequest, result: unknown, rule: ResultRule): MaybePromise<RouteResponse>
   /** What `fail` would send, for interceptors; the log is told. Never throws. */
   prepareFailure(request: ServerRequest, error: unknown): RouteResponse
 }
@@ -87,7 +87,7 @@ class NodeResponder implements Responder {
       } else if (isAnswer(result)) this.#sendAnswer(request, result)
       else {
         const content = toContent(request, result, rule)
-        if (isThenable(content)) this.#sendLater(request, content, rule)
+        if (isThenable(content)) this.#sendDeferred(request, content, rule)
         else this.#sendContent(request, rule.etag === true ? withTag(request, content) : content)
       }
     } catch (error) {
@@ -103,7 +103,7 @@ class NodeResponder implements Responder {
     discard(result)
   }
 
-  prepare(request: ServerRequest, result: unknown, rule: ResultRule): Later<RouteResponse> {
+  prepare(request: ServerRequest, result: unknown, rule: ResultRule): MaybePromise<RouteResponse> {
     try {
       if (isAnswer(result)) return result
       const content = toContent(request, result, rule)
@@ -111,7 +111,8 @@ class NodeResponder implements Responder {
         return this.#toAnswer(request, rule.etag === true ? withTag(request, content) : content)
       }
       return content.then(
-        (there) => this.#toAnswer(request, rule.etag === true ? withTag(request, there) : there),
+        (resolved) =>
+          this.#toAnswer(request, rule.etag === true ? withTag(request, resolved) : resolved),
         (error: unknown) => this.prepareFailure(request, error),
       )
     } catch (error) {
@@ -161,8 +162,8 @@ class NodeResponder implements Responder {
 
   #isPlain(content: Content): content is Content & TextHead {
     const { status, own, type, length } = content
-    const isWhole = type !== undefined && length !== undefined && !isBodyless(status)
-    return isWhole && (own === undefined || own.length === 0)
+    const isComplete = type !== undefined && length !== undefined && !isBodyless(status)
+    return isComplete && (own === undefined || own.length === 0)
   }
 
   /** Of text with a length: mostly a copy of what was put together at the start. */
@@ -188,11 +189,11 @@ class NodeResponder implements Responder {
     return head
   }
 
-  #sendLater(request: ServerRequest, content: PromiseLike<Content>, rule: ResultRule): void {
+  #sendDeferred(request: ServerRequest, content: PromiseLike<Content>, rule: ResultRule): void {
     Promise.resolve(content)
-      .then((there) => {
-        if (request.outgoing.destroyed) this.discard(there.body)
-        else this.#sendContent(request, rule.etag === true ? withTag(request, there) : there)
+      .then((resolved) => {
+        if (request.outgoing.destroyed) this.discard(resolved.body)
+        else this.#sendContent(request, rule.etag === true ? withTag(request, resolved) : resolved)
       })
       .catch((error: unknown) => {
         this.fail(request, error)

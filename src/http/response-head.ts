@@ -64,8 +64,8 @@ export function toAnswerHead(
   const { responseHeaders } = request
   if (responseHeaders !== undefined) {
     // A cached answer of another request has nothing from this one.
-    const known = collected.from === responseHeaders ? collected.count : 0
-    addMissing(head, responseHeaders.slice(known))
+    const collectedBefore = collected.from === responseHeaders ? collected.count : 0
+    addMissing(head, responseHeaders.slice(collectedBefore))
   }
   cors.expose(head)
   prefixLocation(head, request.basePath)
@@ -79,9 +79,9 @@ export function prefixLocation(head: string[], basePath: string): void {
   for (let index = 0; index + 1 < head.length; index += 2) {
     const address = head[index + 1] ?? ''
     if (!/^location$/i.test(head[index] ?? '') || !/^\/(?![/\\])/.test(address)) continue
-    const isBehind =
+    const hasPrefix =
       address.startsWith(basePath) && /^(?:[/?#]|$)/.test(address.slice(basePath.length))
-    if (!isBehind) head[index + 1] = basePath + address
+    if (!hasPrefix) head[index + 1] = basePath + address
   }
 }
 

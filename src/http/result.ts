@@ -3,13 +3,13 @@
  * Responses.
  */
 import { HttpError } from '../errors/http-error.js'
-import type { Later } from '../core/maybe-promise.js'
+import type { MaybePromise } from '../core/maybe-promise.js'
 import { writeFor } from './answered-json.js'
 import { canFlow, toBytes } from './chunk-reader.js'
 import { EventStream } from './events.js'
 import { FileBody, headersAgainstExecution, openFile } from './file-reply.js'
 import { addMissing, hasHeader } from './header-list.js'
-import { isLongList, listInTurns } from './list-in-turns.js'
+import { isLongList, writeLongList } from './list-in-turns.js'
 import { Reply } from './reply.js'
 import type { Head } from './response-head.js'
 import { isCrossSite } from './same-origin.js'
@@ -43,7 +43,7 @@ export function toContent(
   request: ServerRequest,
   result: unknown,
   rule: ResultRule,
-): Later<Content> {
+): MaybePromise<Content> {
   const reply = result instanceof Reply ? (result as Reply) : undefined
   if (reply !== undefined && request.setsTokenCookie) refuseCrossSiteSignIn(request, reply)
   const body = reply === undefined ? result : reply.body
@@ -67,9 +67,9 @@ export function toContent(
   }
   rememberData(body)
   if (isLongList(body)) {
-    const text = listInTurns(request, toJson, body)
+    const text = writeLongList(request, toJson, body)
     if (typeof text === 'string') return toText(text, reply, status)
-    return text.then((there) => toText(there, reply, status))
+    return text.then((resolved) => toText(resolved, reply, status))
   }
   return toText(writeFor(request, toJson, body), reply, status)
 }

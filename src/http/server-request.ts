@@ -15,7 +15,7 @@ import { readQuery, type TextValues } from './query.js'
 import { readPath } from './request-path.js'
 import { newRequestId } from './request-id.js'
 import type { RequestObservers } from './request-observers.js'
-import type { KeptValue } from './request-value.js'
+import type { StoredValue } from './request-value.js'
 import { closingRefusal, timeoutRefusal } from './refusals.js'
 import type {
   Claims,
@@ -63,7 +63,7 @@ export interface UnderWay {
 export type BodyForm = 'whole' | 'form' | 'upload'
 
 /** Milliseconds since 1970 by the clock of the request's application; by the system's where there is no request. */
-export function momentOf(request: HttpRequest | undefined): number {
+export function timestampOf(request: HttpRequest | undefined): number {
   return request instanceof ServerRequest ? request.now() : Date.now()
 }
 
@@ -118,7 +118,7 @@ export class ServerRequest implements HttpRequest {
   /** The headers that the answer depends on: bits of `private-answers.ts`. */
   dependsOn = 0
   /** The request within which this one was made. */
-  carriedBy: HttpRequest | undefined = undefined
+  parentRequest: HttpRequest | undefined = undefined
   /** Names of the route's path parameters; set by the router. */
   pathNames: readonly string[] = []
   /** Response headers collected on the way, names and values in turn; sent with whatever answers. */
@@ -140,7 +140,7 @@ export class ServerRequest implements HttpRequest {
   /** Runs once the response is finished or the client is gone, whichever comes first. */
   cleanups: (() => void)[] | undefined = undefined
   /** What `requestValue` keeps with it. */
-  values: KeptValue | undefined = undefined
+  values: StoredValue | undefined = undefined
   /** By what its database reads for it. */
   reads: object | undefined = undefined
 
@@ -160,7 +160,7 @@ export class ServerRequest implements HttpRequest {
   #log: ChildLog | undefined
   sentBytes = 0
   /** When it began, by the steady clock, and who wants to know of its end; set where there are observers. */
-  began = 0
+  startTime = 0
   observers: RequestObservers | undefined = undefined
   #isKnownVisitor = false
   #hasLooked = false
@@ -285,9 +285,11 @@ export class ServerRequest implements HttpRequest {
   /** Names the request in logs: a sane incoming `X-Request-Id`, else a new UUID. Sent back once it was read. */
   get id(): string {
     if (this.#id === undefined) {
-      const given = this.incoming.headers['x-request-id']
+      const requestedId = this.incoming.headers['x-request-id']
       this.#id =
-        typeof given === 'string' && /^[\w.:@-]{1,128}$/.test(given) ? given : newRequestId()
+        typeof requestedId === 'string' && /^[\w.:@-]{1,128}$/.test(requestedId)
+          ? requestedId
+          : newRequestId()
       // Known to be a sound value.
       ;(this.responseHeaders ??= []).push(requestIdHeader, this.#id)
     }
@@ -316,10 +318,10 @@ export class ServerRequest implements HttpRequest {
     return this.#session
   }
 
-  /** @param known the visitor had one already: an answer that looks at it is for this visitor alone */
-  openSession(session: Session, known: boolean): void {
+  /** @param isKnownVisitor the visitor had one already: an answer that looks at it is for this visitor alone */
+  openSession(session: Session, isKnownVisitor: boolean): void {
     this.#session = session
-    this.#isKnownVisitor = known
+    this.#isKnownVisitor = isKnownVisitor
   }
 
   /** True once somebody has looked at the session of a visitor who has one. */
@@ -408,10 +410,10 @@ export class ServerRequest implements HttpRequest {
     else this.#onWritten = onWritten
   }
 
-  #forwarded(what: 'for' | 'proto'): string | undefined {
+  #forwarded(field: 'for' | 'proto'): string | undefined {
     const { trustProxy } = this.#settings
     if (trustProxy === false || trustProxy === 0) return undefined
-    return readForwarded(this.incoming.headers, what, trustProxy)
+    return readForwarded(this.incoming.headers, field, trustProxy)
   }
 
   #createAbort(): AbortController {

@@ -6,15 +6,15 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { Socket, type AddressInfo } from 'node:net'
 import { HttpError } from '../errors/http-error.js'
 import type { Bounds } from './bounds.js'
-import { closeServer, LastMoment } from './closing.js'
+import { closeServer, FinalRequests } from './closing.js'
 import type { Log } from '../core/log.js'
 import { dropUnread } from './drop-unread.js'
-import { UnreadAnswers } from './unread-answers.js'
+import { UnreadResponses } from './unread-answers.js'
 import { Connections } from './connections.js'
 import type { Incoming, Outgoing } from './node-messages.js'
 import { currentResponse, Pipelining } from './pipelining.js'
 import type { PortKeeper } from './port-keeper.js'
-import { headBytes, mostHeaders } from './limits.js'
+import { headBytes, maxHeaders } from './limits.js'
 import { noSniff } from './response-head.js'
 import { Pressure } from './pressure.js'
 import { overloadRefusal } from './refusals.js'
@@ -67,7 +67,7 @@ export interface NodeServerOptions {
   /** While it closes it answers new connections. Default true; false where neighbours take them. */
   readonly takesNew?: boolean
   /** Headers of the answers to what cannot be parsed, names and values in turn. */
-  readonly faultHeaders: readonly string[]
+  readonly errorHeaders: readonly string[]
 }
 
 export interface NodeServer {
@@ -93,17 +93,17 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     noDelay: true,
   })
   // Node drops further headers without a word, by itself from the 1,001st on. `headFault` refuses a head with so many.
-  server.maxHeadersCount = mostHeaders
+  server.maxHeadersCount = maxHeaders
   // `Connections` counts them. Node tells clients the limit, in `Keep-Alive`.
   server.maxRequestsPerSocket = finite(bounds.requests)
   // Beyond those that are told why: a connection costs something even then.
   server.maxConnections = finite(Math.ceil(bounds.connections * 1.1))
   const connections = new Connections(
     { ...bounds, stall: times.stall },
-    new UnreadAnswers(bounds.unread, options.log),
+    new UnreadResponses(bounds.unread, options.log),
   )
   const pressure = new Pressure(times.delay)
-  const lastMoment = new LastMoment()
+  const finalRequests = new FinalRequests()
   const pipelining = new Pipelining({
     server,
     onLastRequest: (socket) => {
@@ -118,8 +118,8 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     countRequest(incoming, outgoing)
     const refusal = pressure.isOver ? overloadRefusal() : connections.refusalFor(incoming.socket)
     if (refusal === undefined) {
-      if (lastMoment.isNow)
-        lastMoment.add(() => {
+      if (finalRequests.isCollecting)
+        finalRequests.add(() => {
           if (!outgoing.destroyed) options.serve(incoming, outgoing)
         })
       else options.serve(incoming, outgoing)
@@ -136,7 +136,8 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
     options.refuse(incoming, outgoing, new HttpError(417, 'Only 100-continue can be expected.'))
   })
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    if (socket instanceof Socket) answerFault(error, socket, pipelining, options.faultHeaders)
+    if (socket instanceof Socket)
+      answerProtocolError(error, socket, pipelining, options.errorHeaders)
     else socket.destroy()
   })
   server.on('connection', (socket) => {
@@ -154,9 +155,9 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   }
   const takeHead = (incoming: IncomingMessage, head: Buffer): void => {
     const { socket } = incoming
-    if (incoming.rawHeaders.length >= 2 * mostHeaders) {
+    if (incoming.rawHeaders.length >= 2 * maxHeaders) {
       // Node has dropped some, and the one that tells where the body ends could be among them.
-      answerFault({ code: 'HPE_HEADER_OVERFLOW' }, socket, pipelining, options.faultHeaders)
+      answerProtocolError({ code: 'HPE_HEADER_OVERFLOW' }, socket, pipelining, options.errorHeaders)
     } else if (pipelining.isStopped(incoming)) pipelining.hold(incoming, socket, head)
     else if (incoming.method === 'CONNECT') socket.destroy()
     else handOver(incoming, head)
@@ -181,7 +182,7 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
         if (response?.headersSent === false) response.shouldKeepAlive = false
       }
       const takesNew = options.takesNew ?? true
-      return closeServer(server, connections, lastMoment, { ...times, takesNew })
+      return closeServer(server, connections, finalRequests, { ...times, takesNew })
     },
   }
 }
@@ -199,13 +200,13 @@ function listen(
 ): Promise<string> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    const kept = keeper?.take(port, host)
+    const inheritedSocket = keeper?.take(port, host)
     const listening = (): void => {
       server.removeListener('error', reject)
-      if (kept === undefined) keeper?.opened(port, host, server)
+      if (inheritedSocket === undefined) keeper?.opened(port, host, server)
       resolve(toUrl(server.address() as AddressInfo))
     }
-    if (kept !== undefined) server.listen(kept, listening)
+    if (inheritedSocket !== undefined) server.listen(inheritedSocket, listening)
     // Without a host Node takes every address, and IPv4 alone on a machine that has no IPv6, where `::` fails.
     else server.listen(port, host === '::' ? undefined : host, listening)
   })
@@ -224,7 +225,7 @@ const faulty = new WeakSet<Socket>()
  * Answers bytes that are no HTTP request: too large a head, too slow a client, or nonsense. Requests before them get their
  * responses first.
  */
-function answerFault(
+function answerProtocolError(
   error: Pick<NodeJS.ErrnoException, 'code'>,
   socket: Socket,
   pipelining: Pipelining,
@@ -246,15 +247,15 @@ function answerFault(
   faulty.add(socket)
   dropUnread(socket)
   const answer = (): void => {
-    socket.write(toFault(code, headers))
+    socket.write(toProtocolError(code, headers))
     socket.destroySoon()
   }
   if (response?.req.complete === true) pipelining.afterResponse(socket, answer)
   else answer()
 }
 
-function toFault(code: string, headers: readonly string[]): string {
-  const { line, message } = faultOf(code)
+function toProtocolError(code: string, headers: readonly string[]): string {
+  const { line, message } = protocolErrorOf(code)
   const body = JSON.stringify({ error: message })
   const head = [
     'Content-Type: application/json; charset=utf-8',
@@ -268,7 +269,7 @@ function toFault(code: string, headers: readonly string[]): string {
   return `HTTP/1.1 ${line}\r\n${head.join('\r\n')}\r\n\r\n${body}`
 }
 
-function faultOf(code: string | undefined): { line: string; message: string } {
+function protocolErrorOf(code: string | undefined): { line: string; message: string } {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return { line: '431 Request Header Fields Too Large', message: 'The headers are too large.' }

@@ -3,7 +3,7 @@ import { Readable, Writable } from 'node:stream'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Incoming, Outgoing } from './node-messages.js'
 
-export interface StandInRequest {
+export interface FakeRequest {
   readonly method: string
   /** The request target: path and query. */
   readonly url: string
@@ -16,7 +16,7 @@ export interface StandInRequest {
 }
 
 /** @returns a request that reads like Node's: lower-case header names, repeated ones joined */
-export function createIncoming(request: StandInRequest): Incoming {
+export function createIncoming(request: FakeRequest): Incoming {
   const { body } = request
   const stream =
     body instanceof Readable
@@ -52,7 +52,7 @@ export interface OutgoingHead {
 }
 
 /** A response that keeps what is written to it: the head as data, the body as a stream of its own. */
-export class StandInResponse extends Writable implements Outgoing {
+export class FakeResponse extends Writable implements Outgoing {
   headersSent = false
   statusCode = 200
   /** Resolves when the head was written; rejects when the response was destroyed before. */

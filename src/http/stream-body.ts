@@ -44,7 +44,7 @@ export async function streamBody(
     }
     await writeAll(sending, reader, await first, options)
     // A client may leave in the very turn in which a chunk comes: `close` then tells when nobody listens any more.
-    if (isGone(outgoing)) reader.cancel()
+    if (isClosed(outgoing)) reader.cancel()
   } catch (error) {
     reader.cancel()
     if (!outgoing.destroyed) throw error
@@ -63,7 +63,7 @@ async function writeAll(
   const { outgoing } = sending
   const { length = Infinity } = options
   let sent = 0
-  for (let result = first; !isGone(outgoing); result = await reader.next()) {
+  for (let result = first; !isClosed(outgoing); result = await reader.next()) {
     const chunk = result.done === true ? undefined : toChunk(result.value)
     sent += chunk?.length ?? 0
     if (sent > length) throw new Error(`The stream gave more than the ${length} bytes announced.`)
@@ -85,7 +85,7 @@ function finish(outgoing: Outgoing, sent: number, length: number): void {
 }
 
 /** A function, because the compiler takes it for settled that a property stays what it was. */
-function isGone(outgoing: Outgoing): boolean {
+function isClosed(outgoing: Outgoing): boolean {
   return outgoing.destroyed
 }
 
@@ -101,7 +101,7 @@ async function openEarly(
 ): Promise<NodeJS.Timeout | undefined> {
   const { outgoing } = sending
   await Promise.race([first, new Promise((resolve) => setImmediate(resolve))])
-  if (isGone(outgoing)) return undefined
+  if (isClosed(outgoing)) return undefined
   writeHead()
   const beat = (): void => {
     sending.sentBytes += heartbeat.text.length

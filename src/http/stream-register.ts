@@ -83,7 +83,7 @@ class CountedReader implements ChunkReader {
   readonly #reader: ChunkReader
   readonly #leave: () => void
   #waiting: ((result: IteratorResult<unknown>) => void) | undefined
-  #left = false
+  #hasLeft = false
 
   constructor(reader: ChunkReader, leave: () => void) {
     this.#reader = reader
@@ -91,7 +91,7 @@ class CountedReader implements ChunkReader {
   }
 
   next(): Promise<IteratorResult<unknown>> {
-    if (this.#left) return Promise.resolve({ value: undefined, done: true })
+    if (this.#hasLeft) return Promise.resolve({ value: undefined, done: true })
     return new Promise((resolve, reject) => {
       this.#waiting = resolve
       this.#pull().then(resolve, reject)
@@ -105,7 +105,7 @@ class CountedReader implements ChunkReader {
 
   /** Its reader sees an end like any other. */
   readonly end = (): void => {
-    if (this.#left) return
+    if (this.#hasLeft) return
     this.cancel()
     this.#waiting?.({ value: undefined, done: true })
   }
@@ -122,8 +122,8 @@ class CountedReader implements ChunkReader {
   }
 
   #forget(): void {
-    if (this.#left) return
-    this.#left = true
+    if (this.#hasLeft) return
+    this.#hasLeft = true
     this.#leave()
   }
 }

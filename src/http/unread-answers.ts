@@ -15,12 +15,12 @@ const piece = 128 * 1024
 /** Milliseconds for which somebody who has read nothing is not ended for others. */
 const grace = 500
 /** Times the bound: beyond it there is no grace. */
-const mostTimes = 1.5
+const maxFactor = 1.5
 /** Milliseconds between two looks, while there is too much, and between two lines of the log. */
-const [lookEvery, tellEvery] = [200, 10_000]
+const [checkInterval, logInterval] = [200, 10_000]
 
 /** Bytes of ended answers after which the memory is made free at once. */
-const mostDropped = 32 * 1024 * 1024
+const maxDropped = 32 * 1024 * 1024
 
 interface Unread {
   readonly socket: Writable
@@ -31,21 +31,21 @@ interface Unread {
   readonly drop: () => void
 }
 
-export class UnreadAnswers {
-  readonly #most: number
+export class UnreadResponses {
+  readonly #maxBytes: number
   readonly #log: Log
   readonly #all = new Set<Unread>()
   #bytes = 0
-  #looks: NodeJS.Timeout | undefined
+  #timer: NodeJS.Timeout | undefined
   #ended = 0
   #dropped = 0
   #stalled = 0
-  #telling: NodeJS.Timeout | undefined
-  #toldAt = -Infinity
+  #logTimer: NodeJS.Timeout | undefined
+  #loggedAt = -Infinity
 
-  /** @param most bytes of all answers together */
-  constructor(most: number, log: Log) {
-    this.#most = most
+  /** @param maxBytes bytes of all answers together */
+  constructor(maxBytes: number, log: Log) {
+    this.#maxBytes = maxBytes
     this.#log = log
   }
 
@@ -57,14 +57,14 @@ export class UnreadAnswers {
   /** A connection was closed because nothing of its answer was taken for too long. */
   stalled(): void {
     this.#stalled++
-    this.#tell()
+    this.#scheduleLog()
   }
 
   add(socket: Writable, bytes: number, drop: () => void): Unread {
     const unread = { socket, bytes, movedAt: performance.now(), drop }
     this.#all.add(unread)
     this.#bytes += bytes
-    if (this.#bytes > this.#most) this.#relieve()
+    if (this.#bytes > this.#maxBytes) this.#relieve()
     return unread
   }
 
@@ -84,48 +84,48 @@ export class UnreadAnswers {
   #relieve(): void {
     const now = performance.now()
     for (const unread of this.#all) {
-      if (this.#bytes <= this.#most) break
+      if (this.#bytes <= this.#maxBytes) break
       const hasGrace = now - unread.movedAt < grace
-      if (hasGrace && this.#bytes <= mostTimes * this.#most) break
+      if (hasGrace && this.#bytes <= maxFactor * this.#maxBytes) break
       this.remove(unread)
       unread.drop()
       unread.socket.destroy()
       this.#ended++
       this.#dropped += unread.bytes
-      this.#tell()
+      this.#scheduleLog()
     }
-    if (this.#dropped >= mostDropped) {
+    if (this.#dropped >= maxDropped) {
       this.#dropped = 0
       // Not later: the next answers may be made in this turn of the loop.
       collectGarbage()
     }
-    this.#looks ??= setInterval(() => {
-      if (this.#bytes > this.#most) {
+    this.#timer ??= setInterval(() => {
+      if (this.#bytes > this.#maxBytes) {
         this.#relieve()
         return
       }
-      clearInterval(this.#looks)
-      this.#looks = undefined
-    }, lookEvery).unref()
+      clearInterval(this.#timer)
+      this.#timer = undefined
+    }, checkInterval).unref()
   }
 
   /** At once, then at most every ten seconds, with how many there were. */
-  #tell(): void {
-    this.#telling ??= setTimeout(
+  #scheduleLog(): void {
+    this.#logTimer ??= setTimeout(
       () => {
-        this.#telling = undefined
-        this.#toldAt = performance.now()
+        this.#logTimer = undefined
+        this.#loggedAt = performance.now()
         const counts = { ended: this.#ended, stalled: this.#stalled, unread: this.#bytes }
         this.#ended = 0
         this.#stalled = 0
         this.#log.warn(counts, 'clients that do not read their answers were ended')
       },
-      Math.max(0, this.#toldAt + tellEvery - performance.now()),
+      Math.max(0, this.#loggedAt + logInterval - performance.now()),
     ).unref()
   }
 }
 
-const followers = new WeakMap<object, UnreadAnswers>()
+const followers = new WeakMap<object, UnreadResponses>()
 
 /** Sends a large answer in pieces. A connection that nobody follows gets it whole. */
 export function endInPieces(sending: Sending, content: string | Uint8Array, bytes: number): void {

@@ -57,9 +57,9 @@ export class Upload implements UploadedFile {
       await move(this.#path, goal)
     } catch (cause) {
       if (!(await isMissing(this.#path))) throw cause
-      const what = `UploadedFile.moveTo: "${this.name}" is no longer in its temporary folder.`
-      const remedy = 'It is removed when the response ends or the client goes away; move it before.'
-      throw new Error(`${what} ${remedy}`, { cause })
+      const message = `UploadedFile.moveTo: "${this.name}" is no longer in its temporary folder.`
+      const fix = 'It is removed when the response ends or the client goes away; move it before.'
+      throw new Error(`${message} ${fix}`, { cause })
     }
     this.#path = goal
     return goal

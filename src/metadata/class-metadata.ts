@@ -21,15 +21,15 @@ export type Declared = ClassReference | readonly [ClassReference] | (() => reado
 export function resolveClass<T>(reference: ClassReference<T> | undefined): Class<T> | undefined {
   if (isClass(reference)) return reference as Class<T>
   if (typeof reference !== 'function') return undefined
-  const answer: unknown = (reference as () => unknown)()
-  return isClass(answer) ? (answer as Class<T>) : undefined
+  const resolved: unknown = (reference as () => unknown)()
+  return isClass(resolved) ? (resolved as Class<T>) : undefined
 }
 
 /** Any class, abstract ones included. */
 export type Class<T = object> = abstract new (...args: never[]) => T
 
 /** A note that a class carries at most once. A subclass without its own has its base's. */
-export interface ClassNote<T> {
+export interface ClassMetadata<T> {
   write(owner: Class, value: T): void
   /** The note of the class, else of its nearest base that has one. */
   read(owner: Class): T | undefined
@@ -37,7 +37,7 @@ export interface ClassNote<T> {
 }
 
 /** A note on members of a class, by name. A subclass inherits its base's and may overwrite single ones. */
-export interface MemberNote<T> {
+export interface MemberMetadata<T> {
   write(owner: Class, member: string, value: T): void
   /** Replaces the member's note on this very class by what `change` makes of it; `undefined` where it has none yet. */
   update(owner: Class, member: string, change: (before: T | undefined) => T): void
@@ -47,7 +47,7 @@ export interface MemberNote<T> {
 }
 
 /** @param name shows in debuggers only; two notes of one name do not meet */
-export function createClassNote<T>(name: string): ClassNote<T> {
+export function createClassMetadata<T>(name: string): ClassMetadata<T> {
   const key = Symbol(`filigree:${name}`)
   return {
     write: (owner, value) => {
@@ -65,19 +65,20 @@ export function createClassNote<T>(name: string): ClassNote<T> {
 }
 
 /** @param name shows in debuggers only; two notes of one name do not meet */
-export function createMemberNote<T>(name: string): MemberNote<T> {
-  const notes = createClassNote<Map<string, T>>(name)
+export function createMemberMetadata<T>(name: string): MemberMetadata<T> {
+  const membersByClass = createClassMetadata<Map<string, T>>(name)
   const readAll = (owner: Class): Map<string, T> => {
     const merged = new Map<string, T>()
     for (const ancestor of lineage(owner)) {
-      for (const [member, value] of notes.readOwn(ancestor) ?? []) merged.set(member, value)
+      for (const [member, value] of membersByClass.readOwn(ancestor) ?? [])
+        merged.set(member, value)
     }
     return merged
   }
-  const update: MemberNote<T>['update'] = (owner, member, change) => {
-    const own = notes.readOwn(owner) ?? new Map<string, T>()
-    own.set(member, change(own.get(member)))
-    notes.write(owner, own)
+  const update: MemberMetadata<T>['update'] = (owner, member, change) => {
+    const members = membersByClass.readOwn(owner) ?? new Map<string, T>()
+    members.set(member, change(members.get(member)))
+    membersByClass.write(owner, members)
   }
   return {
     update,

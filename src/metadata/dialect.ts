@@ -4,14 +4,14 @@
  * `design:*` keys.
  */
 import type { Class } from './class-metadata.js'
-import { applyLater, isStandardContext } from './standard-dialect.js'
+import { applyDeferred, isStandardContext } from './standard-dialect.js'
 
 /** The thing that a decorator is applied to. */
 export interface DecoratorTarget {
   readonly owner: Class
   /** `undefined` if it is the class itself. */
   readonly member: string | undefined
-  readonly place: 'class' | 'method' | 'field'
+  readonly kind: 'class' | 'method' | 'field'
   readonly isStatic: boolean
 }
 
@@ -34,7 +34,7 @@ export function decorate(
 ): boolean {
   const [value, context] = args
   if (args.length === 2 && isStandardContext(context)) {
-    applyLater(value, context, apply)
+    applyDeferred(value, context, apply)
     return true
   }
   const target = readTarget(args)
@@ -47,7 +47,7 @@ function readTarget(args: readonly unknown[]): DecoratorTarget | undefined {
   const [target, member, descriptor] = args
   if (args.length === 1 || member === undefined) {
     return args.length <= 3 && isClass(target)
-      ? { owner: target, member: undefined, place: 'class', isStatic: false }
+      ? { owner: target, member: undefined, kind: 'class', isStatic: false }
       : undefined
   }
   if (args.length < 2 || args.length > 3 || !isMemberHolder(target)) return undefined
@@ -56,7 +56,7 @@ function readTarget(args: readonly unknown[]): DecoratorTarget | undefined {
   return {
     owner: (isStatic ? target : target.constructor) as Class,
     member: String(member),
-    place: isMethodDescriptor(descriptor) ? 'method' : 'field',
+    kind: isMethodDescriptor(descriptor) ? 'method' : 'field',
     isStatic,
   }
 }

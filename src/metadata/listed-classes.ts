@@ -6,7 +6,7 @@ import { resolveClass, type Class } from './class-metadata.js'
 import { isClass } from './dialect.js'
 
 const classes = new Set<WeakRef<Class>>()
-const known = new WeakSet<Class>()
+const remembered = new WeakSet<Class>()
 /** Functions that name a class which may not be defined yet. */
 let thunks: (() => unknown)[] = []
 
@@ -28,8 +28,8 @@ function rememberProvider(entry: { readonly provide?: unknown; readonly use?: un
 }
 
 function remember(type: Class): void {
-  if (known.has(type)) return
-  known.add(type)
+  if (remembered.has(type)) return
+  remembered.add(type)
   classes.add(new WeakRef(type))
 }
 

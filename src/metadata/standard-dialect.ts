@@ -36,7 +36,7 @@ export function isStandardContext(value: unknown): value is StandardContext {
 }
 
 /** @throws {TypeError} before a private member, and where the compiler gives no metadata */
-export function applyLater(value: unknown, context: StandardContext, apply: Apply): void {
+export function applyDeferred(value: unknown, context: StandardContext, apply: Apply): void {
   const { kind, name, metadata } = context
   if (metadata === undefined) {
     throw new TypeError(
@@ -46,7 +46,7 @@ export function applyLater(value: unknown, context: StandardContext, apply: Appl
   if (kind === 'class') {
     const owner = value as Class
     applyWaiting(owner, metadata)
-    apply({ owner, member: undefined, place: 'class', isStatic: false })
+    apply({ owner, member: undefined, kind: 'class', isStatic: false })
     return
   }
   const member = String(name)
@@ -55,12 +55,12 @@ export function applyLater(value: unknown, context: StandardContext, apply: Appl
   }
   const place = kind === 'method' ? 'method' : 'field'
   const isStatic = context.static === true
-  const known = waiting.get(metadata)
-  const list = known ?? []
+  const existing = waiting.get(metadata)
+  const list = existing ?? []
   list.push((owner) => {
-    apply({ owner, member, place, isStatic })
+    apply({ owner, member, kind: place, isStatic })
   })
-  if (known !== undefined) return
+  if (existing !== undefined) return
   waiting.set(metadata, list)
   // An instance may be made before anybody asks about its class.
   context.addInitializer?.(function () {

@@ -1,8 +1,8 @@
 /** `@Doc`: texts and samples for the documentation of a route. Source: specification, Route documentation metadata. */
 import {
   type Declared,
-  createClassNote,
-  createMemberNote,
+  createClassMetadata,
+  createMemberMetadata,
   type Class,
 } from '../metadata/class-metadata.js'
 import { toDecorator, type AnyDecorator } from '../metadata/dialect.js'
@@ -79,8 +79,8 @@ export interface DocNote {
   readonly about: string | undefined
 }
 
-const onClasses = createClassNote<DocOptions>('doc')
-const onMembers = createMemberNote<DocOptions>('doc')
+const onClasses = createClassMetadata<DocOptions>('doc')
+const onMembers = createMemberMetadata<DocOptions>('doc')
 
 /**
  * Documents a route, or every route of a controller.

@@ -5,7 +5,7 @@ import { HttpError } from '../errors/http-error.js'
 import { file } from '../http/file-reply.js'
 import { html, type Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { createKeptText, hardened } from '../http/kept-text.js'
+import { createCachedText, hardened } from '../http/kept-text.js'
 import type { ResolvedDocs } from './docs-options.js'
 import type { OpenApiDocument } from './document.js'
 import { pagePolicy, pageScript, pageStyle, swaggerPage } from './swagger-page.js'
@@ -31,13 +31,13 @@ export function docsFiles(docs: ResolvedDocs, read: ReadDocument): readonly Docs
   const { path, access, pageAccess } = docs
   const policy = pagePolicy(docs.servers)
   const json = fileByVersion(read.versions, (version) =>
-    createKeptText('application/json; charset=utf-8', () => JSON.stringify(read(version))),
+    createCachedText('application/json; charset=utf-8', () => JSON.stringify(read(version))),
   )
   const yaml = fileByVersion(read.versions, (version) =>
-    createKeptText('application/yaml; charset=utf-8', () => toYaml(read(version))),
+    createCachedText('application/yaml; charset=utf-8', () => toYaml(read(version))),
   )
-  const style = createKeptText('text/css; charset=utf-8', () => pageStyle)
-  const script = createKeptText('text/javascript; charset=utf-8', () => pageScript)
+  const style = createCachedText('text/css; charset=utf-8', () => pageStyle)
+  const script = createCachedText('text/javascript; charset=utf-8', () => pageScript)
   return [
     {
       path,
@@ -93,6 +93,6 @@ function answerAsset({ pathValues }: ServerRequest): Reply {
 let folder: string | undefined
 
 function packageFolder(): string {
-  folder ??= pageFolder({ name: 'swagger-ui', package: 'swagger-ui-dist', within: '' })
+  folder ??= pageFolder({ name: 'swagger-ui', package: 'swagger-ui-dist', subfolder: '' })
   return folder
 }

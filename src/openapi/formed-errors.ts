@@ -3,7 +3,7 @@ import type { OperationObject, ReferenceObject, ResponseObject } from 'openapi3-
 import { HttpError } from '../errors/http-error.js'
 import { applyForm, type FormOfErrors } from '../http/error-form.js'
 import { ServerRequest } from '../http/server-request.js'
-import { createIncoming, StandInResponse } from '../http/stand-in.js'
+import { createIncoming, FakeResponse } from '../http/stand-in.js'
 import { resolveClass } from '../metadata/class-metadata.js'
 import { errorContent, errorResponses } from './error-components.js'
 import type { Schemas } from './schemas.js'
@@ -56,7 +56,7 @@ function statusOf({ form }: FormOfErrors, status: number): number {
     return applyForm(
       form,
       error,
-      new ServerRequest(incoming, new StandInResponse(), { trustProxy: false }),
+      new ServerRequest(incoming, new FakeResponse(), { trustProxy: false }),
     ).status
   } catch {
     return status

@@ -4,7 +4,7 @@
  */
 import type { ParameterObject } from 'openapi3-ts/oas31'
 import type { JsonSchema } from '../fields/kinds/kind.js'
-import { createMemberNote, type Class } from '../metadata/class-metadata.js'
+import { createMemberMetadata, type Class } from '../metadata/class-metadata.js'
 
 export interface GivenParameter {
   readonly name: string
@@ -14,7 +14,7 @@ export interface GivenParameter {
   readonly isList?: boolean
 }
 
-const notes = createMemberNote<readonly GivenParameter[]>('given-parameters')
+const notes = createMemberMetadata<readonly GivenParameter[]>('given-parameters')
 
 export function noteParameters(
   owner: Class,

@@ -2,7 +2,7 @@
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { resolveType, type DeclaredType } from '../fields/type-of.js'
 import type { Class } from '../metadata/class-metadata.js'
-import { whereIs } from '../routing/route.js'
+import { describeRoute } from '../routing/route.js'
 import { docNote } from './doc.js'
 import type { DocumentedRoute } from './documented-route.js'
 import { reservedSchemas } from './error-components.js'
@@ -17,7 +17,7 @@ export function findNameCollisions(
   for (const documented of routes) {
     for (const { type, view } of classesOf(documented)) {
       for (const reached of reach(type, problems)) {
-        claim({ type: reached, view, where: whereIs(documented.route) }, claims, problems)
+        claim({ type: reached, view, where: describeRoute(documented.route) }, claims, problems)
       }
     }
   }

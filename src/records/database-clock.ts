@@ -3,7 +3,7 @@
  * now and then and goes on by the process's steady clock between two readings, so that asking costs nothing. Source:
  * decisions, "Third storey: in operation", Clocks.
  */
-import { attempt, promise, type Later } from '../core/maybe-promise.js'
+import { attempt, promise, type MaybePromise } from '../core/maybe-promise.js'
 import type { Clock } from '../core/clock.js'
 import type { Row } from '../engines/contract/engine.js'
 
@@ -17,7 +17,7 @@ const pause = 1_000
 const leap = 500
 
 export class DatabaseClock {
-  readonly #read: () => Later<Row | undefined>
+  readonly #read: () => MaybePromise<Row | undefined>
   /** Milliseconds from the steady clock to the database's; undefined: it never answered. */
   #ahead: number | undefined
   #nextReading = 0
@@ -26,7 +26,7 @@ export class DatabaseClock {
   #reading: Promise<void> | undefined
 
   /** @param read asks for the milliseconds since 1970 */
-  constructor(read: () => Later<Row | undefined>) {
+  constructor(read: () => MaybePromise<Row | undefined>) {
     this.#read = read
   }
 

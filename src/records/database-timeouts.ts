@@ -2,7 +2,7 @@
  * Asks a database for no longer than the asker can wait, and remembers that it does not answer, so that the next ones
  * need not wait at all. Source: decisions, "Third storey: in operation", A store that does not answer.
  */
-import { promise, type Later } from '../core/maybe-promise.js'
+import { promise, type MaybePromise } from '../core/maybe-promise.js'
 import { HttpError } from '../errors/http-error.js'
 
 /** Milliseconds between two attempts to reach a database that did not answer. */
@@ -34,7 +34,7 @@ export class DatabaseTimeouts {
    *
    * @throws {HttpError} 503 if it takes too long, or is not asked because the one before did
    */
-  run<T>(work: () => Later<T>): Promise<T> {
+  run<T>(work: () => MaybePromise<T>): Promise<T> {
     if (this.#isOut) return Promise.reject(silence())
     return new Promise<T>((resolve, reject) => {
       const timer = setTimeout(() => {

@@ -14,7 +14,7 @@ import { ChangeFeed, type Watcher } from './changes/change-feed.js'
 import type { Change, RowChanges } from './changes/changes.js'
 import { readChanges, type ChangesOptions } from './changes/read-changes.js'
 import { followAll, type MissedChanges } from './changes/follow-all.js'
-import { type Later, attempt, promise } from '../core/maybe-promise.js'
+import { type MaybePromise, attempt, promise } from '../core/maybe-promise.js'
 import { EngineFault } from '../engines/contract/engine-error.js'
 import type {
   ClientReading,
@@ -488,7 +488,7 @@ export class Database implements Source {
     else scope.committed(work)
   }
 
-  announces(table: Table): Later<boolean> {
+  announces(table: Table): MaybePromise<boolean> {
     const { engine } = this.context
     if (engine.channel === undefined || this.#transactions.current() !== undefined) return false
     return attempt(() => this.feed.announces(table, engine), refuseUnavailable)

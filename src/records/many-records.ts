@@ -1,7 +1,7 @@
 /**
  * The methods of a repository that work on many rows, all or nothing. Source: decisions, Second storey: records, Many.
  */
-import { promise, type Later } from '../core/maybe-promise.js'
+import { promise, type MaybePromise } from '../core/maybe-promise.js'
 import type { Isolation } from '../core/transaction.js'
 import type { AggregateOptions, AggregateRow } from './aggregates/aggregate-types.js'
 import { runAggregate } from './aggregates/run-aggregate.js'
@@ -45,7 +45,7 @@ export abstract class ManyRecords<T extends object> {
   /** The same repository on another source. */
   protected abstract on(source: Source): ManyRecords<T>
 
-  #write<R>(work: () => Later<R>): Promise<R> {
+  #write<R>(work: () => MaybePromise<R>): Promise<R> {
     return promise(() => markingWrite(this.table, work))
   }
 

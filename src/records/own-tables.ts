@@ -1,5 +1,5 @@
 /** The framework's own tables. They are created when they are first needed, in production too. */
-import type { Later } from '../core/maybe-promise.js'
+import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Database } from './database.js'
 import { EngineFault } from '../engines/contract/engine-error.js'
 import { ownQuestion, ownScript } from '../engines/contract/statement.js'
@@ -43,7 +43,7 @@ export function toMoment(moment: number): number {
 const patience = 2000
 
 /** What asks a table of the framework's own for a request. A database within the process is not waited for. */
-export function askWithin(database: Database): <T>(work: () => Later<T>) => Later<T> {
+export function askWithin(database: Database): <T>(work: () => MaybePromise<T>) => MaybePromise<T> {
   if (database.context.dialect.isLocal) return (work) => work()
   const store = database.timeouts(patience)
   return (work) => (database.openTransaction() === undefined ? store.run(work) : work())
@@ -57,7 +57,11 @@ const pause = 1000
  *
  * @param ensure tells whether the tables exist
  */
-export function onceThere<T>(ensure: () => Promise<boolean>, there: T, absent: T): () => Later<T> {
+export function onceThere<T>(
+  ensure: () => Promise<boolean>,
+  there: T,
+  absent: T,
+): () => MaybePromise<T> {
   let current = absent
   let askedAt = performance.now()
   return () => {

@@ -27,7 +27,7 @@ import {
   type UpdateOptions,
 } from './statements/write-options.js'
 import { type TableCodec, toKey } from './model/codec.js'
-import { type Later, after, attempt, promise, settle } from '../core/maybe-promise.js'
+import { type MaybePromise, after, attempt, promise, settle } from '../core/maybe-promise.js'
 import type { Row } from '../engines/contract/engine.js'
 import { deleteChecked, deleteWhere, mustHold } from './statements/delete-rows.js'
 import { deleteRow } from './statements/delete-row.js'
@@ -85,7 +85,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
       const values = keyValues(this.table, this.source.context, key, options)
       return settle(
         () => runner.run(statement, values, 'first'),
-        (row): Later<T | null> => {
+        (row): MaybePromise<T | null> => {
           if (row === undefined) return null
           const record = this.#codec.readRow(row)
           return options?.with === undefined ? record : this.#load([record], options.with, true)
@@ -151,7 +151,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
             () =>
               markingWrite(this.table, () =>
                 this.#nested().create(readTree(this.table, values)),
-              ) as Later<object> as Later<T>,
+              ) as MaybePromise<object> as MaybePromise<T>,
           )
         : this.createNow(values as Partial<T>),
     )
@@ -162,7 +162,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
    *
    * @param writer who writes, for hooks; if undefined, the caller of the current request
    */
-  createNow(given: Partial<T>, writer?: Writer): Later<T> {
+  createNow(given: Partial<T>, writer?: Writer): MaybePromise<T> {
     const { table } = this
     const values = withShard(table, given)
     if (hasWriteHooks(table)) {
@@ -173,7 +173,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     }
     const checked = this.source.context.checksOf(table).create(values)
     return after(checked, (record) =>
-      announced(table, this.source, (here) => insertRow(table, here, record) as Later<T>),
+      announced(table, this.source, (here) => insertRow(table, here, record) as MaybePromise<T>),
     )
   }
 
@@ -203,7 +203,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     id: Id,
     values: NestedChanges<T>,
     conditions: ReturnType<typeof readUpdateOptions>,
-  ): Later<T | null> {
+  ): MaybePromise<T | null> {
     const { table } = this
     return markingWrite<T | null>(table, () =>
       namesRelations(table, values)
@@ -213,14 +213,18 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /** As `update`, but without a promise if the database needs none. */
-  updateNow(id: Id, values: Changes<T>, options: Omit<RowChange, 'values'> = {}): Later<T | null> {
+  updateNow(
+    id: Id,
+    values: Changes<T>,
+    options: Omit<RowChange, 'values'> = {},
+  ): MaybePromise<T | null> {
     const { table } = this
     const source = this.source
     const key = toKey(this.#codec, id)
     if (key === undefined) return null
     const change = readChange(table, this.#codec, key, withoutShard(table, values), options)
     const doIt = isPlainChange(table, source, change) ? changePlainly : changeRow
-    return doIt(table, source, key, change) as Later<T | null>
+    return doIt(table, source, key, change) as MaybePromise<T | null>
   }
 
   /**
@@ -270,7 +274,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     mayTell?: (referrer: Referrer) => boolean,
     expected?: readonly number[],
     writer?: Writer,
-  ): Later<boolean> {
+  ): MaybePromise<boolean> {
     const key = toKey(this.#codec, id)
     if (key === undefined) return false
     return attempt<boolean>(
@@ -287,10 +291,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /** With one statement, if a row at one of the versions is there. */
-  #deletePlainly(key: unknown, expected: readonly number[] | undefined): Later<boolean> {
+  #deletePlainly(key: unknown, expected: readonly number[] | undefined): MaybePromise<boolean> {
     const { table, source } = this
     if (expected === undefined) return deleteRow(table, source, key)
-    const read = (): Later<boolean> =>
+    const read = (): MaybePromise<boolean> =>
       deleteChecked(table, source, key, { expected, writer: undefined })
     const [version] = expected
     if (expected.length !== 1 || version === undefined) return read()
@@ -309,7 +313,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     )
   }
 
-  #rows(plan: Plan, values: readonly unknown[], doing: Doing): Later<readonly Row[]> {
+  #rows(plan: Plan, values: readonly unknown[], doing: Doing): MaybePromise<readonly Row[]> {
     return runRows(this.table, this.source, { plan, values, doing })
   }
 
@@ -320,9 +324,9 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     return records
   }
 
-  #load(records: T[], paths: readonly string[], one: true): Later<T>
-  #load(records: T[], paths: readonly string[], one: false): Later<void>
-  #load(records: T[], paths: readonly string[], one: boolean): Later<T | void> {
+  #load(records: T[], paths: readonly string[], one: true): MaybePromise<T>
+  #load(records: T[], paths: readonly string[], one: false): MaybePromise<void>
+  #load(records: T[], paths: readonly string[], one: boolean): MaybePromise<T | void> {
     const load = createRelationLoader(this.table, paths)
     return after(load(records, this.source), () => (one ? records[0] : undefined))
   }

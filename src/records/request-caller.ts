@@ -2,7 +2,7 @@
  * Tells for which caller a request's statements run, where a database reads from replicas: by the session, the token or
  * the address. Source: docs/records.md, Replicas.
  */
-import { untold } from '../http/caller-access.js'
+import { withoutTracking } from '../http/caller-access.js'
 import type { HttpRequest } from '../http/request.js'
 import { secureTokenCookie, tokenCookie } from '../http/token-cookie.js'
 import { sessionCookie } from '../sessions/keeper.js'
@@ -91,7 +91,7 @@ class RequestCaller implements EngineCaller {
   }
 
   #signedIn(): string[] {
-    return untold(this.#request, () => signedIn(this.#request))
+    return withoutTracking(this.#request, () => signedIn(this.#request))
   }
 
   #address(): string {

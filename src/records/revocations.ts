@@ -7,7 +7,7 @@ import type { Database } from './database.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Row, Statement } from '../engines/contract/engine.js'
 import { ownQuestion, ownChange } from '../engines/contract/statement.js'
-import { after, type Later } from '../core/maybe-promise.js'
+import { after, type MaybePromise } from '../core/maybe-promise.js'
 import type { OpenTransaction } from '../core/transaction.js'
 import { askWithin, ensureTable, onceThere, refuseWrite, toMoment } from './own-tables.js'
 
@@ -58,7 +58,7 @@ export async function createDatabaseRevocations(
   const now = (): number => database.now(clock)
   const openTransaction = (): OpenTransaction | undefined => database.openTransaction()
   // Not in a transaction: two that drop the same rows are in each other's way.
-  const sweep = (): Later<unknown> =>
+  const sweep = (): MaybePromise<unknown> =>
     openTransaction() === undefined
       ? ask(() => database.context.engine.run(statements.sweep, [now() - sweptAfter], 'count'))
       : undefined
@@ -70,7 +70,7 @@ export async function createDatabaseRevocations(
         const end = toMoment(until)
         return after(
           ask(() => database.runner().run(statements.add, [name, end], 'count')),
-          (added): Later<boolean> => {
+          (added): MaybePromise<boolean> => {
             if (added > 0) return true
             const extend = () => database.runner().run(statements.extend, [end, name, end], 'count')
             return after(ask(extend), () => false)
@@ -103,7 +103,7 @@ export async function createDatabaseRevocations(
     : { ...late(onceThere(ensure, revocations, noneRevoked), trustFor), openTransaction, now }
 }
 
-function late(current: () => Later<Revocations>, trustFor: number): Revocations {
+function late(current: () => MaybePromise<Revocations>, trustFor: number): Revocations {
   return {
     trustFor,
     add: (name, until) => after(current(), (known) => known.add(name, until)),

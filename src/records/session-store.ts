@@ -4,7 +4,7 @@ import type { Database } from './database.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Statement } from '../engines/contract/engine.js'
 import { ownQuestion, ownChange } from '../engines/contract/statement.js'
-import { after, attempt, type Later } from '../core/maybe-promise.js'
+import { after, attempt, type MaybePromise } from '../core/maybe-promise.js'
 import { askWithin, ensureTable, onceThere, refuseWrite } from './own-tables.js'
 import { refuseUnavailable } from './statements/client-errors.js'
 
@@ -15,7 +15,7 @@ export async function createDatabaseSessionStore(database: Database): Promise<Se
   // A request's session is stored after its handler, and so after a transaction of the handler.
   const statements = writeStatements(database.context.dialect)
   const ask = askWithin(database)
-  const change = (statement: Statement, values: readonly unknown[]): Later<void> =>
+  const change = (statement: Statement, values: readonly unknown[]): MaybePromise<void> =>
     after(
       attempt(
         () => ask(() => database.runner().run(statement, values, 'count')),
@@ -43,7 +43,7 @@ export async function createDatabaseSessionStore(database: Database): Promise<Se
   return isThere ? store : late(onceThere(ensure, store, emptyStore))
 }
 
-function late(current: () => Later<SessionStore>): SessionStore {
+function late(current: () => MaybePromise<SessionStore>): SessionStore {
   return {
     read: (hash, now) => after(current(), (store) => store.read(hash, now)),
     write: (...session) => after(current(), (store) => store.write(...session)),

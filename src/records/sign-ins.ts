@@ -1,7 +1,7 @@
 /** Sign-ins and replaced tokens in the database, shared by all processes. Source: decisions, "Third storey: signing in". */
 import { mostSignIns, notedEvery, type SignIns, type SignInUse } from '../auth/sign-ins.js'
 import { sweepEvery, type Replaced, type Successors } from '../auth/successors.js'
-import { after, type Later } from '../core/maybe-promise.js'
+import { after, type MaybePromise } from '../core/maybe-promise.js'
 import type { Row } from '../engines/contract/engine.js'
 import { ownChange, ownQuestion } from '../engines/contract/statement.js'
 import type { Database } from './database.js'
@@ -33,7 +33,7 @@ create index if not exists ${replaced}_ends_at on ${replaced} (ends_at)`
 const sweptAfter = 24 * 3_600_000
 
 /** Removes what has run out, now and then; not in a transaction: two that drop the same rows are in each other's way. */
-function sweeper(database: Database, table: string): (now: number) => Later<unknown> {
+function sweeper(database: Database, table: string): (now: number) => MaybePromise<unknown> {
   const sql = `delete from ${table} where ends_at <= ${database.context.dialect.placeholder(1)}`
   const statement = ownChange('delete', sql, { tables: [table], isFresh: true })
   let next = 0

@@ -13,8 +13,8 @@ import type {
   Wanted,
   OrderedRunner,
 } from '../engines/contract/engine.js'
-import { Watched, type WatchedWork } from '../core/diagnostics.js'
-import type { Later } from '../core/maybe-promise.js'
+import { WorkChannel, type WatchedWork } from '../core/diagnostics.js'
+import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import { EngineLayer } from '../engines/engine-layer.js'
 import { writesOn } from '../engines/client-writes.js'
@@ -37,7 +37,7 @@ export interface StatementEvent extends WatchedWork {
   readonly tables: readonly string[]
 }
 
-const statementEvents = new Watched<StatementEvent>('filigree:statement')
+const statementEvents = new WorkChannel<StatementEvent>('filigree:statement')
 
 /** What is said of a statement, or of a step of a transaction. */
 interface Told {
@@ -60,9 +60,9 @@ class Teller {
     statement: Statement,
     values: readonly unknown[],
     wanted: W,
-  ): Later<Answers[W]> {
+  ): MaybePromise<Answers[W]> {
     if (areReadsNoted()) noteRead(this.database, statement, values)
-    if (!statementEvents.heard) return inner.run(statement, values, wanted)
+    if (!statementEvents.hasSubscribers) return inner.run(statement, values, wanted)
     return this.around(statement, () => inner.run(statement, values, wanted))
   }
 
@@ -77,7 +77,7 @@ class Teller {
 
   /** A step of a transaction. */
   step<T>(sql: string, run: () => T): T {
-    return statementEvents.heard ? this.around({ sql, kind: sql, tables: [] }, run) : run()
+    return statementEvents.hasSubscribers ? this.around({ sql, kind: sql, tables: [] }, run) : run()
   }
 }
 
@@ -90,7 +90,7 @@ class ToldRunner<R extends Runner> implements Runner {
     this.teller = teller
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
     return this.teller.run(this.inner, statement, values, wanted)
   }
 }
@@ -129,7 +129,7 @@ export class ToldEngine extends EngineLayer {
       }
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
     return this.#teller.run(this.inner, statement, values, wanted)
   }
 

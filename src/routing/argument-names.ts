@@ -14,12 +14,13 @@ export type ArgumentNames = { readonly names: readonly string[] } | { readonly u
 export function readHandlerNames(current: unknown, declared: unknown): ArgumentNames {
   const read = readArgumentNames(current)
   if (current === declared || declared === undefined) return read
-  const own = readArgumentNames(declared)
-  if (!('names' in read)) return own
-  if (read.names.length > 0 || !('names' in own) || own.names.length === 0) return read
-  if (/\barguments\b/.test(Function.prototype.toString.call(current))) return own
+  const declaredNames = readArgumentNames(declared)
+  if (!('names' in read)) return declaredNames
+  if (read.names.length > 0 || !('names' in declaredNames) || declaredNames.names.length === 0)
+    return read
+  if (/\barguments\b/.test(Function.prototype.toString.call(current))) return declaredNames
   return {
-    unreadable: `is wrapped by a function without arguments, so that ${own.names.join(', ')} would be undefined`,
+    unreadable: `is wrapped by a function without arguments, so that ${declaredNames.names.join(', ')} would be undefined`,
   }
 }
 

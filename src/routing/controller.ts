@@ -1,8 +1,8 @@
 /** `@Controller('/items')`: the note that makes a class's methods routes under one path. */
-import { type ClassReference, createClassNote, type Class } from '../metadata/class-metadata.js'
+import { type ClassReference, createClassMetadata, type Class } from '../metadata/class-metadata.js'
 import { decorate, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 
-export interface ControllerNote {
+export interface ControllerMetadata {
   /** The path before every route of the class; `''` where it has none. */
   readonly path: string
   readonly crud: ClassReference | undefined
@@ -21,7 +21,7 @@ export interface ControllerOptions {
   version?: string
 }
 
-const controllerNote = createClassNote<ControllerNote>('controller')
+const controllerMetadata = createClassMetadata<ControllerMetadata>('controller')
 
 /**
  * Makes a class a controller. Written bare, or with the path that all its routes begin with.
@@ -33,7 +33,7 @@ export function Controller(target: Class): void
 export function Controller(value: unknown, context: DecoratorContext): void
 export function Controller(...args: unknown[]): AnyDecorator | undefined {
   const isBare = decorate(args, ({ owner }) => {
-    controllerNote.write(owner, {
+    controllerMetadata.write(owner, {
       path: '',
       crud: undefined,
       only: undefined,
@@ -46,11 +46,11 @@ export function Controller(...args: unknown[]): AnyDecorator | undefined {
   const options = (args[1] ?? {}) as ControllerOptions
   const { crud, only, version } = options
   return toDecorator(({ owner }) => {
-    controllerNote.write(owner, { path, crud, only, version, options })
+    controllerMetadata.write(owner, { path, crud, only, version, options })
   })
 }
 
 /** @returns `undefined` for a class without `@Controller` */
-export function readController(owner: Class): ControllerNote | undefined {
-  return controllerNote.read(owner)
+export function readController(owner: Class): ControllerMetadata | undefined {
+  return controllerMetadata.read(owner)
 }

@@ -129,24 +129,24 @@ function refuseForeign(part: string, report: Report): void {
 function readType(name: string, report: Report): PathType {
   const type = pathTypes.get(name)
   if (type !== undefined) return type
-  const known = [...pathTypes.keys()]
-  const remedy = `${didYouMean(name, known)} Types: ${known.join(', ')}.`.trim()
+  const typeNames = [...pathTypes.keys()]
+  const remedy = `${didYouMean(name, typeNames)} Types: ${typeNames.join(', ')}.`.trim()
   report('UNKNOWN_PATH_TYPE', `unknown type "${name}".`, remedy)
   return plainType
 }
 
 function checkNames(segments: readonly Segment[], report: Report): void {
-  const seen = new Set<string>()
+  const names = new Set<string>()
   for (const segment of segments) {
     if (segment.kind !== 'parameter' || segment.name === '') continue
-    if (seen.has(segment.name)) {
+    if (names.has(segment.name)) {
       report(
         'DUPLICATE_PARAMETER_NAME',
         `two parameters are named "${segment.name}".`,
         'Rename one of them.',
       )
     }
-    seen.add(segment.name)
+    names.add(segment.name)
   }
 }
 

@@ -5,12 +5,12 @@ import type { Class } from '../metadata/class-metadata.js'
 export interface RouteMetadata {
   /** The arguments of the decorator: `[60]` for `@CacheFor(60)`, `[]` for a bare one, `undefined` where it is not. The method's win over the class's. */
   get<Arguments extends readonly unknown[]>(
-    decorator: NotedDecorator<Arguments>,
+    decorator: MetadataDecorator<Arguments>,
   ): Arguments | undefined
 }
 
 /** What `createDecorator` returned; identified by the object. */
-export interface NotedDecorator<Arguments extends readonly unknown[]> {
+export interface MetadataDecorator<Arguments extends readonly unknown[]> {
   /** As it was named: `CacheFor`. */
   readonly decoratorName: string
   /** For the compiler alone: the arguments it takes. */

@@ -37,8 +37,8 @@ export class RouteTable<T extends object> {
    */
   match(method: string, path: string, values: (string | number)[]): T | undefined {
     const encoded = path.includes('%')
-    const fault = encoded ? pathFault(path) : undefined
-    if (fault !== undefined) throw fault
+    const error = encoded ? pathError(path) : undefined
+    if (error !== undefined) throw error
     return this.#trees.get(method === 'HEAD' ? 'GET' : method)?.find(path, encoded, values)
   }
 
@@ -57,7 +57,7 @@ export class RouteTable<T extends object> {
 }
 
 /** @returns 400 `MALFORMED_ENCODING` for a broken escape, invalid UTF-8 or NUL, else `undefined` */
-export function pathFault(path: string): HttpError | undefined {
+export function pathError(path: string): HttpError | undefined {
   if (!path.includes('%') || isWellFormed(path)) return undefined
   const message = 'The path is not well-formed: broken percent-encoding or a NUL character.'
   return new HttpError(400, message, { code: 'MALFORMED_ENCODING' })

@@ -1,7 +1,7 @@
 /** Finds suspicious routes that are no faults: the log warns at the start, and the application starts. */
 import type { Problem } from '../errors/declaration-error.js'
 import { emittedArgumentTypes } from '../metadata/dialect.js'
-import { whereIs, type Route } from './route.js'
+import { describeRoute, type Route } from './route.js'
 
 /** @returns warnings of the codes `UNREACHABLE_ROUTE`, `BODY_ON_GET` and `BODY_UNCHECKED` */
 export function findRouteWarnings(routes: readonly Route[]): Problem[] {
@@ -11,7 +11,7 @@ export function findRouteWarnings(routes: readonly Route[]): Problem[] {
 function oddities(route: Route): Problem[] {
   return [...unreachableSegments(route), ...unreadBody(route)].map((warning) => ({
     ...warning,
-    message: `${whereIs(route)}: ${warning.message}`,
+    message: `${describeRoute(route)}: ${warning.message}`,
   }))
 }
 

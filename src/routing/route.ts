@@ -8,7 +8,7 @@ import { readArgumentNames, readHandlerNames } from './argument-names.js'
 import { type ControllerOptions, readController } from './controller.js'
 import { joinPaths, parsePattern, type Pattern } from './pattern.js'
 import type { Method } from './route-table.js'
-import { readRouteNotes, type RouteNote, type RouteOptions } from './verbs.js'
+import { readRouteDeclarations, type RouteDeclaration, type RouteOptions } from './verbs.js'
 
 export interface Route {
   readonly method: Method
@@ -26,7 +26,7 @@ export interface Route {
 }
 
 /** The beginning of messages about a route: `GET /items (ItemController.list)`. */
-export function whereIs({ method, pattern, name }: Route): string {
+export function describeRoute({ method, pattern, name }: Route): string {
   return `${method} ${pattern.text} (${name})`
 }
 
@@ -63,8 +63,8 @@ export function collectRoutes(
   context: RouteContext,
   problems: Problem[],
 ): Route[] {
-  const note = readController(controller)
-  if (note === undefined) {
+  const metadata = readController(controller)
+  if (metadata === undefined) {
     problems.push({
       code: 'NOT_A_CONTROLLER',
       message: `${controller.name} is listed among the controllers but has no @Controller.`,
@@ -72,15 +72,20 @@ export function collectRoutes(
     })
     return []
   }
-  refuseUnknownNames(`@Controller of ${controller.name}`, note.options, controllerNames, problems)
-  const version = readVersion(note.version, controller, problems)
-  const hasPath = checkBase(note.path, controller, problems)
+  refuseUnknownNames(
+    `@Controller of ${controller.name}`,
+    metadata.options,
+    controllerNames,
+    problems,
+  )
+  const version = readVersion(metadata.version, controller, problems)
+  const hasPath = checkBase(metadata.path, controller, problems)
   const routes: Route[] = []
-  for (const [member, notes] of readRouteNotes(controller)) {
-    for (const routeNote of notes) {
-      const base = hasPath ? note.path : undefined
-      const declaration = { controller, member, base, version, note: routeNote, context }
-      const route = toRoute(declaration, problems)
+  for (const [member, declarations] of readRouteDeclarations(controller)) {
+    for (const declaration of declarations) {
+      const base = hasPath ? metadata.path : undefined
+      const input = { controller, member, base, version, declaration, context }
+      const route = toRoute(input, problems)
       if (route !== undefined) routes.push(route)
     }
   }
@@ -116,42 +121,42 @@ export function reachable<Planned extends { readonly route: Route }>(
   return routes.filter(({ route }) => route.options.internal !== true)
 }
 
-interface Declaration {
+interface RouteInput {
   readonly controller: Class
   readonly member: string
   /** Of the controller; undefined where it has problems. */
   readonly base: string | undefined
   readonly version: string | undefined
-  readonly note: RouteNote
+  readonly declaration: RouteDeclaration
   readonly context: RouteContext
 }
 
-function toRoute(declaration: Declaration, problems: Problem[]): Route | undefined {
-  const { controller, member, base = '', version, note, context } = declaration
+function toRoute(input: RouteInput, problems: Problem[]): Route | undefined {
+  const { controller, member, base = '', version, declaration: declaration, context } = input
   const name = `${controller.name}.${member}`
-  const text = joinPaths(base, note.path)
-  const where = `${note.method} ${text} (${name})`
-  const relative = base !== '' && note.path !== '' && !note.path.startsWith('/')
+  const text = joinPaths(base, declaration.path)
+  const where = `${declaration.method} ${text} (${name})`
+  const relative = base !== '' && declaration.path !== '' && !declaration.path.startsWith('/')
   const isInPath = version !== undefined && context.versionInPath
   const versioned = isInPath ? joinPaths(`/v${version}`, text) : text
   const path = context.basePath === '' ? versioned : joinPaths(context.basePath, versioned)
-  const pattern = parsePattern(relative ? note.path : path, where, problems)
-  refuseUnknownNames(where, note.options, optionNames, problems)
-  checkTransaction(where, note.options.transaction, problems)
+  const pattern = parsePattern(relative ? declaration.path : path, where, problems)
+  refuseUnknownNames(where, declaration.options, optionNames, problems)
+  checkTransaction(where, declaration.options.transaction, problems)
   // Arguments may be named after parameters of the controller's path.
-  if (declaration.base === undefined) return undefined
-  const argumentNames = readArguments(declaration, name, problems)
+  if (input.base === undefined) return undefined
+  const argumentNames = readArguments(input, name, problems)
   if (pattern === undefined || argumentNames === undefined) return undefined
   checkArguments(argumentNames, { pattern, name, context }, problems)
   return Object.freeze({
-    method: note.method,
+    method: declaration.method,
     pattern,
     version,
     name,
     controller,
     member,
     argumentNames,
-    options: Object.freeze(note.options),
+    options: Object.freeze(declaration.options),
   })
 }
 
@@ -181,12 +186,12 @@ function checkTransaction(where: string, transaction: unknown, problems: Problem
 }
 
 function readArguments(
-  { controller, member, note }: Declaration,
+  { controller, member, declaration: declaration }: RouteInput,
   name: string,
   problems: Problem[],
 ): readonly string[] | undefined {
-  if (note.options.args !== undefined) return Object.freeze([...note.options.args])
-  const { owner, method } = note.declared
+  if (declaration.options.args !== undefined) return Object.freeze([...declaration.options.args])
+  const { owner, method } = declaration.declared
   const current = (controller.prototype as Record<string, unknown>)[member]
   // A subclass that overrides the method has its own names.
   const isOverridden = current !== (owner.prototype as Record<string, unknown>)[member]
@@ -211,11 +216,11 @@ function checkArguments(
   { pattern, name, context }: Naming,
   problems: Problem[],
 ): void {
-  const known = [...pattern.names, ...requestArguments, ...context.ownArguments]
+  const knownNames = [...pattern.names, ...requestArguments, ...context.ownArguments]
   for (const argument of names) {
-    if (known.includes(argument)) continue
-    const near = didYouMean(argument, known)
-    const remedy = near === '' ? `Arguments: ${known.join(', ')}.` : near
+    if (knownNames.includes(argument)) continue
+    const near = didYouMean(argument, knownNames)
+    const remedy = near === '' ? `Arguments: ${knownNames.join(', ')}.` : near
     problems.push({
       code: 'UNKNOWN_ARGUMENT',
       message: `${name}: argument "${argument}" is no path parameter of ${pattern.text}.`,

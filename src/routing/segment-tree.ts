@@ -23,7 +23,7 @@ interface Edge<T> {
 export class SegmentTree<T extends object> {
   readonly #root: Node<T> = createNode()
   /** Whole paths without parameters: nothing can win over them. */
-  readonly #wholes = new Map<string, T>()
+  readonly #staticPaths = new Map<string, T>()
 
   /**
    * @returns the value that already stands where `pattern` leads, which then stays; `undefined` when it was added.
@@ -45,7 +45,7 @@ export class SegmentTree<T extends object> {
     if (node.leaf !== undefined) return node.leaf
     node.leaf = value
     const asSent = pattern.names.length === 0 && !pattern.text.includes('%')
-    if (asSent) this.#wholes.set(pattern.text, value)
+    if (asSent) this.#staticPaths.set(pattern.text, value)
     return undefined
   }
 
@@ -54,12 +54,12 @@ export class SegmentTree<T extends object> {
    * @param values takes the converted parameters from left to right; untouched when nothing matches
    */
   find(path: string, encoded: boolean, values: (string | number)[]): T | undefined {
-    const whole = this.#wholes.get(path)
-    if (whole !== undefined) return whole
+    const staticMatch = this.#staticPaths.get(path)
+    if (staticMatch !== undefined) return staticMatch
     if (path.charCodeAt(0) !== slashCode) return undefined
     if (path.length === 1) return this.#root.leaf
     const end = path.charCodeAt(path.length - 1) === slashCode ? path.length - 1 : path.length
-    return walk(this.#root, { path, end, encoded }, 1, values)
+    return findFrom(this.#root, { path, end, encoded }, 1, values)
   }
 }
 
@@ -72,7 +72,7 @@ interface Subject {
   readonly encoded: boolean
 }
 
-function walk<T>(
+function findFrom<T>(
   node: Node<T>,
   subject: Subject,
   start: number,
@@ -85,14 +85,14 @@ function walk<T>(
     const text = textBetween(subject, start, stop)
     const child = node.statics.get(text)
     if (child !== undefined) {
-      const found = stop === end ? child.leaf : walk(child, subject, stop + 1, values)
+      const found = stop === end ? child.leaf : findFrom(child, subject, stop + 1, values)
       if (found !== undefined) return found
     }
     for (const edge of node.edges) {
       const value = edge.type.convert(text)
       if (value === undefined) continue
       values.push(value)
-      const found = stop === end ? edge.node.leaf : walk(edge.node, subject, stop + 1, values)
+      const found = stop === end ? edge.node.leaf : findFrom(edge.node, subject, stop + 1, values)
       if (found !== undefined) return found
       values.pop()
     }
@@ -111,16 +111,16 @@ function createNode<T>(): Node<T> {
 }
 
 function staticChild<T>(node: Node<T>, text: string): Node<T> {
-  const known = node.statics.get(text)
-  if (known !== undefined) return known
+  const existing = node.statics.get(text)
+  if (existing !== undefined) return existing
   const child = createNode<T>()
   node.statics.set(text, child)
   return child
 }
 
 function edgeFor<T>(node: Node<T>, type: PathType): Edge<T> {
-  const known = node.edges.find((edge) => edge.type === type)
-  if (known !== undefined) return known
+  const existing = node.edges.find((edge) => edge.type === type)
+  if (existing !== undefined) return existing
   const edge = { type, node: createNode<T>() }
   node.edges.push(edge)
   node.edges.sort((a, b) => a.type.rank - b.type.rank)

@@ -8,7 +8,7 @@ import {
 import {
   type ClassReference,
   type Declared,
-  createMemberNote,
+  createMemberMetadata,
   type Class,
 } from '../metadata/class-metadata.js'
 import type { Isolation } from '../core/transaction.js'
@@ -53,7 +53,7 @@ export interface RouteOptions {
   groups?: readonly string[]
 }
 
-export interface RouteNote {
+export interface RouteDeclaration {
   readonly method: Method
   /** Behind the controller's path; `''` where the route has none of its own. */
   readonly path: string
@@ -70,7 +70,7 @@ export interface Verb {
   (value: unknown, context: DecoratorContext): void
 }
 
-const routeNotes = createMemberNote<readonly RouteNote[]>('routes')
+const declarations = createMemberMetadata<readonly RouteDeclaration[]>('routes')
 
 /** Answers GET and HEAD requests. Public unless `@Secured`. */
 export const Get = createVerb('GET')
@@ -84,20 +84,22 @@ export const Patch = createVerb('PATCH')
 export const Delete = createVerb('DELETE')
 
 /** The routes of a class by the name of their method, the base's first. */
-export function readRouteNotes(owner: Class): ReadonlyMap<string, readonly RouteNote[]> {
-  return routeNotes.readAll(owner)
+export function readRouteDeclarations(
+  owner: Class,
+): ReadonlyMap<string, readonly RouteDeclaration[]> {
+  return declarations.readAll(owner)
 }
 
 function createVerb(method: Method): Verb {
   const write = (target: DecoratorTarget, path: string, options: RouteOptions): void => {
-    const { owner, member, place } = target
-    if (member === undefined || place !== 'method') {
+    const { owner, member, kind: kind } = target
+    if (member === undefined || kind !== 'method') {
       throw new TypeError(`@${titleCase(method)} on ${owner.name}: it belongs before a method.`)
     }
     // The compiler puts what wraps the method into the class when all decorators of the method have run.
     const declared = { owner, method: (owner.prototype as Record<string, unknown>)[member] }
-    const note = Object.freeze({ method, path, options, declared })
-    routeNotes.update(owner, member, (before = []) => [note, ...before])
+    const declaration = Object.freeze({ method, path, options, declared })
+    declarations.update(owner, member, (before = []) => [declaration, ...before])
   }
   return ((...args: unknown[]): AnyDecorator | undefined => {
     const isBare = decorate(args, (target) => {

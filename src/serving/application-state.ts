@@ -4,7 +4,7 @@ import type { LiveCounts } from '../live/live-queries.js'
 import type { GraphQL } from '../graphql/graphql.js'
 import type { HttpRequest, RequestAuth } from '../http/request.js'
 import type { RequestObserver, RequestObservers } from '../http/request-observers.js'
-import type { Later } from '../core/maybe-promise.js'
+import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Class } from '../metadata/class-metadata.js'
 import type { Database } from '../records/database.js'
 import { readAsOf } from '../records/request-caller.js'
@@ -32,7 +32,7 @@ export interface ApplicationStateParts {
   readonly live: () => LiveCounts
   readonly reset: () => Promise<void>
   readonly observers: RequestObservers
-  readonly callerOf: (request: HttpRequest) => Later<RequestAuth | undefined>
+  readonly callerOf: (request: HttpRequest) => MaybePromise<RequestAuth | undefined>
   readonly promises: PromiseWatch | undefined
 }
 

@@ -1,7 +1,7 @@
 /** The ends of a request that is made within another by the program itself: nothing is read of a body, and the answer is kept. */
 import { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Later } from '../core/maybe-promise.js'
+import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'
 import { isCarriedOn } from './carried-request.js'
 
@@ -150,7 +150,7 @@ export class KeptResponse extends EventEmitter {
    *
    * @throws {Error} where it was cut off, or is a stream or larger than the bound
    */
-  answer(): Later<InternalResponse> {
+  answer(): MaybePromise<InternalResponse> {
     if (this.#fault !== undefined) throw this.#fault
     if (this.#answer !== undefined) return this.#answer
     return new Promise((resolve, reject) => {

@@ -5,7 +5,7 @@
 import type { Readable } from 'node:stream'
 import { findValue } from '../http/header-list.js'
 import type { Incoming } from '../http/node-messages.js'
-import { createIncoming, type StandInResponse } from '../http/stand-in.js'
+import { createIncoming, type FakeResponse } from '../http/stand-in.js'
 
 /** What the request that opened the connection says for those within. */
 export interface Carrier {
@@ -118,7 +118,7 @@ function readBlock(block: string): CarriedEvent {
 }
 
 /** The whole body as text: an answer that is no stream is a short one. */
-export async function readText(outgoing: StandInResponse): Promise<string> {
+export async function readText(outgoing: FakeResponse): Promise<string> {
   let text = ''
   for await (const chunk of outgoing.body.setEncoding('utf8')) text += chunk as string
   return text

@@ -9,14 +9,14 @@
 import { HttpError } from '../errors/http-error.js'
 import type { Cors } from '../http/cors.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'
-import { headFault } from '../http/head.js'
+import { headError } from '../http/head.js'
 import type { RequestObservers } from '../http/request-observers.js'
 import { requestEvents } from '../http/request-events.js'
 import { ServerRequest, type RequestSettings } from '../http/server-request.js'
 import type { Responder } from '../http/responder.js'
 import { noSniff } from '../http/response-head.js'
 import { isThenable } from '../core/maybe-promise.js'
-import { methods, pathFault } from '../routing/route-table.js'
+import { methods, pathError } from '../routing/route-table.js'
 import type { RouteLookup } from '../routing/versioned-table.js'
 import { runInRequest } from './current-request.js'
 import { Deadlines, stopInTime, tooLate, type Waiting } from './deadlines.js'
@@ -99,7 +99,7 @@ export class Dispatcher {
   serve(incoming: Incoming, outgoing: Outgoing): void {
     const request = new ServerRequest(incoming, outgoing, this.#settings)
     if (this.#observers.any) this.#observers.begin(request)
-    if (requestEvents.heard) observeRequest(request, this.#application, this.#take)
+    if (requestEvents.hasSubscribers) observeRequest(request, this.#application, this.#take)
     else this.#take(request)
   }
 
@@ -119,7 +119,7 @@ export class Dispatcher {
     for (const value of values) request.pathValues.push(value)
     prepare(request)
     if (this.#observers.any) this.#observers.begin(request)
-    if (requestEvents.heard)
+    if (requestEvents.hasSubscribers)
       observeRequest(request, this.#application, (same) => {
         this.#walk(same, route)
       })
@@ -133,14 +133,14 @@ export class Dispatcher {
     const fail = (): void => {
       this.#fail(request, error)
     }
-    if (requestEvents.heard) observeRequest(request, this.#application, fail)
+    if (requestEvents.hasSubscribers) observeRequest(request, this.#application, fail)
     else fail()
   }
 
   readonly #take = (request: ServerRequest): void => {
     const { incoming } = request
     try {
-      const fault = headFault(incoming, this.#mostUrl)
+      const fault = headError(incoming, this.#mostUrl)
       if (fault !== undefined) {
         this.#fail(request, fault)
         return
@@ -341,7 +341,7 @@ export class Dispatcher {
       this.#cors.isOn &&
       headers.origin !== undefined &&
       headers['access-control-request-method'] !== undefined
-    const fault = pathFault(request.sentPath)
+    const fault = pathError(request.sentPath)
     const allowed = fault === undefined ? this.#allowedMethods(request.sentPath) : []
     if (allowed.length === 0 && !isPreflight) {
       this.#fail(request, fault ?? new HttpError(404))

@@ -1,5 +1,5 @@
 /** Sends a request to an application without a port: for tests. */
-import { createIncoming, StandInResponse } from '../http/stand-in.js'
+import { createIncoming, FakeResponse } from '../http/stand-in.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import type { Dispatcher } from './dispatcher.js'
 
@@ -70,7 +70,7 @@ export async function injectRequest(
     headers,
     body: content?.bytes,
   })
-  const outgoing = new StandInResponse()
+  const outgoing = new FakeResponse()
   dispatcher.serve(incoming, outgoing)
   const head = await outgoing.head
   const chunks: Buffer[] = []

@@ -2,11 +2,11 @@
  * Compiles the call of a handler, `controller.show(request.pathValues[0], request.body)`, so that requests look nothing
  * up.
  */
-import { isThenable, type Later } from '../core/maybe-promise.js'
+import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
 import { handlerEvents } from '../http/request-events.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { requestArguments, Route } from '../routing/route.js'
-import type { OwnArguments, ArgumentResolver } from '../extensions/argument-resolvers.js'
+import type { ArgumentResolvers, ArgumentResolver } from '../extensions/argument-resolvers.js'
 import { callInRequest } from './current-request.js'
 
 /** Calls the handler with its arguments from the request. Returns the handler's result, which may be a promise. */
@@ -34,7 +34,7 @@ export interface Call {
   readonly route: Route
   /** The instance whose method is called. */
   readonly controller: object
-  readonly own: OwnArguments
+  readonly own: ArgumentResolvers
   /** Wraps the call itself, e.g. in a transaction. */
   readonly inside: (invoke: InvokeWith) => InvokeWith
 }
@@ -63,7 +63,7 @@ export function compileInvoker({ route, controller, own: declared, inside }: Cal
 /** Publishes each call if somebody listens. */
 function told(invoke: InvokeWith, name: string): InvokeWith {
   return (request, own) =>
-    handlerEvents.heard
+    handlerEvents.hasSubscribers
       ? handlerEvents.around({ request, name, ms: 0, error: undefined }, () => invoke(request, own))
       : invoke(request, own)
 }
@@ -83,7 +83,7 @@ function takeFrom(
   takes: readonly ArgumentResolver[],
   request: ServerRequest,
   taken: unknown[],
-): Later<unknown[]> {
+): MaybePromise<unknown[]> {
   for (let at = index; at < takes.length; at++) {
     const value = takes[at]?.(request)
     if (isThenable(value)) {

@@ -16,7 +16,7 @@ import { findValue } from '../http/header-list.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'
 import type { Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { StandInResponse } from '../http/stand-in.js'
+import { FakeResponse } from '../http/stand-in.js'
 import { carrierOf, carry, isEventStream, readEvents } from './carried-request.js'
 
 export const liveAsksPath = '/filigree/live'
@@ -38,7 +38,7 @@ export function answerAsks(request: ServerRequest, serve: Serve): Reply {
   const asks = readAsks(request.body)
   const ours = request.incoming.headers.origin === undefined || isSameOrigin(request)
   const carrier = carrierOf(request.incoming, ours)
-  const answers = asks.map(() => new StandInResponse())
+  const answers = asks.map(() => new FakeResponse())
   const items = new Handover<EventItem>(() => {
     for (const outgoing of answers) outgoing.destroy()
   })
@@ -55,7 +55,7 @@ export function answerAsks(request: ServerRequest, serve: Serve): Reply {
 /** Hands on what one of them sends, until it ends. */
 async function pass(
   ask: number,
-  outgoing: StandInResponse,
+  outgoing: FakeResponse,
   items: Handover<EventItem>,
 ): Promise<void> {
   try {

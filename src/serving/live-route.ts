@@ -4,7 +4,7 @@
  * answer. Source: decisions, "Third storey: live answers".
  */
 import { asksGuard, type AccessRule } from '../auth/access.js'
-import { after, type Later } from '../core/maybe-promise.js'
+import { after, type MaybePromise } from '../core/maybe-promise.js'
 import { HttpError } from '../errors/http-error.js'
 import { areCallersHeeded } from '../http/answered-json.js'
 import { acceptsEventStream } from '../http/accepts-event-stream.js'
@@ -100,7 +100,7 @@ async function ask(
   await within(() => demand(plan.access, request))
   const result = await within(() => invoke(request))
   const { returns } = plan.checks
-  const content: Later<Content> = toContent(
+  const content: MaybePromise<Content> = toContent(
     request,
     returns === undefined ? result : returns(result),
     rule,
@@ -108,7 +108,7 @@ async function ask(
   return after(content, toText)
 }
 
-function demand(rule: AccessRule, request: ServerRequest): Later<void> {
+function demand(rule: AccessRule, request: ServerRequest): MaybePromise<void> {
   if (rule.open) return undefined
   return after(admission(rule, requestCaller(request)), (verdict) => {
     if (verdict !== 'admitted') throw new HttpError(verdict === 'forbidden' ? 403 : 401)

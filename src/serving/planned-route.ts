@@ -4,7 +4,7 @@ import type { Limits } from '../http/limits.js'
 import type { DocumentOperation } from '../openapi/documented-route.js'
 import type { Route } from '../routing/route.js'
 import type { RouteInfo } from '../routing/route-info.js'
-import type { OwnArguments } from '../extensions/argument-resolvers.js'
+import type { ArgumentResolvers } from '../extensions/argument-resolvers.js'
 import type { DeclaredClasses } from './declared-classes.js'
 import type { PlannedStand } from './interceptors.js'
 import type { RouteChecks } from './route-checks.js'
@@ -35,5 +35,5 @@ export interface PlannedRoute {
   /** Changes of its operation in the document by custom decorators, from inside to outside. */
   readonly documents: readonly DocumentOperation[]
   /** The application's own arguments. */
-  readonly ownArguments: OwnArguments
+  readonly ownArguments: ArgumentResolvers
 }

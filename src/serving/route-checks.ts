@@ -5,7 +5,7 @@ import { compileOutput } from '../fields/compile-output.js'
 import { compileText } from '../fields/compile-text.js'
 import { readCheckedShape } from '../fields/checked-shape.js'
 import type { DeclaredType } from '../fields/type-of.js'
-import { type Later, after } from '../core/maybe-promise.js'
+import { type MaybePromise, after } from '../core/maybe-promise.js'
 import { canFlow } from '../http/chunk-reader.js'
 import { EventStream } from '../http/events.js'
 import { FileBody } from '../http/file-reply.js'
@@ -34,7 +34,7 @@ export interface RouteChecks {
    * The same for classes with secured fields, which are left out for callers who may not read them; used instead of
    * `returns`.
    */
-  readonly shown: ((result: unknown, request: ServerRequest) => Later<unknown>) | undefined
+  readonly shown: ((result: unknown, request: ServerRequest) => MaybePromise<unknown>) | undefined
 }
 
 export type RequestCheck = (request: ServerRequest) => Promise<void> | undefined

@@ -6,7 +6,7 @@
 import type { OperationObject, SchemaObject } from 'openapi3-ts/oas31'
 import { asksGuard } from '../auth/access.js'
 import type { Gate } from '../auth/gate.js'
-import { promise, type Later } from '../core/maybe-promise.js'
+import { promise, type MaybePromise } from '../core/maybe-promise.js'
 import { isStorable } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
 import type { HttpRequest, RequestAuth } from '../http/request.js'
@@ -116,7 +116,11 @@ export class Routes {
    * @throws {HttpError} 404 for path parameters that the route does not take, 413 for a body that is larger than it takes
    * @throws {Error} where the answer is cut off, is no answer that ends, or is too large
    */
-  call(request: HttpRequest, route: RouteInfo, call: RouteCall = {}): Later<InternalResponse> {
+  call(
+    request: HttpRequest,
+    route: RouteInfo,
+    call: RouteCall = {},
+  ): MaybePromise<InternalResponse> {
     const { body, prepare, signal, most = mostBytes, params = {}, query = '' } = call
     const { target, pattern, fixed, keepsBytes, limit } =
       this.#doors.get(route) ?? this.#open(route)
@@ -134,7 +138,7 @@ export class Routes {
     this.#parts
       .serving()
       .dispatcher.carry(incoming, kept.outgoing, target, place.values, (inner) => {
-        inner.carriedBy = request
+        inner.parentRequest = request
         inner.bodyRead = true
         inner.body = body
         if (body !== undefined && keepsBytes) inner.rawBody = Buffer.from(JSON.stringify(body))
@@ -195,7 +199,7 @@ function whileAsked(
   request: HttpRequest,
   kept: KeptResponse,
   signal: AbortSignal | undefined,
-): Later<InternalResponse> {
+): MaybePromise<InternalResponse> {
   const leave = (): void => {
     kept.destroy()
   }

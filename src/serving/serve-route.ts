@@ -6,7 +6,7 @@ import { asksGuard, type AccessRule } from '../auth/access.js'
 import { after } from '../core/maybe-promise.js'
 import { isShown } from '../records/rights/secured-responses.js'
 import type { Gate } from '../auth/gate.js'
-import { blamesClients } from '../errors/field-errors.js'
+import { writesClientValuesOnly } from '../errors/field-errors.js'
 import { HttpError } from '../errors/http-error.js'
 import { readShape } from '../fields/shape.js'
 import { formMedia, uploadMedia, type BodyField } from '../http/bodies/body-plan.js'
@@ -59,7 +59,7 @@ export function serveRoute(
   const hasBody = route.method !== 'GET' && (wantsBody(wanted) || checks.body !== undefined)
   const handler = (controller as Readonly<Record<string, unknown>>)[route.member]
   const isGenerated = isShown(handler)
-  if (isGenerated) blamesClients(plan.info)
+  if (isGenerated) writesClientValuesOnly(plan.info)
   const inside = (invoke: InvokeWith): InvokeWith =>
     endingInTime(inTransaction(invoke, route, context), { route, isGenerated }, context)
   const compiled = compileInvoker({ route, controller, own: ownArguments, inside })

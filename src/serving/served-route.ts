@@ -1,5 +1,5 @@
 /** A route that is ready to serve: everything the request path needs to know about it, decided at bootstrap. */
-import { turns } from '../http/list-in-turns.js'
+import { writeScheduler } from '../http/list-in-turns.js'
 import type { ResultRule } from '../http/result.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { RouteInfo } from '../routing/route-info.js'
@@ -41,8 +41,8 @@ export interface ServedRoute {
 
 /** Runs the handler, at its turn where its answers are large and one of them is being made. */
 export function invokeInTurn(route: ServedRoute, request: ServerRequest): unknown {
-  if (!turns.isBusy || !turns.isLarge(route.info)) return route.invoke(request)
-  return turns
+  if (!writeScheduler.isBusy || !writeScheduler.isLarge(route.info)) return route.invoke(request)
+  return writeScheduler
     .begin()
     .then(() => (request.isOver || request.late ? undefined : route.invoke(request)))
 }

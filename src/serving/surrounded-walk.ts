@@ -8,7 +8,7 @@
  * In: a request and its route, whose `surrounded` has the lines. Out: one answer for `send`. Only the dispatcher calls
  * this; routes without such interceptors never come here.
  */
-import { isThenable, type Later } from '../core/maybe-promise.js'
+import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
 import { isAnswer, PreparedAnswer, type RouteResponse } from '../http/route-response.js'
 import { discard } from '../http/discard.js'
 import type { Responder } from '../http/responder.js'
@@ -163,7 +163,7 @@ class SurroundedWalk {
     for (const step of this.#route.after) await callInRequest(this.#request, step)
   }
 
-  #prepare(result: unknown): Later<RouteResponse> {
+  #prepare(result: unknown): MaybePromise<RouteResponse> {
     return this.#house.responder.prepare(this.#request, result, this.#route.rule)
   }
 

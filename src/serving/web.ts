@@ -1,7 +1,7 @@
 /** Answers a web-standard `Request` with a `Response`, through the same request path as the server. Source: Fetch standard. */
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
-import { createIncoming, StandInResponse } from '../http/stand-in.js'
+import { createIncoming, FakeResponse } from '../http/stand-in.js'
 import type { Dispatcher } from './dispatcher.js'
 
 const withoutBody: readonly number[] = [204, 205, 304]
@@ -24,7 +24,7 @@ export async function handleWebRequest(
     encrypted: url.protocol === 'https:',
     body: hasBody ? Readable.fromWeb(request.body as ReadableStream<Uint8Array>) : undefined,
   })
-  const outgoing = new StandInResponse()
+  const outgoing = new FakeResponse()
   if (request.signal.aborted) outgoing.destroy()
   else {
     request.signal.addEventListener('abort', () => outgoing.destroy(), { once: true })
@@ -35,7 +35,7 @@ export async function handleWebRequest(
 }
 
 function toResponse(
-  outgoing: StandInResponse,
+  outgoing: FakeResponse,
   status: number,
   list: readonly string[],
   isHead: boolean,

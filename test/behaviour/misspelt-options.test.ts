@@ -281,7 +281,7 @@ const index: Places<typeof face> = {
   withOwnDefinitions: [],
   Secured: [['', (odd) => startRoute(Get('/'), Secured(from({ roles: ['a'] }, odd)))]],
   Use: [],
-  Watched: [],
+  WorkChannel: [],
   addLogFields: [],
   requestedOperation: [],
   bootstrap: [

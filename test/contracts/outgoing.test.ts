@@ -7,7 +7,7 @@ import { createCors } from '../../src/http/cors.js'
 import type { Outgoing } from '../../src/http/node-messages.js'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createResponder } from '../../src/http/responder.js'
-import { createIncoming, StandInResponse } from '../../src/http/stand-in.js'
+import { createIncoming, FakeResponse } from '../../src/http/stand-in.js'
 import { answerOnce, createMemoryLog, plainRule, type Asked } from '../http/answering-server.js'
 
 interface Seen {
@@ -81,7 +81,7 @@ const implementations: [string, Implementation][] = [
   [
     'the stand-in',
     async (handler, asked) => {
-      const outgoing = new StandInResponse()
+      const outgoing = new FakeResponse()
       answerInto(outgoing, handler, asked)
       const { status, headers } = await outgoing.head
       const chunks = (await outgoing.body.toArray()) as Buffer[]

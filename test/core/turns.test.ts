@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals'
-import { Turns } from '../../src/core/event-loop-slots.js'
+import { EventLoopSlots } from '../../src/core/event-loop-slots.js'
 
 const nextTurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve))
 
 describe('turns of the loop', () => {
   it('are there at once for as many as fit into one', async () => {
-    const turns = new Turns(2)
+    const turns = new EventLoopSlots(2)
     expect([turns.take(), turns.take()]).toEqual([undefined, undefined])
     const third = turns.take()
     expect(third).toBeInstanceOf(Promise)
@@ -15,7 +15,7 @@ describe('turns of the loop', () => {
   })
 
   it('are shared out by slices, in the order of asking', async () => {
-    const turns = new Turns(2)
+    const turns = new EventLoopSlots(2)
     const gone: number[] = []
     for (let index = 0; index < 7; index++) {
       const turn = turns.take()

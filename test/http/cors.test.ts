@@ -2,13 +2,13 @@ import { describe, expect, it } from '@jest/globals'
 import { HttpError } from '../../src/index.js'
 import { createCors, findCorsProblems } from '../../src/http/cors.js'
 import { ServerRequest } from '../../src/http/server-request.js'
-import { createIncoming, StandInResponse } from '../../src/http/stand-in.js'
+import { createIncoming, FakeResponse } from '../../src/http/stand-in.js'
 import { answerOnce, corsOf, corsPairs } from './answering-server.js'
 
 function from(origin?: string): ServerRequest {
   const headers: [string, string][] = origin === undefined ? [] : [['Origin', origin]]
   const incoming = createIncoming({ method: 'GET', url: '/', headers, body: undefined })
-  return new ServerRequest(incoming, new StandInResponse(), { trustProxy: false })
+  return new ServerRequest(incoming, new FakeResponse(), { trustProxy: false })
 }
 
 describe('createCors', () => {

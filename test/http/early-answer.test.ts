@@ -9,7 +9,7 @@ import { ServerRequest } from '../../src/http/server-request.js'
 import { createCors } from '../../src/http/cors.js'
 import { createResponder } from '../../src/http/responder.js'
 import { silentLog } from '../silent-log.js'
-import { StandInResponse } from '../../src/http/stand-in.js'
+import { FakeResponse } from '../../src/http/stand-in.js'
 import { plainRule, startAnswering, type AnsweringServer } from './answering-server.js'
 
 const mebi = 1024 * 1024
@@ -132,7 +132,7 @@ describe('the time for draining', () => {
       method: 'POST',
       headers: { 'transfer-encoding': 'chunked' },
     }) as unknown as Incoming
-    const outgoing = new StandInResponse()
+    const outgoing = new FakeResponse()
     const responder = createResponder({ cors: createCors(), log: silentLog })
     const request = new ServerRequest(incoming, outgoing, { trustProxy: false })
     responder.fail(request, new HttpError(413))

@@ -1,7 +1,7 @@
 /** Source: decisions, "Proxies"; docs/configuration.md, "Behind a proxy". */
 import { describe, expect, it } from '@jest/globals'
 import { ServerRequest } from '../../src/http/server-request.js'
-import { createIncoming, StandInResponse } from '../../src/http/stand-in.js'
+import { createIncoming, FakeResponse } from '../../src/http/stand-in.js'
 import { createMemoryLog } from './answering-server.js'
 
 function ipOf(trustProxy: boolean | number, forwarded: string, remoteAddress = '10.9.9.9'): string {
@@ -12,7 +12,7 @@ function ipOf(trustProxy: boolean | number, forwarded: string, remoteAddress = '
     body: undefined,
     remoteAddress,
   })
-  return new ServerRequest(incoming, new StandInResponse(), { trustProxy }).ip
+  return new ServerRequest(incoming, new FakeResponse(), { trustProxy }).ip
 }
 
 function seenBy(
@@ -23,7 +23,7 @@ function seenBy(
     ...{ method: 'GET', url: '/', headers, body: undefined },
     remoteAddress: '10.9.9.9',
   })
-  const { ip, secure } = new ServerRequest(incoming, new StandInResponse(), { trustProxy })
+  const { ip, secure } = new ServerRequest(incoming, new FakeResponse(), { trustProxy })
   return { ip, secure }
 }
 
@@ -60,7 +60,7 @@ it('logs once that a proxy forwards no address', () => {
   for (const entry of ['unknown', 'x'.repeat(500), '198.51.100.1']) {
     const headers: [string, string][] = [['X-Forwarded-For', entry]]
     const incoming = createIncoming({ method: 'GET', url: '/', headers, body: undefined })
-    const request = new ServerRequest(incoming, new StandInResponse(), settings)
+    const request = new ServerRequest(incoming, new FakeResponse(), settings)
     expect([request.ip, request.ip]).toHaveLength(2)
   }
   expect(log.entries).toEqual([

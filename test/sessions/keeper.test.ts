@@ -1,7 +1,7 @@
 /** Source: decisions, Sessions: a session's life. */
 import { describe, expect, it } from '@jest/globals'
 import { ServerRequest } from '../../src/http/server-request.js'
-import { createIncoming, StandInResponse } from '../../src/http/stand-in.js'
+import { createIncoming, FakeResponse } from '../../src/http/stand-in.js'
 import { createMemoryStore } from '../../src/sessions/memory-store.js'
 import type { SessionStore } from '../../src/sessions/session-store.js'
 import { countingStore, errorLog, laterStore, makeKeeper, setUser, visit } from './visits.js'
@@ -110,7 +110,7 @@ describe('laziness', () => {
   it('is synchronous with a store that is', () => {
     const keeper = makeKeeper()
     const incoming = createIncoming({ method: 'GET', url: '/', headers: [], body: undefined })
-    const request = new ServerRequest(incoming, new StandInResponse(), { trustProxy: false })
+    const request = new ServerRequest(incoming, new FakeResponse(), { trustProxy: false })
     expect(keeper.open(request)).toBeUndefined()
     setUser(request)
     expect(keeper.save(request)).toBeUndefined()

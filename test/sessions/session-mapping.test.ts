@@ -1,13 +1,13 @@
 /** Source: decisions, Sessions: a session as a mapping of keys to values. */
 import { describe, expect, it } from '@jest/globals'
 import { ServerRequest } from '../../src/http/server-request.js'
-import { createIncoming, StandInResponse } from '../../src/http/stand-in.js'
+import { createIncoming, FakeResponse } from '../../src/http/stand-in.js'
 import { countingStore, makeKeeper, visit } from './visits.js'
 
 describe('the mapping', () => {
   const opened = async (): Promise<ServerRequest> => {
     const incoming = createIncoming({ method: 'GET', url: '/', headers: [], body: undefined })
-    const request = new ServerRequest(incoming, new StandInResponse(), { trustProxy: false })
+    const request = new ServerRequest(incoming, new FakeResponse(), { trustProxy: false })
     await makeKeeper().open(request)
     return request
   }

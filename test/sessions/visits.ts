@@ -3,7 +3,7 @@ import { expect } from '@jest/globals'
 import type { Log } from '../../src/index.js'
 import { silentLog } from '../silent-log.js'
 import { ServerRequest } from '../../src/http/server-request.js'
-import { createIncoming, StandInResponse } from '../../src/http/stand-in.js'
+import { createIncoming, FakeResponse } from '../../src/http/stand-in.js'
 import { createSessionKeeper, type SessionKeeper } from '../../src/sessions/keeper.js'
 import { createMemoryStore } from '../../src/sessions/memory-store.js'
 import type { SessionStore } from '../../src/sessions/session-store.js'
@@ -23,7 +23,7 @@ export async function visit(
   const headers: [string, string][] = cookie === undefined ? [] : [['Cookie', cookie]]
   if (https) headers.push(['X-Forwarded-Proto', 'https'])
   const incoming = createIncoming({ method: 'GET', url: '/', headers, body: undefined })
-  const request = new ServerRequest(incoming, new StandInResponse(), { trustProxy: true })
+  const request = new ServerRequest(incoming, new FakeResponse(), { trustProxy: true })
   await keeper.open(request)
   const before: unknown = JSON.parse(JSON.stringify(request.session))
   await use(request)

@@ -10,7 +10,7 @@ import { resolveClass, type Class } from '../../metadata/class-metadata.js'
 import { readController } from '../../routing/controller.js'
 import { parsePattern, joinPaths } from '../../routing/pattern.js'
 import type { Route } from '../../routing/route.js'
-import { readRouteNotes } from '../../routing/verbs.js'
+import { readRouteDeclarations } from '../../routing/verbs.js'
 
 /** The classes that the types refer to. */
 export interface ReferredClasses {
@@ -94,7 +94,7 @@ function sentType({ classes }: PlannedRoute, member: string, nameOf: NameOf): st
 /** The method and the path as the controller spells it, without a slash at the end. */
 function routeKey({ controller, member, method, pattern }: Route): string {
   const base = readController(controller)?.path ?? ''
-  const declaredRoutes = readRouteNotes(controller).get(member) ?? []
+  const declaredRoutes = readRouteDeclarations(controller).get(member) ?? []
   const spelled = declaredRoutes
     .filter((declaredRoute) => declaredRoute.method === method)
     .map((declaredRoute) => joinPaths(base, declaredRoute.path))

@@ -221,7 +221,7 @@ function folder(): string {
   cachedFolder ??= pageFolder({
     name: 'development',
     package: 'filigree',
-    within: 'src/cli/dev/page',
+    subfolder: 'src/cli/dev/page',
   })
   return cachedFolder
 }

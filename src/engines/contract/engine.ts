@@ -24,7 +24,7 @@ import type {
   OtherProcesses,
 } from './request-context.js'
 import type { Isolation } from '../../core/transaction.js'
-import type { Later } from '../../core/maybe-promise.js'
+import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { Log } from '../../core/log.js'
 import type { Catalogue } from './table-schema.js'
 import type { Statement } from './statement.js'
@@ -101,7 +101,7 @@ export type Values = readonly unknown[]
 
 /** Runs statements. What goes wrong is an `EngineFault`, thrown at once or later. */
 export interface Runner {
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]>
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]>
 }
 
 /** What may be wanted of a statement's answer. */
@@ -157,7 +157,7 @@ export interface Engine extends Runner {
   /** Whether its file was deleted or replaced: what is written from then on is lost. Absent where there is no file. */
   isFileLost?(): boolean
   /** Absent where a statement costs no journey. */
-  inOrder?(writing?: ClientWriting): Later<OrderedRunner | undefined>
+  inOrder?(writing?: ClientWriting): MaybePromise<OrderedRunner | undefined>
   /**
    * Runs work that changes the schema: nobody else changes it meanwhile, references are checked at the end, and work that
    * had to wait for a table too long runs again from its beginning.
@@ -193,7 +193,7 @@ export interface Engine extends Runner {
    */
   catalogue(runner: Runner, names?: readonly string[]): Promise<Catalogue>
   /** Roughly how many rows these tables have, by name; without looking at the rows. */
-  tableSizes(tables: readonly string[]): Later<ReadonlyMap<string, number>>
+  tableSizes(tables: readonly string[]): MaybePromise<ReadonlyMap<string, number>>
   /**
    * The types of a statement's placeholders by their places, as SQL names them, as soon as it has run: no table is asked
    * for them, so that no lock of a user's can hold the question up. Absent: its calls go each by itself.

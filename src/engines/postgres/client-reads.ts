@@ -4,7 +4,7 @@
  * together, in one round trip.
  * Source: PostgreSQL, Frontend/Backend Protocol, Canceling Requests in Progress.
  */
-import type { Later } from '../../core/maybe-promise.js'
+import type { MaybePromise } from '../../core/maybe-promise.js'
 import type {
   Answers,
   ClientReading,
@@ -81,7 +81,7 @@ export class ClientReads implements Runner, CallOwner, TurnTaker {
     }
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
     if (changes(statement)) return this.#parts.engine.run(statement, values, wanted)
     if (this.isOver) return Promise.reject(overFault())
     const call = new Call(statement, values, wanted, this)

@@ -5,7 +5,7 @@
  */
 
 import { createHash } from 'node:crypto'
-import type { Later } from '../../core/maybe-promise.js'
+import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { Row, Statement } from '../contract/engine.js'
 import { ownQuestion } from '../contract/statement.js'
 
@@ -21,7 +21,7 @@ const mostStatements = 1000
 type Ask = (statement: Statement, values: readonly unknown[]) => Promise<readonly Row[]>
 
 export class PlaceholderTypes {
-  readonly #numbers = new Map<string, Later<readonly number[]>>()
+  readonly #numbers = new Map<string, MaybePromise<readonly number[]>>()
   readonly #told = new Map<string, (numbers: readonly number[]) => void>()
   readonly #names = new Map<number, string>()
 

@@ -19,7 +19,7 @@ import { Call, type CallOwner } from './call.js'
 import { toPostgresFault } from './errors.js'
 import type { ConnectionPool, Waiter } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
-import type { Later } from '../../core/maybe-promise.js'
+import type { MaybePromise } from '../../core/maybe-promise.js'
 import { changes } from '../contract/statement.js'
 
 /**
@@ -100,7 +100,7 @@ export class ClientWrites implements Runner {
     this.#parts = parts
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
     const writing = this.#writing
     if (!changes(statement)) return this.#parts.engine.run(statement, values, wanted)
     if (writing.late) return Promise.reject(lateFault())

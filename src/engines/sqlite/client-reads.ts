@@ -2,11 +2,11 @@
  * Runs the reads of one request. A read that provably examines few rows runs in the main thread. Longer ones run in a reader
  * thread, where requests take turns, so that they do not block the event loop.
  */
-import { Kept } from '../../core/bounded-cache.js'
+import { BoundedCache } from '../../core/bounded-cache.js'
 import { quote } from '../contract/ddl.js'
 import { boundOf, ownQuestion, type Statement, changes } from '../contract/statement.js'
 import type { Connection } from './connection.js'
-import { type Later, after } from '../../core/maybe-promise.js'
+import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Answers, ClientReading, Row, Runner, Values, Wanted } from '../contract/engine.js'
 import { EngineFault } from '../contract/engine-error.js'
 import type { PendingRead, ReaderThreads } from './reader-threads.js'
@@ -30,7 +30,7 @@ export class ReadCostEstimator {
   readonly #connection: Connection
   readonly #now: () => number
   readonly #usesIndex = new WeakMap<Statement, boolean>()
-  readonly #sizes = new Kept<{ readonly read: Statement; rows: number; until: number }>(
+  readonly #sizes = new BoundedCache<{ readonly read: Statement; rows: number; until: number }>(
     maxCachedSizes,
   )
 
@@ -119,11 +119,15 @@ export class SqliteClientReads implements Runner {
     this.#parts = parts
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, resultKind: W): Later<Answers[W]> {
+  run<W extends Wanted>(
+    statement: Statement,
+    values: Values,
+    resultKind: W,
+  ): MaybePromise<Answers[W]> {
     const cost = returnsRows(resultKind) ? this.#estimate(statement, values) : 'short'
     if (cost === 'short') return this.#parts.engine.run(statement, values, resultKind)
     const rows = this.#read(statement, values, cost)
-    return (resultKind === 'first' ? after(rows, ([row]) => row) : rows) as Later<Answers[W]>
+    return (resultKind === 'first' ? after(rows, ([row]) => row) : rows) as MaybePromise<Answers[W]>
   }
 
   #estimate(statement: Statement, values: readonly unknown[]): ReadCost {

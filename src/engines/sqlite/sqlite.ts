@@ -21,7 +21,7 @@ import type { Catalogue } from '../contract/table-schema.js'
 import type { Dialect } from '../contract/dialect.js'
 import { EngineFault } from '../contract/engine-error.js'
 import { ownQuestion, changes } from '../contract/statement.js'
-import { type Later, after } from '../../core/maybe-promise.js'
+import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import { ClientWrites, lateFault } from '../client-writes.js'
 import { Turn } from '../writer-lock.js'
 import { readSqliteCatalogue } from './catalogue.js'
@@ -122,10 +122,16 @@ class SqliteEngine implements Engine {
   }
 
   /** Runs long reads of records in a reader thread, because they would block the event loop here. */
-  run<W extends Wanted>(statement: Statement, values: Values, resultKind: W): Later<Answers[W]> {
+  run<W extends Wanted>(
+    statement: Statement,
+    values: Values,
+    resultKind: W,
+  ): MaybePromise<Answers[W]> {
     const reading = this.#readInThread(statement, values, resultKind)
     if (reading === undefined) return this.#runOnMain(statement, values, resultKind)
-    return (resultKind === 'first' ? after(reading, ([row]) => row) : reading) as Later<Answers[W]>
+    return (resultKind === 'first' ? after(reading, ([row]) => row) : reading) as MaybePromise<
+      Answers[W]
+    >
   }
 
   /** @returns `undefined` if the statement has to run in this thread */
@@ -152,14 +158,14 @@ class SqliteEngine implements Engine {
     statement: Statement,
     values: Values,
     resultKind: W,
-  ): Later<Answers[W]> =>
+  ): MaybePromise<Answers[W]> =>
     this.#run(changes(statement), () => this.#main.run(statement, values, resultKind))
 
   catalogue(runner: Runner): Promise<Catalogue> {
     return readSqliteCatalogue(runner)
   }
 
-  tableSizes(tables: readonly string[]): Later<ReadonlyMap<string, number>> {
+  tableSizes(tables: readonly string[]): MaybePromise<ReadonlyMap<string, number>> {
     return readSqliteSizes(this, tables)
   }
 
@@ -225,7 +231,7 @@ class SqliteEngine implements Engine {
   }
 
   /** After the first attempt the driver no longer waits for locks, because that would block the event loop. */
-  async #retryWhileBusy<T>(connection: Connection, work: () => Later<T>): Promise<T> {
+  async #retryWhileBusy<T>(connection: Connection, work: () => MaybePromise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
@@ -240,8 +246,8 @@ class SqliteEngine implements Engine {
   }
 
   /** Runs immediately unless a transaction or a lock is in the way. @param isOver called before each further attempt */
-  #run<T>(writes: boolean, work: () => Later<T>, isOver?: () => boolean): Later<T> {
-    const attempt = (): Later<T> => {
+  #run<T>(writes: boolean, work: () => MaybePromise<T>, isOver?: () => boolean): MaybePromise<T> {
+    const attempt = (): MaybePromise<T> => {
       if (isOver?.() === true) throw lateFault()
       return work()
     }
@@ -264,7 +270,7 @@ function keepsSubqueryJson(connection: Connection): boolean {
 }
 
 /** Retries every 10 ms while another process has the lock, without blocking the event loop. */
-async function retryWhileBusy<T>(timeout: number, work: () => Later<T>): Promise<T> {
+async function retryWhileBusy<T>(timeout: number, work: () => MaybePromise<T>): Promise<T> {
   const end = performance.now() + timeout
   for (;;) {
     try {

@@ -3,7 +3,7 @@
  * Small tables are counted. For larger tables the range of rowids is split to find gaps, and the rows in each part are
  * estimated from the density at its ends. Each table costs a few dozen lookups, whatever its size.
  */
-import { type Later, after, attempt } from '../../core/maybe-promise.js'
+import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import { quote } from '../contract/ddl.js'
 import type { Runner } from '../contract/engine.js'
 import { ownQuestion, type Statement } from '../contract/statement.js'
@@ -25,9 +25,9 @@ const precision = 0.2
 export function readSqliteSizes(
   runner: Runner,
   tables: readonly string[],
-): Later<ReadonlyMap<string, number>> {
+): MaybePromise<ReadonlyMap<string, number>> {
   const sizes = new Map<string, number>()
-  const next = (index: number): Later<ReadonlyMap<string, number>> => {
+  const next = (index: number): MaybePromise<ReadonlyMap<string, number>> => {
     const name = tables[index]
     if (name === undefined) return sizes
     const size = attempt(
@@ -43,7 +43,7 @@ export function readSqliteSizes(
   return next(0)
 }
 
-function sizeOf(runner: Runner, name: string): Later<number> {
+function sizeOf(runner: Runner, name: string): MaybePromise<number> {
   const countQuery = ownQuestion(`select count(*) from (select 1 from ${quote(name)} limit ?)`)
   return after(runner.run(countQuery, [maxCounted + 1], 'first'), (row) => {
     const count = Number(row?.[0])
@@ -81,7 +81,7 @@ class SizeEstimate {
     )
   }
 
-  read(): Later<number> {
+  read(): MaybePromise<number> {
     return after(this.#runner.run(this.#endsQuery, [], 'first'), (ends) => {
       const [first, last] = numbersOf(ends)
       if (first === undefined || last === undefined) return 0
@@ -100,7 +100,7 @@ class SizeEstimate {
    *
    * @param lostRows rows by which the last splits have lowered the estimate, because they found gaps
    */
-  #split(done: number, lostRows: number): Later<number> {
+  #split(done: number, lostRows: number): MaybePromise<number> {
     const ranges = [...this.#ranges]
     const size = sumOf(ranges, sizeOfRange)
     const isWide = done < minSplits || lostRows > precision * size
@@ -125,7 +125,7 @@ class SizeEstimate {
     })
   }
 
-  #neighborsOf(rowid: number): Later<readonly (number | undefined)[]> {
+  #neighborsOf(rowid: number): MaybePromise<readonly (number | undefined)[]> {
     const values = [rowid, rowid, rowid, rowid]
     return after(this.#runner.run(this.#neighborsQuery, values, 'first'), numbersOf)
   }

@@ -1,7 +1,7 @@
 /** The plan of a generated mutation: what is answered is settled before anything is written. */
 import { arrangeValues } from '../../sql/write-statement.js'
 import { equals } from '../../sql/condition.js'
-import { type Later, after, attempt } from '../../core/maybe-promise.js'
+import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import { toUnavailable } from '../../records/statements/client-errors.js'
 import { callerOf, writingOf } from '../caller.js'
@@ -38,7 +38,7 @@ export class PlannedMutation implements BatchablePlan {
     this.#fromRecord = parts.object && compileWriter(parts.object.entries)
   }
 
-  run(context: unknown, variables: Variables): Later<string | undefined> {
+  run(context: unknown, variables: Variables): MaybePromise<string | undefined> {
     const { model, args, kind, preparation, services } = this.#parts
     const caller = callerOf(context)
     if (!preparation.admits(caller)) return undefined
@@ -55,14 +55,17 @@ export class PlannedMutation implements BatchablePlan {
     return after(written, toResult)
   }
 
-  openBatch(context: unknown): Later<MutationBatch | undefined> {
+  openBatch(context: unknown): MaybePromise<MutationBatch | undefined> {
     const { kind, preparation, services } = this.#parts
     if (kind === 'delete' || this.#fromRecord === undefined) return undefined
     if (!preparation.admits(callerOf(context))) return undefined
     return services.database().line.open(writingOf(callerOf(context)))
   }
 
-  prepare(context: unknown, variables: Variables): (() => Later<string | undefined>) | undefined {
+  prepare(
+    context: unknown,
+    variables: Variables,
+  ): (() => MaybePromise<string | undefined>) | undefined {
     const { model, args, kind, preparation, services } = this.#parts
     const toText = this.#fromRecord
     const caller = callerOf(context)
@@ -81,7 +84,7 @@ export class PlannedMutation implements BatchablePlan {
   #prepareResult(
     context: unknown,
     variables: Variables,
-  ): ((record: Instance) => Later<string>) | undefined {
+  ): ((record: Instance) => MaybePromise<string>) | undefined {
     if (this.#fromRecord !== undefined) return this.#fromRecord
     const { model, object, preparation, services } = this.#parts
     if (object === undefined) return undefined

@@ -1,11 +1,11 @@
 /** The plan of a query's root field: reads a run's questions, finds or writes their statement, and runs it. */
 import type { Query } from '../../sql/tree.js'
 import { arrangeValues, writeStatement, type Plan } from '../../sql/write-statement.js'
-import { settle, type Later } from '../../core/maybe-promise.js'
+import { settle, type MaybePromise } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
 import { toReadError } from '../../records/statements/client-errors.js'
-import { Kept } from '../../core/bounded-cache.js'
+import { BoundedCache } from '../../core/bounded-cache.js'
 import type { Database } from '../../records/database.js'
 import type { RecordsContext } from '../../records/statements/source.js'
 import { admitsAtOnce, type Caller } from '../../records/rights/caller.js'
@@ -43,7 +43,7 @@ const maxStatements = 20
 export class Preparation {
   readonly #compiler: SelectionCompiler
   readonly #services: RecordServices
-  readonly #plans = new WeakMap<RecordsContext, Kept<Plan>>()
+  readonly #plans = new WeakMap<RecordsContext, BoundedCache<Plan>>()
 
   constructor(compiler: SelectionCompiler, services: RecordServices) {
     this.#compiler = compiler
@@ -94,7 +94,8 @@ export class Preparation {
 
   statement(context: RecordsContext, key: string, make: () => Query): Plan {
     let plans = this.#plans.get(context)
-    if (plans === undefined) this.#plans.set(context, (plans = new Kept<Plan>(maxStatements)))
+    if (plans === undefined)
+      this.#plans.set(context, (plans = new BoundedCache<Plan>(maxStatements)))
     return plans.get(key, () => writeStatement(make(), context.dialect))
   }
 }
@@ -121,7 +122,7 @@ export class PlannedQuery implements RootPlan {
     this.#isConstant = parts.args.constant !== undefined && parts.preparation.isConstant
   }
 
-  run(context: unknown, variables: Variables): Later<string | undefined> {
+  run(context: unknown, variables: Variables): MaybePromise<string | undefined> {
     const caller = callerOf(context)
     if (!this.#preparation.admits(caller)) return undefined
     const database = this.#services.database()

@@ -5,7 +5,7 @@
 
 import { arrangeValues, writeStatement } from '../../sql/write-statement.js'
 import type { PastRow, ChangeEvent, RowChanges } from '../../records/changes/changes.js'
-import { type Later, after, isThenable } from '../../core/maybe-promise.js'
+import { type MaybePromise, after, isThenable } from '../../core/maybe-promise.js'
 import { columnsOfLeaf, leavesOf } from '../../sql/condition.js'
 import type { Condition } from '../../records/filters/condition.js'
 import type { Table } from '../../records/model/table.js'
@@ -74,7 +74,7 @@ function hadMatched(
   reader: QueryReader,
   source: Source,
   table: Table,
-): Later<boolean | undefined> {
+): MaybePromise<boolean | undefined> {
   const columns = columnsOf(condition)
   if (columns.length === 0) return isAlwaysTrue(condition)
   const hasValues = columns.every(
@@ -236,7 +236,7 @@ class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
   async #readOnce<T>(
     changes: RowChanges,
     id: Id,
-    read: (reader: QueryReader) => Later<T>,
+    read: (reader: QueryReader) => MaybePromise<T>,
   ): Promise<T> {
     const reader = this.#reader()
     reader.rows(this.#model.table)

@@ -4,7 +4,7 @@
  */
 
 import type { FieldNode, GraphQLResolveInfo } from 'graphql'
-import type { Later } from '../../core/maybe-promise.js'
+import type { MaybePromise } from '../../core/maybe-promise.js'
 import {
   aggregateFunctions,
   type AggregateFunction,
@@ -55,7 +55,7 @@ function resolveAggregate(
   model: RecordModel,
   services: RecordServices,
   request: AggregateRequest,
-): Later<readonly object[]> {
+): MaybePromise<readonly object[]> {
   return asked(model.table, callerOf(request.context), (caller) =>
     readAggregate(model, services, request, caller),
   )
@@ -66,7 +66,7 @@ function readAggregate(
   { database, listMax }: RecordServices,
   { args, info }: AggregateRequest,
   caller: Caller,
-): Later<readonly object[]> {
+): MaybePromise<readonly object[]> {
   const opened = database()
   const reader = new QueryReader({ database: opened, caller, listMax })
   const options = {

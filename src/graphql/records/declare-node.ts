@@ -2,7 +2,7 @@
  * Declares `Node`, `node(id)` and `nodes(ids)`: any record by its global id. Source: GraphQL Server Specification of Relay,
  * Object Identification; decisions, Second storey: the document.
  */
-import { after, type Later } from '../../core/maybe-promise.js'
+import { after, type MaybePromise } from '../../core/maybe-promise.js'
 import { invalid } from '../../records/filters/invalid.js'
 import { toKey } from '../../records/model/codec.js'
 import { admitted } from '../../records/rights/caller.js'
@@ -70,7 +70,7 @@ function resolveNode(
   services: RecordServices,
   id: unknown,
   context: unknown,
-): Later<Instance | null> {
+): MaybePromise<Instance | null> {
   const model = modelOf(models, id)
   if (model === undefined) return null
   return admitted([model.access], callerOf(context), () => resolveOne(model, services, id, context))

@@ -3,7 +3,7 @@
  * ones that the database finds are the page. Source: GraphQL Cursor Connections Specification, §4 and §5.
  */
 
-import { type Later, after } from '../../core/maybe-promise.js'
+import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import { type Order, reversed } from '../../sql/order.js'
 import type { Arguments } from '../declarations.js'
 import { type Caller, asked } from '../../records/rights/caller.js'
@@ -30,7 +30,7 @@ export interface Page {
   readonly hasNext: boolean
   readonly hasPrevious: boolean
   /** Counts the rows of all pages. */
-  readonly total: () => Later<number>
+  readonly total: () => MaybePromise<number>
 }
 
 export function resolvePage(
@@ -38,7 +38,7 @@ export function resolvePage(
   services: RecordServices,
   args: Arguments,
   context: unknown,
-): Later<Page> {
+): MaybePromise<Page> {
   return asked(model.table, callerOf(context), (caller) =>
     readPage(model, services, args, { context, caller }),
   )
@@ -49,7 +49,7 @@ function readPage(
   services: RecordServices,
   args: Arguments,
   { context, caller }: { readonly context: unknown; readonly caller: Caller },
-): Later<Page> {
+): MaybePromise<Page> {
   const database = services.database()
   const source = database.forClient(caller.request)
   const { listMax } = services

@@ -1,5 +1,5 @@
 /** Runs questions: lists, counts, single rows and the rows behind relations, one statement each. */
-import { type Later, after, attempt } from '../../core/maybe-promise.js'
+import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Condition } from '../../records/filters/condition.js'
 import { rememberDerived } from '../../records/filters/cursor.js'
@@ -26,7 +26,7 @@ export function readList(
   query: ListQuery,
   reader: QueryReader,
   source: Source,
-): Later<Instance[]> {
+): MaybePromise<Instance[]> {
   demandShard(table, query.where)
   const { context } = source
   const { order } = query
@@ -55,7 +55,7 @@ export function readFirst(
   condition: Condition,
   { key, values }: { readonly key: string; readonly values: readonly unknown[] },
   source: Source,
-): Later<Instance | undefined> {
+): MaybePromise<Instance | undefined> {
   demandShard(table, condition)
   const selection = { condition, key, count: values.length, withDeleted: false }
   const plan = source.context.plansOf(table).list(selection, byKey(table), { hasLimit: true })
@@ -70,7 +70,7 @@ export function readCount(
   condition: Condition | undefined,
   { key, values }: { readonly key: string; readonly values: readonly unknown[] },
   source: Source,
-): Later<number> {
+): MaybePromise<number> {
   demandShard(table, condition)
   const selection = { condition, key, count: values.length, withDeleted: false }
   const plan = source.context.plansOf(table).count(selection)
@@ -95,7 +95,7 @@ export function readRelated(
   query: ListQuery,
   reader: QueryReader,
   source: Source,
-): Later<Map<string, Instance[]>> {
+): MaybePromise<Map<string, Instance[]>> {
   const { context } = source
   const { values } = reader
   const packed = values.push(context.dialect.encodeList(relation.local, keys)) - 1
@@ -124,7 +124,7 @@ export function readByKey(
   keys: readonly unknown[],
   reader: QueryReader,
   source: Source,
-): Later<Map<string, Instance>> {
+): MaybePromise<Map<string, Instance>> {
   const { context } = source
   const rows = reader.rows(target)
   const packed = context.dialect.encodeList(target.key, keys)
@@ -147,7 +147,7 @@ export function readRelationCounts(
   keys: readonly unknown[],
   reader: QueryReader,
   source: Source,
-): Later<Map<string, number>> {
+): MaybePromise<Map<string, number>> {
   const { context } = source
   const { table, target, name } = relation
   const derived = { path: [{ relation, where: reader.rows(target) }], column: undefined }
@@ -188,7 +188,7 @@ function run(
   values: readonly unknown[],
   table: Table,
   source: Source,
-): Later<readonly Row[]> {
+): MaybePromise<readonly Row[]> {
   return attempt(
     () => source.runner().run(plan.statement, arrangeValues(plan, values), 'rows'),
     (error) => {

@@ -1,6 +1,6 @@
 /** `@Resolve`: makes a method of a record a field of its GraphQL type. Source: decisions, Small print: GraphQL. */
 import { toDecorator, type AnyDecorator } from '../../metadata/dialect.js'
-import { createMemberNote, type Class } from '../../metadata/class-metadata.js'
+import { createMemberMetadata, type Class } from '../../metadata/class-metadata.js'
 import type { ArgumentDeclaration } from '../declarations.js'
 
 export interface ResolveOptions {
@@ -16,7 +16,7 @@ export interface ResolveMetadata {
   readonly options: Readonly<ResolveOptions>
 }
 
-const resolveMetadata = createMemberNote<ResolveMetadata>('resolve')
+const resolveMetadata = createMemberMetadata<ResolveMetadata>('resolve')
 
 /**
  * Makes a method a field of the record's GraphQL type. The method is called with `(args, context)` on the record.
@@ -29,7 +29,7 @@ const resolveMetadata = createMemberNote<ResolveMetadata>('resolve')
  * @param type in the type notation: `Float`, `[String!]`, `Product`
  */
 export function Resolve(type: string, options: ResolveOptions = {}): AnyDecorator {
-  return toDecorator(({ owner, member, place: position, isStatic }) => {
+  return toDecorator(({ owner, member, kind: position, isStatic }) => {
     if (member === undefined || position !== 'method' || isStatic) {
       throw new TypeError(`@Resolve on ${owner.name}: it belongs before a method of instances.`)
     }

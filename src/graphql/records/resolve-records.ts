@@ -4,7 +4,7 @@
  */
 
 import type { GraphQLResolveInfo } from 'graphql'
-import { type Later, after } from '../../core/maybe-promise.js'
+import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Database } from '../../records/database.js'
 import { toKey } from '../../records/model/codec.js'
 import type { Table } from '../../records/model/table.js'
@@ -41,10 +41,10 @@ interface Waiting<K, V> {
 
 /** The keys that one field of a document loads in one execution. */
 class Batch<K, V> {
-  readonly #load: (keys: readonly K[]) => Later<(key: K) => V>
+  readonly #load: (keys: readonly K[]) => MaybePromise<(key: K) => V>
   #waiting: Waiting<K, V>[] = []
 
-  constructor(load: (keys: readonly K[]) => Later<(key: K) => V>) {
+  constructor(load: (keys: readonly K[]) => MaybePromise<(key: K) => V>) {
     this.#load = load
   }
 
@@ -81,7 +81,7 @@ const executions = new WeakMap<object, Map<unknown, Batch<unknown, unknown>>>()
 function inBatch<K, V>(
   execution: object,
   field: unknown,
-  load: (keys: readonly K[]) => Later<(key: K) => V>,
+  load: (keys: readonly K[]) => MaybePromise<(key: K) => V>,
 ): { get(key: K): Promise<V> } {
   let batches = executions.get(execution)
   if (batches === undefined)
@@ -122,7 +122,7 @@ export function resolveOne(
   services: RecordServices,
   id: unknown,
   context: unknown,
-): Later<Instance | null> {
+): MaybePromise<Instance | null> {
   const { source, reader } = openReading(services, callerOf(context))
   return readOne(model, source, reader, model.ids.read(id))
 }
@@ -133,7 +133,7 @@ export function readOne(
   source: Source,
   reader: QueryReader,
   id: unknown,
-): Later<Instance | null> {
+): MaybePromise<Instance | null> {
   const codec = source.context.codecOf(model.table)
   const key = toKey(codec, id)
   if (key === undefined) return null
@@ -148,7 +148,7 @@ export function resolveList(
   services: RecordServices,
   args: Arguments,
   context: unknown,
-): Later<Instance[]> {
+): MaybePromise<Instance[]> {
   return asked(model.table, callerOf(context), (caller) => {
     const { source, reader } = openReading(services, caller)
     return readList(model.table, reader.list(model, args), reader, source)
@@ -160,7 +160,7 @@ export function resolveCount(
   services: RecordServices,
   where: unknown,
   context: unknown,
-): Later<number> {
+): MaybePromise<number> {
   return asked(model.table, callerOf(context), (caller) => {
     const { source, reader } = openReading(services, caller)
     return readCount(model.table, reader.condition(model, where), reader, source)
@@ -195,7 +195,7 @@ export function countResolver(
   }
 }
 
-function resolveRelationCount(request: RelationRequest, record: Instance): Later<number> {
+function resolveRelationCount(request: RelationRequest, record: Instance): MaybePromise<number> {
   const { relation, services, caller } = request
   const { table } = relation.relation
   const batch = batchOf<number>(request, record, (keys) => {
@@ -214,7 +214,7 @@ interface RelationRequest {
   readonly info: GraphQLResolveInfo
 }
 
-function resolveOwner(request: RelationRequest, record: Instance): Later<Instance | null> {
+function resolveOwner(request: RelationRequest, record: Instance): MaybePromise<Instance | null> {
   const { relation, services, caller } = request
   const { local } = relation.relation
   const value = record[local.property]
@@ -222,7 +222,7 @@ function resolveOwner(request: RelationRequest, record: Instance): Later<Instanc
   const batch = batchOf<Instance | null>(request, record, (keys) => {
     const { target } = relation.relation
     const { source, reader } = openBelow(record, services, caller)
-    const read = (): Later<Map<string, Instance>> => readByKey(target, keys, reader, source)
+    const read = (): MaybePromise<Map<string, Instance>> => readByKey(target, keys, reader, source)
     const owners = isShared(record)
       ? readBelow(record, relation.relation, keys, rightsOf(target, services, caller), read)
       : read()
@@ -231,7 +231,7 @@ function resolveOwner(request: RelationRequest, record: Instance): Later<Instanc
   return batch.get(encode(relation, value))
 }
 
-function resolveMany(request: RelationRequest, record: Instance): Later<Instance[]> {
+function resolveMany(request: RelationRequest, record: Instance): MaybePromise<Instance[]> {
   const { relation, services, caller, args } = request
   const value = record[relation.relation.local.property]
   if (value === undefined || value === null) return []
@@ -252,7 +252,7 @@ function resolveMany(request: RelationRequest, record: Instance): Later<Instance
 function batchOf<V>(
   { relation, info }: RelationRequest,
   record: Instance,
-  load: (keys: readonly unknown[]) => Later<(key: unknown) => V>,
+  load: (keys: readonly unknown[]) => MaybePromise<(key: unknown) => V>,
 ): { get(key: unknown): Promise<V> } {
   const { shards, table } = relation.relation
   const { variableValues, fieldNodes } = info

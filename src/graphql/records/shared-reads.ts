@@ -2,7 +2,7 @@
  * For one change, rows and the relations below them are read once for all subscribers who see the same rows, that is,
  * with the same row filter and the same values in it. Source: docs/graphql.md, Subscriptions.
  */
-import { type Later, after } from '../../core/maybe-promise.js'
+import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { RowChanges } from '../../records/changes/changes.js'
 import type { Id } from '../../records/filters/list-options.js'
 import type { Relation } from '../../records/model/table.js'
@@ -63,8 +63,8 @@ export function readBelow<T extends ReadonlyMap<string, Instance | readonly Inst
   relation: Relation,
   keys: readonly unknown[],
   { key, values }: QueryReader,
-  read: () => Later<T>,
-): Later<T> {
+  read: () => MaybePromise<T>,
+): MaybePromise<T> {
   const readings = readsBelowRow.get(row)
   const parameters = textOf([...keys, ...values])
   if (readings === undefined || parameters === undefined) return read()
@@ -72,7 +72,7 @@ export function readBelow<T extends ReadonlyMap<string, Instance | readonly Inst
   if (readsOfRelation === undefined)
     readings.set(relation, (readsOfRelation = new Map<string, unknown>()))
   const cacheKey = `${key} ${parameters}`
-  if (readsOfRelation.has(cacheKey)) return readsOfRelation.get(cacheKey) as Later<T>
+  if (readsOfRelation.has(cacheKey)) return readsOfRelation.get(cacheKey) as MaybePromise<T>
   const reading = after(read(), (found) => {
     for (const one of [...found.values()].flat()) readsBelowRow.set(one, readings)
     return found

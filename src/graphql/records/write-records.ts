@@ -2,7 +2,7 @@
  * Creates, updates and deletes records for clients, nested records and ties included: reads the input, and leaves the
  * writing to the policy's writer. Source: decisions, GraphQL, Input and Not found; Small print: GraphQL.
  */
-import { type Later, after } from '../../core/maybe-promise.js'
+import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { ClientWriter } from '../../records/clients/client-writer.js'
@@ -21,12 +21,12 @@ export class RecordWriter {
   }
 
   /** @throws {HttpError} 400 `VALIDATION` and 409 `CONFLICT` with paths below `input`; 403 `FORBIDDEN` outside the caller's rows */
-  create(model: RecordModel, input: unknown): Later<Instance> {
+  create(model: RecordModel, input: unknown): MaybePromise<Instance> {
     return this.#writer.create(readInput(model, input, 'input'))
   }
 
   /** Reads a creation that is one statement. @returns `undefined` for another. @throws {HttpError} as `create` */
-  prepareCreate(model: RecordModel, input: unknown): (() => Later<Instance>) | undefined {
+  prepareCreate(model: RecordModel, input: unknown): (() => MaybePromise<Instance>) | undefined {
     const tree = readInput(model, input, 'input')
     return this.#writer.isOneStatement(tree) ? () => this.#writer.create(tree) : undefined
   }
@@ -37,7 +37,7 @@ export class RecordWriter {
     id: string,
     input: unknown,
     expectedVersion?: unknown,
-  ): Later<Instance> {
+  ): MaybePromise<Instance> {
     const { key, tree } = readChange(model, id, input)
     return after(this.#writer.update(key, tree, toExpected(expectedVersion)), (changed) =>
       found(changed, model, id),
@@ -49,14 +49,14 @@ export class RecordWriter {
     model: RecordModel,
     id: string,
     input: unknown,
-  ): (() => Later<Instance>) | undefined {
+  ): (() => MaybePromise<Instance>) | undefined {
     const { key, tree } = readChange(model, id, input)
     if (!this.#writer.isOneStatement(tree)) return undefined
     return () => after(this.#writer.update(key, tree), (changed) => found(changed, model, id))
   }
 
   /** @returns false where there is no such record, or none that the caller sees */
-  delete(model: RecordModel, id: string, expectedVersion?: unknown): Later<boolean> {
+  delete(model: RecordModel, id: string, expectedVersion?: unknown): MaybePromise<boolean> {
     const key = model.ids.read(id) as string | undefined
     if (key === undefined) return false
     return this.#writer.delete(model.table, key, toExpected(expectedVersion))

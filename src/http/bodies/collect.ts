@@ -28,7 +28,7 @@ export function tooLarge(what: string, limit: number): HttpError {
 }
 
 /** Never read by a client: the connection is lost. The code distinguishes it from a malformed body. */
-export function clientGone(cause?: unknown): HttpError {
+export function clientLeft(cause?: unknown): HttpError {
   return new HttpError(400, 'The client went away.', { code: 'CLIENT_GONE', cause })
 }
 
@@ -48,7 +48,7 @@ export function collect(
   done: (error: HttpError | undefined, bytes: Buffer) => void,
 ): void {
   if (incoming.destroyed) {
-    done(clientGone(), empty)
+    done(clientLeft(), empty)
     return
   }
   let first: Buffer | undefined
@@ -85,10 +85,10 @@ export function collect(
   }
   const onClose = (): void => {
     // Every request closes in the end; an error and its stack are made only for one that breaks off.
-    if (open) finish(clientGone())
+    if (open) finish(clientLeft())
   }
   const onError = (cause: Error): void => {
-    finish(clientGone(cause))
+    finish(clientLeft(cause))
   }
   // Stay on after success: the request is let go of with them, and taking them off costs more.
   incoming.on('data', onData).on('end', onEnd).on('close', onClose).on('error', onError)

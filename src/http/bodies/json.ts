@@ -5,7 +5,7 @@
 import { scan } from 'secure-json-parse'
 import { InexactNumberError, parseJson } from '../../core/json.js'
 import { HttpError } from '../../errors/http-error.js'
-import { deepestJson } from '../limits.js'
+import { maxJsonDepth } from '../limits.js'
 import { readText } from './text.js'
 
 /** Keys of one object. `JSON.parse` needs 100 ms for 90,000 different ones. */
@@ -40,8 +40,9 @@ function parse(text: string): unknown {
       const message = `The JSON body has the number ${cause.number}, which cannot be read exactly. Send it as text.`
       throw new HttpError(400, message, { code: 'INEXACT_NUMBER', cause })
     }
-    const place = cause instanceof Error ? / at position \d+/.exec(cause.message)?.[0] : undefined
-    const message = `The body is not valid JSON${place === undefined ? '' : `, see${place}`}.`
+    const position =
+      cause instanceof Error ? / at position \d+/.exec(cause.message)?.[0] : undefined
+    const message = `The body is not valid JSON${position === undefined ? '' : `, see${position}`}.`
     throw new HttpError(400, message, { code: 'MALFORMED_JSON', cause })
   }
 }
@@ -53,10 +54,10 @@ function mayNamePrototype(text: string): boolean {
 
 /** Few brackets and colons settle it for most bodies. Only the others are read byte by byte. */
 function mayExceed(text: string): boolean {
-  if (text.length < 2 * (deepestJson + 1)) return false
-  const brackets = countUpTo(deepestJson + 1, '{', text)
+  if (text.length < 2 * (maxJsonDepth + 1)) return false
+  const brackets = countUpTo(maxJsonDepth + 1, '{', text)
   return (
-    brackets + countUpTo(deepestJson + 1 - brackets, '[', text) > deepestJson ||
+    brackets + countUpTo(maxJsonDepth + 1 - brackets, '[', text) > maxJsonDepth ||
     countUpTo(maxKeys + 1, ':', text) > maxKeys
   )
 }
@@ -84,7 +85,7 @@ meanings[quote] = begins
 meanings[colon] = names
 
 function refuseExcess(bytes: Buffer): void {
-  const keys = new Uint16Array(deepestJson + 1)
+  const keys = new Uint16Array(maxJsonDepth + 1)
   let depth = 0
   let containers = 0
   for (let position = 0; position < bytes.length; position++) {
@@ -97,8 +98,8 @@ function refuseExcess(bytes: Buffer): void {
       if ((keys[depth] ?? 0) > maxKeys) throw tooComplex(`an object with more than ${maxKeys} keys`)
     } else {
       depth++
-      if (depth > deepestJson) {
-        const message = `The JSON body is nested more than ${deepestJson} levels deep.`
+      if (depth > maxJsonDepth) {
+        const message = `The JSON body is nested more than ${maxJsonDepth} levels deep.`
         throw new HttpError(400, message, { code: 'JSON_TOO_DEEP' })
       }
       if (++containers > maxContainers) {

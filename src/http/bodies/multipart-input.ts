@@ -1,7 +1,7 @@
 /** The bytes of a multipart body, counted. */
 import { Readable } from 'node:stream'
 import type { Incoming } from '../node-messages.js'
-import { clientGone, ignoreFailure, tooLarge } from './collect.js'
+import { clientLeft, ignoreFailure, tooLarge } from './collect.js'
 
 /**
  * The body's bytes with the back-pressure of whoever reads them. Destroyed, it lets go of the request and leaves it
@@ -21,7 +21,7 @@ export class MultipartInput extends Readable {
     incoming.on('data', this.#onData).on('end', this.#onEnd)
     incoming.on('close', this.#onClose).on('error', this.#onError)
     incoming.pause()
-    if (incoming.destroyed) this.destroy(clientGone())
+    if (incoming.destroyed) this.destroy(clientLeft())
   }
 
   override _read(): void {
@@ -49,10 +49,10 @@ export class MultipartInput extends Readable {
   }
 
   readonly #onClose = (): void => {
-    if (!this.#ended) this.destroy(clientGone())
+    if (!this.#ended) this.destroy(clientLeft())
   }
 
   readonly #onError = (cause: Error): void => {
-    if (!this.#ended) this.destroy(clientGone(cause))
+    if (!this.#ended) this.destroy(clientLeft(cause))
   }
 }

@@ -25,19 +25,19 @@ const end: Found = Object.freeze({ kind: 'end' })
 export class MultipartParser {
   readonly #delimiter: Buffer
   readonly #steps: Uint8Array
-  readonly #mostHead: number
+  readonly #maxHeaderBytes: number
   #state: 'before' | 'head' | 'bytes' | 'over' = 'before'
   /** What cannot be decided without the next chunk. The delimiter's line end may be missing in front of the first part. */
   #rest: Buffer = lineEnd
 
   /**
    * @param boundary checked: at most 200 bytes
-   * @param mostHead bytes of a part's head, over which it is 431
+   * @param maxHeaderBytes bytes of a part's head, over which it is 431
    */
-  constructor(boundary: string, mostHead: number) {
+  constructor(boundary: string, maxHeaderBytes: number) {
     this.#delimiter = Buffer.from(`\r\n--${boundary}`)
     this.#steps = toSteps(this.#delimiter)
-    this.#mostHead = mostHead
+    this.#maxHeaderBytes = maxHeaderBytes
   }
 
   /**
@@ -71,16 +71,16 @@ export class MultipartParser {
   /** @throws {HttpError} 400 `MALFORMED_MULTIPART` where the body ends too early */
   finish(): void {
     if (this.#state === 'over') return
-    const isBehindDelimiter = startsWith(this.#rest, this.#delimiter)
-    throw malformed(isBehindDelimiter ? 'The multipart body breaks off.' : unreadable)
+    const isAfterDelimiter = startsWith(this.#rest, this.#delimiter)
+    throw malformed(isAfterDelimiter ? 'The multipart body breaks off.' : unreadable)
   }
 
   /** It begins with the line end of its delimiter, so that an empty one ends at once. */
   #endOfHead(bytes: Buffer): number | undefined {
     const at = bytes.indexOf(headEnd)
     const length = (at === -1 ? bytes.length : at) - lineEnd.length
-    if (length > this.#mostHead) {
-      throw new HttpError(431, `A part's header is larger than ${this.#mostHead} bytes.`)
+    if (length > this.#maxHeaderBytes) {
+      throw new HttpError(431, `A part's header is larger than ${this.#maxHeaderBytes} bytes.`)
     }
     return at === -1 ? undefined : at
   }

@@ -14,7 +14,7 @@ import { Upload } from '../upload.js'
 import type { UploadedFile } from '../uploaded-file.js'
 import { jsonMedia, type BodyField, type BodyPlan } from './body-plan.js'
 import { bodyTypeOf } from './body-types.js'
-import { clientGone, tooLarge } from './collect.js'
+import { clientLeft, tooLarge } from './collect.js'
 import { takeFormToken } from './form-token.js'
 import { readJson } from './json.js'
 import type { MediaType } from './media-type.js'
@@ -185,7 +185,7 @@ class MultipartReading {
   }
 
   #createFolder(): Promise<UploadFolder> {
-    if (this.#request.outgoing.destroyed) throw clientGone()
+    if (this.#request.outgoing.destroyed) throw clientLeft()
     this.#request.onFinished(() => void this.#removeFolder())
     return UploadFolder.create()
   }

@@ -36,7 +36,7 @@ export function readBody(request: ServerRequest, plan: BodyPlan): Promise<void> 
     headers['content-encoding'] === undefined &&
     takes(plan, jsonMedia)
   ) {
-    return readWhole(request, plan, readJson)
+    return readComplete(request, plan, readJson)
   }
   return readByType(request, plan)
 }
@@ -56,12 +56,12 @@ async function readByType(request: ServerRequest, plan: BodyPlan): Promise<void>
     request.bodyForm = 'upload'
     const boundary = readBoundary(type)
     announcedLength(request.incoming, plan.limits.multipart)
-    askForBody(request)
+    requestBody(request)
     await readMultipart(request, plan, boundary)
     return
   }
   if (media === formMedia) request.bodyForm = 'form'
-  await readWhole(request, plan, bodyTypeOf.get(media)?.read ?? readRaw)
+  await readComplete(request, plan, bodyTypeOf.get(media)?.read ?? readRaw)
 }
 
 function mediaOf(type: MediaType | undefined): string {
@@ -84,11 +84,11 @@ function takes(plan: BodyPlan, one: string): boolean {
   return media.includes(otherMedia) && !(plan.keepsBytes === true && one === uploadMedia)
 }
 
-function readWhole(request: ServerRequest, plan: BodyPlan, reader: BodyReader): Promise<void> {
+function readComplete(request: ServerRequest, plan: BodyPlan, reader: BodyReader): Promise<void> {
   return new Promise((resolve, reject) => {
     const limit = plan.limits.body
     const expected = announcedLength(request.incoming, limit)
-    askForBody(request)
+    requestBody(request)
     collect(request.incoming, { limit, expected }, (failure, bytes) => {
       if (failure !== undefined) {
         reject(failure)
@@ -116,7 +116,7 @@ function accept(request: ServerRequest, plan: BodyPlan, reader: BodyReader, byte
 }
 
 /** A client that waits for `100 Continue` gets it here: the body is wanted. */
-function askForBody({ incoming, outgoing }: ServerRequest): void {
+function requestBody({ incoming, outgoing }: ServerRequest): void {
   if (incoming.headers.expect?.toLowerCase() === '100-continue') outgoing.writeContinue?.()
 }
 

@@ -6,7 +6,7 @@ import { hostname, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Stream } from 'node:stream'
 import { detectedBytes } from '../file-types.js'
-import { clientGone, tooLarge } from './collect.js'
+import { clientLeft, tooLarge } from './collect.js'
 
 /** Bytes that may wait for a slow disk, for each upload that runs. */
 const writeAhead = 256 * 1024
@@ -52,7 +52,7 @@ export class UploadFolder {
    */
   receive(part: Stream, { limit, input }: ReceiveOptions): Promise<StoredFile> {
     return new Promise((resolve, reject) => {
-      if (this.#removed !== undefined) throw clientGone()
+      if (this.#removed !== undefined) throw clientLeft()
       const path = join(this.path, randomUUID())
       const writer = this.#open(path)
       let size = 0
@@ -74,7 +74,7 @@ export class UploadFolder {
       writer.on('error', reject)
       writer.on('close', () => {
         if (writer.writableFinished) resolve(verify({ path, size, start }))
-        else reject(clientGone())
+        else reject(clientLeft())
       })
     })
   }

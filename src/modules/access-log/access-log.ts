@@ -46,7 +46,7 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
     onStart(): void {
       const { log } = this.#state
       if (log.isLevelEnabled?.('info') === false) return
-      const { late } = log
+      const { deferred: deferred } = log
       this.#stopObserving = this.#state.observe({
         // Reading the id sends it to the client, which can then refer to the log line.
         begins: (request) => {
@@ -56,22 +56,22 @@ export const accessLog = createModule(function accessLog(options: AccessLogOptio
           const { status } = outcome
           if (status < 500 && sample < 1 && Math.random() >= sample) return
           const details = hasDetails ? this.#details(request) : undefined
-          if (late === undefined) {
+          if (deferred === undefined) {
             log.info(
               Object.assign(createLine(request, outcome), logFieldsOf(request), details),
               'request',
             )
             return
           }
-          late.add(this.#lines.write(request, outcome, details))
-          if (status >= 500) late.flush()
+          deferred.add(this.#lines.write(request, outcome, details))
+          if (status >= 500) deferred.flush()
         },
       })
     }
 
     onStop(): void {
       this.#stopObserving?.()
-      this.#state.log.late?.flush()
+      this.#state.log.deferred?.flush()
     }
 
     #details(request: HttpRequest): object {

@@ -267,7 +267,7 @@ export class LimitedClaims {
     const { rate } = job
     const isWindowOver = row.endsAt <= row.now
     const used = isWindowOver ? 0 : row.taken
-    const remaining = rate === undefined ? maxJobs : Math.min(maxJobs, rate.most - used)
+    const remaining = rate === undefined ? maxJobs : Math.min(maxJobs, rate.limit - used)
     const retryInMs = (): number | undefined =>
       rate === undefined ? undefined : Math.max(1, row.endsAt - row.now)
     if (remaining <= 0) return { claimed: [], retryInMs: retryInMs() }

@@ -29,7 +29,7 @@ import {
   type RecoveredJob,
 } from './job-table.js'
 import {
-  Watched,
+  WorkChannel,
   type JobEvent,
   type JobOutcome,
   type Heartbeat,
@@ -38,7 +38,7 @@ import {
 import type { WorkerContext } from './worker-context.js'
 
 /** Metrics and traces read these events. They never contain bodies. */
-const jobEvents = new Watched<JobEvent>('filigree:job')
+const jobEvents = new WorkChannel<JobEvent>('filigree:job')
 
 const maxBackoffMs = 3_600_000
 /** Characters of an error that are stored. */
@@ -79,7 +79,7 @@ export class JobRunner {
       },
     })
     const startedAt = performance.now()
-    const event = jobEvents.heard ? this.#createEvent(claimed) : undefined
+    const event = jobEvents.hasSubscribers ? this.#createEvent(claimed) : undefined
     const timeoutAt = startedAt + job.timeout
     const running: ActiveRun = {
       claimed,

@@ -12,7 +12,7 @@ import {
   type RouteCall,
   type RouteInfo,
   type Routes,
-  Watched,
+  WorkChannel,
   type ToolEvent,
 } from '../../index.js'
 import type { RoundInput } from './methods.js'
@@ -61,7 +61,7 @@ class TokenRequired extends ProtocolError {
   }
 }
 
-const toolEvents = new Watched<ToolEvent>('filigree:tool')
+const toolEvents = new WorkChannel<ToolEvent>('filigree:tool')
 
 export class RouteCaller {
   readonly #routes: Routes
@@ -89,7 +89,7 @@ export class RouteCaller {
         this.results.failed(inputProblemText(inputProblems)),
       )
     const call = toCall(tool, request, exchange.context)
-    if (!toolEvents.heard) return this.#callTool(tool, call, request, exchange)
+    if (!toolEvents.hasSubscribers) return this.#callTool(tool, call, request, exchange)
     const work = { tool: tool.name, route: tool.route.name, ms: 0, error: undefined }
     return toolEvents.around(work, () => this.#callTool(tool, call, request, exchange))
   }

@@ -63,7 +63,7 @@ export class MemoryCounters extends Counters {
     return this.#now?.() ?? super.now()
   }
 
-  tryCount(name: string, key: string, { most, window: length }: Limit): Count {
+  tryCount(name: string, key: string, { limit: limit, window: length }: Limit): Count {
     const now = this.now()
     let windows = this.#limits.get(name)
     if (windows === undefined) this.#limits.set(name, (windows = new Map<string, Window>()))
@@ -73,9 +73,9 @@ export class MemoryCounters extends Counters {
       removeEnded(windows, now)
       windows.set(key, (window = { count: 0, endsAt: now + length }))
     }
-    if (window.count >= most) return { isCounted: false, remaining: 0, endsAt: window.endsAt }
+    if (window.count >= limit) return { isCounted: false, remaining: 0, endsAt: window.endsAt }
     window.count++
-    return { isCounted: true, remaining: most - window.count, endsAt: window.endsAt }
+    return { isCounted: true, remaining: limit - window.count, endsAt: window.endsAt }
   }
 
   [resetState](): void {
@@ -157,14 +157,14 @@ export class DatabaseCounters extends Counters {
   async #tryCountInDatabase(
     name: string,
     key: string,
-    { most, window }: Limit,
+    { limit: limit, window }: Limit,
     now: number,
   ): Promise<Count> {
     await this.#sweep(now)
     const fullKey = `${name} ${key}`
-    const row = await this.#upsertWindow(fullKey, most, { now, ends: now + window })
+    const row = await this.#upsertWindow(fullKey, limit, { now, ends: now + window })
     if (row !== undefined) {
-      return { isCounted: true, remaining: most - row.count, endsAt: Number(row.ends_at) }
+      return { isCounted: true, remaining: limit - row.count, endsAt: Number(row.ends_at) }
     }
     const existing = await this.#tables
       .selectFrom(table)

@@ -46,8 +46,8 @@ export function readLimit(text: unknown): Limit | undefined {
   const rate = readRate(text)
   if (rate === undefined) return undefined
   const label = `"${String(text)}"`
-  const policy = `${label};q=${rate.most};w=${rate.window / 1000}`
-  return { most: rate.most, window: rate.window, label, policy }
+  const policy = `${label};q=${rate.limit};w=${rate.window / 1000}`
+  return { limit: rate.limit, window: rate.window, label, policy }
 }
 
 /** @param otherOptions names of options that do not belong to the rule */

@@ -125,7 +125,7 @@ const bodyProblem = {
 }
 
 /** Used for an invalid limit, which stops the start anyway. */
-const fallbackLimit: Limit = { most: 1, window: 1, label: '', policy: '' }
+const fallbackLimit: Limit = { limit: 1, window: 1, label: '', policy: '' }
 
 function countersOf(store: ThrottleRule['store']) {
   if (store === undefined) return ApplicationCounters
@@ -171,7 +171,8 @@ function createLimiter(options: LimiterOptions, state: ApplicationState): OnEnte
   const readKey = toKeyReader(options.by, state)
   return (request) => {
     // An internal request was counted with its outer request, if the same limit applies.
-    if (request.carriedBy !== undefined && hasCounted(request.carriedBy, options)) return undefined
+    if (request.parentRequest !== undefined && hasCounted(request.parentRequest, options))
+      return undefined
     const key = readKey(request)
     return key instanceof Promise
       ? key.then((resolvedKey) => countBy(request, options, resolvedKey))

@@ -215,7 +215,7 @@ function isNotSampled(parent: Context): boolean {
 
 function beginRequest(event: RequestEvent): Context {
   const { request } = event
-  const isInternal = request.carriedBy !== undefined
+  const isInternal = request.parentRequest !== undefined
   const parent = isInternal ? context.active() : propagation.extract(ROOT_CONTEXT, request.headers)
   const parentSpan = trace.getSpan(parent)
   if (parentSpan !== undefined && isNotSampled(parent)) {

@@ -1,5 +1,5 @@
 /** Computes an aggregate with one statement. */
-import { type Later, after, attempt } from '../../core/maybe-promise.js'
+import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import { FilterReader } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
 import type { Row } from '../../engines/contract/engine.js'
@@ -20,7 +20,7 @@ export function runAggregate<T extends object>(
   table: Table<T>,
   source: Source,
   options: AggregateOptions<T>,
-): Later<AggregateRow<T>[]> {
+): MaybePromise<AggregateRow<T>[]> {
   // Large sums are rare, and the SQL that adds them up exactly takes twice as long: it is used only after an overflow.
   return attempt(
     () => readRows(table, source, options, false),
@@ -43,7 +43,7 @@ function readRows<T extends object>(
   source: Source,
   options: AggregateOptions<T>,
   isLarge: boolean,
-): Later<AggregateRow<T>[]> {
+): MaybePromise<AggregateRow<T>[]> {
   rejectUndefined(options)
   const { where, view } = options
   const { context } = source
@@ -65,7 +65,7 @@ function readRows<T extends object>(
     rows: { table, where: condition, limit },
     aggregates: { groups, measures, having, order },
   }))
-  const rows: Later<readonly Row[]> = source
+  const rows: MaybePromise<readonly Row[]> = source
     .runner()
     .run(plan.statement, arrangeValues(plan, values), 'rows')
   const figures = [...groups, ...measures]

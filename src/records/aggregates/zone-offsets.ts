@@ -3,7 +3,7 @@
  * server's may be of another year, so a statement carries the changes itself, as a tree of comparisons: nine of them find
  * the distance at any moment. Source: decisions, Third storey: nothing silent, Groups by time.
  */
-import { Kept } from '../../core/bounded-cache.js'
+import { BoundedCache } from '../../core/bounded-cache.js'
 
 interface OffsetChange {
   /** Milliseconds since 1970. */
@@ -28,7 +28,7 @@ const secondDay = Date.parse('0001-01-02T00:00:00.000Z')
 const lastDay = Date.parse('9999-12-31T00:00:00.000Z')
 
 /** There are about 450 zones; finding a zone's changes takes some 30 milliseconds. */
-const cachedOffsets = new Kept<readonly OffsetChange[]>(1000)
+const cachedOffsets = new BoundedCache<readonly OffsetChange[]>(1000)
 
 /** @returns the name as the runtime writes it; `undefined` for a zone that it does not know */
 export function readZone(name: string): string | undefined {

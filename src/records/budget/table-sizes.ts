@@ -3,7 +3,7 @@
  * statistics, not from counting, and are refreshed now and then in the background: until the first answer a table
  * counts as empty.
  */
-import { type Later, after, attempt } from '../../core/maybe-promise.js'
+import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import type { Engine } from '../../engines/contract/engine.js'
 import type { Table } from '../model/table.js'
 
@@ -54,7 +54,7 @@ export class TableSizes {
   }
 
   /** Reads the sizes now. */
-  read(): Later<undefined> {
+  read(): MaybePromise<undefined> {
     this.#readAt = performance.now()
     const names = [...this.#tables].flatMap(({ name, relations }) => [
       name,

@@ -16,7 +16,7 @@ import {
   type PastRow,
   type RowChanges,
 } from './changes.js'
-import { type Later, after } from '../../core/maybe-promise.js'
+import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import {
   lookupsLast,
   type ChannelListener,
@@ -183,13 +183,13 @@ export class ChangeFeed {
   }
 
   /** True if anybody, here or in another process, follows some table. */
-  isFollowed(runner: Runner): Later<boolean> {
+  isFollowed(runner: Runner): MaybePromise<boolean> {
     if (this.#listeners.size > 0 || this.#watchers.size > 0) return true
     return after(this.#look(runner), () => this.#topics.size > 0)
   }
 
   /** True if anybody, here or in another process, follows this table. */
-  follows(table: Table, runner: Runner): Later<boolean> {
+  follows(table: Table, runner: Runner): MaybePromise<boolean> {
     if (this.#listeners.size > 0 || this.#watchers.has(table)) return true
     return this.announces(table, runner)
   }
@@ -200,7 +200,7 @@ export class ChangeFeed {
   }
 
   /** True if other processes follow the table, so that a message must go with the write. */
-  announces(table: Table, runner: Runner): Later<boolean> {
+  announces(table: Table, runner: Runner): MaybePromise<boolean> {
     if (this.#options.channel === undefined) return false
     return after(this.#look(runner), () => this.#topics.has(topicOf(table)))
   }
@@ -303,7 +303,7 @@ export class ChangeFeed {
    * Looks the topics up again if they are too old. Inside a transaction it uses the transaction's connection, because
    * the pool may have no other.
    */
-  #look(runner: Runner): Later<void> {
+  #look(runner: Runner): MaybePromise<void> {
     const { channel, engine } = this.#options
     if (channel === undefined || performance.now() < this.#knownUntil) return undefined
     if (runner !== engine) return this.#lookNow(channel, runner)

@@ -1,5 +1,5 @@
 /** Many writes of a client, all or nothing, each checked like a single write. Source: decisions, Many. */
-import type { Later } from '../../core/maybe-promise.js'
+import type { MaybePromise } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Database } from '../database.js'
 import type { Id } from '../filters/list-options.js'
@@ -122,7 +122,7 @@ export class ClientManyWriter {
    */
   async #together<R>(
     trees: readonly WriteTree[],
-    write: (table: Table) => Later<R | undefined>,
+    write: (table: Table) => MaybePromise<R | undefined>,
   ): Promise<R | undefined> {
     const [first] = trees
     if (first === undefined) return undefined

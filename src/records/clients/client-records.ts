@@ -3,7 +3,7 @@
  * that the client may not see are missing, and secured fields are left out for callers without the role. Source:
  * decisions, Second storey: rulings and rights.
  */
-import { type Later, after } from '../../core/maybe-promise.js'
+import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Database } from '../database.js'
 import type { AggregateOptions, AggregateRow } from '../aggregates/aggregate-types.js'
 import type { OrderBy, Where } from '../model/filter-types.js'
@@ -46,11 +46,11 @@ export class ClientRecords<T extends object> {
   }
 
   /** @returns null if there is no such row, or the client cannot see it */
-  find(id: Id): Later<T | null> {
+  find(id: Id): MaybePromise<T | null> {
     const records = this.#records as unknown as Repository<Instance>
     const { hasRows, columns } = policyOf(this.#table)
     const found = hasRows ? this.#writer.find(this.#table, id, records) : records.find(id)
-    if (columns.size === 0) return found as Later<T | null>
+    if (columns.size === 0) return found as MaybePromise<T | null>
     return after(found, (record) => this.#shownOrNull(record))
   }
 
@@ -134,7 +134,7 @@ export class ClientRecords<T extends object> {
   }
 
   /** @throws {HttpError} 403 if the client could not see the new row; then nothing is written */
-  create(values: Partial<T>): Later<T> {
+  create(values: Partial<T>): MaybePromise<T> {
     const created = this.#writer.create(readTree(this.#table, values))
     return after(created, (record) => this.#shown(record))
   }
@@ -144,13 +144,13 @@ export class ClientRecords<T extends object> {
    * @returns null if there is no such row, or the client cannot see it
    * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
    */
-  update(id: Id, values: Partial<T>, expected?: readonly number[]): Later<T | null> {
+  update(id: Id, values: Partial<T>, expected?: readonly number[]): MaybePromise<T | null> {
     const updated = this.#writer.update(id, readTree(this.#table, values), expected)
     return after(updated, (record) => this.#shownOrNull(record))
   }
 
   /** @returns false if there is no such row, or the client cannot see it */
-  delete(id: Id, expected?: readonly number[]): Later<boolean> {
+  delete(id: Id, expected?: readonly number[]): MaybePromise<boolean> {
     return this.#writer.delete(this.#table, id, expected)
   }
 
@@ -160,18 +160,18 @@ export class ClientRecords<T extends object> {
     return Promise.resolve(settled(this.#caller, ask))
   }
 
-  #shownOrNull(record: Instance | null): Later<T | null> {
+  #shownOrNull(record: Instance | null): MaybePromise<T | null> {
     return record === null ? null : this.#shown(record)
   }
 
-  #shown(record: Instance): Later<T> {
+  #shown(record: Instance): MaybePromise<T> {
     if (policyOf(this.#table).columns.size === 0) return record as T
     return after(this.#concealed(), (concealed) => without(record, concealed) as T)
   }
 
   /** The properties that the client may not read. */
-  #concealed(table: Table = this.#table): Later<readonly string[]> {
-    let concealed: Later<readonly string[]> = []
+  #concealed(table: Table = this.#table): MaybePromise<readonly string[]> {
+    let concealed: MaybePromise<readonly string[]> = []
     for (const [{ property }, rule] of policyOf(table).columns) {
       concealed = after(concealed, (before) =>
         after(admission(rule, this.#caller), (verdict) =>

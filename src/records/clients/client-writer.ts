@@ -3,7 +3,7 @@
  * write, as it is stored, and afterwards with its children and links; keys may only name rows that the caller can see.
  * Source: decisions, Second storey: rights.
  */
-import { type Later, after, isThenable } from '../../core/maybe-promise.js'
+import { type MaybePromise, after, isThenable } from '../../core/maybe-promise.js'
 import type { Database } from '../database.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
@@ -64,7 +64,7 @@ export class ClientWriter {
    * not write; 404 `NOT_FOUND` for missing nested rows; 403 `FORBIDDEN` if the caller could not see a row afterwards.
    * Nothing is written then
    */
-  create(tree: WriteTree): Later<Instance> {
+  create(tree: WriteTree): MaybePromise<Instance> {
     return after(demandFields(tree, this.#caller), () =>
       tree.table.shard === undefined
         ? this.#createNow(tree)
@@ -77,7 +77,7 @@ export class ClientWriter {
    * @returns null if there is no such row, or the caller cannot see it
    * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
    */
-  update(id: Id, tree: WriteTree, expected?: readonly number[]): Later<Instance | null> {
+  update(id: Id, tree: WriteTree, expected?: readonly number[]): MaybePromise<Instance | null> {
     return after(demandFields(tree, this.#caller), () =>
       tree.table.shard === undefined
         ? this.#updateNow(id, tree, expected)
@@ -90,7 +90,7 @@ export class ClientWriter {
    *
    * @throws {HttpError} 401 or 403 for fields that the caller may not write
    */
-  admitsAlone(tree: WriteTree): Later<boolean> {
+  admitsAlone(tree: WriteTree): MaybePromise<boolean> {
     return after(demandFields(tree, this.#caller), () => this.#isAlone(tree))
   }
 
@@ -110,12 +110,12 @@ export class ClientWriter {
     return false
   }
 
-  #createNow(tree: WriteTree): Later<Instance> {
+  #createNow(tree: WriteTree): MaybePromise<Instance> {
     if (this.#isAlone(tree)) return insertTree(this.#home, tree, this.#caller)
     return this.#wholly(tree, true, (writer) => writer.create(tree))
   }
 
-  #updateNow(id: Id, tree: WriteTree, expected?: readonly number[]): Later<Instance | null> {
+  #updateNow(id: Id, tree: WriteTree, expected?: readonly number[]): MaybePromise<Instance | null> {
     const { table } = tree
     if (hasMore(tree) || this.#keys.names(tree)) return this.#changeWhole(id, tree, expected)
     if (!this.view.isBound(table)) return this.#change(id, tree, { expected })
@@ -130,16 +130,16 @@ export class ClientWriter {
    * @returns false if there is no such row, or the caller cannot see it
    * @throws {HttpError} 409 `CONFLICT` if other rows refer to it; their record is named only if the caller may see it
    */
-  delete(table: Table, id: Id, expected?: readonly number[]): Later<boolean> {
+  delete(table: Table, id: Id, expected?: readonly number[]): MaybePromise<boolean> {
     return table.shard === undefined
       ? this.#deleteNow(table, id, expected)
       : this.inShard(table, undefined, () => this.#deleteNow(table, id, expected))
   }
 
-  #deleteNow(table: Table, id: Id, expected?: readonly number[]): Later<boolean> {
+  #deleteNow(table: Table, id: Id, expected?: readonly number[]): MaybePromise<boolean> {
     const repository = this.#repository(table)
     const tell = mayTell(this.#caller)
-    const deleteNow = (): Later<boolean> =>
+    const deleteNow = (): MaybePromise<boolean> =>
       repository.deleteNow(id, tell, expected, writerFor(this.#caller))
     if (!this.view.isBound(table)) return deleteNow()
     return this.transaction(
@@ -149,7 +149,7 @@ export class ClientWriter {
   }
 
   /** The row, if the caller can see it. */
-  find(table: Table, id: Id, repository = this.#repository(table)): Later<Instance | null> {
+  find(table: Table, id: Id, repository = this.#repository(table)): MaybePromise<Instance | null> {
     if (!this.view.isBound(table)) return repository.find(id)
     const key = toKey(this.#database.context.codecOf(table), id)
     if (key === undefined) return null
@@ -189,7 +189,7 @@ export class ClientWriter {
     return isNew ? this.transaction(isolationOf(tablesOf(tree)), work) : this.swapping([tree], work)
   }
 
-  #change(id: Id, tree: WriteTree, conditions: RowConditions): Later<Instance | null> {
+  #change(id: Id, tree: WriteTree, conditions: RowConditions): MaybePromise<Instance | null> {
     return changeTree(this.#home, id, tree, this.#caller, conditions)
   }
 

@@ -1,16 +1,16 @@
 /** Marks errors that name hidden fields, so that no interface reports them to a client. */
-import { markUntold } from '../../errors/field-errors.js'
+import { markHidden } from '../../errors/field-errors.js'
 import type { Table } from './table.js'
 
 /** @returns the error of a write, with the errors of hidden fields marked */
 export function hideErrorsOfValues(table: Table, error: unknown): unknown {
-  return markUntold(error, ({ path }) => namesHidden(table, path))
+  return markHidden(error, ({ path }) => namesHidden(table, path))
 }
 
 /** The same for a query, whose message may name them too: `Did you mean "passwordHash"?` */
 function hideErrorsOfQuery(table: Table, error: unknown): unknown {
   const names = hiddenNames(table)
-  return markUntold(error, ({ path, message }) => {
+  return markHidden(error, ({ path, message }) => {
     if (namesHidden(table, path)) return true
     return (message.match(/\w+/g) ?? []).some((word) => names.has(word))
   })

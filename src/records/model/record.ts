@@ -1,6 +1,6 @@
 /** `@Record`: the note that turns a class's fields into a table. Source: public face, Records. */
 
-import { createClassNote, type Class } from '../../metadata/class-metadata.js'
+import { createClassMetadata, type Class } from '../../metadata/class-metadata.js'
 import type { Isolation } from '../../core/transaction.js'
 import type { Claims } from '../../http/request.js'
 import { fieldMetadata, generatedKey, writeFieldMetadata } from '../../fields/field.js'
@@ -15,7 +15,7 @@ import type { OrderTerms, Where } from './filter-types.js'
 
 /** Records that come with another: whoever knows it knows them, so that their tables are made with its. */
 
-const addedRecords = createClassNote<readonly Class[]>('companions')
+const addedRecords = createClassMetadata<readonly Class[]>('companions')
 
 /**
  * For decorators of packages on records, which keep something beside the rows: the tables of `others` are made wherever that of
@@ -158,7 +158,7 @@ export interface RecordIndex<T = unknown> {
   like?: boolean
 }
 
-const recordNote = createClassNote<RecordOptions>('record')
+const recordNote = createClassMetadata<RecordOptions>('record')
 
 /**
  * Makes a class a record: a table whose columns are its fields. Can be used without parentheses, or with options.

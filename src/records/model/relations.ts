@@ -2,7 +2,11 @@
 
 import type { Relation, Table } from './table.js'
 import { writeFieldMetadata } from '../../fields/field.js'
-import { type ClassReference, createMemberNote, type Class } from '../../metadata/class-metadata.js'
+import {
+  type ClassReference,
+  createMemberMetadata,
+  type Class,
+} from '../../metadata/class-metadata.js'
 import { toDecorator, type AnyDecorator } from '../../metadata/dialect.js'
 import type { Generated } from './written-types.js'
 
@@ -68,7 +72,7 @@ export type RelationMetadata =
       readonly options: ManyToManyOptions
     }
 
-const relationMetadata = createMemberNote<RelationMetadata>('relation')
+const relationMetadata = createMemberMetadata<RelationMetadata>('relation')
 
 /** The one record whose key a field of this record holds: `category` by `categoryId`. */
 export function BelongsTo(target: ClassReference, options: BelongsToOptions = {}): AnyDecorator {
@@ -91,7 +95,7 @@ export function relationMetadataOf(owner: Class): ReadonlyMap<string, RelationMe
 }
 
 function relation(decorator: string, metadata: RelationMetadata): AnyDecorator {
-  return toDecorator(({ owner, member, place: target, isStatic }) => {
+  return toDecorator(({ owner, member, kind: target, isStatic }) => {
     if (member === undefined || target !== 'field' || isStatic) {
       throw new TypeError(
         `@${decorator} on ${owner.name}: it can only be used on a property of instances.`,

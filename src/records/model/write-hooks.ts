@@ -11,7 +11,7 @@ import {
   type AnyDecorator,
   type DecoratorTarget,
 } from '../../metadata/dialect.js'
-import { createMemberNote, type Class } from '../../metadata/class-metadata.js'
+import { createMemberMetadata, type Class } from '../../metadata/class-metadata.js'
 
 /**
  * Decides the isolation of transactions that run the application's code. Statements without it need none: each is a
@@ -36,7 +36,7 @@ export type RecordHook = (this: object, context: object) => void | Promise<void>
 
 type HookName = keyof RecordHooks
 
-const hookMetadata = createMemberNote<readonly HookName[]>('write hooks')
+const hookMetadata = createMemberMetadata<readonly HookName[]>('write hooks')
 
 /**
  * On a method of a record: runs in the transaction before a row is created or changed, by every door, including
@@ -120,8 +120,8 @@ interface Hooked {
 }
 
 function createHook(name: string, hookName: HookName): HookDecorator {
-  const write = ({ owner, member, place, isStatic }: DecoratorTarget): void => {
-    if (member === undefined || place !== 'method' || isStatic)
+  const write = ({ owner, member, kind: kind, isStatic }: DecoratorTarget): void => {
+    if (member === undefined || kind !== 'method' || isStatic)
       throw new TypeError(`@${name} on ${owner.name}: it can only be used on a method of a record.`)
     hookMetadata.update(owner, member, (known = []) => [...known, hookName])
   }

@@ -3,7 +3,7 @@
  * give the same error. The rows are locked until the transaction ends. Source: decisions, Second storey: rights.
  */
 
-import type { Later } from '../../core/maybe-promise.js'
+import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { Id, ListOptions } from '../filters/list-options.js'
 import { type RowChange, holdRows } from '../statements/change-row.js'
 import type { Writer } from '../statements/hooks.js'
@@ -27,14 +27,18 @@ import { atKey } from '../statements/nested-input.js'
 export interface TreeRecords {
   find(id: Id, options?: { readonly with?: readonly string[] }): Promise<Instance | null>
   list(options: ListOptions<Instance>): Promise<Instance[]>
-  createNow(values: Instance, writer?: Writer): Later<Instance>
-  updateNow(id: Id, values: Instance, options?: Omit<RowChange, 'values'>): Later<Instance | null>
+  createNow(values: Instance, writer?: Writer): MaybePromise<Instance>
+  updateNow(
+    id: Id,
+    values: Instance,
+    options?: Omit<RowChange, 'values'>,
+  ): MaybePromise<Instance | null>
   deleteNow(
     id: Id,
     mayTell?: (referrer: Referrer) => boolean,
     expected?: readonly number[],
     writer?: Writer,
-  ): Later<boolean>
+  ): MaybePromise<boolean>
   link(id: Id, relation: string, ids: readonly Id[]): Promise<number>
   unlink(id: Id, relation: string, ids: readonly Id[]): Promise<number>
 }

@@ -3,7 +3,7 @@
  * be written through another, and a field that is closed for writes not through a relation. Source: decisions, Second storey: rights.
  */
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
-import { after, type Later } from '../../core/maybe-promise.js'
+import { after, type MaybePromise } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import { invalid } from '../filters/invalid.js'
 import type { Column } from '../../engines/contract/table.js'
@@ -21,7 +21,7 @@ const mostNested = 1000
  * @returns a promise if a guard returns one
  * @throws {HttpError} 401 or 403
  */
-export function demandFields(tree: WriteTree, caller: Caller): Later<void> {
+export function demandFields(tree: WriteTree, caller: Caller): MaybePromise<void> {
   const { table, values, fields: given, ties } = tree
   const { columns, columnWrites, relations } = policyOf(table)
   if (columns.size + columnWrites.size + relations.size === 0 || caller.trusted) return undefined
@@ -68,7 +68,11 @@ function fieldForbidden(path: string, { roles }: AccessRule): HttpError {
  *
  * @throws {HttpError} 401 or 403
  */
-export function demandWrite(table: Table, operation: WriteOperation, caller: Caller): Later<void> {
+export function demandWrite(
+  table: Table,
+  operation: WriteOperation,
+  caller: Caller,
+): MaybePromise<void> {
   const access = policyOf(table).writes[operation]
   if (access === undefined || caller.trusted) return undefined
   if (access === false) throw forbidden(`no client may ${operation} rows of ${table.type.name}`)

@@ -30,7 +30,7 @@ import {
   type Tie,
   type ToMany,
 } from '../statements/write-tree.js'
-import { type Later, attempt } from '../../core/maybe-promise.js'
+import { type MaybePromise, attempt } from '../../core/maybe-promise.js'
 import type { RowsWithin } from '../statements/write-row.js'
 import { writerOf, type Writer } from '../statements/hooks.js'
 import { atKey } from '../statements/nested-input.js'
@@ -313,7 +313,7 @@ export function insertTree(
   home: WriterHome,
   { table, values, told }: WriteTree,
   caller: Caller,
-): Later<Instance> {
+): MaybePromise<Instance> {
   return attempt<Instance>(
     () => home.records(table).createNow(values, writerFor(caller)),
     (error) => {
@@ -329,7 +329,7 @@ export function changeTree(
   { table, values, told }: WriteTree,
   caller: Caller,
   conditions: RowConditions = {},
-): Later<Instance | null> {
+): MaybePromise<Instance | null> {
   return attempt<Instance | null>(
     () => home.records(table).updateNow(id, values, { writer: writerFor(caller), ...conditions }),
     (error) => {

@@ -4,7 +4,7 @@
  * body. Source: public face, Records; decisions, Second storey: rights.
  */
 import { tokenAccess } from '../../auth/access.js'
-import type { Later } from '../../core/maybe-promise.js'
+import type { MaybePromise } from '../../core/maybe-promise.js'
 import { compileInput, type Check } from '../../fields/compile-input.js'
 import { readShape } from '../../fields/shape.js'
 import type { TextValues } from '../../http/query.js'
@@ -200,7 +200,7 @@ export class CallerRecords<T extends object = object> {
     return checks
   }
 
-  #demandRead(): Later<void> {
+  #demandRead(): MaybePromise<void> {
     return demandAll([policyOf(this.#table).read], this.#caller)
   }
 

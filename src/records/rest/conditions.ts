@@ -6,7 +6,7 @@ import { HttpError } from '../../errors/http-error.js'
 import { entityTag, matchesEntityTag } from '../../http/entity-tags.js'
 import type { HttpRequest } from '../../http/request.js'
 import { reply, type Reply } from '../../http/reply.js'
-import { type Later, attempt } from '../../core/maybe-promise.js'
+import { type MaybePromise, attempt } from '../../core/maybe-promise.js'
 import type { Table } from '../model/table.js'
 import { policyOf } from '../rights/record-policy.js'
 
@@ -68,8 +68,8 @@ function tagOf(version: number, content: string): string {
 export function whereMatching<T>(
   table: Table,
   request: HttpRequest | undefined,
-  write: (expected: readonly number[] | undefined) => Later<T>,
-): Later<T> {
+  write: (expected: readonly number[] | undefined) => MaybePromise<T>,
+): MaybePromise<T> {
   const condition = request?.incoming.headers['if-match']
   if (table.version === undefined || condition === undefined) return write(undefined)
   if (condition.trim() === '*') return write(undefined)

@@ -17,7 +17,7 @@ import {
   Patch,
   Post,
   Put,
-  readRouteNotes,
+  readRouteDeclarations,
   type RouteOptions,
 } from '../../routing/verbs.js'
 import { Doc } from '../../openapi/doc.js'
@@ -41,7 +41,7 @@ import { readRowShape } from './crud-shape.js'
 import { aggregateRows, readAggregateQuery } from './crud-aggregate.js'
 import { checkCost, defaultCost } from '../budget/check-cost.js'
 import type { Database } from '../database.js'
-import { type Later, after } from '../../core/maybe-promise.js'
+import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Id } from '../filters/list-options.js'
 import { readTable } from '../model/read-table.js'
 import { wantsUser } from '../statements/hooks.js'
@@ -105,7 +105,9 @@ export function extendWithCrud(
   const { name, length } = controller
   Object.defineProperties(Extended, { name: { value: name }, length: { value: length } })
   const taken = new Set(
-    [...readRouteNotes(controller).values()].flat().map(({ method, path }) => method + trim(path)),
+    [...readRouteDeclarations(controller).values()]
+      .flat()
+      .map(({ method, path }) => method + trim(path)),
   )
   for (const route of writeRoutes(table, database, most)) {
     if (wanted.has(route.operation) && !taken.has(route.method + trim(route.path))) {
@@ -187,7 +189,7 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
     const caller = knows ? requestCaller(request) : anonymous
     return new ClientRecords(open, open.recordsFor(type, request), caller)
   }
-  const update = (id: Id, body: object, request?: HttpRequest): Later<object | null> =>
+  const update = (id: Id, body: object, request?: HttpRequest): MaybePromise<object | null> =>
     whereMatching(table, request, (expected) =>
       after(records(request).update(id, { ...body }, expected), (row) => row && tagged(table, row)),
     )

@@ -4,7 +4,7 @@
  */
 
 import { type AccessRule, suffices, type Guard } from '../../auth/access.js'
-import { type Later, attempt, after, isThenable } from '../../core/maybe-promise.js'
+import { type MaybePromise, attempt, after, isThenable } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Table } from '../model/table.js'
 import { policyOf } from './record-policy.js'
@@ -31,8 +31,8 @@ class LateVerdict extends HttpError {
 export function asked<T>(
   table: Table,
   caller: Caller,
-  ask: (caller: Caller) => Later<T>,
-): Later<T> {
+  ask: (caller: Caller) => MaybePromise<T>,
+): MaybePromise<T> {
   return policyOf(table).mayWait ? settled(caller, () => ask(caller)) : ask(caller)
 }
 
@@ -41,7 +41,7 @@ export function asked<T>(
  *
  * @param ask must only read, and start from the beginning each time
  */
-export function settled<T>(caller: Caller, ask: () => Later<T>): Later<T> {
+export function settled<T>(caller: Caller, ask: () => MaybePromise<T>): MaybePromise<T> {
   return attempt(ask, (error) => {
     if (!(error instanceof LateVerdict)) throw error
     return error.verdict.then((verdict) => {
@@ -101,7 +101,7 @@ export const anonymous: Caller = Object.freeze({
 export type Admission = 'admitted' | 'unauthenticated' | 'forbidden'
 
 /** Applies a rule to a caller, synchronously unless the rule's guard returns a promise. */
-export function admission(rule: AccessRule, caller: Caller): Later<Admission> {
+export function admission(rule: AccessRule, caller: Caller): MaybePromise<Admission> {
   if (caller.trusted || rule.open) return 'admitted'
   if (caller.auth === undefined) return 'unauthenticated'
   if (!suffices(rule, caller.auth.claims, caller.request)) return 'forbidden'
@@ -111,7 +111,7 @@ export function admission(rule: AccessRule, caller: Caller): Later<Admission> {
   return after(verdict, (own) => (own === 'admitted' ? admission(also, caller) : own))
 }
 
-function askGuard(rule: AccessRule, guard: Guard, caller: Caller): Later<Admission> {
+function askGuard(rule: AccessRule, guard: Guard, caller: Caller): MaybePromise<Admission> {
   // A guard needs a request; without one it cannot decide.
   if (caller.request === undefined) return 'forbidden'
   const said = caller.verdicts?.get(rule)
@@ -150,8 +150,8 @@ export function admitsAtOnce(rule: AccessRule, caller: Caller): boolean {
 export function admitted<T>(
   rules: readonly (AccessRule | undefined)[],
   caller: Caller,
-  next: () => Later<T>,
-): Later<T> {
+  next: () => MaybePromise<T>,
+): MaybePromise<T> {
   for (let index = 0; index < rules.length; index++) {
     const rule = rules[index]
     if (rule === undefined || rule.open) continue
@@ -172,7 +172,10 @@ export function admitted<T>(
  *
  * @returns a promise if a guard returns one
  */
-export function demandAll(rules: readonly (AccessRule | undefined)[], caller: Caller): Later<void> {
+export function demandAll(
+  rules: readonly (AccessRule | undefined)[],
+  caller: Caller,
+): MaybePromise<void> {
   return admitted(rules, caller, () => undefined)
 }
 

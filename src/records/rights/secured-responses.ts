@@ -4,7 +4,7 @@
  * made. Source: decisions, Second storey: rights.
  */
 import type { AccessRule } from '../../auth/access.js'
-import { type Later, after, isThenable } from '../../core/maybe-promise.js'
+import { type MaybePromise, after, isThenable } from '../../core/maybe-promise.js'
 import { relationCountName } from '../../fields/count-name.js'
 import { readShape } from '../../fields/shape.js'
 import { answeredRequest, heedCallers } from '../../http/answered-json.js'
@@ -61,7 +61,7 @@ export function concealFrom(
   caller: Caller,
   { shape, rules }: SecuredAnswers,
   answer: unknown,
-): Later<unknown> {
+): MaybePromise<unknown> {
   return after(deniedOf(rules, caller, 0, new Set()), (denied) => {
     if (denied.size > 0) conceal(answer, shape, denied)
     return answer
@@ -73,7 +73,7 @@ function deniedOf(
   caller: Caller,
   from: number,
   denied: Set<AccessRule>,
-): Later<ReadonlySet<AccessRule>> {
+): MaybePromise<ReadonlySet<AccessRule>> {
   const rule = rules[from]
   if (rule === undefined) return denied
   return after(admission(rule, caller), (verdict) =>

@@ -7,7 +7,7 @@ import type { Runner, Statement } from '../../engines/contract/engine.js'
 import { ownQuestion } from '../../engines/contract/statement.js'
 import type { Table } from '../model/table.js'
 import { quote } from '../../engines/contract/ddl.js'
-import { type Later, after } from '../../core/maybe-promise.js'
+import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Column } from '../../engines/contract/table.js'
 import { toIds } from './delete-row.js'
 import type { Source } from './source.js'
@@ -186,7 +186,11 @@ export class Inserting {
     }
   }
 
-  #run(statement: Statement, values: readonly unknown[], isFollowed: boolean): Later<unknown> {
+  #run(
+    statement: Statement,
+    values: readonly unknown[],
+    isFollowed: boolean,
+  ): MaybePromise<unknown> {
     if (!isFollowed) return this.#runner.run(statement, values, 'count')
     return after(this.#runner.run(statement, values, 'rows'), (found) => {
       const ids = toIds(this.#table, found)

@@ -2,7 +2,7 @@
  * Changes a row that must be read first: because of additions, a condition, its version, hooks, or rules for the whole
  * row. The row is locked meanwhile, so that no other change comes between. Source: decisions, Second storey: records.
  */
-import { type Later, after, promise } from '../../core/maybe-promise.js'
+import { type MaybePromise, after, promise } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import { unmarked } from '../../errors/field-errors.js'
 import { FilterReader, readProgramFilter } from '../filters/filter.js'
@@ -83,7 +83,7 @@ export function changePlainly(
   source: Source,
   key: unknown,
   change: RowChange,
-): Later<Instance | null> {
+): MaybePromise<Instance | null> {
   const { context } = source
   const { within, where, expected } = change
   const codec = context.codecOf(table)

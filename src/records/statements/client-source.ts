@@ -1,7 +1,7 @@
 /** The sources of repositories for one client's request: the database itself, but its reads or its changes end with it. */
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
-import type { Later } from '../../core/maybe-promise.js'
+import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { ClientReading, ClientWriting, Engine, Runner } from '../../engines/contract/engine.js'
 import type { Isolation } from '../../core/transaction.js'
 import type { RecordsContext, Source } from './source.js'
@@ -43,7 +43,7 @@ abstract class RequestSource implements Source {
     this.database.committed(work)
   }
 
-  announces(table: Table): Later<boolean> {
+  announces(table: Table): MaybePromise<boolean> {
     return this.database.announces(table)
   }
 

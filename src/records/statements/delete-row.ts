@@ -3,7 +3,7 @@
  * it, rows that lose their reference, and the values that listeners need to tell who could see the row.
  */
 import type { PastRow, RowChanges } from '../changes/changes.js'
-import { type Later, after } from '../../core/maybe-promise.js'
+import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Id } from '../filters/list-options.js'
 import { referencesTo } from '../model/relations.js'
@@ -22,7 +22,7 @@ export function deleteRow(
   source: Source,
   key: unknown,
   version?: number,
-): Later<boolean> {
+): MaybePromise<boolean> {
   const isMarked = table.deletedAt !== undefined
   const keys = keyValues(table, source.context, key)
   const hasVersion = version !== undefined

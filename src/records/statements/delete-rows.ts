@@ -2,7 +2,7 @@
  * Deletes all rows that match a filter, and single rows that must be read first: because of their version, of hooks, or of
  * hooks of the rows that the database deletes with them. Source: decisions, Second storey: records, Changes.
  */
-import { type Later, attempt } from '../../core/maybe-promise.js'
+import { type MaybePromise, attempt } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Isolation } from '../../core/transaction.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
@@ -121,7 +121,7 @@ function deleteHeld(
   table: Table,
   source: Source,
   { key, row, writer }: HeldDeletion,
-): Later<boolean> {
+): MaybePromise<boolean> {
   const { context } = source
   if (!mustHold(table, context)) return deleteRow(table, source, key)
   const before = context.codecOf(table).readRow(row) as Instance

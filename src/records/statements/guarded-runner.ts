@@ -3,7 +3,7 @@
  * back: PostgreSQL itself behaves so, but SQLite would continue with half of the work. After a conflict with another
  * transaction no part helps: the whole transaction must run again.
  */
-import { attempt, type Later } from '../../core/maybe-promise.js'
+import { attempt, type MaybePromise } from '../../core/maybe-promise.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Answers, Runner, Statement, Values, Wanted } from '../../engines/contract/engine.js'
 import { changes } from '../../engines/contract/statement.js'
@@ -23,7 +23,7 @@ export class GuardedRunner implements Runner {
     this.inner = inner
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
     this.assertWhole()
     if (changes(statement)) this.hasWritten = true
     if (statement.kind === 'select' || statement.kind === 'unknown') this.#hasRead = true

@@ -1,7 +1,7 @@
 /** Loads related records, with one statement for each level. Source: decisions, Small print: records. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
-import { type Later, after, attempt } from '../../core/maybe-promise.js'
+import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { invalid } from '../filters/invalid.js'
 import { undefinedAt } from '../model/skip.js'
@@ -11,7 +11,7 @@ import type { Relation, Table } from '../model/table.js'
 import { toClientError } from './client-errors.js'
 
 type Instance = Record<string, unknown>
-type Load = (records: readonly object[], source: Source) => Later<void>
+type Load = (records: readonly object[], source: Source) => MaybePromise<void>
 
 /** Each relation, with the relations to load behind it. */
 interface Tree {
@@ -58,8 +58,8 @@ function loadLevel(
   tree: Tree,
   records: readonly Instance[],
   source: Source,
-): Later<void> {
-  let done: Later<void> = undefined
+): MaybePromise<void> {
+  let done: MaybePromise<void> = undefined
   for (const [name, below] of tree.children) {
     const relation = table.relations.get(name) as Relation
     done = after(done, () =>
@@ -77,7 +77,7 @@ function loadRelation(
   relation: Relation,
   records: readonly Instance[],
   source: Source,
-): Later<Instance[]> {
+): MaybePromise<Instance[]> {
   const { shards } = relation
   if (shards === undefined) return loadTied(table, relation, records, source)
   // What is tied is of one shard: it is asked for its own rows alone.
@@ -88,7 +88,7 @@ function loadRelation(
     if (others === undefined) byShard.set(value, [record])
     else others.push(record)
   }
-  let done: Later<Instance[]> = []
+  let done: MaybePromise<Instance[]> = []
   for (const [value, some] of byShard)
     done = after(done, (before) =>
       inShard(table, value, () =>
@@ -103,7 +103,7 @@ function loadTied(
   relation: Relation,
   records: readonly Instance[],
   source: Source,
-): Later<Instance[]> {
+): MaybePromise<Instance[]> {
   const { context } = source
   const local = context.codecOf(table).columns[table.columns.indexOf(relation.local)]
   const keys = new Set<unknown>()

@@ -1,6 +1,6 @@
 /** The statements of one table: each is written once for every form of question or change, then kept. */
-import { Kept } from '../../core/bounded-cache.js'
-import type { Later } from '../../core/maybe-promise.js'
+import { BoundedCache } from '../../core/bounded-cache.js'
+import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Column } from '../../engines/contract/table.js'
 import { isOneOf, allOf, equals, keyIs, type Condition } from '../../sql/condition.js'
@@ -59,9 +59,9 @@ export class TablePlans {
   /** `select … where id = ?` */
   readonly find: Plan
   /** The types of the table's columns in the database, by name: read once, and again after a failed statement. */
-  types: Later<ColumnTypes> | undefined
+  types: MaybePromise<ColumnTypes> | undefined
   readonly #dialect: Dialect
-  readonly #kept = new Kept<Plan>(mostPlans)
+  readonly #kept = new BoundedCache<Plan>(mostPlans)
 
   constructor(table: Table, dialect: Dialect) {
     this.table = table

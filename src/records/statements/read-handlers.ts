@@ -4,7 +4,7 @@
  * none does, what is changed in the turn in which a handler begins belongs to its request all the same; and once something is
  * changed later, while it runs and for nobody that is known, it is followed again.
  */
-import type { Later } from '../../core/maybe-promise.js'
+import type { MaybePromise } from '../../core/maybe-promise.js'
 import { writesOn } from '../../engines/client-writes.js'
 import type {
   Answers,
@@ -59,7 +59,7 @@ export class QuietHandlers implements Runner {
     this.#requests = requests
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
     if (!changes(statement) || concernsOwnTable(statement))
       return this.#engine.run(statement, values, wanted)
     const { served } = this.#requests

@@ -1,6 +1,6 @@
 /** Reads which rows are wanted from a repository: by a filter, a client's view, and the place where a page begins. */
 
-import { type Later, after } from '../../core/maybe-promise.js'
+import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { checkCountedOptions, type ListOptions } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
@@ -59,7 +59,7 @@ export class RowCounts<T extends object> {
 
   async #count(plan: Plan, values: readonly unknown[]): Promise<number> {
     try {
-      const counted: Later<readonly Row[]> = this.#source
+      const counted: MaybePromise<readonly Row[]> = this.#source
         .runner()
         .run(plan.statement, arrangeValues(plan, values), 'rows')
       return await after(counted, ([row]) => Number(row?.[0]))

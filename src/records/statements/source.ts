@@ -8,7 +8,7 @@ import { compileWriteChecks, type WriteChecks } from './write-check.js'
 import type { QueryBuilder } from './builder.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
-import type { Later } from '../../core/maybe-promise.js'
+import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { Engine, Runner } from '../../engines/contract/engine.js'
 import type { Isolation } from '../../core/transaction.js'
 import type { Class } from '../../metadata/class-metadata.js'
@@ -88,7 +88,7 @@ export interface Source {
   /** Tells listeners of changes. */
   readonly feed: ChangeFeed
   /** True if the write must be in a transaction, because a message goes with it, and there is none yet. */
-  announces(table: Table): Later<boolean>
+  announces(table: Table): MaybePromise<boolean>
   /**
    * All or nothing; inside a transaction a part of it that can fail alone.
    *

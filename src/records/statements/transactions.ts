@@ -13,7 +13,7 @@ import type {
   Wanted,
 } from '../../engines/contract/engine.js'
 import type { Isolation } from '../../core/transaction.js'
-import { isThenable, promise, type Later } from '../../core/maybe-promise.js'
+import { isThenable, promise, type MaybePromise } from '../../core/maybe-promise.js'
 import { writesOn, lateFault } from '../../engines/client-writes.js'
 import type { ClientWriting, UnderWay } from '../../engines/contract/request-context.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
@@ -58,7 +58,7 @@ class HeardRunner implements Runner {
     this.#onChange = onChange
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
     if (changes(statement)) this.#onChange()
     return this.#inner.run(statement, values, wanted)
   }
@@ -67,20 +67,20 @@ class HeardRunner implements Runner {
 /** Runs each write of a request in a transaction, where work is registered that belongs to its commit. */
 class TransactionalWrites implements Runner {
   readonly #inner: Runner
-  readonly #together: (write: (runner: Runner) => Later<never>) => Promise<never>
+  readonly #together: (write: (runner: Runner) => MaybePromise<never>) => Promise<never>
 
   constructor(
     inner: Runner,
-    together: (write: (runner: Runner) => Later<never>) => Promise<never>,
+    together: (write: (runner: Runner) => MaybePromise<never>) => Promise<never>,
   ) {
     this.#inner = inner
     this.#together = together
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
     if (!changes(statement) || concernsOwnTable(statement))
       return this.#inner.run(statement, values, wanted)
-    return this.#together((runner) => runner.run(statement, values, wanted) as Later<never>)
+    return this.#together((runner) => runner.run(statement, values, wanted) as MaybePromise<never>)
   }
 }
 

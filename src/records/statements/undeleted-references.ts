@@ -2,7 +2,7 @@
  * Foreign keys to rows that were soft-deleted. The database accepts them, because the rows are still there. For a record they
  * are references to missing rows, as after a real deletion.
  */
-import { after, type Later } from '../../core/maybe-promise.js'
+import { after, type MaybePromise } from '../../core/maybe-promise.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
 import { keyValues } from './shard.js'
@@ -34,11 +34,11 @@ export function demandUndeleted(
   table: Table,
   source: Source,
   { columns, rows }: WrittenRows,
-  isUnchanged?: (column: Column, key: unknown) => Later<boolean>,
-): Later<void> {
+  isUnchanged?: (column: Column, key: unknown) => MaybePromise<boolean>,
+): MaybePromise<void> {
   const relations = referencesToMarked(table)
   if (relations.length === 0) return undefined
-  return relations.reduce<Later<void>>(
+  return relations.reduce<MaybePromise<void>>(
     (earlier, relation) =>
       after(earlier, () => {
         const place = columns.indexOf(relation.local)
@@ -61,7 +61,7 @@ export function demandUndeletedKeys(
   relation: Relation,
   source: Source,
   keys: readonly unknown[],
-): Later<void> {
+): MaybePromise<void> {
   if (keys.length === 0) return undefined
   return after(missingKey(relation, source, keys), (missing) => {
     if (missing !== undefined) throw noSuchKey(relation)
@@ -78,7 +78,7 @@ function missingKey(
   relation: Relation,
   source: Source,
   given: readonly unknown[],
-): Later<{ readonly key: unknown } | undefined> {
+): MaybePromise<{ readonly key: unknown } | undefined> {
   const { target, shards } = relation
   const { context } = source
   // Only the shard of both is known here.

@@ -1,6 +1,6 @@
 /** Finds the name of a unique index whose columns a database names instead: SQLite. */
 
-import { type Later, after, attempt } from '../../core/maybe-promise.js'
+import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
 import { referencesTo } from '../model/relations.js'
 import { probing } from './guarded-runner.js'
@@ -20,7 +20,7 @@ export function findReferrer(
   source: Source,
   error: unknown,
   key: unknown,
-): Later<Referrer | undefined> {
+): MaybePromise<Referrer | undefined> {
   if (!(error instanceof EngineFault) || error.kind !== 'reference') return undefined
   const { constraint } = error
   if (constraint !== undefined) {
@@ -31,9 +31,9 @@ export function findReferrer(
   }
   return attempt(
     () =>
-      listReferrers(source, table).reduce<Later<Referrer | undefined>>(
+      listReferrers(source, table).reduce<MaybePromise<Referrer | undefined>>(
         (found, referrer) =>
-          after(found, (earlier): Later<Referrer | undefined> => {
+          after(found, (earlier): MaybePromise<Referrer | undefined> => {
             return earlier ?? holds(referrer, source, key)
           }),
         undefined,
@@ -48,7 +48,11 @@ function listReferrers({ context }: Source, target?: Table): Referrer[] {
     .map(({ table, local }) => ({ table, column: local }))
 }
 
-function holds(referrer: Referrer, source: Source, key: unknown): Later<Referrer | undefined> {
+function holds(
+  referrer: Referrer,
+  source: Source,
+  key: unknown,
+): MaybePromise<Referrer | undefined> {
   const { statement } = source.context.plansOf(referrer.table).refers(referrer.column)
   const { table, column } = referrer
   const values = column === table.shard ? [key] : keyValues(table, source.context, key)
@@ -63,15 +67,15 @@ export function findBrokenRelation(
   source: Source,
   error: unknown,
   record: Readonly<Record<string, unknown>>,
-): Later<Relation | undefined> {
+): MaybePromise<Relation | undefined> {
   if (!(error instanceof EngineFault) || error.kind !== 'reference') return undefined
   if (error.constraint !== undefined) return undefined
-  let found = undefined as Later<Relation | undefined>
+  let found = undefined as MaybePromise<Relation | undefined>
   for (const relation of table.relations.values()) {
     if (relation.kind !== 'belongsTo') continue
     const value = record[relation.local.property]
     if (value === undefined || value === null) continue
-    const probe = (earlier: Relation | undefined): Later<Relation | undefined> =>
+    const probe = (earlier: Relation | undefined): MaybePromise<Relation | undefined> =>
       earlier ?? inShardOf(table, record, () => missing(relation, value, source))
     found = after<Relation | undefined, Relation | undefined>(found, probe)
   }
@@ -81,7 +85,11 @@ export function findBrokenRelation(
   )
 }
 
-function missing(relation: Relation, value: unknown, source: Source): Later<Relation | undefined> {
+function missing(
+  relation: Relation,
+  value: unknown,
+  source: Source,
+): MaybePromise<Relation | undefined> {
   const { context } = source
   const key = context.codecOf(relation.target).key.encode(value)
   const { statement } = context.plansOf(relation.target).find
@@ -92,7 +100,11 @@ function missing(relation: Relation, value: unknown, source: Source): Later<Rela
 }
 
 /** @returns the fault with the name, if the record declares constraints; otherwise, and if there is none, the fault itself */
-export function nameConstraint(table: Table, source: Source, error: unknown): Later<unknown> {
+export function nameConstraint(
+  table: Table,
+  source: Source,
+  error: unknown,
+): MaybePromise<unknown> {
   if (table.constraints.size === 0 || !(error instanceof EngineFault)) return error
   const { uniqueIndexes } = source.context.dialect
   const { kind, columns, constraint } = error

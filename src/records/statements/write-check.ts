@@ -7,7 +7,7 @@ import {
   type Check,
   type InputOptions,
 } from '../../fields/compile-input.js'
-import { attempt, type Later } from '../../core/maybe-promise.js'
+import { attempt, type MaybePromise } from '../../core/maybe-promise.js'
 import { markWritten, type Written } from '../../errors/field-errors.js'
 import type { Shape, ShapeField } from '../../fields/shape.js'
 import { hideErrorsOfValues } from '../model/hidden-names.js'
@@ -78,7 +78,7 @@ function markingFaults<T>(table: Table, check: Check<T>): Check<T> {
 }
 
 /** A write whose other faults are those of what is written too: keys that are missing, lists that are none, nested rows. */
-export function markingWrite<R>(table: Table, work: () => Later<R>): Later<R> {
+export function markingWrite<R>(table: Table, work: () => MaybePromise<R>): MaybePromise<R> {
   return attempt(work, (error) => {
     throw markWritten(error, writtenOf(table))
   })

@@ -1,6 +1,6 @@
 /** Writes rows one after the other in one transaction, and adds the row's number to errors. */
 import { HttpError } from '../../errors/http-error.js'
-import { attempt, type Later } from '../../core/maybe-promise.js'
+import { attempt, type MaybePromise } from '../../core/maybe-promise.js'
 import { invalid } from '../filters/invalid.js'
 import type { Id } from '../filters/list-options.js'
 import type { Table } from '../model/table.js'
@@ -24,7 +24,7 @@ export function* tablesWritten(table: Table, row: unknown): Generator<Table> {
 
 export async function createEach<T extends object>(
   rows: readonly NewValues<T>[],
-  records: { create(values: NewValues<T>): Later<T> },
+  records: { create(values: NewValues<T>): MaybePromise<T> },
 ): Promise<T[]> {
   demandList('createMany', 'records', rows)
   const created: T[] = []
@@ -47,7 +47,7 @@ export function demandList(method: string, what: string, given: unknown): void {
 export async function changeEach<T extends object>(
   { key, type }: Table<T>,
   rows: readonly ChangedRow[],
-  records: { update(id: Id, values: Partial<T>): Later<T | null> },
+  records: { update(id: Id, values: Partial<T>): MaybePromise<T | null> },
 ): Promise<T[]> {
   demandList('updateMany', 'changes, { id, … }', rows)
   const changed: T[] = []
@@ -69,7 +69,7 @@ export function notThere(name: string, id: unknown): HttpError {
 }
 
 /** Adds the row's number to an error. */
-export function ofRow<R>(index: number, work: () => Later<R>): Later<R> {
+export function ofRow<R>(index: number, work: () => MaybePromise<R>): MaybePromise<R> {
   return attempt(work, (error) => {
     throw atRow(error, index)
   })

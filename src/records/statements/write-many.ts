@@ -2,7 +2,7 @@
  * Writes many rows with one statement each, if no row must be checked alone. If such a statement is refused, the rows
  * are written one by one, which tells the row of an error. Source: decisions, Second storey: records, Many.
  */
-import { type Later, after, isThenable, promise, settle } from '../../core/maybe-promise.js'
+import { type MaybePromise, after, isThenable, promise, settle } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import { EngineFault } from '../../engines/contract/engine-error.js'
 import type { Id } from '../filters/list-options.js'
@@ -31,7 +31,7 @@ import { announced, valuesToInsert, valuesToUpdate } from './write-row.js'
 const mostRows = 5000
 
 /** Writes rows one by one, or says that it must be done: called where one statement for all will not do. */
-type OneByOne<E> = () => Later<E>
+type OneByOne<E> = () => MaybePromise<E>
 
 /** @returns the records in order */
 export function createTogether<T extends object, E>(
@@ -39,12 +39,12 @@ export function createTogether<T extends object, E>(
   source: Source,
   rows: readonly object[],
   oneByOne: OneByOne<E>,
-): Later<T[] | E> {
-  return after(readRows(table, source, rows), (lists): Later<T[] | E> => {
+): MaybePromise<T[] | E> {
+  return after(readRows(table, source, rows), (lists): MaybePromise<T[] | E> => {
     // Those that refer to soft-deleted rows are found by their own check.
     if (lists === undefined || namesMarked(table, lists)) return oneByOne()
     const { columns, written } = lists
-    const run = (here: Source): Later<T[]> =>
+    const run = (here: Source): MaybePromise<T[]> =>
       after(typesOf(table, here, columns), (types) => {
         const plan = here.context.plansOf(table).insert(columns, types, 'row')
         return after(runLists(here, plan, lists), (found) => {
@@ -65,12 +65,12 @@ export function changeTogether<T extends object, E>(
   source: Source,
   rows: readonly ChangedRow[],
   oneByOne: OneByOne<E>,
-): Later<T[] | E> {
-  return after(readChanges(table, source, rows), (lists): Later<T[] | E> => {
+): MaybePromise<T[] | E> {
+  return after(readChanges(table, source, rows), (lists): MaybePromise<T[] | E> => {
     if (lists === undefined || namesMarked(table, lists)) return oneByOne()
     const { columns, written, sums, hasVersions } = lists
     const behind = 2 * sums.length + (hasVersions ? 1 : 0)
-    const run = (here: Source): Later<T[] | undefined> =>
+    const run = (here: Source): MaybePromise<T[] | undefined> =>
       after(typesOf(table, here, columns), (types) => {
         const own = columns.slice(1, columns.length - behind)
         const plan = here.context.plansOf(table).updateEach(own, types, sums, hasVersions)
@@ -92,7 +92,7 @@ export function deleteTogether<E>(
   source: Source,
   ids: readonly Id[],
   oneByOne: OneByOne<E>,
-): Later<number | E> {
+): MaybePromise<number | E> {
   const { context } = source
   if (!Array.isArray(ids) || ids.length < 2 || table.shard !== undefined) return oneByOne()
   if (mustHold(table, context)) return oneByOne()
@@ -137,9 +137,9 @@ interface ChangeLists extends Lists {
 /** Gives each row in turn to `read`, and waits where that waits. @returns false once `read` does */
 function inTurn<R>(
   rows: readonly R[],
-  read: (row: R, index: number) => Later<boolean>,
+  read: (row: R, index: number) => MaybePromise<boolean>,
   from = 0,
-): Later<boolean> {
+): MaybePromise<boolean> {
   for (let index = from; index < rows.length; index++) {
     const goesOn = read(rows[index] as R, index)
     if (isThenable(goesOn)) return goesOn.then((does) => does && inTurn(rows, read, index + 1))
@@ -153,7 +153,7 @@ function readRows(
   table: Table,
   { context }: Source,
   rows: readonly object[],
-): Later<Lists | undefined> {
+): MaybePromise<Lists | undefined> {
   if (!Array.isArray(rows) || rows.length < 2 || rows.length > mostRows) return undefined
   if (hasWriteHooks(table) || context.dialect.lists === undefined) return undefined
   if (rows.some((row) => namesRelations(table, row))) return undefined
@@ -161,7 +161,7 @@ function readRows(
   const { create } = context.checksOf(table)
   const written: unknown[][] = []
   let alike: readonly Column[] | undefined
-  const read = (row: object, index: number): Later<boolean> =>
+  const read = (row: object, index: number): MaybePromise<boolean> =>
     after(checkRow(create, withShard(table, row), index), (record) => {
       if (table.version !== undefined) record[table.version.property] = 1
       const { columns, values } = valuesToInsert(table, codec, record)
@@ -179,7 +179,7 @@ function readChanges(
   table: Table,
   { context }: Source,
   rows: readonly ChangedRow[],
-): Later<ChangeLists | undefined> {
+): MaybePromise<ChangeLists | undefined> {
   if (!Array.isArray(rows) || rows.length < 2 || rows.length > mostRows) return undefined
   const checks = context.checksOf(table)
   if (hasWriteHooks(table) || checks.row !== undefined) return undefined
@@ -192,7 +192,7 @@ function readChanges(
   let alike: readonly Column[] | undefined
   let summed: readonly Column[] | undefined
   let versions: number | undefined
-  const read = (row: ChangedRow, index: number): Later<boolean> => {
+  const read = (row: ChangedRow, index: number): MaybePromise<boolean> => {
     const key = toKey(codec, row[table.key.property])
     if (key === undefined || seen.has(key) || namesRelations(table, row)) return false
     seen.add(key)
@@ -235,7 +235,7 @@ function readChanges(
 }
 
 /** Adds the row's number to what does not fit. */
-function checkRow<R>(check: Check<R>, row: object, index: number): Later<R> {
+function checkRow<R>(check: Check<R>, row: object, index: number): MaybePromise<R> {
   try {
     const checking = check(row)
     return isThenable(checking) ? ofRow(index, () => checking) : checking
@@ -259,9 +259,9 @@ function areSame(columns: readonly Column[], others: readonly Column[]): boolean
 function together<R, E>(
   table: Table,
   source: Source,
-  work: (here: Source) => Later<R | undefined>,
+  work: (here: Source) => MaybePromise<R | undefined>,
   oneByOne: OneByOne<E>,
-): Later<R | E> {
+): MaybePromise<R | E> {
   const isPart = isInTransaction(source.runner())
   return settle<R | undefined, R | E>(
     () =>
@@ -284,7 +284,11 @@ function isRefused(error: unknown, isPart: boolean): boolean {
 }
 
 /** The columns' types in the database: asked once, and again after a refused statement. */
-function typesOf(table: Table, here: Source, columns: readonly Column[]): Later<readonly string[]> {
+function typesOf(
+  table: Table,
+  here: Source,
+  columns: readonly Column[],
+): MaybePromise<readonly string[]> {
   const plans = here.context.plansOf(table)
   plans.types ??= askTypes(table, here)
   return after(plans.types, (types) => columns.map(({ name }) => types.get(name) ?? 'text'))
@@ -310,7 +314,7 @@ function runLists(
   plan: Plan,
   { columns, written }: Lists,
   count?: number,
-): Later<readonly Row[]> {
+): MaybePromise<readonly Row[]> {
   const { lists } = here.context.dialect
   const values: unknown[] = columns.map((_, place) => lists?.write(written, place))
   if (count !== undefined) values.push(count)

@@ -9,7 +9,7 @@ import type { RecordsContext, Source } from './source.js'
 import type { Table } from '../model/table.js'
 import type { Sum } from './additions.js'
 import { noSuchKey, toClientError, type Doing } from './client-errors.js'
-import { type Later, after, attempt, promise } from '../../core/maybe-promise.js'
+import { type MaybePromise, after, attempt, promise } from '../../core/maybe-promise.js'
 import type { PastRow } from '../changes/changes.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Id } from '../filters/list-options.js'
@@ -118,20 +118,20 @@ export type Instance = Record<string, unknown>
 export function announced<R>(
   table: Table,
   source: Source,
-  write: (here: Source) => Later<R>,
-): Later<R> {
+  write: (here: Source) => MaybePromise<R>,
+): MaybePromise<R> {
   return after(source.announces(table), (isAnnounced) =>
     isAnnounced ? source.atomically((inner) => promise(() => write(inner))) : write(source),
   )
 }
 
 /** @returns the record as stored */
-export function insertRow(table: Table, source: Source, record: Instance): Later<Instance> {
+export function insertRow(table: Table, source: Source, record: Instance): MaybePromise<Instance> {
   const { context } = source
   if (table.version !== undefined) record[table.version.property] = 1
   const { columns, values } = valuesToInsert(table, context.codecOf(table), record)
   const plan = context.plansOf(table).insert(columns, 1, 'row')
-  const insert = (): Later<Instance> =>
+  const insert = (): MaybePromise<Instance> =>
     after(runRows(table, source, { plan, values, doing: 'write', record }), ([row]) =>
       stored(table, source, 'created', row as Row),
     )
@@ -156,13 +156,13 @@ export function updateRow(
   table: Table,
   source: Source,
   { columns, values, key, within, sums, record, before }: RowUpdate,
-): Later<Instance | null> {
+): MaybePromise<Instance | null> {
   const past = before === undefined ? pastToRead(table, source, columns) : []
   const plan = source.context.plansOf(table).update(columns, within, past, sums)
   const placed = findPlaceholders(source.runner())?.put(table, key, columns, values)
   const written = placed?.values ?? values
   const all = [...(within?.values ?? []), ...written, ...keyValues(table, source.context, key)]
-  const change = (): Later<Instance | null> =>
+  const change = (): MaybePromise<Instance | null> =>
     after(runRows(table, source, { plan, values: all, doing: 'write', record }), ([row]) =>
       row === undefined
         ? null
@@ -183,7 +183,7 @@ function hasValue(
   table: Table,
   source: Source,
   { key, column, given }: Readonly<Record<'key' | 'given', unknown>> & { readonly column: Column },
-): Later<boolean> {
+): MaybePromise<boolean> {
   const { context } = source
   const { statement } = context.plansOf(table).find
   const { readRow, byProperty } = context.codecOf(table)
@@ -226,8 +226,8 @@ export function runRows(
   table: Table,
   source: Source,
   { plan, values, doing, record }: Run,
-): Later<readonly Row[]> {
-  const run = (): Later<readonly Row[]> =>
+): MaybePromise<readonly Row[]> {
+  const run = (): MaybePromise<readonly Row[]> =>
     source.runner().run(plan.statement, arrangeValues(plan, values), 'rows')
   return toldToClients(table, source, { doing, record }, run)
 }
@@ -237,8 +237,8 @@ function toldToClients<R>(
   table: Table,
   source: Source,
   { doing, record }: { readonly doing: Doing; readonly record?: Instance | undefined },
-  run: () => Later<R>,
-): Later<R> {
+  run: () => MaybePromise<R>,
+): MaybePromise<R> {
   return attempt(run, (error) => {
     if (record === undefined)
       return after(nameConstraint(table, source, error), (named): R => {

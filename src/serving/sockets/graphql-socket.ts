@@ -15,7 +15,7 @@
 import type { Log } from '../../core/log.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Incoming, Outgoing } from '../../http/node-messages.js'
-import { StandInResponse } from '../../http/stand-in.js'
+import { FakeResponse } from '../../http/stand-in.js'
 import {
   carry,
   isEventStream,
@@ -51,7 +51,7 @@ export interface SocketHost {
 }
 
 interface RunningOperation {
-  readonly outgoing: StandInResponse
+  readonly outgoing: FakeResponse
   readonly payload: unknown
   /** The head of its answer is there: it is a stream, or ends in this moment. */
   streams: boolean
@@ -228,7 +228,7 @@ export class GraphqlSocket {
       this.#fail(id, 'Too many operations are open on this connection.', 'TOO_MANY_STREAMS')
       return
     }
-    const operation = { outgoing: new StandInResponse(), payload, streams: false }
+    const operation = { outgoing: new FakeResponse(), payload, streams: false }
     this.#operations.set(id, operation)
     void this.#run(id, operation).finally(() => {
       if (this.#isRunning(id, operation)) this.#drop(id)

@@ -10,7 +10,7 @@ import { eventHeartbeat } from '../../http/events.js'
 import type { Ending } from '../../http/ending.js'
 import type { Incoming } from '../../http/node-messages.js'
 import { ServerRequest, type RequestSettings } from '../../http/server-request.js'
-import { StandInResponse } from '../../http/stand-in.js'
+import { FakeResponse } from '../../http/stand-in.js'
 import { letGo, type TakeUpgrade } from '../../http/upgrade.js'
 import type { Log } from '../../core/log.js'
 import { carrierOf } from '../carried-request.js'
@@ -69,7 +69,7 @@ export function createUpgrades(options: UpgradesOptions): TakeUpgrade | undefine
   return (incoming, socket, head) => {
     const endpoint = endpoints.get(pathOf(incoming))
     if (endpoint === undefined || !asksForWebSocket(incoming)) return undefined
-    const request = new ServerRequest(incoming, new StandInResponse(), settings)
+    const request = new ServerRequest(incoming, new FakeResponse(), settings)
     const isOurs = incoming.headers.origin === undefined || isSameOrigin(request)
     if (!isOurs && !isAllowed(options.cors, request)) {
       const reason = `Origin ${JSON.stringify(incoming.headers.origin)} is not allowed`
@@ -111,7 +111,7 @@ function recognise(
   incoming: Incoming,
   { settings, recognise: ask }: UpgradesOptions,
 ): void | Promise<void> {
-  return ask(new ServerRequest(incoming, new StandInResponse(), settings))
+  return ask(new ServerRequest(incoming, new FakeResponse(), settings))
 }
 
 function pathOf({ url = '/' }: IncomingMessage): string {

@@ -25,7 +25,7 @@ import type {
   Wanted,
   OrderedRunner,
 } from '../../contract/engine.js'
-import type { Later } from '../../../core/maybe-promise.js'
+import type { MaybePromise } from '../../../core/maybe-promise.js'
 import { changes, isBrief, mayShare } from '../../contract/statement.js'
 import { writesOn, lateFault } from '../../client-writes.js'
 import { EngineLayer } from '../../engine-layer.js'
@@ -58,10 +58,10 @@ class Queues {
     values: readonly unknown[],
     wanted: W,
     caller: Caller & WriteCaller,
-  ): Later<Answers[W]> {
+  ): MaybePromise<Answers[W]> {
     if (wanted === 'rows' && !caller.mayLeave) {
       const queue = this.#ofWrites(statement)
-      if (queue !== undefined) return this.#write(queue, values, caller) as Later<Answers[W]>
+      if (queue !== undefined) return this.#write(queue, values, caller) as MaybePromise<Answers[W]>
     }
     const queue = wanted === 'rows' || wanted === 'first' ? this.#of(statement, values) : undefined
     if (queue === undefined) return caller.runner.run(statement, values, wanted)
@@ -130,7 +130,7 @@ class Queues {
     statement: Statement,
     values: readonly unknown[],
     caller: WriteCaller,
-  ): Later<readonly Row[]> {
+  ): MaybePromise<readonly Row[]> {
     const queue = this.#ofWrites(statement)
     return queue === undefined
       ? caller.runner.run(statement, values, 'rows')
@@ -141,7 +141,7 @@ class Queues {
     queue: ChangeQueue | CreateQueue,
     values: readonly unknown[],
     caller: WriteCaller,
-  ): Later<readonly Row[]> {
+  ): MaybePromise<readonly Row[]> {
     const answer = queue.run(values, caller)
     if (queue.isWaiting) this.#lookAt(queue)
     return answer
@@ -174,7 +174,7 @@ abstract class JoiningRunner implements Runner, Caller, WriteCaller {
     this.queues = queues
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
     return this.queues.run(statement, values, wanted, this)
   }
 }
@@ -221,7 +221,7 @@ class JoiningWrites extends JoiningRunner {
     statement: Statement,
     values: Values,
     wanted: W,
-  ): Later<Answers[W]> {
+  ): MaybePromise<Answers[W]> {
     if (this.writing.late && changes(statement)) throw lateFault()
     return super.run(statement, values, wanted)
   }
@@ -253,7 +253,7 @@ export class JoinedEngine extends EngineLayer implements Caller, WriteCaller {
     return this.inner
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
     return this.#queues.run(statement, values, wanted, this)
   }
 

@@ -3,7 +3,7 @@
  * one that does all or nothing, and which goes together with that of others. Nobody sees a part of them then, and who asks in
  * order learns nothing of it. Where nothing was done they run in their order.
  */
-import type { Later } from '../../../core/maybe-promise.js'
+import type { MaybePromise } from '../../../core/maybe-promise.js'
 import type {
   Answers,
   Engine,
@@ -52,7 +52,11 @@ interface Step {
 /** What the line is told by those who know all calls. */
 interface Queues {
   lineOf(statement: Statement): LineForm
-  changeInLine(statement: Statement, values: Values, caller: WriteCaller): Later<readonly Row[]>
+  changeInLine(
+    statement: Statement,
+    values: Values,
+    caller: WriteCaller,
+  ): MaybePromise<readonly Row[]>
 }
 
 export class JoinedLine implements OrderedRunner {

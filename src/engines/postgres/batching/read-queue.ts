@@ -5,7 +5,7 @@
 
 import type { Row, Runner, Engine, Statement } from '../../contract/engine.js'
 import { EngineFault } from '../../contract/engine-error.js'
-import { isThenable, type Later } from '../../../core/maybe-promise.js'
+import { isThenable, type MaybePromise } from '../../../core/maybe-promise.js'
 import { boundOf, mayShare } from '../../contract/statement.js'
 import { isOfAll } from '../errors.js'
 import { askJoined, writeJoined, type JoinedStatement } from './batched-statement.js'
@@ -170,7 +170,7 @@ export class CallQueue {
   }
 
   /** Others wait for this call, which has gone by itself. */
-  follow<T>(answer: Later<T>): Later<T> {
+  follow<T>(answer: MaybePromise<T>): MaybePromise<T> {
     this.#underWay++
     this.#isSlow = false
     if (isThenable(answer)) answer.then(this.#onAnswer, this.#onAnswer)

@@ -7,7 +7,7 @@
 import { lateFault } from '../../client-writes.js'
 import type { ClientWriting, UnderWay } from '../../contract/request-context.js'
 import type { Row, Runner, Statement, Engine } from '../../contract/engine.js'
-import { isThenable, type Later } from '../../../core/maybe-promise.js'
+import { isThenable, type MaybePromise } from '../../../core/maybe-promise.js'
 import {
   askJoined,
   type JoinedStatement,
@@ -143,7 +143,10 @@ abstract class WriteQueue {
   protected abstract answered(): void
 
   /** A call that goes by itself. */
-  protected goAlone(values: readonly unknown[], { runner }: WriteCaller): Later<readonly Row[]> {
+  protected goAlone(
+    values: readonly unknown[],
+    { runner }: WriteCaller,
+  ): MaybePromise<readonly Row[]> {
     if (this.underWay > 0 && this.joined === 'unknown') this.#ask()
     const answer = runner.run(this.statement, values, 'rows')
     if (isThenable(answer)) {
@@ -223,7 +226,7 @@ export class CreateQueue extends WriteQueue {
   }
 
   /** @returns the stored row */
-  run(values: readonly unknown[], caller: WriteCaller): Later<readonly Row[]> {
+  run(values: readonly unknown[], caller: WriteCaller): MaybePromise<readonly Row[]> {
     return this.underWay > 0 && typeof this.joined === 'object'
       ? this.queue(values, caller)
       : this.goAlone(values, caller)
@@ -285,7 +288,7 @@ export class ChangeQueue extends WriteQueue {
   }
 
   /** @returns the changed row. It goes by itself where nobody is before it, or it is not known how they go together */
-  run(values: readonly unknown[], caller: WriteCaller): Later<readonly Row[]> {
+  run(values: readonly unknown[], caller: WriteCaller): MaybePromise<readonly Row[]> {
     if (this.#isLong(values)) return caller.runner.run(this.statement, values, 'rows')
     if (this.underWay === 0 || typeof this.joined !== 'object') return this.goAlone(values, caller)
     if (this.underWay < this.#most) this.#gather()

@@ -2,7 +2,7 @@
  * A primary with replicas as one engine: reads outside transactions go to a replica that is up to date enough,
  * everything else to the primary. If a replica cannot answer a read, the primary does.
  */
-import type { Later } from '../../../core/maybe-promise.js'
+import type { MaybePromise } from '../../../core/maybe-promise.js'
 import type {
   BeginOptions,
   Answers,
@@ -186,7 +186,7 @@ class MarkedTransaction implements TransactionRunner {
     this.#wrote = wrote
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Later<Answers[W]> {
+  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
     if (changes(statement)) this.#hasWritten = true
     return this.#inner.run(statement, values, wanted)
   }
