@@ -1,6 +1,6 @@
 /**
  * GraphQL's live queries for clients that keep whole results: the server sends what differs, and these put it together.
- * Links for Apollo Client and urql; `wholeResults` for others. Source: docs/client.md, "Live queries".
+ * Links for Apollo Client and urql; `wholeResults` for others. Source: docs/client.md, "Apollo Client and urql".
  */
 import { applied, type RowChanges } from './row-changes.js'
 

@@ -6,7 +6,7 @@
  *
  * Each path, below the prefix of the application, is asked for as a request of its own, a GET that takes an event stream: its route, gate and rights are those of
  * every other. `event` and `data` are what that stream sends; `refused` tells the status where there is none, and `ended`
- * that it is over. Only streams of live answers are passed on. Source: docs/client.md, "Live answers".
+ * that it is over. Only streams of live answers are passed on. Source: docs/client.md, "Live queries".
  */
 import { isMap } from '../core/json.js'
 import { isSameOrigin } from '../http/same-origin.js'
