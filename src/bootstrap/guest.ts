@@ -4,7 +4,7 @@
  */
 import type { Log } from '../core/log.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'
-import type { PortKeeper } from '../http/port-keeper.js'
+import type { PortKeeper } from '../http/server.js'
 import type { ApplicationState } from '../serving/application-state.js'
 import type { ApplicationPlan } from './plan-application.js'
 

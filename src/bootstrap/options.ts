@@ -4,10 +4,17 @@ import { defaultUrl } from '../engines/engine-for-url.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import type { GraphQLOptions, GraphQLRouteOptions } from '../graphql/graphql.js'
-import { defaultBounds, resolveBounds, type Bounds } from '../http/bounds.js'
+import {
+  defaultBounds,
+  resolveBounds,
+  type Bounds,
+  defaultLimits,
+  multipartAround,
+  readSize,
+  type Limits,
+} from '../http/limits.js'
 import { findCorsProblems, type CorsOptions } from '../http/cors.js'
 import { resolveErrors, type ErrorsOptions, type FormOfErrors } from '../http/error-form.js'
-import { defaultLimits, multipartAround, readSize, type Limits } from '../http/limits.js'
 import { silentLog, type Log } from '../core/log.js'
 import { resolveLive, type LiveQueriesOptions, type ResolvedLiveOptions } from '../live/options.js'
 import { readPublicUrl } from './public-url.js'

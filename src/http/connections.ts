@@ -6,7 +6,7 @@ import type { Socket } from 'node:net'
 import type { HttpError } from '../errors/http-error.js'
 import { AddressCounts, addressKey } from '../core/address-counts.js'
 import { connectionRefusal } from './refusals.js'
-import { queuedBytes, type UnreadResponses } from './unread-answers.js'
+import { queuedBytes, type UnreadResponses } from './unread-responses.js'
 import type { Upgraded } from './upgrade.js'
 
 export interface ConnectionBounds {

@@ -1,6 +1,6 @@
 /** Ends a response with its whole body, in one write of one string. */
-import { writeScheduler } from './list-in-turns.js'
-import { endInPieces, largeAnswer } from './unread-answers.js'
+import { writeScheduler } from './sliced-json.js'
+import { endInPieces, largeAnswer } from './unread-responses.js'
 import type { Outgoing } from './node-messages.js'
 
 /** Where an answer goes, and what has gone there. */

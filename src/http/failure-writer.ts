@@ -1,16 +1,150 @@
 /** Answers an error, whatever state the request is in. Source: decisions, Responses and "Errors". */
-import { HttpError } from '../errors/http-error.js'
-import { attributeWriteError, hasHiddenErrors } from '../errors/field-errors.js'
+
+import { HttpError, reasonPhrase } from '../errors/http-error.js'
+import {
+  withoutHiddenErrors,
+  attributeWriteError,
+  hasHiddenErrors,
+} from '../errors/field-errors.js'
+import { diskFull, isDiskFull, isRefusal } from './refusals.js'
+import { assertHeader, setHeader } from './header-list.js'
+import { type Sending, endWith } from './end-with.js'
+import type { Incoming } from './node-messages.js'
 import type { Cors } from './cors.js'
-import { respondEarly, unreadBody } from './early-answer.js'
-import { endWith } from './end-with.js'
-import { toErrorAnswer, toHttpError, type ErrorAnswer } from './error-answer.js'
 import { applyForm, type FormOfErrors } from './error-form.js'
-import { setHeader } from './header-list.js'
 import { fieldsOf, isDebugged, type Log } from '../core/log.js'
 import type { ServerRequest } from './server-request.js'
-import { isRefusal } from './refusals.js'
 import { isBodyless, toHead } from './response-head.js'
+
+/** Turns an error into the client's answer. Source: decisions, Responses and "Errors"; RFC 9457. */
+
+interface ErrorAnswer {
+  readonly status: number
+  /** Names and values in turn, `Content-Type` first. */
+  readonly headers: readonly string[]
+  /** JSON. */
+  readonly body: string
+}
+
+const json = 'application/json; charset=utf-8'
+const problemJson = 'application/problem+json'
+
+/**
+ * @param error an `HttpError` is sent to the client; any other error is masked, except a full disk
+ * @param accept the request's `Accept`; `application/problem+json` in it makes the body an RFC 9457 one
+ * @throws {TypeError} when the error brings a header that cannot be sent
+ */
+export function toErrorAnswer(error: unknown, accept: string | undefined): ErrorAnswer {
+  const httpError = toHttpError(error)
+  const asProblem = accept !== undefined && prefersProblem(accept)
+  const headers = ['Content-Type', asProblem ? problemJson : json]
+  for (const [name, value] of Object.entries(httpError.headers ?? {})) {
+    assertHeader(name, value)
+    headers.push(name, value)
+  }
+  const plain = { error: httpError.message, errors: httpError.errors }
+  const body = JSON.stringify(asProblem ? Object.assign(toProblem(httpError), plain) : plain)
+  return { status: httpError.status, headers, body }
+}
+
+const masked = new HttpError(500)
+
+/** @returns the error as a client may see it: any that is not an `HttpError` is masked */
+function toHttpError(error: unknown): HttpError {
+  if (error instanceof HttpError) return withoutHiddenErrors(error)
+  return isDiskFull(error) ? diskFull(error) : masked
+}
+
+/** The members of RFC 9457 §3.1, and the error's stable code. */
+function toProblem({ status, message, code }: HttpError): object {
+  return { type: 'about:blank', title: reasonPhrase(status), status, detail: message, code }
+}
+
+/** True when problem+json is named, and liked no less than application/json. */
+function prefersProblem(accept: string): boolean {
+  if (!accept.toLowerCase().includes(problemJson)) return false
+  const quality = qualityOf(accept, problemJson) ?? 0
+  return quality > 0 && quality >= (qualityOf(accept, 'application/json') ?? 0)
+}
+
+/** The `q` of a media range (RFC 9110 §12.4.2), undefined when it is not named. */
+function qualityOf(accept: string, mediaType: string): number | undefined {
+  for (const range of accept.toLowerCase().split(',')) {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim())
+    if (type !== mediaType) continue
+    const weight = parameters.find((parameter) => parameter.startsWith('q='))
+    const quality = weight === undefined ? 1 : Number(weight.slice(2))
+    return Number.isNaN(quality) ? 1 : quality
+  }
+  return undefined
+}
+
+/**
+ * Answers before the request's body was read. Closing a connection with unread bytes resets it, and a reset can eat the
+ * answer: so the whole answer is sent, some of the body is read and thrown away, then the connection ends. Source: RFC
+ * 9112 §9.6.
+ */
+
+/** Bytes of an unread body that Node may take in by itself, so that the connection can be kept. */
+const smallBody = 64 * 1024
+
+/** Bytes that are taken in and thrown away before the connection ends. */
+const maxDrained = 1024 * 1024
+
+/** Milliseconds for that. */
+const drainTime = 1000
+
+/** How much of the body may still be on its way: nothing, at most 64 KiB, or more and perhaps without end. */
+export function unreadBody(incoming: Incoming): 'none' | 'small' | 'large' {
+  if (incoming.readableEnded || incoming.destroyed) return 'none'
+  if (incoming.headers['transfer-encoding'] !== undefined) return 'large'
+  const length = Number(incoming.headers['content-length'] ?? 0)
+  if (length === 0) return 'none'
+  return length <= smallBody ? 'small' : 'large'
+}
+
+/**
+ * Sends a whole answer, drains the body for a while and ends the response then.
+ *
+ * @param headers with `Content-Length`, by which the client knows that it has all, and `Connection: close`
+ */
+function respondEarly(
+  sending: Sending & { readonly incoming: Incoming },
+  status: number,
+  headers: string[],
+  body: string | Uint8Array,
+): void {
+  const { incoming, outgoing } = sending
+  outgoing.writeHead(status, headers)
+  if (body.length > 0) outgoing.write(body)
+  sending.sentBytes = Buffer.byteLength(body)
+  drain(incoming, () => {
+    if (!outgoing.destroyed) outgoing.end()
+  })
+}
+
+function drain(incoming: Incoming, done: () => void): void {
+  let drained = 0
+  const finish = () => {
+    clearTimeout(timer)
+    incoming.off('data', count)
+    for (const event of ends) incoming.off(event, finish)
+    incoming.on('error', () => undefined)
+    done()
+  }
+  const count = (chunk: Uint8Array) => {
+    drained += chunk.length
+    if (drained >= maxDrained) finish()
+  }
+  const timer = setTimeout(finish, drainTime).unref()
+  // Whoever was reading is not any more.
+  incoming.unpipe()
+  for (const event of ends) incoming.on(event, finish)
+  incoming.on('data', count)
+  incoming.resume()
+}
+
+const ends = ['end', 'close', 'error'] as const
 
 /** Statuses after which the connection is not kept: the client is too slow, or sends too much. */
 const closing: readonly number[] = [408, 413, 431]

@@ -2,7 +2,21 @@
  * The answers to requests over a limit. They are counted in metrics and not logged one by one: a client that sends too
  * much would fill the disk too. Source: docs/configuration.md, "Bounds".
  */
+
 import { HttpError } from '../errors/http-error.js'
+
+/** A full disk is not the request's fault: 503 with `Retry-After`. */
+
+/** The system's own errors: no space left on the device, or the quota is used up. */
+export function isDiskFull(failure: unknown): boolean {
+  const { code } = (failure ?? {}) as { readonly code?: unknown }
+  return code === 'ENOSPC' || code === 'EDQUOT'
+}
+
+export function diskFull(cause: unknown): HttpError {
+  const headers = { 'Retry-After': '10' }
+  return new HttpError(503, 'There is no room for the files.', { headers, cause })
+}
 
 /** For what comes, or would go on, while the application closes. */
 export function closingRefusal(): HttpError {

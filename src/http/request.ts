@@ -3,7 +3,7 @@ import type { RouteInfo } from '../routing/route-info.js'
 import type { ChildLog } from './request-log.js'
 import type { Incoming, Outgoing } from './node-messages.js'
 import type { TextValues } from './query.js'
-import type { UploadedFile } from './uploaded-file.js'
+import type { UploadedFile } from './upload.js'
 
 /** A path parameter after conversion: a number for `int` and `float`, else the decoded text. */
 export type PathValue = string | number

@@ -14,8 +14,8 @@ import { eventHeartbeat, EventStream } from './events.js'
 import { FailureWriter } from './failure-writer.js'
 import { entityTag, matchesEntityTag } from './entity-tags.js'
 import { addMissing, hasHeader } from './header-list.js'
-import { isLongList } from './list-in-turns.js'
-import { pushPrivacy, setPrivacy } from './private-answers.js'
+import { isLongList } from './sliced-json.js'
+import { pushPrivacy, setPrivacy } from './cache-privacy.js'
 import {
   isBodyless,
   noSniff,

@@ -2,7 +2,7 @@
 import type { AnswerParts } from './route-response.js'
 import type { Cors } from './cors.js'
 import { addMissing, findValue, hasHeader } from './header-list.js'
-import { setPrivacy } from './private-answers.js'
+import { setPrivacy } from './cache-privacy.js'
 import type { ServerRequest } from './server-request.js'
 import { toTokenCookie } from './token-cookie.js'
 

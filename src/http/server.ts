@@ -2,23 +2,69 @@
  * The Node server: hands each request on, answers by itself what never becomes one, and closes without losing any.
  * Source: decisions, Requests, "Times"; RFC 9112.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+
+import { type Server, createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Socket, type AddressInfo } from 'node:net'
 import { HttpError } from '../errors/http-error.js'
-import type { Bounds } from './bounds.js'
+import { type Bounds, headBytes, maxHeaders } from './limits.js'
 import { closeServer, FinalRequests } from './closing.js'
 import type { Log } from '../core/log.js'
 import { dropUnread } from './drop-unread.js'
-import { UnreadResponses } from './unread-answers.js'
+import { UnreadResponses } from './unread-responses.js'
 import { Connections } from './connections.js'
 import type { Incoming, Outgoing } from './node-messages.js'
 import { currentResponse, Pipelining } from './pipelining.js'
-import type { PortKeeper } from './port-keeper.js'
-import { headBytes, maxHeaders } from './limits.js'
 import { noSniff } from './response-head.js'
-import { Pressure } from './pressure.js'
 import { overloadRefusal } from './refusals.js'
 import { readAgain, type TakeUpgrade } from './upgrade.js'
+
+/** Somebody who holds the listening socket of a process while the next one starts: `filigree dev`. */
+
+export interface PortKeeper {
+  /** @returns the socket that listens there already, for `server.listen`; it is the server's from then on */
+  take(port: number, host: string): object | undefined
+  /** Told of a server that has opened a socket of its own. */
+  opened(port: number, host: string, server: Server): void
+}
+
+/**
+ * Notices that other work keeps the event loop from answering in time. One long turn is not enough: waiting requests
+ * are answered after it sooner than a client could retry. Two in a row are.
+ */
+
+/** Milliseconds between two looks. */
+const maxCheckInterval = 250
+
+class Pressure {
+  /** True while answers come later than the limit. */
+  isOver = false
+  readonly #limit: number
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param limit milliseconds that a turn may be late; `Infinity` for never */
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  start(): void {
+    if (this.#timer !== undefined || this.#limit === Infinity) return
+    const every = Math.max(10, Math.min(maxCheckInterval, this.#limit))
+    let due = performance.now() + every
+    let wasOverdue = false
+    this.#timer = setInterval(() => {
+      const now = performance.now()
+      const isOverdue = now - due > this.#limit
+      this.isOver = isOverdue && wasOverdue
+      wasOverdue = isOverdue
+      due = now + every
+    }, every).unref()
+  }
+
+  stop(): void {
+    clearInterval(this.#timer)
+    this.isOver = false
+  }
+}
 
 /** All in milliseconds. */
 export interface Times {

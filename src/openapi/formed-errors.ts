@@ -3,7 +3,7 @@ import type { OperationObject, ReferenceObject, ResponseObject } from 'openapi3-
 import { HttpError } from '../errors/http-error.js'
 import { applyForm, type FormOfErrors } from '../http/error-form.js'
 import { ServerRequest } from '../http/server-request.js'
-import { createIncoming, FakeResponse } from '../http/stand-in.js'
+import { createIncoming, FakeResponse } from '../http/fake-messages.js'
 import { resolveClass } from '../metadata/class-metadata.js'
 import { errorContent, errorResponses } from './error-components.js'
 import type { Schemas } from './schemas.js'

@@ -5,7 +5,7 @@
 import type { Readable } from 'node:stream'
 import { findValue } from '../http/header-list.js'
 import type { Incoming } from '../http/node-messages.js'
-import { createIncoming, type FakeResponse } from '../http/stand-in.js'
+import { createIncoming, type FakeResponse } from '../http/fake-messages.js'
 
 /** What the request that opened the connection says for those within. */
 export interface Carrier {

@@ -1,5 +1,5 @@
 /** Sends a request to an application without a port: for tests. */
-import { createIncoming, FakeResponse } from '../http/stand-in.js'
+import { createIncoming, FakeResponse } from '../http/fake-messages.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import type { Dispatcher } from './dispatcher.js'
 

@@ -16,7 +16,7 @@ import { findValue } from '../http/header-list.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'
 import type { Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { FakeResponse } from '../http/stand-in.js'
+import { FakeResponse } from '../http/fake-messages.js'
 import { carrierOf, carry, isEventStream, readEvents } from './carried-request.js'
 
 export const liveAsksPath = '/filigree/live'

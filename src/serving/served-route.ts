@@ -1,5 +1,5 @@
 /** A route that is ready to serve: everything the request path needs to know about it, decided at bootstrap. */
-import { writeScheduler } from '../http/list-in-turns.js'
+import { writeScheduler } from '../http/sliced-json.js'
 import type { ResultRule } from '../http/result.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { RouteInfo } from '../routing/route-info.js'

@@ -1,7 +1,7 @@
 /** Answers a web-standard `Request` with a `Response`, through the same request path as the server. Source: Fetch standard. */
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
-import { createIncoming, FakeResponse } from '../http/stand-in.js'
+import { createIncoming, FakeResponse } from '../http/fake-messages.js'
 import type { Dispatcher } from './dispatcher.js'
 
 const withoutBody: readonly number[] = [204, 205, 304]

@@ -7,7 +7,7 @@ import { createCors } from '../../src/http/cors.js'
 import type { Outgoing } from '../../src/http/node-messages.js'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createResponder } from '../../src/http/responder.js'
-import { createIncoming, FakeResponse } from '../../src/http/stand-in.js'
+import { createIncoming, FakeResponse } from '../../src/http/fake-messages.js'
 import { answerOnce, createMemoryLog, plainRule, type Asked } from '../http/answering-server.js'
 
 interface Seen {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { HttpError } from '../../src/index.js'
-import { toErrorAnswer } from '../../src/http/error-answer.js'
+import { toErrorAnswer } from '../../src/http/failure-writer.js'
 
 const json = 'application/json; charset=utf-8'
 const problem = 'application/problem+json'

@@ -1,7 +1,7 @@
 /** Source: decisions, Sessions: a session as a mapping of keys to values. */
 import { describe, expect, it } from '@jest/globals'
 import { ServerRequest } from '../../src/http/server-request.js'
-import { createIncoming, FakeResponse } from '../../src/http/stand-in.js'
+import { createIncoming, FakeResponse } from '../../src/http/fake-messages.js'
 import { countingStore, makeKeeper, visit } from './visits.js'
 
 describe('the mapping', () => {

@@ -1,7 +1,7 @@
 /** Records an application's requests and log in the process of `filigree dev`, and serves the development page. */
 import type { Guest, TakeRequest, VisitedApplication } from '../../bootstrap/guest.js'
 import { fieldsOf, type Log, type LogLevel } from '../../core/log.js'
-import type { PortKeeper } from '../../http/port-keeper.js'
+import type { PortKeeper } from '../../http/server.js'
 import { isJobRecord } from '../open-database.js'
 import { createPage } from './page.js'
 import { Recorder } from './recorder.js'

@@ -8,7 +8,7 @@ import { readdir, readFile, readlink } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { BeginMessage, ExplainMessage, ListenAddress, ChildMessage } from './child-process.js'
-import type { PortKeeper } from '../../http/port-keeper.js'
+import type { PortKeeper } from '../../http/server.js'
 import { checkPageAccess } from './page-access.js'
 
 /**

@@ -2,27 +2,82 @@
  * Reads multipart/form-data: text into `request.body`, files streamed to disk into `request.files`.
  * Source: decisions on Requests, multipart; RFC 7578.
  */
+
+import { Readable, Stream } from 'node:stream'
 import { isUtf8 } from 'node:buffer'
-import { Stream } from 'node:stream'
+import type { Incoming } from '../node-messages.js'
+import { clientLeft, ignoreFailure, tooLarge } from './collect.js'
 import { HttpError } from '../../errors/http-error.js'
-import { diskFull, isDiskFull } from '../disk-full.js'
+import { diskFull, isDiskFull } from '../refusals.js'
 import { detectFileType } from '../file-types.js'
 import type { Limits } from '../limits.js'
 import type { UploadedFiles } from '../request.js'
 import type { ServerRequest } from '../server-request.js'
-import { Upload } from '../upload.js'
-import type { UploadedFile } from '../uploaded-file.js'
+import { Upload, type UploadedFile } from '../upload.js'
 import { jsonMedia, type BodyField, type BodyPlan } from './body-plan.js'
 import { bodyTypeOf } from './body-types.js'
-import { clientLeft, tooLarge } from './collect.js'
 import { takeFormToken } from './form-token.js'
 import { readJson } from './json.js'
 import type { MediaType } from './media-type.js'
-import { MultipartInput } from './multipart-input.js'
 import { MultipartParser, type Found, type PartHeaders } from './multipart-parser.js'
-import { malformed, readPartHeader, type PartHeader } from './part-header.js'
-import { decoded } from './transfer-encoding.js'
+import { malformed, readPartHeader, type PartHeader, decoded } from './part-header.js'
 import { UploadFolder } from './upload-folder.js'
+
+/** The bytes of a multipart body, counted. */
+
+/**
+ * The body's bytes with the back-pressure of whoever reads them. Destroyed, it lets go of the request and leaves it
+ * paused. Fails with 413 or `CLIENT_GONE`.
+ */
+class MultipartInput extends Readable {
+  readonly #incoming: Incoming
+  readonly #limit: number
+  #total = 0
+  #ended = false
+
+  /** @param limit most bytes of the whole body; more of them are 413 */
+  constructor(incoming: Incoming, limit: number) {
+    super()
+    this.#incoming = incoming
+    this.#limit = limit
+    incoming.on('data', this.#onData).on('end', this.#onEnd)
+    incoming.on('close', this.#onClose).on('error', this.#onError)
+    incoming.pause()
+    if (incoming.destroyed) this.destroy(clientLeft())
+  }
+
+  override _read(): void {
+    this.#incoming.resume()
+  }
+
+  override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
+    const incoming = this.#incoming
+    incoming.off('data', this.#onData).off('end', this.#onEnd)
+    incoming.off('close', this.#onClose).off('error', this.#onError)
+    incoming.on('error', ignoreFailure)
+    if (!this.#ended) incoming.pause()
+    callback(error)
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#total += chunk.length
+    if (this.#total > this.#limit) this.destroy(tooLarge('The body', this.#limit))
+    else if (!this.push(chunk)) this.#incoming.pause()
+  }
+
+  readonly #onEnd = (): void => {
+    this.#ended = true
+    this.push(null)
+  }
+
+  readonly #onClose = (): void => {
+    if (!this.#ended) this.destroy(clientLeft())
+  }
+
+  readonly #onError = (cause: Error): void => {
+    if (!this.#ended) this.destroy(clientLeft(cause))
+  }
+}
 
 /** @throws {HttpError} 400 where a multipart body has none, or one with other characters than RFC 2046 §5.1.1 allows */
 export function readBoundary({ parameters }: MediaType): string {

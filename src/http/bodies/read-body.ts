@@ -2,13 +2,12 @@
 import { HttpError } from '../../errors/http-error.js'
 import type { ServerRequest } from '../server-request.js'
 import { formMedia, jsonMedia, otherMedia, uploadMedia, type BodyPlan } from './body-plan.js'
-import { anyMedia, bodyTypeOf, bodyTypes, type BodyReader } from './body-types.js'
+import { anyMedia, bodyTypeOf, bodyTypes, type BodyReader, readRaw } from './body-types.js'
 import { announcedLength, collect } from './collect.js'
 import { takeFormToken } from './form-token.js'
 import { readJson } from './json.js'
 import { readMediaType, type MediaType } from './media-type.js'
 import { noBoundary, readBoundary, readMultipart } from './multipart.js'
-import { readRaw } from './raw.js'
 
 export type { BodyPlan } from './body-plan.js'
 

@@ -15,7 +15,7 @@
 import type { Log } from '../../core/log.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Incoming, Outgoing } from '../../http/node-messages.js'
-import { FakeResponse } from '../../http/stand-in.js'
+import { FakeResponse } from '../../http/fake-messages.js'
 import {
   carry,
   isEventStream,
