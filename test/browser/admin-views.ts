@@ -112,7 +112,7 @@ export const adminViews: Readonly<Record<string, AdminView>> = {
       await stage.page.getByLabel('Urgent').focus()
     },
   },
-  faults: {
+  errors: {
     show: async (stage) => {
       const { page } = stage
       await toRow(stage, 'tickets/new')
@@ -139,7 +139,7 @@ export const adminViews: Readonly<Record<string, AdminView>> = {
       await page.getByRole('dialog').getByLabel('Name').fill('Fjord Telegraph')
     },
   },
-  ties: {
+  links: {
     show: async (stage) => {
       const { page } = stage
       await toRow(stage, 'tickets/4')
@@ -256,7 +256,7 @@ export const adminViews: Readonly<Record<string, AdminView>> = {
       await page.getByRole('dialog').getByLabel('Name').fill('ann')
     },
   },
-  figures: {
+  chart: {
     show: async ({ page, url }) => {
       await page.getByLabel('Password').fill('right')
       await press(page, 'Sign in')
