@@ -1,4 +1,4 @@
-/** The trials of the fire drill, each on a database of its own. Source: docs/reliability.md, Operations. */
+/** The trials of the fire drill, each on a database of its own. Source: docs/maintainers/reliability.md. */
 import { execFile, execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync, statfsSync, chmodSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,7 +1,7 @@
 /**
  * What one caller can do to all others: anonymous requests, sent ten a second by the clock, beside a victim who asks one thing
  * after another. `npm run hostile-load -- --rows 100000 --engine sqlite --seconds 10 --only search`. It prints the table of
- * docs/reliability.md, and exits with 1 where a target is missed. The server is a process of its own, on loopback.
+ * docs/maintainers/reliability.md, and exits with 1 where a target is missed. The server is a process of its own, on loopback.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
