@@ -200,7 +200,7 @@ export { Injectable, type Inject, type ProviderDeclaration } from './bootstrap/p
 export type { Lifecycle } from './bootstrap/container.js'
 export { ApplicationState, type Check } from './serving/application-state.js'
 export { Routes, type RouteCall, type RouteDescriptions } from './serving/routes.js'
-export type { InternalResponse } from './serving/carried-answer.js'
+export type { InternalResponse } from './serving/internal-request.js'
 export { WorkChannel, type WatchedWork } from './core/diagnostics.js'
 export type { RequestObserver, RequestOutcome } from './http/request-observers.js'
 export type { Gauge, ScrapeEvent } from './core/diagnostics.js'

@@ -2,16 +2,16 @@
 import type { Problem } from '../errors/declaration-error.js'
 import { resolveClass } from '../metadata/class-metadata.js'
 import type { InterceptorClass } from '../extensions/interceptor.js'
-import type { PlannedStand } from '../serving/interceptors.js'
+import type { PlannedInterceptor } from '../serving/interceptors.js'
 import type { Parts } from './module.js'
 import type { Settings } from './options.js'
-import { planUse, standsEverywhere, type UseList } from './plan-seam.js'
+import { planUse, appliesEverywhere, type UseList } from './plan-seam.js'
 
 export interface ApplicationUse {
   /** Around every route, outside the interceptors of modules. */
   readonly outside: readonly UseList[]
   /** Around requests without a route, and around the framework's own routes. */
-  readonly framework: readonly PlannedStand[]
+  readonly framework: readonly PlannedInterceptor[]
 }
 
 export function planApplicationUse(
@@ -24,7 +24,8 @@ export function planApplicationUse(
   const framework = outside
     .flatMap((list) => planUse(list, problems))
     .filter(
-      (stand) => stand.place === 'gate' || (stand.place === 'body' && standsEverywhere(stand)),
+      (stand) =>
+        stand.position === 'gate' || (stand.position === 'body' && appliesEverywhere(stand)),
     )
   return { outside, framework }
 }

@@ -265,7 +265,7 @@ function createDispatcher(
     application: state,
     observers,
     settings: requests,
-    mostUrl: settings.limits.url,
+    maxUrlLength: settings.limits.url,
     shortestTime: shortestTime(plan),
   })
   return { dispatcher, servedRoutes: filled.servedRoutes }
@@ -288,8 +288,8 @@ function createUpgrades(
     },
     recognise: (request) => gate.recognise(request),
     isClosing: () => dispatcher.draining,
-    mostOperations: settings.bounds.streamsByAddress,
-    patience: settings.times.headers,
+    maxOperations: settings.bounds.streamsByAddress,
+    initTimeout: settings.times.headers,
     stall: settings.times.stall,
     unfinished: { bytes: settings.bounds.unfinished, time: settings.times.request },
     settings: requests,

@@ -4,9 +4,9 @@ import type { RouteInfo } from '../routing/route-info.js'
 import { restType } from '../routing/path-types.js'
 import { RouteTable } from '../routing/route-table.js'
 import { VersionedTable, type RouteLookup } from '../routing/versioned-table.js'
-import { makeStands, type FindInstance } from '../serving/interceptors.js'
+import { createInterceptors, type FindInstance } from '../serving/interceptors.js'
 import type { Invoker } from '../serving/invoker.js'
-import type { Serve } from '../serving/live-asks.js'
+import type { Serve } from '../serving/live-queries.js'
 import { serveRoute, type ServeContext } from '../serving/serve-route.js'
 import { surround, type ServedRoute } from '../serving/served-route.js'
 import { docsRoutes } from './docs-routes.js'
@@ -44,8 +44,8 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: S
   for (const planned of plan.routes) {
     const { route } = planned
     const controller = plan.container.get(route.controller)
-    const stands = makeStands(planned.stands, planned.info, find, problems)
-    const served = serveRoute(planned, controller, context, stands)
+    const interceptors = createInterceptors(planned.interceptors, planned.info, find, problems)
+    const served = serveRoute(planned, controller, context, interceptors)
     servedRoutes.set(planned.info, served)
     const last = route.pattern.segments.at(-1)
     const isRest = route.method === 'GET' && last?.kind === 'parameter' && last.type === restType
@@ -55,14 +55,14 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: S
     else table.add(route.method, route.pattern, routed, route.version)
   }
   const files = addFrameworkRoutes(table, plan, context, find, (served) => {
-    const { gate, body } = makeStands(plan.frameworkStands, served.info, find, problems)
+    const { gate, body } = createInterceptors(plan.frameworkStands, served.info, find, problems)
     return surround(served, [...gate, ...body])
   })
   const { pattern, served } = liveAsksRoute(plan.settings, context, serve)
-  const { gate, body } = makeStands(plan.frameworkStands, served.info, find, problems)
+  const { gate, body } = createInterceptors(plan.frameworkStands, served.info, find, problems)
   table.add('POST', pattern, surround(served, [...gate, ...body]))
-  const stands = makeStands(plan.frameworkStands, undefined, find, problems)
-  const outside = [...stands.gate, ...stands.body]
+  const interceptors = createInterceptors(plan.frameworkStands, undefined, find, problems)
+  const outside = [...interceptors.gate, ...interceptors.body]
   if (problems.length > 0) throw new DeclarationError(problems)
   const aroundUnmatched = (refuse: Invoker): ServedRoute =>
     surround(unmatchedRoute(refuse, plan.settings.times.handler), outside)

@@ -15,12 +15,12 @@ import { joinPaths, parsePattern } from '../routing/pattern.js'
 import type { Method } from '../routing/route-table.js'
 import type { Parts } from './module.js'
 import type { ApplicationGraphQLOptions } from './options.js'
-import { followPromises } from '../serving/forgotten-awaits.js'
+import { followPromises } from '../serving/floating-promises.js'
 import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
 import { findSocketProblems } from './graphql-sockets.js'
 import { openSession, readWithin, saveSession, type ServeContext } from '../serving/serve-route.js'
 import type { Intercept } from '../extensions/interceptor.js'
-import { toWalk, type Step } from '../serving/served-route.js'
+import { toSteps, type Step } from '../serving/served-route.js'
 
 export interface PlannedGraphql {
   /** `app.graphql`: the instance of the records, otherwise the first of the modules. */
@@ -164,5 +164,5 @@ function serve(
   const route = frameworkRoute({ ...own, ...steps })
   if (!runs || intercept === undefined) return [{ method, ...route }]
   const lines = [...steps.before.map((step) => ({ step })), { intercept }]
-  return [{ method, ...route, served: Object.freeze({ ...route.served, ...toWalk(lines) }) }]
+  return [{ method, ...route, served: Object.freeze({ ...route.served, ...toSteps(lines) }) }]
 }

@@ -14,12 +14,16 @@ import { ServerRequest } from '../http/server-request.js'
 import type { RouteInfo } from '../routing/route-info.js'
 import type { Intercept, Next } from '../extensions/interceptor.js'
 import type { Line } from '../serving/served-route.js'
-import { makeStands, type FindInstance, type PlannedStand } from '../serving/interceptors.js'
+import {
+  createInterceptors,
+  type FindInstance,
+  type PlannedInterceptor,
+} from '../serving/interceptors.js'
 import { planOwn } from './plan-seam.js'
 
 interface PlannedRoot {
   readonly info: RouteInfo
-  readonly stands: readonly PlannedStand[]
+  readonly interceptors: readonly PlannedInterceptor[]
 }
 
 /** By field, e.g. `Query.items`, for each instance with such decorators. */
@@ -33,10 +37,10 @@ export function planGraphqlStands(
   const all = new Map<GraphQL, ReadonlyMap<string, PlannedRoot>>()
   for (const instance of instances) {
     const roots = new Map<string, PlannedRoot>()
-    for (const [name, { info, interceptors: stands }] of readRoots(instance)) {
+    for (const [name, { info, interceptors }] of readRoots(instance)) {
       roots.set(name, {
         info,
-        stands: stands.flatMap((one) => planOwn(one, info, problems).planned ?? []),
+        interceptors: interceptors.flatMap((one) => planOwn(one, info, problems).planned ?? []),
       })
     }
     if (roots.size > 0) all.set(instance, roots)
@@ -54,8 +58,10 @@ function readRoots(instance: GraphQL): ReturnType<typeof interceptedRoots> {
 }
 
 /** All decorators and interceptors, for the container. */
-export function graphqlStands(all: GraphqlStands): PlannedStand[] {
-  return [...all.values()].flatMap((roots) => [...roots.values()].flatMap(({ stands }) => stands))
+export function graphqlStands(all: GraphqlStands): PlannedInterceptor[] {
+  return [...all.values()].flatMap((roots) =>
+    [...roots.values()].flatMap(({ interceptors: stands }) => stands),
+  )
 }
 
 /**
@@ -73,8 +79,8 @@ export function aroundOperations(
   if (planned === undefined) return undefined
   const problems: Problem[] = []
   const made = new Map<string, readonly Intercept[]>()
-  for (const [name, { info, stands }] of planned) {
-    const { gate: outer, body, handler } = makeStands(stands, info, find, problems)
+  for (const [name, { info, interceptors: stands }] of planned) {
+    const { gate: outer, body, handler } = createInterceptors(stands, info, find, problems)
     made.set(name, [...outer, ...body, ...handler].map(toIntercept))
   }
   if (problems.length > 0) throw new DeclarationError(problems)
@@ -82,8 +88,8 @@ export function aroundOperations(
     if (!(request instanceof ServerRequest)) return next()
     const { method, body } = request
     const asked = readNamedOperation(instance, method === 'POST' ? body : queryParts(request))
-    const stands = asked?.roots.flatMap((name) => made.get(name) ?? []) ?? []
-    if (asked === undefined || stands.length === 0) return next()
+    const interceptors = asked?.roots.flatMap((name) => made.get(name) ?? []) ?? []
+    if (asked === undefined || interceptors.length === 0) return next()
     const roots = asked.roots.map((name) => planned.get(name)?.info)
     requestedOperation.set(request, { ...asked, roots })
     try {
@@ -92,7 +98,7 @@ export function aroundOperations(
     } catch {
       return next()
     }
-    const walk = stands.reduceRight<() => Promise<unknown>>(
+    const walk = interceptors.reduceRight<() => Promise<unknown>>(
       (inner, stand) => () => promise(() => stand(request, inner as Next)),
       () => next(),
     )

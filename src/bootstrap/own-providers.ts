@@ -10,7 +10,7 @@ import { LiveAnswers } from '../live/live-queries.js'
 import { describeOperations } from '../openapi/document.js'
 import { ApplicationState } from '../serving/application-state.js'
 import { againInRequest } from '../serving/current-request.js'
-import type { PlannedRoute } from '../serving/planned-route.js'
+import type { PlannedRoute } from '../serving/served-route.js'
 import { Routes, type RoutesParts } from '../serving/routes.js'
 import type { ServeContext } from '../serving/serve-route.js'
 import { createSessionKeeper } from '../sessions/keeper.js'
@@ -47,7 +47,7 @@ export function createContext(
       store,
       ...(idle === undefined ? {} : { idle }),
       log,
-      mostByAddress: settings.bounds.sessionsByAddress,
+      maxByAddress: settings.bounds.sessionsByAddress,
       // Those of the database belong to all its processes; a store of the application's own has this one's time.
       now:
         database === undefined || options.sessions?.store !== undefined

@@ -38,9 +38,9 @@ import { collectParts, type Parts } from './module.js'
 import { versionHeaders } from './versions.js'
 import { resolveOptions, type BootstrapOptions, type Settings } from './options.js'
 import { ApplicationState } from '../serving/application-state.js'
-import type { PlannedStand } from '../serving/interceptors.js'
+import type { PlannedInterceptor } from '../serving/interceptors.js'
 import type { FrameworkRoute } from '../serving/framework-route.js'
-import type { PlannedRoute } from '../serving/planned-route.js'
+import type { PlannedRoute } from '../serving/served-route.js'
 import { Routes } from '../serving/routes.js'
 import { planRoutes } from './plan-routes.js'
 import { documentedRecords } from './open-records.js'
@@ -56,7 +56,7 @@ export interface ApplicationPlan {
   readonly clock: Clock
   readonly routes: readonly PlannedRoute[]
   /** Interceptors around requests without a route and around the framework's own routes. */
-  readonly frameworkStands: readonly PlannedStand[]
+  readonly frameworkStands: readonly PlannedInterceptor[]
   readonly folders: readonly FrameworkRoute[]
   /** The files of static folders. */
   readonly files: readonly FolderRoute[]
@@ -120,7 +120,7 @@ export async function planApplication(
     ...scriptRoutes(settings.client, settings.times.handler, problems, settings.basePath),
   ]
   const interceptors = interceptorClasses([
-    ...routes.flatMap(({ stands }) => stands),
+    ...routes.flatMap(({ interceptors: stands }) => stands),
     ...around.framework,
     ...graphqlStands(rootStands),
   ])
@@ -195,7 +195,7 @@ export async function planApplication(
       container.needs(Database) ||
       controllers.some(({ controller }) => readController(controller)?.crud !== undefined) ||
       routes.some(
-        ({ route, stands }) =>
+        ({ route, interceptors: stands }) =>
           (route.options.transaction ?? false) !== false || stands.some(asksForDatabase),
       ),
     container,
@@ -257,7 +257,7 @@ export async function describeApplication(
   return document()
 }
 
-function asksForDatabase(stand: PlannedStand): boolean {
+function asksForDatabase(stand: PlannedInterceptor): boolean {
   return 'inject' in stand && stand.inject.includes(Database)
 }
 

@@ -15,7 +15,7 @@ import { documentLive } from '../live/live.js'
 import { collectRoutes, describeRoute, type Route } from '../routing/route.js'
 import { VersionedTable } from '../routing/versioned-table.js'
 import { declaredClasses } from '../serving/declared-classes.js'
-import type { PlannedRoute } from '../serving/planned-route.js'
+import type { PlannedRoute } from '../serving/served-route.js'
 import type { ArgumentResolvers } from '../extensions/argument-resolvers.js'
 import { isOfPackage } from './module.js'
 import type { Settings } from './options.js'
@@ -57,9 +57,13 @@ export function planRoutes(
       const status = route.options.status ?? 200
       const groups = readGroups(route, problems)
       const isShown = isShownAlready(handlerOf(route))
-      const checks = compileChecks(classes, { unknownKeys, groups, status, isShown, now }, problems)
+      const checks = compileChecks(
+        classes,
+        { unknownKeys, groups, status, isFilteredForCaller: isShown, now },
+        problems,
+      )
       const names = route.argumentNames
-      const isPersonal = names.includes('user') || checks.shown !== undefined
+      const isPersonal = names.includes('user') || checks.returnsForCaller !== undefined
       const known = isPersonal
         ? { ...route, argumentNames: [...new Set([...names, 'user'])] }
         : route

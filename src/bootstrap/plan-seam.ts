@@ -23,7 +23,7 @@ import {
   type InterceptorEntry,
 } from '../extensions/interceptor.js'
 import type { DecoratorProblem, DecoratorSpecification } from '../extensions/custom-decorator.js'
-import type { PlannedStand } from '../serving/interceptors.js'
+import type { PlannedInterceptor } from '../serving/interceptors.js'
 
 /** Interceptors in a `use` list, and whose list it is. */
 export interface UseList {
@@ -35,7 +35,7 @@ export interface UseList {
 /** The interceptors and decorators of a route. */
 export interface PlannedSeam {
   readonly info: RouteInfo
-  readonly stands: readonly PlannedStand[]
+  readonly interceptors: readonly PlannedInterceptor[]
   readonly documents: readonly DocumentOperation[]
 }
 
@@ -55,45 +55,48 @@ export function planSeam(
   const { onClass, onMethod } = readInterceptors(route.controller, route.member)
   const written = [...onClass, ...onMethod]
   const info = toInfo({ route, access, body }, [...onMethod, ...onClass])
-  const stands = lists.flatMap((list) => planUse(list, problems))
+  const interceptors = lists.flatMap((list) => planUse(list, problems))
   const documents: DocumentOperation[] = []
-  const documentUse = (used: readonly PlannedStand[]): void => {
-    documents.unshift(...used.flatMap((stand) => documentOf(stand, info)).reverse())
+  const documentUse = (used: readonly PlannedInterceptor[]): void => {
+    documents.unshift(...used.flatMap((interceptor) => documentOf(interceptor, info)).reverse())
   }
-  documentUse(stands)
-  for (const stand of written) {
-    if ('interceptor' in stand) {
-      const used = planUse({ where: `@Use of ${route.name}`, use: [stand.interceptor] }, problems)
+  documentUse(interceptors)
+  for (const interceptor of written) {
+    if ('interceptor' in interceptor) {
+      const used = planUse(
+        { where: `@Use of ${route.name}`, use: [interceptor.interceptor] },
+        problems,
+      )
       documentUse(used)
-      stands.push(...used)
+      interceptors.push(...used)
       continue
     }
-    const { specification, planned } = planOwn(stand, info, problems)
+    const { specification, planned } = planOwn(interceptor, info, problems)
     if (specification?.document !== undefined) documents.unshift(specification.document)
-    if (planned !== undefined) stands.push(planned)
+    if (planned !== undefined) interceptors.push(planned)
   }
-  return { info, stands, documents }
+  return { info, interceptors, documents }
 }
 
 /** Plans a custom decorator on a route or on a root field. */
 export function planOwn(
-  stand: DecoratorEntry,
+  interceptor: DecoratorEntry,
   info: RouteInfo,
   problems: Problem[],
-): { readonly specification?: DecoratorSpecification; readonly planned?: PlannedStand } {
-  const where = `@${stand.decorator.decoratorName} on ${info.name}`
-  const specification = readSpecification(stand, where, problems)
+): { readonly specification?: DecoratorSpecification; readonly planned?: PlannedInterceptor } {
+  const where = `@${interceptor.decorator.decoratorName} on ${info.name}`
+  const specification = readSpecification(interceptor, where, problems)
   if (specification === undefined) return {}
   runCheck(specification, { where, info }, problems)
   const { enter, intercept, inject = [] } = specification
   const place = readPlace(where, specification.before, problems)
   return enter === undefined && intercept === undefined
     ? { specification }
-    : { specification, planned: { place, where, enter, intercept, inject } }
+    : { specification, planned: { position: place, where, enter, intercept, inject } }
 }
 
 /** The interceptors of a list, with their places. */
-export function planUse({ where, use }: UseList, problems: Problem[]): PlannedStand[] {
+export function planUse({ where, use }: UseList, problems: Problem[]): PlannedInterceptor[] {
   return use.flatMap((reference, index) => {
     const interceptor = resolveClass(reference)
     if (interceptor === undefined) {
@@ -106,28 +109,31 @@ export function planUse({ where, use }: UseList, problems: Problem[]): PlannedSt
       return []
     }
     const { before } = interceptor as InterceptorClass
-    return [{ place: readPlace(interceptor.name, before, problems), interceptor }]
+    return [{ position: readPlace(interceptor.name, before, problems), interceptor }]
   })
 }
 
 /** The classes of interceptors and their dependencies, each once: the container creates them. */
-export function interceptorClasses(stands: Iterable<PlannedStand>): Class[] {
+export function interceptorClasses(interceptors: Iterable<PlannedInterceptor>): Class[] {
   const classes = new Set<Class>()
-  for (const stand of stands) {
-    if ('interceptor' in stand) classes.add(stand.interceptor)
-    else for (const token of stand.inject) if (typeof token === 'function') classes.add(token)
+  for (const interceptor of interceptors) {
+    if ('interceptor' in interceptor) classes.add(interceptor.interceptor)
+    else for (const token of interceptor.inject) if (typeof token === 'function') classes.add(token)
   }
   return [...classes]
 }
 
 /** True for interceptors that run around everything, wherever they are listed. */
-export function standsEverywhere(stand: PlannedStand): boolean {
-  return 'interceptor' in stand && (stand.interceptor as InterceptorClass).everywhere === true
+export function appliesEverywhere(interceptor: PlannedInterceptor): boolean {
+  return (
+    'interceptor' in interceptor &&
+    (interceptor.interceptor as InterceptorClass).everywhere === true
+  )
 }
 
-function documentOf(stand: PlannedStand, info: RouteInfo): DocumentOperation[] {
-  if (!('interceptor' in stand)) return []
-  const { document } = stand.interceptor as InterceptorClass
+function documentOf(interceptor: PlannedInterceptor, info: RouteInfo): DocumentOperation[] {
+  if (!('interceptor' in interceptor)) return []
+  const { document } = interceptor.interceptor as InterceptorClass
   return document === undefined ? [] : [(operation) => document(operation, info)]
 }
 
@@ -248,7 +254,9 @@ function toInfo({ route, access, body }: SeamOf, nearest: readonly InterceptorEn
     roles: rolesOf(access),
     metadata: Object.freeze({
       get: (decorator: object) => {
-        const own = nearest.find((stand) => 'decorator' in stand && stand.decorator === decorator)
+        const own = nearest.find(
+          (interceptor) => 'decorator' in interceptor && interceptor.decorator === decorator,
+        )
         return (own as DecoratorEntry | undefined)?.args as never
       },
     }),

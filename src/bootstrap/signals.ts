@@ -1,6 +1,6 @@
 /** Closes all open applications when the process is asked to end, or after an uncaught error. */
 import type { Log } from '../core/log.js'
-import { routeOfPromise } from '../serving/forgotten-awaits.js'
+import { routeOfPromise } from '../serving/floating-promises.js'
 
 const signals = ['SIGTERM', 'SIGINT'] as const
 const open = new Set<Closable>()

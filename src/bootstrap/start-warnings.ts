@@ -6,7 +6,7 @@ import type { Log } from '../core/log.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { findRouteWarnings } from '../routing/route-warnings.js'
 import type { Settings } from './options.js'
-import type { PlannedRoute } from '../serving/planned-route.js'
+import type { PlannedRoute } from '../serving/served-route.js'
 
 /** Warns of routes that no request reaches, bodies without checks, and patterns that clients could make slow. */
 export function logStartWarnings(

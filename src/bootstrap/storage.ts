@@ -2,8 +2,7 @@
  * The application's database: it is opened before any provider is created; its schema is updated to the records or, in
  * production, compared with them; sessions and revocations are stored in it.
  */
-import { createMemoryStore } from '../sessions/memory-store.js'
-import type { SessionStore } from '../sessions/session-store.js'
+import { createMemoryStore, type SessionStore } from '../sessions/session-store.js'
 import type { Revocations } from '../auth/revocations.js'
 import type { SignIns } from '../auth/sign-ins.js'
 import type { Successors } from '../auth/successors.js'

@@ -9,41 +9,41 @@ import { didYouMean } from './did-you-mean.js'
  * Adds a problem `UNKNOWN_OPTION` for every key of `given` that is not known.
  *
  * @param where what the options belong to, e.g. `GET /items (ItemController.list)`
- * @param known the known names, as a record so that the compiler checks that it is complete
+ * @param allowedNames the known names, as a record so that the compiler checks that it is complete
  */
 export function refuseUnknownNames(
   where: string,
   options: object,
-  known: Readonly<Record<string, true>>,
+  allowedNames: Readonly<Record<string, true>>,
   problems: Problem[],
 ): void {
-  problems.push(...rejectUnknownOptions(options, Object.keys(known), where))
+  problems.push(...rejectUnknownOptions(options, Object.keys(allowedNames), where))
 }
 
 /**
  * A problem for every option that is not known, for the `problems` of a module and the `check` of a decorator of one's
  * own: `audit: unknown option "kep".` with `Did you mean "keep"? Options: keep.`
  *
- * @param known the names of all options
+ * @param allowedNames the names of all options
  * @param where what the options belong to; a decorator's `check` needs none, its problems are about it anyway
  */
 export function rejectUnknownOptions(
   options: unknown,
-  known: readonly string[],
+  allowedNames: readonly string[],
   where?: string,
 ): Problem[] {
   if (options === undefined || options === null) return []
   const toMessage = (text: string): string => (where === undefined ? text : `${where}: ${text}.`)
-  const all = known.length === 0 ? 'It has none.' : `Options: ${known.join(', ')}.`
+  const all = allowedNames.length === 0 ? 'It has none.' : `Options: ${allowedNames.join(', ')}.`
   const code = 'UNKNOWN_OPTION'
   if (typeof options !== 'object')
     return [{ code, message: toMessage('its options are no object'), remedy: all }]
   return Object.keys(options)
-    .filter((name) => !known.includes(name))
+    .filter((name) => !allowedNames.includes(name))
     .map((name) => ({
       code,
       message: toMessage(`unknown option "${name}"`),
-      remedy: `${didYouMean(name, known)} ${all}`.trim(),
+      remedy: `${didYouMean(name, allowedNames)} ${all}`.trim(),
     }))
 }
 

@@ -5,13 +5,13 @@ import type { Incoming } from './node-messages.js'
 import { maxHeaders } from './limits.js'
 
 /**
- * @param mostUrl bytes of the request target, over which the answer is 414
+ * @param maxUrl bytes of the request target, over which the answer is 414
  * @returns what is wrong with the head, or `undefined`
  */
-export function headError(incoming: Incoming, mostUrl: number): HttpError | undefined {
+export function headError(incoming: Incoming, maxUrl: number): HttpError | undefined {
   const url = incoming.url ?? ''
-  if (url.length > mostUrl) {
-    return new HttpError(414, `The URL is longer than ${mostUrl} bytes.`)
+  if (url.length > maxUrl) {
+    return new HttpError(414, `The URL is longer than ${maxUrl} bytes.`)
   }
   const headers = incoming.rawHeaders
   // Node drops further headers (see `createNodeServer`), and a dropped one could be important.

@@ -39,14 +39,14 @@ export const defaultBounds: Bounds = Object.freeze({
   jwks: 256 * 1024,
 })
 
-/** @param given values by the names of `Bounds`; others are left to whoever reads them */
+/** @param options values by the names of `Bounds`; others are left to whoever reads them */
 export function resolveBounds(
-  given: Readonly<Partial<Record<string, number | string>>>,
+  options: Readonly<Partial<Record<string, number | string>>>,
   problems: Problem[],
 ): Bounds {
   const bounds: Record<keyof Bounds, number> = { ...defaultBounds }
   for (const name of Object.keys(defaultBounds) as (keyof Bounds)[]) {
-    const value = given[name]
+    const value = options[name]
     if (value === undefined) continue
     if (value === Infinity || (Number.isSafeInteger(value) && Number(value) >= 1)) {
       bounds[name] = Number(value)

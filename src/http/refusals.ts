@@ -38,9 +38,9 @@ export function connectionRefusal(): HttpError {
   return refusal(503, 'TOO_MANY_CONNECTIONS', 'Too many connections are open.', 5)
 }
 
-/** @param whose of the address, or of the whole application */
-export function streamRefusal(whose: 'address' | 'application'): HttpError {
-  return whose === 'address'
+/** @param scope of the address, or of the whole application */
+export function streamRefusal(scope: 'address' | 'application'): HttpError {
+  return scope === 'address'
     ? refusal(429, 'TOO_MANY_STREAMS', 'Too many streams are open from this address.', 5)
     : refusal(503, 'TOO_MANY_STREAMS', 'Too many streams are open.', 5)
 }

@@ -53,12 +53,12 @@ export function applyDeferred(value: unknown, context: StandardContext, apply: A
   if (context.private === true) {
     throw new TypeError(`A decorator of Filigree stands before the private member ${member}.`)
   }
-  const place = kind === 'method' ? 'method' : 'field'
+  const targetKind = kind === 'method' ? 'method' : 'field'
   const isStatic = context.static === true
   const existing = waiting.get(metadata)
   const list = existing ?? []
   list.push((owner) => {
-    apply({ owner, member, kind: place, isStatic })
+    apply({ owner, member, kind: targetKind, isStatic })
   })
   if (existing !== undefined) return
   waiting.set(metadata, list)

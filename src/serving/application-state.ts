@@ -8,7 +8,7 @@ import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Class } from '../metadata/class-metadata.js'
 import type { Database } from '../records/database.js'
 import { readAsOf } from '../records/request-caller.js'
-import { followPromises, type PromiseWatch } from './forgotten-awaits.js'
+import { followPromises, type PromiseWatch } from './floating-promises.js'
 
 /** A provider that can report whether it works. */
 export interface Check {
@@ -85,7 +85,7 @@ export class ApplicationState {
    * The same work, of which the log knows the name where one of its promises fails and nobody waits for it; outside
    * production.
    */
-  named<Given, Result>(name: string, work: (given: Given) => Result): (given: Given) => Result {
+  named<Given, Result>(name: string, work: (input: Given) => Result): (input: Given) => Result {
     const { promises } = this.#parts
     return promises === undefined ? work : followPromises(work, name, promises)
   }

@@ -28,7 +28,7 @@ export function stopInTime(
   deadlines: Deadlines,
   fail: (error: HttpError) => void,
 ): void {
-  const error = tooLate(request)
+  const error = timeoutError(request)
   let isKnown = false
   const waiting = deadlines.wait(request, route, grace, () => {
     if (request.answered) return
@@ -47,7 +47,7 @@ const inDoubt =
   'a request was answered 503 for its time while a write was under way: whether it was done is not known'
 
 /** A body that does not arrive is the client's fault; everything else that takes too long is the server's. */
-export function tooLate({ bodyTime }: ServerRequest): HttpError {
+export function timeoutError({ bodyTime }: ServerRequest): HttpError {
   return bodyTime === undefined
     ? timeoutRefusal()
     : new HttpError(408, 'The body did not arrive in time.')
@@ -93,7 +93,7 @@ export class Deadlines {
   }
 
   /** Milliseconds until it expires. */
-  left({ until }: Waiting): number {
+  remaining({ until }: Waiting): number {
     return Math.max(0, until - this.#tick - this.#now)
   }
 

@@ -69,10 +69,10 @@ function namedClass(
     })
     return undefined
   }
-  const own: Problem[] = []
-  const { fields } = readShape(type.type, own)
-  addProblems(own, problems)
-  if (fields.length === 0 && own.length === 0) {
+  const shapeProblems: Problem[] = []
+  const { fields } = readShape(type.type, shapeProblems)
+  addProblems(shapeProblems, problems)
+  if (fields.length === 0 && shapeProblems.length === 0) {
     problems.push({
       code: 'NO_FIELDS',
       message: `${where}: ${option} is ${type.type.name}, which has no fields.`,

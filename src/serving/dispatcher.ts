@@ -6,25 +6,57 @@
  * Only a step or a handler that returns a promise is awaited. The responder answers every error that is thrown on the
  * way. Which steps a route has is decided in `serve-route.ts`.
  */
+
+import { requestEvents, type RequestEvent } from '../http/request-events.js'
+import { readOutcome, type RequestObservers } from '../http/request-observers.js'
+import { ServerRequest, type RequestSettings } from '../http/server-request.js'
 import { HttpError } from '../errors/http-error.js'
 import type { Cors } from '../http/cors.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'
 import { headError } from '../http/head.js'
-import type { RequestObservers } from '../http/request-observers.js'
-import { requestEvents } from '../http/request-events.js'
-import { ServerRequest, type RequestSettings } from '../http/server-request.js'
 import type { Responder } from '../http/responder.js'
 import { noSniff } from '../http/response-head.js'
 import { isThenable } from '../core/maybe-promise.js'
 import { methods, pathError } from '../routing/route-table.js'
 import type { RouteLookup } from '../routing/versioned-table.js'
 import { runInRequest } from './current-request.js'
-import { Deadlines, stopInTime, tooLate, type Waiting } from './deadlines.js'
+import { Deadlines, stopInTime, timeoutError, type Waiting } from './deadlines.js'
 import { letGo } from './replaced-streams.js'
-import { invokeInTurn, type ServedRoute } from './served-route.js'
+import { invokeScheduled, type ServedRoute } from './served-route.js'
 import type { Invoker } from './invoker.js'
-import { observeRequest } from './observe-request.js'
-import { walkSurrounded, type WalkSurroundings } from './surrounded-walk.js'
+import { runInterceptedPipeline, type PipelineContext } from './intercepted-pipeline.js'
+
+/**
+ * Publishes request events if somebody listens: at the head, and when the answer is complete or the client has left.
+ */
+
+/** @param take answers the request */
+function observeRequest(
+  request: ServerRequest,
+  application: object,
+  take: (request: ServerRequest) => void,
+): void {
+  const began = performance.now()
+  const event: RequestEvent = {
+    request,
+    application,
+    status: 0,
+    bytes: 0,
+    received: 0,
+    aborted: false,
+    ms: 0,
+    error: undefined,
+  }
+  // This event occurs once.
+  request.outgoing.on('close', () => {
+    readOutcome(request, event)
+    event.error = request.failure
+    requestEvents.finish(event, began)
+  })
+  requestEvents.begin(event, () => {
+    take(request)
+  })
+}
 
 /**
  * The route of a file of a static folder.
@@ -44,7 +76,7 @@ export interface DispatcherOptions {
   /** Those who measure requests. */
   readonly observers: RequestObservers
   /** The longest URL that is accepted, in bytes. */
-  readonly mostUrl: number
+  readonly maxUrlLength: number
   /** The shortest time limit of all, in milliseconds. */
   readonly shortestTime: number
   /** Finds files that go before a route with a `<rest:path>`. */
@@ -62,9 +94,9 @@ export class Dispatcher {
   readonly #settings: RequestSettings
   readonly #application: object
   readonly #observers: RequestObservers
-  readonly #mostUrl: number
+  readonly #maxUrlLength: number
   readonly #deadlines: Deadlines
-  readonly #surroundings: WalkSurroundings
+  readonly #pipelineContext: PipelineContext
   readonly #unmatchedRoute: ServedRoute | undefined
   readonly #findFile: FindFile | undefined
 
@@ -75,11 +107,11 @@ export class Dispatcher {
     this.#settings = options.settings
     this.#application = options.application
     this.#observers = options.observers
-    this.#mostUrl = options.mostUrl
+    this.#maxUrlLength = options.maxUrlLength
     this.#deadlines = new Deadlines(options.shortestTime, (waiting) => {
       this.#expire(waiting)
     })
-    this.#surroundings = {
+    this.#pipelineContext = {
       responder: options.responder,
       deadlines: this.#deadlines,
       send: (request, route, answer) => {
@@ -108,7 +140,7 @@ export class Dispatcher {
    *
    * @param prepare called with the request before anything is done for it
    */
-  carry(
+  serveInternal(
     incoming: Incoming,
     outgoing: Outgoing,
     route: ServedRoute,
@@ -121,9 +153,9 @@ export class Dispatcher {
     if (this.#observers.any) this.#observers.begin(request)
     if (requestEvents.hasSubscribers)
       observeRequest(request, this.#application, (same) => {
-        this.#walk(same, route)
+        this.#runRoute(same, route)
       })
-    else this.#walk(request, route)
+    else this.#runRoute(request, route)
   }
 
   /** Answers a request with an error, before any route. */
@@ -140,9 +172,9 @@ export class Dispatcher {
   readonly #take = (request: ServerRequest): void => {
     const { incoming } = request
     try {
-      const fault = headError(incoming, this.#mostUrl)
-      if (fault !== undefined) {
-        this.#fail(request, fault)
+      const error = headError(incoming, this.#maxUrlLength)
+      if (error !== undefined) {
+        this.#fail(request, error)
         return
       }
       if (request.method === 'OPTIONS') {
@@ -157,8 +189,8 @@ export class Dispatcher {
         return
       }
       if (route.yieldsToFiles === true && this.#findFile !== undefined) {
-        this.#walk(request, this.#fileBefore(request, route, this.#findFile))
-      } else this.#walk(request, route)
+        this.#runRoute(request, this.#fileBefore(request, route, this.#findFile))
+      } else this.#runRoute(request, route)
     } catch (error) {
       this.#fail(request, error)
     }
@@ -173,12 +205,12 @@ export class Dispatcher {
   }
 
   /** Begins the walk of a route. */
-  #walk(request: ServerRequest, route: ServedRoute): void {
+  #runRoute(request: ServerRequest, route: ServedRoute): void {
     request.pathNames = route.pathNames
     if (route.headers !== undefined) request.responseHeaders = [...route.headers]
     request.route = route.info
-    const walk = route.surrounded === undefined ? this.#run : this.#walkSurrounded
-    runInRequest(request, walk, route, 0)
+    const runner = route.surrounded === undefined ? this.#run : this.#runIntercepted
+    runInRequest(request, runner, route, 0)
   }
 
   /** Continues with the step `from`. */
@@ -192,7 +224,7 @@ export class Dispatcher {
           return
         }
       }
-      const result = invokeInTurn(route, request)
+      const result = invokeScheduled(route, request)
       if (isThenable(result)) this.#waitForHandler(result, request, route)
       else this.#finish(request, route, result)
     } catch (error) {
@@ -200,8 +232,8 @@ export class Dispatcher {
     }
   }
 
-  readonly #walkSurrounded = (request: ServerRequest, route: ServedRoute): void => {
-    walkSurrounded(request, route, this.#surroundings)
+  readonly #runIntercepted = (request: ServerRequest, route: ServedRoute): void => {
+    runInterceptedPipeline(request, route, this.#pipelineContext)
   }
 
   #waitForStep(
@@ -264,7 +296,7 @@ export class Dispatcher {
 
   #failRoute(request: ServerRequest, route: ServedRoute, cause: unknown): void {
     if (request.answered) return
-    const error = request.late ? tooLate(request) : cause
+    const error = request.late ? timeoutError(request) : cause
     if (route.after.length === 0 || request.finishing) {
       this.#fail(request, error)
       return
@@ -341,10 +373,10 @@ export class Dispatcher {
       this.#cors.isOn &&
       headers.origin !== undefined &&
       headers['access-control-request-method'] !== undefined
-    const fault = pathError(request.sentPath)
-    const allowed = fault === undefined ? this.#allowedMethods(request.sentPath) : []
+    const error = pathError(request.sentPath)
+    const allowed = error === undefined ? this.#allowedMethods(request.sentPath) : []
     if (allowed.length === 0 && !isPreflight) {
-      this.#fail(request, fault ?? new HttpError(404))
+      this.#fail(request, error ?? new HttpError(404))
       return
     }
     request.answered = true

@@ -33,13 +33,13 @@ import { keepFlow } from './replaced-streams.js'
 import type { Line, Step } from './served-route.js'
 
 /** An interceptor (by its class) or a custom decorator, at its place around a route. */
-export type PlannedStand =
+export type PlannedInterceptor =
   | {
-      readonly place: InterceptorPosition
+      readonly position: InterceptorPosition
       readonly interceptor: Class<Interceptor | EntryInterceptor>
     }
   | {
-      readonly place: InterceptorPosition
+      readonly position: InterceptorPosition
       /** `@CacheFor on RateController.rates`, for messages. */
       readonly where: string
       readonly enter: DecoratorSpecification['enter']
@@ -49,10 +49,10 @@ export type PlannedStand =
     }
 
 /** What stands around a route by its place, from outside to inside. */
-export type Stands = Readonly<Record<InterceptorPosition, readonly Line[]>>
+export type RouteInterceptors = Readonly<Record<InterceptorPosition, readonly Line[]>>
 
 /** For routes without interceptors. */
-export const noStands: Stands = Object.freeze({ gate: [], body: [], handler: [] })
+export const noInterceptors: RouteInterceptors = Object.freeze({ gate: [], body: [], handler: [] })
 
 /** Returns the instance of a provider. Throws if there is none. */
 export type FindInstance = <T>(token: Class<T> | string | symbol) => T
@@ -62,40 +62,44 @@ export type FindInstance = <T>(token: Class<T> | string | symbol) => T
  * @param problems receives interceptors without `intercept`, and decorators whose `intercept` does not return a
  * function
  */
-export function makeStands(
-  planned: readonly PlannedStand[],
+export function createInterceptors(
+  planned: readonly PlannedInterceptor[],
   info: RouteInfo | undefined,
   find: FindInstance,
   problems: Problem[],
-): Stands {
-  if (planned.length === 0) return noStands
-  const stands: Record<InterceptorPosition, Line[]> = { gate: [], body: [], handler: [] }
-  const asked = new Map<Interceptor | EntryInterceptor, boolean>()
-  for (const stand of planned) {
-    const made =
-      'interceptor' in stand
-        ? bindInterceptor(find(stand.interceptor), stand.interceptor, { info, asked, problems })
-        : buildLines(stand, { info, find, problems })
-    stands[stand.place].push(...made)
+): RouteInterceptors {
+  if (planned.length === 0) return noInterceptors
+  const interceptors: Record<InterceptorPosition, Line[]> = { gate: [], body: [], handler: [] }
+  const appliesByInstance = new Map<Interceptor | EntryInterceptor, boolean>()
+  for (const entry of planned) {
+    const steps =
+      'interceptor' in entry
+        ? bindInterceptor(find(entry.interceptor), entry.interceptor, {
+            info,
+            appliesByInstance,
+            problems,
+          })
+        : buildLines(entry, { info, find, problems })
+    interceptors[entry.position].push(...steps)
   }
-  return stands
+  return interceptors
 }
 
-interface Asking {
+interface BindContext {
   readonly info: RouteInfo | undefined
   /** The results of `applies` for this route: each is called once. */
-  readonly asked: Map<Interceptor | EntryInterceptor, boolean>
+  readonly appliesByInstance: Map<Interceptor | EntryInterceptor, boolean>
   readonly problems: Problem[]
 }
 
 function bindInterceptor(
   instance: Interceptor | EntryInterceptor,
   type: Class,
-  { info, asked, problems }: Asking,
+  { info, appliesByInstance, problems }: BindContext,
 ): Line[] {
-  const given = (instance as typeof instance | undefined) ?? {}
-  const enters = typeof (given as Partial<EntryInterceptor>).enter === 'function'
-  const intercepts = typeof (given as Partial<Interceptor>).intercept === 'function'
+  const candidate = (instance as typeof instance | undefined) ?? {}
+  const enters = typeof (candidate as Partial<EntryInterceptor>).enter === 'function'
+  const intercepts = typeof (candidate as Partial<Interceptor>).intercept === 'function'
   if (!enters && !intercepts) {
     problems.push({
       code: 'NOT_AN_INTERCEPTOR',
@@ -105,8 +109,9 @@ function bindInterceptor(
     return []
   }
   if (info !== undefined && instance.applies !== undefined) {
-    const applies = asked.get(instance) ?? askApplies(instance, type, { info, problems })
-    asked.set(instance, applies)
+    const applies =
+      appliesByInstance.get(instance) ?? callApplies(instance, type, { info, problems })
+    appliesByInstance.set(instance, applies)
     if (!applies) return []
   }
   const entry = instance as EntryInterceptor
@@ -130,18 +135,18 @@ function toLine(enter: OnEnter): Line {
 }
 
 /** A promise would count as true for every route. */
-function askApplies(
+function callApplies(
   instance: Interceptor | EntryInterceptor,
   type: Class,
   { info, problems }: { readonly info: RouteInfo; readonly problems: Problem[] },
 ): boolean {
-  const answer = attemptCall(() => instance.applies?.(info))
-  if (typeof answer === 'boolean') return answer
-  const what =
-    answer instanceof Failure ? `throws: ${answer.text}` : 'answers neither true nor false'
+  const result = attemptCall(() => instance.applies?.(info))
+  if (typeof result === 'boolean') return result
+  const description =
+    result instanceof Failure ? `throws: ${result.text}` : 'answers neither true nor false'
   problems.push({
     code: 'INTERCEPTOR_APPLIES',
-    message: `${type.name}: applies ${what}, for ${info.name}.`,
+    message: `${type.name}: applies ${description}, for ${info.name}.`,
     remedy: 'Write applies(route: RouteInfo) { return route.path !== … }, without a promise.',
   })
   return false
@@ -154,17 +159,17 @@ interface Building {
 }
 
 function buildLines(
-  { where, inject, ...stand }: Exclude<PlannedStand, { interceptor: unknown }>,
+  { where, inject, ...entry }: Exclude<PlannedInterceptor, { interceptor: unknown }>,
   { info, find, problems }: Building,
 ): Line[] {
   if (info === undefined) return []
   const injected = inject.map((token) => find(token)) as never[]
   const build = (name: 'enter' | 'intercept', form: string): unknown => {
-    const made = attemptCall(() => stand[name]?.(info, ...injected))
-    if (typeof made === 'function' || stand[name] === undefined) return made
+    const steps = attemptCall(() => entry[name]?.(info, ...injected))
+    if (typeof steps === 'function' || entry[name] === undefined) return steps
     problems.push({
       code: 'DECORATOR_SPECIFICATION',
-      message: `${where}: ${name} ${made instanceof Failure ? `throws: ${made.text}` : 'does not return a function'}.`,
+      message: `${where}: ${name} ${steps instanceof Failure ? `throws: ${steps.text}` : 'does not return a function'}.`,
       remedy: `Write ${name}: ${form}.`,
     })
     return undefined
@@ -211,25 +216,25 @@ function entering(step: Step, inner: Invoker): Invoker {
 function passing(intercept: Intercept, inner: Invoker): Invoker {
   return (request) => {
     let running: Promise<unknown> | undefined
-    let given: unknown
+    let value: unknown
     const next = (): Promise<unknown> => {
       if (running !== undefined) return running
-      given = start(inner, request)
-      return (running = promised(given, request))
+      value = start(inner, request)
+      return (running = promised(value, request))
     }
     const result = intercept(request, next as Next)
     // A result that was available at once and is passed on unchanged need not be awaited.
-    return running !== undefined && result === running && !isThenable(given) ? given : result
+    return running !== undefined && result === running && !isThenable(value) ? value : result
   }
 }
 
 /** The result of the inner steps, as a promise. If nothing awaits it, its rejection must not end the process. */
-function promised(given: unknown, request: ServerRequest): Promise<unknown> {
-  if (!isThenable(given)) {
-    keepFlow(request, given)
-    return Promise.resolve(given)
+function promised(value: unknown, request: ServerRequest): Promise<unknown> {
+  if (!isThenable(value)) {
+    keepFlow(request, value)
+    return Promise.resolve(value)
   }
-  const running = Promise.resolve(given)
+  const running = Promise.resolve(value)
   running.then((value) => {
     keepFlow(request, value)
   }, ignore)

@@ -34,12 +34,17 @@ export interface Call {
   readonly route: Route
   /** The instance whose method is called. */
   readonly controller: object
-  readonly own: ArgumentResolvers
+  readonly customArguments: ArgumentResolvers
   /** Wraps the call itself, e.g. in a transaction. */
   readonly inside: (invoke: InvokeWith) => InvokeWith
 }
 
-export function compileInvoker({ route, controller, own: declared, inside }: Call): Invoker {
+export function compileInvoker({
+  route,
+  controller,
+  customArguments: declared,
+  inside,
+}: Call): Invoker {
   const takes: ArgumentResolver[] = []
   const values = route.argumentNames.map((name) => {
     const index = route.pattern.names.indexOf(name)
@@ -55,13 +60,13 @@ export function compileInvoker({ route, controller, own: declared, inside }: Cal
   const build = new Function('controller', `return (${parameters}) => ${call}`) as (
     controller: object,
   ) => InvokeWith
-  const invoke = told(inside(build(controller)), route.name)
+  const invoke = published(inside(build(controller)), route.name)
   // A handler without parameters is called without arguments.
   return takes.length === 0 ? (invoke as Invoker) : withOwnArguments(takes, invoke)
 }
 
 /** Publishes each call if somebody listens. */
-function told(invoke: InvokeWith, name: string): InvokeWith {
+function published(invoke: InvokeWith, name: string): InvokeWith {
   return (request, own) =>
     handlerEvents.hasSubscribers
       ? handlerEvents.around({ request, name, ms: 0, error: undefined }, () => invoke(request, own))
@@ -72,7 +77,7 @@ function withOwnArguments(takes: readonly ArgumentResolver[], invoke: InvokeWith
   return (request) => {
     const own = takeFrom(0, takes, request, [])
     return isThenable(own)
-      ? own.then((taken) => callInRequest(request, (same) => invoke(same, taken)))
+      ? own.then((argumentValues) => callInRequest(request, (same) => invoke(same, argumentValues)))
       : invoke(request, own)
   }
 }
@@ -82,17 +87,17 @@ function takeFrom(
   index: number,
   takes: readonly ArgumentResolver[],
   request: ServerRequest,
-  taken: unknown[],
+  argumentValues: unknown[],
 ): MaybePromise<unknown[]> {
   for (let at = index; at < takes.length; at++) {
     const value = takes[at]?.(request)
     if (isThenable(value)) {
-      return Promise.resolve(value).then((there) => {
-        taken.push(there)
-        return takeFrom(at + 1, takes, request, taken)
+      return Promise.resolve(value).then((resolved) => {
+        argumentValues.push(resolved)
+        return takeFrom(at + 1, takes, request, argumentValues)
       })
     }
-    taken.push(value)
+    argumentValues.push(value)
   }
-  return taken
+  return argumentValues
 }

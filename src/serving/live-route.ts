@@ -17,15 +17,15 @@ import { liveEvents, rowEvents } from '../live/live-events.js'
 import { rowsForm } from '../live/live-format.js'
 import { admission, requestCaller } from '../records/rights/caller.js'
 import { shownRights } from '../records/rights/secured-responses.js'
-import type { Stands } from './interceptors.js'
+import type { RouteInterceptors } from './interceptors.js'
 import type { Invoker } from './invoker.js'
-import type { PlannedRoute } from './planned-route.js'
+import type { PlannedRoute } from './served-route.js'
 
 export interface LiveRoute {
   readonly plan: PlannedRoute
   /** The handler as it stands in its class. */
   readonly handler: unknown
-  readonly stands: Stands
+  readonly interceptors: RouteInterceptors
   /** The handler, with all around it. */
   readonly invoke: Invoker
   readonly rule: ResultRule
@@ -61,7 +61,7 @@ export function answeringLive(route: LiveRoute, live: LiveAnswers): Invoker {
           return JSON.stringify([where, request.sentPath, request.url, mine])
         },
         form: rowsForm,
-        run: ({ caller }, within) => ask(route, caller.request ?? request, within),
+        run: ({ caller }, runWithin) => ask(route, caller.request ?? request, runWithin),
       },
       {
         claims,
@@ -78,9 +78,13 @@ export function answeringLive(route: LiveRoute, live: LiveAnswers): Invoker {
 }
 
 /** What the handler may read of its caller. */
-function rightsOf({ plan, stands }: LiveRoute, generated: RightsDepth | undefined): RightsDepth {
+function rightsOf(
+  { plan, interceptors }: LiveRoute,
+  generated: RightsDepth | undefined,
+): RightsDepth {
   const { route, access, checks, ownArguments } = plan
-  if (asksGuard(access) || stands.handler.length > 0 || checks.shown !== undefined) return 'all'
+  if (asksGuard(access) || interceptors.handler.length > 0 || checks.returnsForCaller !== undefined)
+    return 'all'
   if (generated !== undefined) return generated
   const names = route.argumentNames.filter(
     (name) => !route.pattern.names.includes(name) && name !== 'query',
@@ -94,10 +98,10 @@ function rightsOf({ plan, stands }: LiveRoute, generated: RightsDepth | undefine
 async function ask(
   { plan, invoke, rule }: LiveRoute,
   request: ServerRequest,
-  within: Within,
+  runWithin: Within,
 ): Promise<string> {
-  await within(() => demand(plan.access, request))
-  const result = await within(() => invoke(request))
+  await runWithin(() => demand(plan.access, request))
+  const result = await runWithin(() => invoke(request))
   const { returns } = plan.checks
   const content: MaybePromise<Content> = toContent(
     request,

@@ -24,9 +24,9 @@ export function keepFlow(request: ServerRequest, value: unknown): void {
  */
 export function letGo(request: ServerRequest, sent: unknown): void {
   if (request.flows === undefined) return
-  const kept = bodyOf(sent)
+  const current = bodyOf(sent)
   for (const flow of request.flows) {
-    if (flow === kept) continue
+    if (flow === current) continue
     if (request.outgoing.destroyed || request.outgoing.writableFinished) discard(flow)
     else {
       request.onFinished(() => {

@@ -34,7 +34,8 @@ export interface RouteChecks {
    * The same for classes with secured fields, which are left out for callers who may not read them; used instead of
    * `returns`.
    */
-  readonly shown: ((result: unknown, request: ServerRequest) => MaybePromise<unknown>) | undefined
+  readonly returnsForCaller:
+    ((result: unknown, request: ServerRequest) => MaybePromise<unknown>) | undefined
 }
 
 export type RequestCheck = (request: ServerRequest) => Promise<void> | undefined
@@ -46,7 +47,7 @@ export interface CheckSettings {
   /** The status of results that set none. */
   readonly status: number
   /** The handler's result contains only what the caller may see. */
-  readonly isShown: boolean
+  readonly isFilteredForCaller: boolean
   /** The application's time, for defaults of bodies and queries. */
   readonly now: () => number
 }
@@ -54,7 +55,7 @@ export interface CheckSettings {
 /** @param problems receives faults of the classes, including nested ones */
 export function compileChecks(
   classes: DeclaredClasses,
-  { unknownKeys, groups, status, isShown, now }: CheckSettings,
+  { unknownKeys, groups, status, isFilteredForCaller, now }: CheckSettings,
   problems: Problem[],
 ): RouteChecks {
   const options: InputOptions = {
@@ -64,7 +65,7 @@ export function compileChecks(
   return {
     body: classes.body && compileBodyCheck(classes.body, options),
     query: classes.query && compileQueryCheck(classes.query, options),
-    ...compileAnswers(classes.returns, { status, isShown }, problems),
+    ...compileAnswers(classes.returns, { status, isFilteredForCaller }, problems),
   }
 }
 
@@ -106,28 +107,33 @@ function compileQueryCheck({ type }: DeclaredType, options: InputOptions): Reque
 
 function compileAnswers(
   returns: DeclaredClasses['returns'],
-  { status, isShown }: Pick<CheckSettings, 'status' | 'isShown'>,
+  { status, isFilteredForCaller }: Pick<CheckSettings, 'status' | 'isFilteredForCaller'>,
   problems: Problem[],
-): Pick<RouteChecks, 'returns' | 'shown'> {
-  if (returns.size === 0) return { returns: undefined, shown: undefined }
-  const maps = new Map([...returns].map(([known, { type }]) => [known, compileMap(type, problems)]))
+): Pick<RouteChecks, 'returns' | 'returnsForCaller'> {
+  if (returns.size === 0) return { returns: undefined, returnsForCaller: undefined }
+  const maps = new Map(
+    [...returns].map(([statusKey, { type }]) => [statusKey, compileMap(type, problems)]),
+  )
   const secured = new Map<number, SecuredAnswers>()
-  for (const [known, { type }] of isShown ? [] : returns) {
+  for (const [statusKey, { type }] of isFilteredForCaller ? [] : returns) {
     const answers = securedIn(type)
-    if (answers !== undefined) secured.set(known, answers)
+    if (answers !== undefined) secured.set(statusKey, answers)
   }
   if (secured.size === 0) {
     const mapFor = byStatus(maps)
-    return { returns: inResult(status, mapFor), shown: undefined }
+    return { returns: inResult(status, mapFor), returnsForCaller: undefined }
   }
-  return { returns: undefined, shown: compileShown(status, byStatus(maps), byStatus(secured)) }
+  return {
+    returns: undefined,
+    returnsForCaller: compileReturnsForCaller(status, byStatus(maps), byStatus(secured)),
+  }
 }
 
-function compileShown(
+function compileReturnsForCaller(
   usual: number,
   mapFor: (status: number) => ((value: unknown) => unknown) | undefined,
   securedFor: (status: number) => SecuredAnswers | undefined,
-): RouteChecks['shown'] {
+): RouteChecks['returnsForCaller'] {
   return (result, request) => {
     const status = result instanceof Reply ? (result.status ?? usual) : usual
     const answers = securedFor(status)
@@ -139,9 +145,9 @@ function compileShown(
 }
 
 /** Gives the entry for an answer's status. */
-function byStatus<T>(known: ReadonlyMap<number, T>): (status: number) => T | undefined {
+function byStatus<T>(entries: ReadonlyMap<number, T>): (status: number) => T | undefined {
   return (status) =>
-    known.get(status) ?? (status >= 200 && status < 300 ? known.get(anySuccess) : undefined)
+    entries.get(status) ?? (status >= 200 && status < 300 ? entries.get(anySuccess) : undefined)
 }
 
 /** @param usual the status of results that set none */

@@ -14,10 +14,13 @@ import { ServerRequest } from '../http/server-request.js'
 import { restType, type PathType } from '../routing/path-types.js'
 import type { Pattern } from '../routing/pattern.js'
 import type { RouteInfo } from '../routing/route-info.js'
-import { carriedIncoming, KeptResponse, type InternalResponse } from './carried-answer.js'
+import {
+  createInternalIncoming,
+  InternalOutgoing,
+  type InternalResponse,
+} from './internal-request.js'
 import type { Dispatcher } from './dispatcher.js'
-import type { PlannedRoute } from './planned-route.js'
-import type { ServedRoute } from './served-route.js'
+import type { PlannedRoute, ServedRoute } from './served-route.js'
 
 /** What all routes take and answer, as in the OpenAPI document. */
 export interface RouteDescriptions {
@@ -41,7 +44,7 @@ export interface RouteCall {
   /** Aborts it, as the client of the request around it does who leaves. */
   readonly signal?: AbortSignal | undefined
   /** The largest answer that is taken, in bytes. Default 8 MiB. */
-  readonly most?: number
+  readonly maxBytes?: number
 }
 
 export interface RoutesParts {
@@ -55,7 +58,7 @@ export interface RoutesParts {
   }
 }
 
-const mostBytes = 8 * 1024 * 1024
+const defaultMaxBytes = 8 * 1024 * 1024
 
 /** An application's routes: `static inject = [Routes]`. */
 export class Routes {
@@ -64,7 +67,7 @@ export class Routes {
   readonly #parts: RoutesParts
   readonly #planned: ReadonlyMap<RouteInfo, PlannedRoute>
   /** By routes that were called. */
-  readonly #doors = new Map<RouteInfo, Door>()
+  readonly #callPlans = new Map<RouteInfo, CallPlan>()
 
   constructor(parts: RoutesParts) {
     this.#parts = parts
@@ -121,46 +124,53 @@ export class Routes {
     route: RouteInfo,
     call: RouteCall = {},
   ): MaybePromise<InternalResponse> {
-    const { body, prepare, signal, most = mostBytes, params = {}, query = '' } = call
+    const {
+      body,
+      prepare,
+      signal,
+      maxBytes: maxBytes = defaultMaxBytes,
+      params = {},
+      query = '',
+    } = call
     const { target, pattern, fixed, keepsBytes, limit } =
-      this.#doors.get(route) ?? this.#open(route)
-    const place = fixed ?? toPlace(pattern, params)
-    if (target === undefined || place === undefined) throw unfit(pattern, params)
+      this.#callPlans.get(route) ?? this.#open(route)
+    const location = fixed ?? toLocation(pattern, params)
+    if (target === undefined || location === undefined) throw unfit(pattern, params)
     if (body !== undefined && !(lengthOf(request) <= limit)) refuseLarge(body, limit)
     const standing = body === undefined ? bare : withBody
-    const incoming = carriedIncoming(request.incoming, {
+    const incoming = createInternalIncoming(request.incoming, {
       method: route.method,
-      url: query === '' ? place.path : `${place.path}?${query}`,
+      url: query === '' ? location.path : `${location.path}?${query}`,
       headers: call.headers === undefined ? standing : { ...standing, ...call.headers },
     })
-    const kept = new KeptResponse(most)
-    if (signal?.aborted === true) kept.destroy()
+    const outgoing = new InternalOutgoing(maxBytes)
+    if (signal?.aborted === true) outgoing.destroy()
     this.#parts
       .serving()
-      .dispatcher.carry(incoming, kept.outgoing, target, place.values, (inner) => {
+      .dispatcher.serveInternal(incoming, outgoing.outgoing, target, location.values, (inner) => {
         inner.parentRequest = request
         inner.bodyRead = true
         inner.body = body
         if (body !== undefined && keepsBytes) inner.rawBody = Buffer.from(JSON.stringify(body))
         prepare?.(inner)
       })
-    return kept.isSettled ? kept.answer() : whileAsked(request, kept, signal)
+    return outgoing.isSettled ? outgoing.answer() : untilAborted(request, outgoing, signal)
   }
 
   /** What calls need of a route, once it is served. */
-  #open(route: RouteInfo): Door {
+  #open(route: RouteInfo): CallPlan {
     const { route: declared, limits } = this.#find(route)
     const { pattern } = declared
     const target = this.#parts.serving().served.get(route)
-    const door = {
+    const callPlan = {
       target,
       pattern,
-      fixed: pattern.names.length === 0 ? toPlace(pattern, {}) : undefined,
+      fixed: pattern.names.length === 0 ? toLocation(pattern, {}) : undefined,
       keepsBytes: route.arguments.includes('rawBody'),
       limit: limits.body,
     }
-    if (target !== undefined) this.#doors.set(route, door)
-    return door
+    if (target !== undefined) this.#callPlans.set(route, callPlan)
+    return callPlan
   }
 
   #find(route: RouteInfo): PlannedRoute {
@@ -170,11 +180,11 @@ export class Routes {
   }
 }
 
-interface Door {
+interface CallPlan {
   readonly target: ServedRoute | undefined
   readonly pattern: Pattern
   /** The place of a route without path parameters. */
-  readonly fixed: Place | undefined
+  readonly fixed: RouteLocation | undefined
   readonly keepsBytes: boolean
   /** The largest body, in bytes. */
   readonly limit: number
@@ -189,38 +199,38 @@ function lengthOf({ incoming }: HttpRequest): number {
 }
 
 /** A body within a larger message may still be one that the route takes. */
-function refuseLarge(body: unknown, most: number): void {
-  if (Buffer.byteLength(JSON.stringify(body)) > most)
-    throw new HttpError(413, undefined, { reason: `the body is larger than ${most} bytes` })
+function refuseLarge(body: unknown, maxBytes: number): void {
+  if (Buffer.byteLength(JSON.stringify(body)) > maxBytes)
+    throw new HttpError(413, undefined, { reason: `the body is larger than ${maxBytes} bytes` })
 }
 
 /** The answer of a route that waits, unless the client leaves or cancels. */
-function whileAsked(
+function untilAborted(
   request: HttpRequest,
-  kept: KeptResponse,
+  outgoing: InternalOutgoing,
   signal: AbortSignal | undefined,
 ): MaybePromise<InternalResponse> {
   const leave = (): void => {
-    kept.destroy()
+    outgoing.destroy()
   }
   request.onFinished(leave)
-  if (signal === undefined) return kept.answer()
+  if (signal === undefined) return outgoing.answer()
   signal.addEventListener('abort', leave, { once: true })
-  return promise(() => kept.answer()).finally(() => {
+  return promise(() => outgoing.answer()).finally(() => {
     signal.removeEventListener('abort', leave)
   })
 }
 
-interface Place {
+interface RouteLocation {
   readonly path: string
   readonly values: (string | number)[]
 }
 
 /** @returns undefined where a parameter is missing, or no value of its type */
-function toPlace(
+function toLocation(
   { segments }: Pattern,
   params: Readonly<Record<string, string>>,
-): Place | undefined {
+): RouteLocation | undefined {
   const values: (string | number)[] = []
   let path = ''
   for (const segment of segments) {

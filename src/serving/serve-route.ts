@@ -18,12 +18,17 @@ import type { LiveAnswers } from '../live/live-queries.js'
 import type { Database } from '../records/database.js'
 import type { Route } from '../routing/route.js'
 import type { SessionKeeper } from '../sessions/keeper.js'
-import type { PlannedRoute } from './planned-route.js'
-import { watchPromises, type PromiseWatch } from './forgotten-awaits.js'
+import {
+  type PlannedRoute,
+  toSteps,
+  type Line,
+  type ServedRoute,
+  type Step,
+} from './served-route.js'
+import { watchPromises, type PromiseWatch } from './floating-promises.js'
 import { answeringLive } from './live-route.js'
-import { aroundHandler, noStands, type Stands } from './interceptors.js'
+import { aroundHandler, noInterceptors, type RouteInterceptors } from './interceptors.js'
 import { compileInvoker, type Invoker, type InvokeWith } from './invoker.js'
-import { toWalk, type Line, type ServedRoute, type Step } from './served-route.js'
 
 export interface ServeContext {
   readonly gate: Gate
@@ -43,26 +48,26 @@ export interface ServeContext {
 
 /**
  * @param controller the instance whose method is the handler
- * @param stands the interceptors around it, by place
+ * @param interceptors the interceptors around it, by place
  * @returns the route with its steps
  */
 export function serveRoute(
   plan: PlannedRoute,
   controller: object,
   context: ServeContext,
-  stands: Stands = noStands,
+  interceptors: RouteInterceptors = noInterceptors,
 ): ServedRoute {
   const { route, access, checks, ownArguments } = plan
   const secured = !access.open
-  const wanted = new Set(route.argumentNames)
-  const hasSession = usesSession(plan, wanted)
-  const hasBody = route.method !== 'GET' && (wantsBody(wanted) || checks.body !== undefined)
+  const argumentNames = new Set(route.argumentNames)
+  const hasSession = usesSession(plan, argumentNames)
+  const hasBody = route.method !== 'GET' && (wantsBody(argumentNames) || checks.body !== undefined)
   const handler = (controller as Readonly<Record<string, unknown>>)[route.member]
   const isGenerated = isShown(handler)
   if (isGenerated) writesClientValuesOnly(plan.info)
   const inside = (invoke: InvokeWith): InvokeWith =>
     endingInTime(inTransaction(invoke, route, context), { route, isGenerated }, context)
-  const compiled = compileInvoker({ route, controller, own: ownArguments, inside })
+  const compiled = compileInvoker({ route, controller, customArguments: ownArguments, inside })
   const where = `${route.method} ${route.pattern.text} (${route.name})`
   const rule: ServedRoute['rule'] = {
     status: route.options.status ?? 200,
@@ -71,16 +76,22 @@ export function serveRoute(
   }
   const invoke =
     context.promises === undefined ? compiled : watchPromises(compiled, where, context.promises)
-  const asked = showing(aroundHandler(stands.handler, invoke), checks.shown)
+  const outermost = filteringForCaller(
+    aroundHandler(interceptors.handler, invoke),
+    checks.returnsForCaller,
+  )
   return Object.freeze({
     pathNames: route.pattern.names,
     info: plan.info,
     headers: plan.headers,
-    ...toWalk([
-      ...stands.gate,
+    ...toSteps([
+      ...interceptors.gate,
       // A guard may read the session; otherwise the store is only asked after the gate.
-      ...toLines([asksGuard(access) && openSession(context.sessions), ...admission(plan, context)]),
-      ...stands.body,
+      ...toLines([
+        asksGuard(access) && openSession(context.sessions),
+        ...admissionSteps(plan, context),
+      ]),
+      ...interceptors.body,
       ...toLines([
         hasBody && readWithin(bodyPlan(plan), context.times),
         hasSession && !asksGuard(access) && openSession(context.sessions),
@@ -88,7 +99,7 @@ export function serveRoute(
         hasBody && checks.body,
       ]),
     ]),
-    invoke: answeringLive({ plan, handler, stands, invoke: asked, rule }, context.live),
+    invoke: answeringLive({ plan, handler, interceptors, invoke: outermost, rule }, context.live),
     shape: checks.returns,
     after: [
       hasSession && saveSession(context.sessions),
@@ -100,9 +111,12 @@ export function serveRoute(
 }
 
 /** If records have secured fields, all callers get what they may read. */
-function showing(invoke: Invoker, shown: PlannedRoute['checks']['shown']): Invoker {
-  if (shown === undefined) return invoke
-  return (request) => after(invoke(request), (result) => shown(result, request))
+function filteringForCaller(
+  invoke: Invoker,
+  returnsForCaller: PlannedRoute['checks']['returnsForCaller'],
+): Invoker {
+  if (returnsForCaller === undefined) return invoke
+  return (request) => after(invoke(request), (result) => returnsForCaller(result, request))
 }
 
 /**
@@ -111,9 +125,9 @@ function showing(invoke: Invoker, shown: PlannedRoute['checks']['shown']): Invok
  */
 function usesSession(
   { route, access, ownArguments }: PlannedRoute,
-  wanted: ReadonlySet<string>,
+  argumentNames: ReadonlySet<string>,
 ): boolean {
-  if (wanted.has('session') || wanted.has('request') || asksGuard(access)) return true
+  if (argumentNames.has('session') || argumentNames.has('request') || asksGuard(access)) return true
   return route.argumentNames.some((name) => ownArguments.has(name))
 }
 
@@ -126,17 +140,17 @@ function inTransaction(
   const { transaction, timeout = times.handler } = options
   if (transaction === undefined || transaction === false || database === undefined) return invoke
   const isolation = transaction === true ? undefined : transaction
-  const within = { timeout: timeout * shareOfTime, ...(isolation && { isolation }) }
-  return (request, own) => {
+  const transactionOptions = { timeout: timeout * shareOfTime, ...(isolation && { isolation }) }
+  return (request, customValues) => {
     const work = async (): Promise<unknown> => {
-      const result = await invoke(request, own)
+      const result = await invoke(request, customValues)
       // The client already got a 503: late changes must not be stored.
       // A live answer is asked again while it streams.
       if ((request.answered && !request.streams) || request.late) throw new HttpError(503)
       if (result instanceof Reply && (result.status ?? 200) >= 500) throw new Failed(result)
       return result
     }
-    return database.transaction(work, within, request).catch(replyOf)
+    return database.transaction(work, transactionOptions, request).catch(replyOf)
   }
 }
 
@@ -176,25 +190,25 @@ function endingInTime(
   const hasDatabase = usesDatabase(route.controller)
   if (route.method === 'GET' || !(isGenerated || hasDatabase)) {
     const run = database.quiet.add(hasDatabase)
-    return (request, own) => run(request, () => invoke(request, own))
+    return (request, customValues) => run(request, () => invoke(request, customValues))
   }
-  const within = isGenerated ? 'serve' : 'within'
-  return (request, own) => database[within](request, () => invoke(request, own))
+  const method = isGenerated ? 'serve' : 'within'
+  return (request, customValues) => database[method](request, () => invoke(request, customValues))
 }
 
 /** The share of the handler's time for attempts, so that a failure can still be answered in time. */
 const shareOfTime = 0.9
 
 /** The body is only read for handlers that can see it. */
-function wantsBody(wanted: ReadonlySet<string>): boolean {
-  return ['body', 'files', 'rawBody', 'request'].some((name) => wanted.has(name))
+function wantsBody(argumentNames: ReadonlySet<string>): boolean {
+  return ['body', 'files', 'rawBody', 'request'].some((name) => argumentNames.has(name))
 }
 
 /**
  * Unauthorized requests are refused before a byte of the body is read. Only if the application accepts `formToken`, the
  * body of a request without Authorization is read here.
  */
-function admission(plan: PlannedRoute, context: ServeContext): Step[] {
+function admissionSteps(plan: PlannedRoute, context: ServeContext): Step[] {
   const { access, route } = plan
   if (access.open) return plan.isPersonal ? [recognise(context.gate, access)] : []
   const admit: Step = (request) => promiseOf(context.gate.admit(request, access))
@@ -209,19 +223,24 @@ function bodyPlan(planned: PlannedRoute): BodyPlan {
   // A route that reads none may still find the caller's token in it.
   if (media.length === 0) return { limits, declared, keepsBytes }
   // A form is no list: the check of the body says so.
-  const known = classes.body?.list === true ? [...media, formMedia, uploadMedia] : media
+  const mediaTypes = classes.body?.list === true ? [...media, formMedia, uploadMedia] : media
   const fields = classes.body === undefined ? undefined : fieldsOf(classes.body.type)
   return {
-    ...{ limits, declared, keepsBytes, media: known, files: fileRule(planned) },
+    ...{ limits, declared, keepsBytes, media: mediaTypes, files: fileRule(planned) },
     ...(fields === undefined ? {} : { fields }),
   }
 }
 
 /** Interceptors and the application's own arguments see the request, and so its files. */
-function fileRule({ route, stands, ownArguments, unknownKeys }: PlannedRoute): BodyPlan['files'] {
+function fileRule({
+  route,
+  interceptors,
+  ownArguments,
+  unknownKeys,
+}: PlannedRoute): BodyPlan['files'] {
   const names = route.argumentNames
   const takes =
-    stands.length > 0 ||
+    interceptors.length > 0 ||
     names.some((name) => name === 'files' || name === 'request' || ownArguments.has(name))
   if (takes) return 'taken'
   return unknownKeys === 'drop' ? 'dropped' : 'unknown'

@@ -1,10 +1,50 @@
 /** A route that is ready to serve: everything the request path needs to know about it, decided at bootstrap. */
+
+import type { AccessRule } from '../auth/access.js'
+import type { Limits } from '../http/limits.js'
+import type { DocumentOperation } from '../openapi/documented-route.js'
+import type { Route } from '../routing/route.js'
+import type { RouteInfo } from '../routing/route-info.js'
+import type { ArgumentResolvers } from '../extensions/argument-resolvers.js'
+import type { DeclaredClasses } from './declared-classes.js'
+import type { PlannedInterceptor } from './interceptors.js'
+import type { RouteChecks } from './route-checks.js'
 import { writeScheduler } from '../http/sliced-json.js'
 import type { ResultRule } from '../http/result.js'
 import type { ServerRequest } from '../http/server-request.js'
-import type { RouteInfo } from '../routing/route-info.js'
 import type { Intercept } from '../extensions/interceptor.js'
 import type { Invoker } from './invoker.js'
+
+/** A route as it is planned at the start, from its notes, before anything is compiled. */
+
+export interface PlannedRoute {
+  readonly route: Route
+  readonly access: AccessRule
+  /** A package brought it. */
+  readonly ofPackage: boolean
+  /** The record whose rule keeps the route closed although its controller is `@NoAuth`. */
+  readonly closedBy: string | undefined
+  /** Its answer depends on the caller, even if no token is needed. */
+  readonly isPersonal: boolean
+  /** The application's option, or the route's own. */
+  readonly unknownKeys: 'refuse' | 'drop'
+  /** The application's limits, with the route's own `limit`. */
+  readonly limits: Limits
+  readonly classes: DeclaredClasses
+  readonly checks: RouteChecks
+  /** The media types of its bodies; empty if it reads none. */
+  readonly media: readonly string[]
+  /** The public description of the route. */
+  readonly info: RouteInfo
+  /** Headers on all its answers: names and values in turn; `undefined` if there are none. */
+  readonly headers: readonly string[] | undefined
+  /** Its interceptors and custom decorators, from outside to inside. */
+  readonly interceptors: readonly PlannedInterceptor[]
+  /** Changes of its operation in the document by custom decorators, from inside to outside. */
+  readonly documents: readonly DocumentOperation[]
+  /** The application's own arguments. */
+  readonly ownArguments: ArgumentResolvers
+}
 
 /**
  * One thing done with a request. Returns a promise only if it has to wait; refuses the request by throwing or
@@ -40,7 +80,7 @@ export interface ServedRoute {
 }
 
 /** Runs the handler, at its turn where its answers are large and one of them is being made. */
-export function invokeInTurn(route: ServedRoute, request: ServerRequest): unknown {
+export function invokeScheduled(route: ServedRoute, request: ServerRequest): unknown {
   if (!writeScheduler.isBusy || !writeScheduler.isLarge(route.info)) return route.invoke(request)
   return writeScheduler
     .begin()
@@ -48,7 +88,7 @@ export function invokeInTurn(route: ServedRoute, request: ServerRequest): unknow
 }
 
 /** @returns the steps alone or, if there are interceptors, also with them */
-export function toWalk(lines: readonly Line[]): Pick<ServedRoute, 'before' | 'surrounded'> {
+export function toSteps(lines: readonly Line[]): Pick<ServedRoute, 'before' | 'surrounded'> {
   const before = lines.flatMap((line) => ('step' in line ? [line.step] : []))
   return { before, surrounded: before.length === lines.length ? undefined : lines }
 }
@@ -57,5 +97,5 @@ export function toWalk(lines: readonly Line[]): Pick<ServedRoute, 'before' | 'su
 export function surround(route: ServedRoute, outside: readonly Line[]): ServedRoute {
   if (outside.length === 0) return route
   const inside = route.surrounded ?? route.before.map((step) => ({ step }))
-  return Object.freeze({ ...route, ...toWalk([...outside, ...inside]) })
+  return Object.freeze({ ...route, ...toSteps([...outside, ...inside]) })
 }

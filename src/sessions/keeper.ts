@@ -2,18 +2,108 @@
  * Opens a request's session and saves it when the handler has changed it. An unused session costs nothing and sets no
  * cookie; an id that the store does not know is never accepted. Source: decisions, Sessions.
  */
+
 import { hash, randomBytes } from 'node:crypto'
+import { refuseUnknownOptions } from '../errors/unknown-options.js'
+import type { Session } from '../http/request.js'
 import { AddressRates } from '../core/address-counts.js'
 import { HttpError } from '../errors/http-error.js'
 import { readSoleCookie, toSetCookie } from '../http/cookies.js'
 import type { Log } from '../core/log.js'
-import type { Session } from '../http/request.js'
 import { isCrossSiteForm } from '../http/same-origin.js'
 import { sessionRefusal } from '../http/refusals.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { isThenable } from '../core/maybe-promise.js'
 import type { SessionStore } from './session-store.js'
-import { createSession, emptyData, readOutcome, type SessionOutcome } from './session.js'
+
+/** A visitor's data, and what the handler did with it. Source: specification, Request object; decisions, Sessions. */
+
+/** A session that exists in the store. */
+interface StoredSession {
+  /** SHA-256 of the id. */
+  readonly hash: string
+  /** JSON text. */
+  readonly data: string
+}
+
+/** What became of a session while its request was handled. */
+interface SessionOutcome {
+  /** Undefined for a visitor without a session. */
+  readonly stored: StoredSession | undefined
+  /** The data now, as JSON text. */
+  readonly data: string
+  readonly regenerated: boolean
+  readonly destroyed: boolean
+  /** A form of another site may begin it. */
+  readonly crossSite: boolean
+}
+
+/** The data of a session nobody has written to. */
+const emptyData = '{}'
+
+const regenerateOptions: ReadonlySet<string> = new Set(['crossSite'])
+
+/**
+ * Its own properties are the data. It has no prototype but the two methods, so that a key of any name is data and no
+ * more: `session['__proto__']` and `session['constructor']` reach nothing.
+ */
+class VisitorSession implements Session {
+  [key: string]: unknown
+  readonly #stored: StoredSession | undefined
+  #regenerated = false
+  #destroyed = false
+  #crossSite = false
+
+  constructor(stored: StoredSession | undefined) {
+    this.#stored = stored
+  }
+
+  regenerate(options: { readonly crossSite?: boolean } = {}): void {
+    refuseUnknownOptions('session.regenerate', options, regenerateOptions)
+    this.#regenerated = true
+    this.#crossSite = options.crossSite === true
+  }
+
+  destroy(): void {
+    this.#destroyed = true
+    for (const key of Object.keys(this)) Reflect.deleteProperty(this, key)
+  }
+
+  static outcomeOf(session: object): SessionOutcome | undefined {
+    if (!(#stored in session)) return undefined
+    return {
+      stored: session.#stored,
+      // Nearly every session is empty.
+      data: Object.keys(session).length === 0 ? emptyData : JSON.stringify(session),
+      regenerated: session.#regenerated,
+      destroyed: session.#destroyed,
+      crossSite: session.#crossSite,
+    }
+  }
+}
+
+const { prototype } = VisitorSession
+Reflect.deleteProperty(prototype, 'constructor')
+Object.setPrototypeOf(prototype, null)
+Object.freeze(prototype)
+
+/**
+ * @param stored undefined for a visitor without a session
+ * @throws {SyntaxError} when the stored data is no JSON
+ */
+function createSession(stored: StoredSession | undefined): Session {
+  const session: Session = new VisitorSession(stored)
+  if (stored !== undefined) Object.assign(session, JSON.parse(stored.data))
+  return session
+}
+
+/**
+ * @returns undefined for an object that is no session of ours
+ * @throws {TypeError} when the data has no JSON: a cycle or a BigInt
+ */
+function readOutcome(session: object): SessionOutcome | undefined {
+  return VisitorSession.outcomeOf(session)
+}
 
 export interface SessionKeeper {
   /**
@@ -39,7 +129,7 @@ export interface SessionKeeperOptions {
   readonly idle?: number
   readonly log: Log
   /** Sessions that one address may begin in a minute; over it 429. Default `Infinity`. */
-  readonly mostByAddress?: number
+  readonly maxByAddress?: number
   /** Milliseconds since 1970. Default the system's clock. */
   readonly now?: () => number
 }
@@ -53,16 +143,22 @@ const idForm = /^[\w-]{43}$/
 const sweepEvery = 300_000
 
 export function createSessionKeeper(options: SessionKeeperOptions): SessionKeeper {
-  const { store, idle = 7200, log, now = Date.now, mostByAddress = Infinity } = options
-  const begun = new AddressRates(mostByAddress, now)
+  const {
+    store,
+    idle = 7200,
+    log,
+    now = Date.now,
+    maxByAddress: mostByAddress = Infinity,
+  } = options
+  const sessionRates = new AddressRates(mostByAddress, now)
   /** Sessions whose text could not be read, by their hash: what is written to them must not take the place of what is stored. */
   const unread = new WeakMap<Session, string>()
   let sweptAt = now()
 
   const openStored = (request: ServerRequest, hash: string, data: string | undefined): void => {
-    const known = data !== undefined
+    const isExisting = data !== undefined
     try {
-      request.openSession(createSession(known ? { hash, data } : undefined), known)
+      request.openSession(createSession(isExisting ? { hash, data } : undefined), isExisting)
     } catch (error) {
       // Asking again would not help; what is stored is left as it is.
       const session = createSession(undefined)
@@ -80,7 +176,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
   }
   /** @throws {HttpError} 429 where the address has begun too many */
   const begin = (request: ServerRequest, data: string): void | Promise<void> => {
-    const wait = begun.take(request.ip)
+    const wait = sessionRates.take(request.ip)
     if (wait > 0) throw sessionRefusal(wait)
     return create(request, data)
   }

@@ -1,3 +1,47 @@
+/** Sessions of one process, in its memory: gone with it. */
+
+interface Entry {
+  readonly data: string
+  readonly expiresAt: number
+}
+
+/**
+ * @param maxSessions sessions that are kept; then the one that was written longest ago is forgotten. Default 100,000.
+ */
+export function createMemoryStore(maxSessions = 100_000): SessionStore {
+  // In the order of writing, which is the order of expiry too while the idle life is one for all.
+  const entries = new Map<string, Entry>()
+  return {
+    read: (hash, now) => {
+      const entry = entries.get(hash)
+      if (entry === undefined) return undefined
+      if (now < entry.expiresAt) return entry.data
+      entries.delete(hash)
+      return undefined
+    },
+    write: (hash, data, expiresAt, isExisting) => {
+      if (!entries.delete(hash) && isExisting) return
+      if (entries.size >= maxSessions) dropFirst(entries)
+      entries.set(hash, { data, expiresAt })
+    },
+    remove: (hash) => {
+      entries.delete(hash)
+    },
+    sweep: (now) => {
+      for (const [hash, { expiresAt }] of entries) {
+        if (expiresAt <= now) entries.delete(hash)
+      }
+    },
+  }
+}
+
+function dropFirst(entries: Map<string, Entry>): void {
+  for (const hash of entries.keys()) {
+    entries.delete(hash)
+    return
+  }
+}
+
 /** Where sessions are kept. Source: decisions, Sessions. */
 
 /**
@@ -11,9 +55,9 @@ export interface SessionStore {
   /**
    * Keeps the text until `expiresAt`, in place of what was there.
    *
-   * @param known the session was read from here: where it is gone by now it stays gone, since somebody signed out meanwhile
+   * @param isExisting the session was read from here: where it is gone by now it stays gone, since somebody signed out meanwhile
    */
-  write(hash: string, data: string, expiresAt: number, known: boolean): void | Promise<void>
+  write(hash: string, data: string, expiresAt: number, isExisting: boolean): void | Promise<void>
   /** Nothing to remove is no fault. */
   remove(hash: string): void | Promise<void>
   /** Drops what is over. Called every few minutes, for stores that do not do so by themselves. */

@@ -2,8 +2,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createIncoming, FakeResponse } from '../../src/http/fake-messages.js'
-import { createMemoryStore } from '../../src/sessions/memory-store.js'
-import type { SessionStore } from '../../src/sessions/session-store.js'
+import { createMemoryStore, type SessionStore } from '../../src/sessions/session-store.js'
 import { countingStore, errorLog, laterStore, makeKeeper, setUser, visit } from './visits.js'
 
 describe.each([

@@ -5,8 +5,7 @@ import { silentLog } from '../silent-log.js'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createIncoming, FakeResponse } from '../../src/http/fake-messages.js'
 import { createSessionKeeper, type SessionKeeper } from '../../src/sessions/keeper.js'
-import { createMemoryStore } from '../../src/sessions/memory-store.js'
-import type { SessionStore } from '../../src/sessions/session-store.js'
+import { createMemoryStore, type SessionStore } from '../../src/sessions/session-store.js'
 
 interface Visit {
   /** The `Cookie` header. */

@@ -11,7 +11,7 @@ import { readController } from '../../routing/controller.js'
 import { RouteTable } from '../../routing/route-table.js'
 import { reachable } from '../../routing/route.js'
 import { anySuccess, asksWho } from '../../openapi/documented-route.js'
-import type { PlannedRoute } from '../../serving/planned-route.js'
+import type { PlannedRoute } from '../../serving/served-route.js'
 import { describeAccess, describeResult } from '../describe-application.js'
 
 export interface ExplainedRoute {
@@ -135,8 +135,8 @@ function stepsOf(planned: PlannedRoute, claims: Claims | undefined): ExplainedSt
   const { route, access, classes, limits, unknownKeys } = planned
   const { transaction, timeout } = route.options
   const around = (position: string): ExplainedStep[] =>
-    planned.stands
-      .filter((interceptor) => interceptor.place === position)
+    planned.interceptors
+      .filter((interceptor) => interceptor.position === position)
       .map((interceptor) => ({
         step: `around the ${position === 'gate' ? 'gate' : position}`,
         what: 'interceptor' in interceptor ? interceptor.interceptor.name : interceptor.where,

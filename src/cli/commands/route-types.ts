@@ -2,7 +2,7 @@
  * Writes the input and output of a route as TypeScript types that refer to the application's classes. The form is described
  * in client/routes.ts.
  */
-import type { PlannedRoute } from '../../serving/planned-route.js'
+import type { PlannedRoute } from '../../serving/served-route.js'
 import { anySuccess } from '../../openapi/documented-route.js'
 import { readShape } from '../../fields/shape.js'
 import type { DeclaredType } from '../../fields/type-of.js'

@@ -23,8 +23,8 @@ export function announcedLength(incoming: Incoming, limit: number): number | und
 }
 
 /** 413, before or while the body is read. */
-export function tooLarge(what: string, limit: number): HttpError {
-  return new HttpError(413, `${what} is larger than ${limit} bytes.`)
+export function tooLarge(label: string, limit: number): HttpError {
+  return new HttpError(413, `${label} is larger than ${limit} bytes.`)
 }
 
 /** Never read by a client: the connection is lost. The code distinguishes it from a malformed body. */

@@ -110,8 +110,8 @@ function refuseExcess(bytes: Buffer): void {
   }
 }
 
-function tooComplex(what: string): HttpError {
-  return new HttpError(400, `The JSON body has ${what}.`, { code: 'JSON_TOO_COMPLEX' })
+function tooComplex(description: string): HttpError {
+  return new HttpError(400, `The JSON body has ${description}.`, { code: 'JSON_TOO_COMPLEX' })
 }
 
 /** @returns the index of the closing quote, the length where there is none */

@@ -124,9 +124,9 @@ export class MultipartParser {
 
   #countMatched(bytes: Buffer, start: number): number {
     const delimiter = this.#delimiter
-    const most = Math.min(delimiter.length, bytes.length - start)
+    const maxCount = Math.min(delimiter.length, bytes.length - start)
     let count = 0
-    while (count < most && bytes[start + count] === delimiter[count]) count++
+    while (count < maxCount && bytes[start + count] === delimiter[count]) count++
     return count
   }
 }

@@ -116,7 +116,7 @@ class MultipartReading {
   readonly #writing: Promise<Received>[] = []
   #fieldCount = 0
   #fieldBytes = 0
-  #asked = false
+  #hasDecided = false
   #folder: Promise<UploadFolder> | undefined
   readonly #pace = new Pace()
   #part: Stream = nobody
@@ -135,7 +135,7 @@ class MultipartReading {
     try {
       await this.#takeApart(new MultipartParser(boundary, this.#limits.partHeader))
       const received = await Promise.all(this.#writing)
-      await this.#ask()
+      await this.#decide()
       this.#request.body = this.#fields
       this.#request.files = toFiles(received)
     } catch (cause) {
@@ -216,7 +216,7 @@ class MultipartReading {
       return
     }
     if (this.#writing.length === this.#limits.files) throw tooMany('files', this.#limits.files)
-    await this.#ask()
+    await this.#decide()
     this.#folder ??= this.#createFolder()
     const folder = await this.#folder
     if (this.#failed) return
@@ -232,9 +232,9 @@ class MultipartReading {
     this.#writing.push(received)
   }
 
-  async #ask(): Promise<void> {
-    if (this.#asked) return
-    this.#asked = true
+  async #decide(): Promise<void> {
+    if (this.#hasDecided) return
+    this.#hasDecided = true
     const { formToken } = this.#fields
     await this.#plan.beforeFirstFile?.(typeof formToken === 'string' ? formToken : undefined)
   }
@@ -296,8 +296,8 @@ class Pace {
 /** Where bytes go before the first part. */
 const nobody = new Stream()
 
-function tooMany(what: string, limit: number): HttpError {
-  return new HttpError(413, `The form has more than ${limit} ${what}.`)
+function tooMany(label: string, limit: number): HttpError {
+  return new HttpError(413, `The form has more than ${limit} ${label}.`)
 }
 
 function toFiles(received: readonly Received[]): UploadedFiles {

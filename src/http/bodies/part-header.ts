@@ -29,9 +29,9 @@ function fromBase64(part: Stream): Stream {
   part.on('data', (chunk: Buffer) => {
     const text = rest + chunk.toString('latin1').replace(/[\t\r\n ]/g, '')
     // Four signs are three bytes.
-    const whole = text.length - (text.length % 4)
-    rest = text.slice(whole)
-    bytes.emit('data', Buffer.from(text.slice(0, whole), 'base64'))
+    const complete = text.length - (text.length % 4)
+    rest = text.slice(complete)
+    bytes.emit('data', Buffer.from(text.slice(0, complete), 'base64'))
   })
   part.on('end', () => {
     if (rest !== '') bytes.emit('data', Buffer.from(rest, 'base64'))

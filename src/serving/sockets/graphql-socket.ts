@@ -12,20 +12,117 @@
  *
  * Source: GraphQL over WebSocket Protocol (graphql-transport-ws); docs/graphql.md, "WebSockets".
  */
+
+import { isMap, parseJson } from '../../core/json.js'
+import { readJson } from '../../http/bodies/json.js'
 import type { Log } from '../../core/log.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Incoming, Outgoing } from '../../http/node-messages.js'
 import { FakeResponse } from '../../http/fake-messages.js'
 import {
-  carry,
+  createTunneledRequest,
   isEventStream,
   readEvents,
   readText,
   withAuthorization,
   type Carrier,
-} from '../carried-request.js'
-import { notRun, readAuthorization, readErrors, readMessage, toError } from './socket-messages.js'
+} from '../tunneled-request.js'
 import type { WebSocket } from './web-socket.js'
+
+/**
+ * The messages of graphql-transport-ws: what a client's bytes say, and the texts that go back. They know nothing of sockets.
+ * Source: GraphQL over WebSocket Protocol (graphql-transport-ws), Message types.
+ */
+
+/** How the result of what did not run begins. */
+const notRun = '{"errors":'
+
+type Message =
+  | { readonly type: 'connection_init'; readonly payload: unknown }
+  | { readonly type: 'ping' | 'pong' }
+  | { readonly type: 'subscribe'; readonly id: string; readonly payload: object }
+  | { readonly type: 'complete'; readonly id: string }
+
+/** @returns undefined for what is no message of the protocol */
+function readMessage(data: Buffer): Message | undefined {
+  const message = parseMessage(data)
+  if (!isMap(message)) return undefined
+  const { type, id, payload } = message
+  switch (type) {
+    case 'connection_init':
+    case 'ping':
+    case 'pong':
+      return isOptionalMap(payload) ? { type, payload } : undefined
+    case 'subscribe':
+      return isId(id) && isOperation(payload) ? { type, id, payload } : undefined
+    case 'complete':
+      return isId(id) ? { type, id } : undefined
+    default:
+      return undefined
+  }
+}
+
+/** With the limits of a JSON body. */
+function parseMessage(data: Buffer): unknown {
+  try {
+    return readJson(data)
+  } catch {
+    return undefined
+  }
+}
+
+function parse(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch {
+    return undefined
+  }
+}
+
+/** The parameters of GraphQL over HTTP, `query` included. */
+function isOperation(payload: unknown): payload is object {
+  if (!isMap(payload) || typeof payload.query !== 'string') return false
+  const { operationName, variables, extensions } = payload
+  const isName =
+    operationName === undefined || operationName === null || typeof operationName === 'string'
+  return isName && isOptionalMap(variables) && isOptionalMap(extensions)
+}
+
+function isOptionalMap(value: unknown): boolean {
+  return value === undefined || value === null || isMap(value)
+}
+
+/** Long ones would be sent back with each message. */
+function isId(id: unknown): id is string {
+  return typeof id === 'string' && id !== '' && id.length <= 256
+}
+
+/** As a header, in either case of its first letter, or the token alone. */
+function readAuthorization(payload: unknown): string | undefined {
+  if (!isMap(payload)) return undefined
+  const { headers } = payload
+  for (const from of isMap(headers) ? [payload, headers] : [payload]) {
+    const header = from.authorization ?? from.Authorization
+    if (typeof header === 'string') return header
+  }
+  return typeof payload.token === 'string' ? `Bearer ${payload.token}` : undefined
+}
+
+function toError(id: string, errors: string): string {
+  return `{"id":${JSON.stringify(id)},"type":"error","payload":${errors}}`
+}
+
+/** The errors of an answer in JSON: GraphQL's own, else the framework's in their form. */
+function readErrors(text: string): string {
+  const answer = parse(text)
+  if (isMap(answer)) {
+    const { errors, error, code } = answer
+    if (Array.isArray(errors) && errors.length > 0) return JSON.stringify(errors)
+    const extensions = typeof code === 'string' ? { extensions: { code } } : {}
+    if (typeof error === 'string') return JSON.stringify([{ message: error, ...extensions }])
+  }
+  return '[{"message":"Internal server error"}]'
+}
 
 export const subprotocol = 'graphql-transport-ws'
 
@@ -42,9 +139,9 @@ export interface SocketHost {
   /** True once the application closes. */
   readonly isClosing: () => boolean
   /** Operations of one socket at a time. */
-  readonly mostOperations: number
+  readonly maxOperations: number
   /** Milliseconds until `connection_init` has to be there. */
-  readonly patience: number
+  readonly initTimeout: number
   /** Milliseconds in which a client has to take what waits for it. */
   readonly stall: number
   readonly log: Log
@@ -58,7 +155,7 @@ interface RunningOperation {
 }
 
 /** Unread bytes beyond which nothing more is read, from its client and for it. */
-const mostUnread = 256 * 1024
+const maxUnreadBytes = 256 * 1024
 
 const codes = {
   goingAway: 1001,
@@ -68,7 +165,7 @@ const codes = {
   forbidden: 4403,
   notAcceptable: 4406,
   noInit: 4408,
-  taken: 4409,
+  idInUse: 4409,
   tooManyInits: 4429,
   internal: 4500,
 } as const
@@ -88,12 +185,12 @@ export class GraphqlSocket {
     this.#host = host
     this.#initLimit = setTimeout(() => {
       this.#close(codes.noInit, 'Connection initialisation timeout')
-    }, host.patience).unref()
+    }, host.initTimeout).unref()
     socket.on('message', (data, isBinary) => {
       this.#take(data, isBinary)
     })
     socket.on('ping', (data) => {
-      if (socket.bufferedAmount <= mostUnread) socket.pong(data)
+      if (socket.bufferedAmount <= maxUnreadBytes) socket.pong(data)
     })
     socket.on('pong', () => {
       this.#isHeard = true
@@ -102,7 +199,7 @@ export class GraphqlSocket {
       socket.terminate()
     })
     socket.on('close', () => {
-      this.#left()
+      this.#onLeave()
     })
     if (socket.protocol !== subprotocol) {
       this.#close(codes.notAcceptable, 'Subprotocol not acceptable')
@@ -187,7 +284,7 @@ export class GraphqlSocket {
     if (authorization !== undefined) {
       this.#carrier = withAuthorization(this.#carrier, authorization)
     }
-    const isGood = await this.#judge()
+    const isGood = await this.#checkToken()
     clearTimeout(this.#initLimit)
     // The socket may have been closed meanwhile.
     if (!isGood || (this.#state as string) !== 'judged') return
@@ -196,9 +293,11 @@ export class GraphqlSocket {
   }
 
   /** Closes the socket where its token is not good, or cannot be judged. */
-  async #judge(): Promise<boolean> {
+  async #checkToken(): Promise<boolean> {
     try {
-      await this.#host.recognise(carry(this.#carrier, { method: 'POST', url: this.#host.url }))
+      await this.#host.recognise(
+        createTunneledRequest(this.#carrier, { method: 'POST', url: this.#host.url }),
+      )
       return true
     } catch (error) {
       const { status, reason } = error instanceof HttpError ? error : { status: 500 }
@@ -221,10 +320,10 @@ export class GraphqlSocket {
     }
     if (this.#operations.has(id)) {
       // A reason has at most 123 bytes, and a letter up to three.
-      this.#close(codes.taken, `Subscriber for ${id.slice(0, 31)} already exists`)
+      this.#close(codes.idInUse, `Subscriber for ${id.slice(0, 31)} already exists`)
       return
     }
-    if (this.#operations.size >= this.#host.mostOperations) {
+    if (this.#operations.size >= this.#host.maxOperations) {
       this.#fail(id, 'Too many operations are open on this connection.', 'TOO_MANY_STREAMS')
       return
     }
@@ -241,7 +340,7 @@ export class GraphqlSocket {
     try {
       const { serve, url } = this.#host
       const body = JSON.stringify(payload)
-      serve(carry(this.#carrier, { method: 'POST', url, body }), outgoing)
+      serve(createTunneledRequest(this.#carrier, { method: 'POST', url, body }), outgoing)
       const { headers } = await outgoing.head
       if (isEventStream(headers)) {
         operation.streams = true
@@ -269,7 +368,7 @@ export class GraphqlSocket {
         this.#send(toError(id, readErrors(data)))
         return
       }
-      await this.#sendInTurn(`{"id":${key},"type":"next","payload":${data}}`)
+      await this.#sendWhenDrained(`{"id":${key},"type":"next","payload":${data}}`)
     }
     // Its token counts no more, or only its sign-in is too old for what it asks.
     if (this.#isRunning(id, operation)) await this.#explainEnd(id, operation, 'FORBIDDEN')
@@ -282,7 +381,7 @@ export class GraphqlSocket {
 
   /** A stream has ended without a word: the application closes, or its token counts no more. */
   async #explainEnd(id: string, operation: RunningOperation, code: string): Promise<void> {
-    if (this.#host.isClosing() || !(await this.#judge())) return
+    if (this.#host.isClosing() || !(await this.#checkToken())) return
     if (this.#isRunning(id, operation)) this.#fail(id, 'The stream was ended.', code)
   }
 
@@ -305,9 +404,9 @@ export class GraphqlSocket {
   }
 
   /** Waits while its client does not read: what comes next waits where it is made. */
-  #sendInTurn(text: string): Promise<void> | undefined {
+  #sendWhenDrained(text: string): Promise<void> | undefined {
     if (this.#state === 'closed') return undefined
-    if (this.#socket.bufferedAmount <= mostUnread) {
+    if (this.#socket.bufferedAmount <= maxUnreadBytes) {
       this.#socket.send(text)
       return undefined
     }
@@ -323,7 +422,8 @@ export class GraphqlSocket {
   /** Who does not read is not listened to either. */
   #holdBack(): void {
     const socket = this.#socket
-    if (socket.bufferedAmount <= mostUnread || socket.isPaused || this.#state === 'closed') return
+    if (socket.bufferedAmount <= maxUnreadBytes || socket.isPaused || this.#state === 'closed')
+      return
     socket.pause()
     const slow = this.#endSlowReader()
     socket.send('{"type":"pong"}', () => {
@@ -350,11 +450,11 @@ export class GraphqlSocket {
       const [path] = this.#host.url.split('?', 1)
       this.#host.log.debug({ path, code, reason: why }, 'socket refused')
     }
-    this.#left()
+    this.#onLeave()
     this.#socket.close(code, reason)
   }
 
-  #left(): void {
+  #onLeave(): void {
     this.#state = 'closed'
     clearTimeout(this.#initLimit)
     for (const id of [...this.#operations.keys()]) this.#drop(id)

@@ -13,9 +13,9 @@ import { ServerRequest, type RequestSettings } from '../../http/server-request.j
 import { FakeResponse } from '../../http/fake-messages.js'
 import { letGo, type TakeUpgrade } from '../../http/upgrade.js'
 import type { Log } from '../../core/log.js'
-import { carrierOf } from '../carried-request.js'
+import { carrierOf } from '../tunneled-request.js'
 import { GraphqlSocket, subprotocol, type SocketHost } from './graphql-socket.js'
-import { UnfinishedMessages, type UnfinishedLimits } from './unfinished-messages.js'
+import { UnfinishedMessages, type UnfinishedLimits } from './incomplete-messages.js'
 import { createHandshakes } from './web-socket.js'
 
 /** An endpoint that takes sockets. */
@@ -29,7 +29,7 @@ export interface SocketRoute {
 
 export interface UpgradesOptions extends Pick<
   SocketHost,
-  'serve' | 'isClosing' | 'mostOperations' | 'patience' | 'stall'
+  'serve' | 'isClosing' | 'maxOperations' | 'initTimeout' | 'stall'
 > {
   readonly unfinished: UnfinishedLimits
   readonly routes: readonly SocketRoute[]
@@ -68,7 +68,7 @@ export function createUpgrades(options: UpgradesOptions): TakeUpgrade | undefine
   }
   return (incoming, socket, head) => {
     const endpoint = endpoints.get(pathOf(incoming))
-    if (endpoint === undefined || !asksForWebSocket(incoming)) return undefined
+    if (endpoint === undefined || !requestsWebSocket(incoming)) return undefined
     const request = new ServerRequest(incoming, new FakeResponse(), settings)
     const isOurs = incoming.headers.origin === undefined || isSameOrigin(request)
     if (!isOurs && !isAllowed(options.cors, request)) {
@@ -109,9 +109,9 @@ export function createUpgrades(options: UpgradesOptions): TakeUpgrade | undefine
 
 function recognise(
   incoming: Incoming,
-  { settings, recognise: ask }: UpgradesOptions,
+  { settings, recognise: recogniseCaller }: UpgradesOptions,
 ): void | Promise<void> {
-  return ask(new ServerRequest(incoming, new FakeResponse(), settings))
+  return recogniseCaller(new ServerRequest(incoming, new FakeResponse(), settings))
 }
 
 function pathOf({ url = '/' }: IncomingMessage): string {
@@ -119,7 +119,7 @@ function pathOf({ url = '/' }: IncomingMessage): string {
   return mark === -1 ? url : url.slice(0, mark)
 }
 
-function asksForWebSocket({ method, headers }: IncomingMessage): boolean {
+function requestsWebSocket({ method, headers }: IncomingMessage): boolean {
   return method === 'GET' && headers.upgrade?.toLowerCase() === 'websocket'
 }
 

@@ -10,7 +10,7 @@ export interface WebSocket {
   readonly isPaused: boolean
   /** The subprotocol that was agreed on; empty where none was. */
   readonly protocol: string
-  send(text: string, taken?: (error?: Error) => void): void
+  send(text: string, onSent?: (error?: Error) => void): void
   ping(): void
   pong(data: Buffer): void
   pause(): void
@@ -51,11 +51,11 @@ interface Library {
 const [maxFragments, maxBufferedChunks] = [1024, 4096]
 
 /**
- * @param mostBytes of a message; a longer one closes its socket
+ * @param maxBytes of a message; a longer one closes its socket
  * @param protocol the subprotocol that is spoken
  * @returns undefined where `ws` is not installed
  */
-export function createHandshakes(mostBytes: number, protocol: string): Handshakes | undefined {
+export function createHandshakes(maxBytes: number, protocol: string): Handshakes | undefined {
   const library = loadLibrary()
   return (
     library &&
@@ -64,7 +64,7 @@ export function createHandshakes(mostBytes: number, protocol: string): Handshake
       clientTracking: false,
       perMessageDeflate: false,
       autoPong: false,
-      maxPayload: mostBytes,
+      maxPayload: maxBytes,
       maxFragments,
       maxBufferedChunks,
       handleProtocols: (offered) => (offered.has(protocol) ? protocol : false),

@@ -16,11 +16,11 @@ import type { HttpError } from '../errors/http-error.js'
 import type { ServerRequest } from '../http/server-request.js'
 import type { Intercept, Next } from '../extensions/interceptor.js'
 import { callInRequest } from './current-request.js'
-import { grace, stopInTime, tooLate, type Deadlines, type Waiting } from './deadlines.js'
+import { grace, stopInTime, timeoutError, type Deadlines, type Waiting } from './deadlines.js'
 import { keepFlow } from './replaced-streams.js'
-import { invokeInTurn, type Line, type ServedRoute } from './served-route.js'
+import { invokeScheduled, type Line, type ServedRoute } from './served-route.js'
 
-export interface WalkSurroundings {
+export interface PipelineContext {
   readonly responder: Responder
   readonly deadlines: Deadlines
   /** Sends the answer, unless one was sent already. */
@@ -30,12 +30,12 @@ export interface WalkSurroundings {
 }
 
 /** Takes a request through a surrounded route. */
-export function walkSurrounded(
+export function runInterceptedPipeline(
   request: ServerRequest,
   route: ServedRoute,
-  surroundings: WalkSurroundings,
+  context: PipelineContext,
 ): void {
-  new SurroundedWalk(request, route, surroundings).begin()
+  new InterceptedPipeline(request, route, context).begin()
 }
 
 /** An interceptor that waits for the steps inside it. */
@@ -54,45 +54,45 @@ const nobodys: RouteResponse = new PreparedAnswer({
   collected: { from: undefined, count: 0 },
 })
 
-class SurroundedWalk {
+class InterceptedPipeline {
   readonly #request: ServerRequest
   readonly #route: ServedRoute
   readonly #lines: readonly Line[]
-  readonly #house: WalkSurroundings
+  readonly #context: PipelineContext
   /** The waiting interceptors, from outside to inside. */
   readonly #insides: Inside[] = []
   #waiting: Waiting
 
-  constructor(request: ServerRequest, route: ServedRoute, house: WalkSurroundings) {
+  constructor(request: ServerRequest, route: ServedRoute, context: PipelineContext) {
     this.#request = request
     this.#route = route
     this.#lines = route.surrounded ?? []
-    this.#house = house
+    this.#context = context
     this.#waiting = this.#watch(route.timeout)
   }
 
   begin(): void {
-    void this.#walk(0, undefined).then((answer) => {
-      this.#house.deadlines.done(this.#waiting)
-      this.#house.send(this.#request, this.#route, answer)
+    void this.#run(0, undefined).then((answer) => {
+      this.#context.deadlines.done(this.#waiting)
+      this.#context.send(this.#request, this.#route, answer)
     })
   }
 
   /** Walks from a line to the answer. Never rejects. */
-  async #walk(from: number, inside: Inside | undefined): Promise<RouteResponse> {
+  async #run(from: number, inside: Inside | undefined): Promise<RouteResponse> {
     const request = this.#request
     const isOver = (): boolean => inside?.open === false || request.answered
     try {
       for (let index = from; index < this.#lines.length; index++) {
         const line = this.#lines[index]
         if (line === undefined) break
-        if ('intercept' in line) return await this.#ask(line.intercept, index + 1)
+        if ('intercept' in line) return await this.#intercept(line.intercept, index + 1)
         const pending = callInRequest(request, line.step)
         if (pending !== undefined) await this.#waitFor(pending)
         // A handler that has not started does not start for a client that has left.
         if (isOver() || request.outgoing.destroyed) return nobodys
       }
-      const running = callInRequest(request, (asked) => invokeInTurn(this.#route, asked))
+      const running = callInRequest(request, (outcome) => invokeScheduled(this.#route, outcome))
       const result = isThenable(running) ? await running : running
       keepFlow(request, result)
       if (isOver()) return nobodys
@@ -102,15 +102,17 @@ class SurroundedWalk {
       const answer = this.#prepare(shaped)
       return isThenable(answer) ? await answer : answer
     } catch (error) {
-      return isOver() ? nobodys : await this.#answerFailure(request.late ? tooLate(request) : error)
+      return isOver()
+        ? nobodys
+        : await this.#answerFailure(request.late ? timeoutError(request) : error)
     }
   }
 
-  async #ask(intercept: Intercept, inside: number): Promise<RouteResponse> {
+  async #intercept(intercept: Intercept, inside: number): Promise<RouteResponse> {
     let running: Promise<RouteResponse> | undefined
     const next = (): Promise<RouteResponse> => (running ??= this.#goInside(inside))
-    const asked = callInRequest(this.#request, (request) => intercept(request, next as Next))
-    const result = isThenable(asked) ? await asked : asked
+    const outcome = callInRequest(this.#request, (request) => intercept(request, next as Next))
+    const result = isThenable(outcome) ? await outcome : outcome
     if (isAnswer(result)) return result
     if (running === undefined) await this.#finish()
     return await this.#prepare(result)
@@ -122,7 +124,7 @@ class SurroundedWalk {
     return new Promise((resolve) => {
       const inside: Inside = { resolve, open: true }
       this.#insides.push(inside)
-      void this.#walk(from, inside).then((answer) => {
+      void this.#run(from, inside).then((answer) => {
         keepFlow(request, answer)
         if (!inside.open) {
           discard(answer)
@@ -136,19 +138,19 @@ class SurroundedWalk {
 
   /** The body has its own time limit, apart from the handler's. */
   async #waitFor(pending: Promise<void>): Promise<void> {
-    const { deadlines } = this.#house
+    const { deadlines } = this.#context
     const request = this.#request
     if (request.bodyTime === undefined) {
       await pending
       return
     }
-    const left = deadlines.left(this.#waiting)
+    const remaining = deadlines.remaining(this.#waiting)
     deadlines.extend(this.#waiting, request.bodyTime)
     try {
       await pending
     } finally {
       request.bodyTime = undefined
-      deadlines.extend(this.#waiting, left)
+      deadlines.extend(this.#waiting, remaining)
     }
   }
 
@@ -164,29 +166,29 @@ class SurroundedWalk {
   }
 
   #prepare(result: unknown): MaybePromise<RouteResponse> {
-    return this.#house.responder.prepare(this.#request, result, this.#route.rule)
+    return this.#context.responder.prepare(this.#request, result, this.#route.rule)
   }
 
   async #answerFailure(error: unknown): Promise<RouteResponse> {
     try {
       await this.#finish()
-      return this.#house.responder.prepareFailure(this.#request, error)
+      return this.#context.responder.prepareFailure(this.#request, error)
     } catch (cause) {
-      return this.#house.responder.prepareFailure(this.#request, cause)
+      return this.#context.responder.prepareFailure(this.#request, cause)
     }
   }
 
   #watch(milliseconds: number): Waiting {
-    return this.#house.deadlines.wait(this.#request, this.#route, milliseconds, () => {
+    return this.#context.deadlines.wait(this.#request, this.#route, milliseconds, () => {
       this.#stop()
     })
   }
 
   #stop(): void {
     const request = this.#request
-    if (request.late) this.#expire(tooLate(request))
+    if (request.late) this.#expire(timeoutError(request))
     else
-      stopInTime({ request, route: this.#route }, this.#house.deadlines, (error) => {
+      stopInTime({ request, route: this.#route }, this.#context.deadlines, (error) => {
         this.#expire(error)
       })
   }
@@ -197,7 +199,7 @@ class SurroundedWalk {
     request.bodyTime = undefined
     const inside = this.#insides.pop()
     if (inside === undefined) {
-      this.#house.fail(request, error)
+      this.#context.fail(request, error)
       return
     }
     inside.open = false

@@ -17,37 +17,37 @@ import type { Incoming, Outgoing } from '../http/node-messages.js'
 import type { Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { FakeResponse } from '../http/fake-messages.js'
-import { carrierOf, carry, isEventStream, readEvents } from './carried-request.js'
+import { carrierOf, createTunneledRequest, isEventStream, readEvents } from './tunneled-request.js'
 
-export const liveAsksPath = '/filigree/live'
+export const liveQueriesPath = '/filigree/live'
 
 /** Takes a request through the application. */
 export type Serve = (incoming: Incoming, outgoing: Outgoing) => void
 
-interface Ask {
+interface LiveQueryRequest {
   readonly path: string
   readonly last: string | undefined
 }
 
 /** One more is refused: each is a stream of its own. */
-const mostAsks = 100
+const maxQueries = 100
 const longestId = 200
 
 /** @throws {HttpError} 400 where the body holds no asks */
-export function answerAsks(request: ServerRequest, serve: Serve): Reply {
-  const asks = readAsks(request.body)
+export function openLiveQueries(request: ServerRequest, serve: Serve): Reply {
+  const queries = readQueries(request.body)
   const ours = request.incoming.headers.origin === undefined || isSameOrigin(request)
   const carrier = carrierOf(request.incoming, ours)
-  const answers = asks.map(() => new FakeResponse())
+  const answers = queries.map(() => new FakeResponse())
   const items = new Handover<EventItem>(() => {
     for (const outgoing of answers) outgoing.destroy()
   })
-  for (const [place, { path, last }] of asks.entries()) {
-    const outgoing = answers[place]
+  for (const [index, { path, last }] of queries.entries()) {
+    const outgoing = answers[index]
     if (outgoing === undefined) continue
     const url = `${request.basePath}${path}`
-    serve(carry(carrier, { method: 'GET', url, lastEventId: last }), outgoing)
-    void pass(place, outgoing, items)
+    serve(createTunneledRequest(carrier, { method: 'GET', url, lastEventId: last }), outgoing)
+    void pass(index, outgoing, items)
   }
   return events(items)
 }
@@ -94,29 +94,29 @@ function retryAfter(headers: readonly string[]): number | undefined {
 
 /** Many give, each waiting until what it has given is taken; one takes, until it leaves. */
 class Handover<T> implements AsyncIterableIterator<T> {
-  readonly #given: { readonly item: T; readonly taken: () => void }[] = []
-  readonly #left: () => void
+  readonly #pendingItems: { readonly item: T; readonly onTaken: () => void }[] = []
+  readonly #onLeave: () => void
   #isOver = false
   #wake: (() => void) | undefined
 
-  constructor(left: () => void) {
-    this.#left = left
+  constructor(onLeave: () => void) {
+    this.#onLeave = onLeave
   }
 
   give(item: T): Promise<void> | undefined {
     if (this.#isOver) return undefined
-    return new Promise((taken) => {
-      this.#given.push({ item, taken })
+    return new Promise((onTaken) => {
+      this.#pendingItems.push({ item, onTaken })
       this.#wake?.()
     })
   }
 
   async next(): Promise<IteratorResult<T>> {
     while (!this.#isOver) {
-      const given = this.#given.shift()
-      if (given !== undefined) {
-        given.taken()
-        return { value: given.item, done: false }
+      const pendingItem = this.#pendingItems.shift()
+      if (pendingItem !== undefined) {
+        pendingItem.onTaken()
+        return { value: pendingItem.item, done: false }
       }
       await new Promise<void>((resolve) => {
         this.#wake = resolve
@@ -128,8 +128,8 @@ class Handover<T> implements AsyncIterableIterator<T> {
   return(): Promise<IteratorResult<T>> {
     this.#isOver = true
     this.#wake?.()
-    for (const { taken } of this.#given.splice(0)) taken()
-    this.#left()
+    for (const { onTaken } of this.#pendingItems.splice(0)) onTaken()
+    this.#onLeave()
     return Promise.resolve({ value: undefined, done: true })
   }
 
@@ -138,20 +138,20 @@ class Handover<T> implements AsyncIterableIterator<T> {
   }
 }
 
-function readAsks(body: unknown): readonly Ask[] {
-  const asks = isMap(body) ? body.asks : undefined
-  if (!Array.isArray(asks) || asks.length === 0) {
+function readQueries(body: unknown): readonly LiveQueryRequest[] {
+  const queries = isMap(body) ? body.asks : undefined
+  if (!Array.isArray(queries) || queries.length === 0) {
     throw new HttpError(400, 'Send { "asks": [{ "path": "/…" }] }.')
   }
-  if (asks.length > mostAsks) {
-    throw new HttpError(429, `More than ${mostAsks} live answers over one connection.`)
+  if (queries.length > maxQueries) {
+    throw new HttpError(429, `More than ${maxQueries} live answers over one connection.`)
   }
-  return asks.map((ask: unknown, place) => {
+  return queries.map((ask: unknown, index) => {
     const { path, last } = isMap(ask) ? ask : { path: undefined, last: undefined }
     if (typeof path !== 'string' || !/^\/(?!\/)[!-~]*$/.test(path)) {
-      throw new HttpError(400, `asks[${place}].path is no path.`)
+      throw new HttpError(400, `asks[${index}].path is no path.`)
     }
-    if (last !== undefined && !isId(last)) throw new HttpError(400, `asks[${place}].last is no id.`)
+    if (last !== undefined && !isId(last)) throw new HttpError(400, `asks[${index}].last is no id.`)
     return { path, last }
   })
 }

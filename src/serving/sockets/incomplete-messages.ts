@@ -78,7 +78,7 @@ export class UnfinishedMessages {
   #begin(close: CloseSocket): Receiving {
     const receiving = { bytes: 0, since: performance.now(), close }
     this.#receiving.add(receiving)
-    this.#clock ??= setInterval(this.#closeLate, Math.min(1000, this.#limits.time / 4)).unref()
+    this.#clock ??= setInterval(this.#closeOverdue, Math.min(1000, this.#limits.time / 4)).unref()
     return receiving
   }
 
@@ -93,7 +93,7 @@ export class UnfinishedMessages {
     }
   }
 
-  readonly #closeLate = (): void => {
+  readonly #closeOverdue = (): void => {
     const latest = performance.now() - this.#limits.time
     for (const { since, close } of this.#receiving) {
       if (since > latest) break

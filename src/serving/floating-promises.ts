@@ -22,22 +22,22 @@ export interface PromiseWatch {
 }
 
 /** Requests of a process that are followed where it is neither in production nor in development: the rest cost nothing. */
-const mostFollowed = 1_000
+const maxFollowed = 1_000
 let followed = 0
 
 /** @param name of the work, for the log: a route's, a job's */
 export function followPromises<Given, Result>(
-  work: (given: Given) => Result,
+  work: (input: Given) => Result,
   name: string,
   { follows }: Pick<PromiseWatch, 'follows'>,
-): (given: Given) => Result {
-  if (follows === 'always') return (given) => running.run(name, work, given)
-  return (given) => {
-    if (followed >= mostFollowed) return work(given)
-    if (++followed < mostFollowed) return running.run(name, work, given)
+): (input: Given) => Result {
+  if (follows === 'always') return (input) => running.run(name, work, input)
+  return (input) => {
+    if (followed >= maxFollowed) return work(input)
+    if (++followed < maxFollowed) return running.run(name, work, input)
     // Promises are as fast again as if none had been followed.
     running.disable()
-    return work(given)
+    return work(input)
   }
 }
 
@@ -45,15 +45,15 @@ export function followPromises<Given, Result>(
 export function watchPromises(invoke: Invoker, name: string, watch: PromiseWatch): Invoker {
   const { log } = watch
   const run = followPromises(invoke, name, watch)
-  let left = mostAnswers
+  let remaining = maxInspectedResults
   return (request) => {
-    if (left === 0) return run(request)
+    if (remaining === 0) return run(request)
     return after(run(request), (result) => {
-      if (left === 0) return result
-      left--
+      if (remaining === 0) return result
+      remaining--
       const path = findPromise(result)
       if (path === undefined) return result
-      left = 0
+      remaining = 0
       log.warn(
         { code: 'FORGOTTEN_AWAIT', route: name, path },
         `${name} answers a promise at ${path}, which is sent as {}: await it first.`,
@@ -64,33 +64,33 @@ export function watchPromises(invoke: Invoker, name: string, watch: PromiseWatch
 }
 
 /** Answers of a route that are looked at: who forgot an await finds it in the first ones, and the rest cost nothing. */
-const mostAnswers = 100
+const maxInspectedResults = 100
 
 /** Where the first promise of an answer is, e.g. `items.0.owner`. */
 function findPromise(result: unknown): string | undefined {
   const body: unknown = result instanceof Reply ? result.body : result
-  const waiting: Place[] = [{ value: body, path: '' }]
+  const waiting: PendingValue[] = [{ value: body, path: '' }]
   // What is added meanwhile is looked at too.
   for (const { value, path } of waiting) {
-    if (waiting.length > mostValues) return undefined
+    if (waiting.length > maxInspectedValues) return undefined
     if (!isData(value)) continue
     for (const [key, member] of Object.entries(value)) {
-      const place = path === '' ? key : `${path}.${key}`
-      if (isThenable(member)) return place
+      const memberPath = path === '' ? key : `${path}.${key}`
+      if (isThenable(member)) return memberPath
       if (typeof member === 'object' && member !== null)
-        waiting.push({ value: member, path: place })
+        waiting.push({ value: member, path: memberPath })
     }
   }
   return undefined
 }
 
-interface Place {
+interface PendingValue {
   readonly value: unknown
   readonly path: string
 }
 
 /** Objects and lists looked at in one answer, circles among them. */
-const mostValues = 1_000
+const maxInspectedValues = 1_000
 
 /** True for what JSON writes by its members; not for bytes, streams and what says its JSON itself. */
 function isData(value: unknown): value is object {

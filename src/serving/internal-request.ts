@@ -3,7 +3,7 @@ import { EventEmitter } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Incoming, Outgoing } from '../http/node-messages.js'
-import { isCarriedOn } from './carried-request.js'
+import { isForwarded } from './tunneled-request.js'
 
 /** What a carried request was answered with. */
 export interface InternalResponse {
@@ -15,7 +15,7 @@ export interface InternalResponse {
 }
 
 /** What a request within another is, beside what it has of the outer one. */
-export interface CarriedHead {
+export interface InternalHead {
   readonly method: string
   readonly url: string
   /** By lower-case name, in place of the outer request's. */
@@ -35,21 +35,21 @@ class ReadIncoming extends EventEmitter {
   readonly url: string
   destroyed = false
   readonly #outer: Incoming
-  readonly #own: CarriedHead['headers']
+  readonly #ownHeaders: InternalHead['headers']
   #headers: IncomingHttpHeaders | undefined
   #rawHeaders: readonly string[] | undefined
   #socket: Incoming['socket'] | undefined
 
-  constructor(outer: Incoming, { method, url, headers }: CarriedHead) {
+  constructor(outer: Incoming, { method, url, headers }: InternalHead) {
     super()
     this.method = method
     this.url = url
     this.#outer = outer
-    this.#own = headers
+    this.#ownHeaders = headers
   }
 
   get headers(): IncomingHttpHeaders {
-    return (this.#headers ??= headersWithin(this.#outer, this.#own))
+    return (this.#headers ??= headersWithin(this.#outer, this.#ownHeaders))
   }
 
   get rawHeaders(): readonly string[] {
@@ -86,20 +86,20 @@ class ReadIncoming extends EventEmitter {
   }
 }
 
-function headersWithin(outer: Incoming, own: CarriedHead['headers']): IncomingHttpHeaders {
+function headersWithin(outer: Incoming, ownHeaders: InternalHead['headers']): IncomingHttpHeaders {
   const headers: IncomingHttpHeaders = {}
   const sent = outer.headers
-  for (const name in sent) if (isCarriedOn(name)) headers[name] = sent[name]
-  for (const name in own) headers[name] = own[name]
+  for (const name in sent) if (isForwarded(name)) headers[name] = sent[name]
+  for (const name in ownHeaders) headers[name] = ownHeaders[name]
   return headers
 }
 
-export function carriedIncoming(outer: Incoming, head: CarriedHead): Incoming {
+export function createInternalIncoming(outer: Incoming, head: InternalHead): Incoming {
   return new ReadIncoming(outer, head) as unknown as Incoming
 }
 
 /** An answer as its head and body were sent. */
-class KeptAnswer implements InternalResponse {
+class StoredResponse implements InternalResponse {
   readonly status: number
   readonly body: string | Buffer
   readonly #head: readonly string[]
@@ -118,31 +118,31 @@ class KeptAnswer implements InternalResponse {
 const now = Promise.resolve()
 
 /** Where an answer is kept: what the framework needs of a response, and nothing that waits. */
-export class KeptResponse extends EventEmitter {
+export class InternalOutgoing extends EventEmitter {
   headersSent = false
   statusCode = 200
   destroyed = false
   writableEnded = false
   writableFinished = false
   readonly writableNeedDrain = false
-  readonly #most: number
+  readonly #maxBytes: number
   #head: readonly string[] = []
   #pieces: (string | Uint8Array)[] | undefined
   #length = 0
   #answer: InternalResponse | undefined
-  #fault: Error | undefined
+  #error: Error | undefined
   #waiting:
     { resolve: (answer: InternalResponse) => void; reject: (reason: Error) => void } | undefined
 
-  /** @param most bytes */
-  constructor(most: number) {
+  /** @param maxBytes bytes */
+  constructor(maxBytes: number) {
     super()
-    this.#most = most
+    this.#maxBytes = maxBytes
   }
 
   /** True once there is an answer, or none will come. */
   get isSettled(): boolean {
-    return this.#answer !== undefined || this.#fault !== undefined
+    return this.#answer !== undefined || this.#error !== undefined
   }
 
   /**
@@ -151,7 +151,7 @@ export class KeptResponse extends EventEmitter {
    * @throws {Error} where it was cut off, or is a stream or larger than the bound
    */
   answer(): MaybePromise<InternalResponse> {
-    if (this.#fault !== undefined) throw this.#fault
+    if (this.#error !== undefined) throw this.#error
     if (this.#answer !== undefined) return this.#answer
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject }
@@ -188,7 +188,7 @@ export class KeptResponse extends EventEmitter {
     const pieces = this.#pieces
     const body =
       pieces === undefined ? asGiven(last) : Buffer.concat([...pieces, last].map(toBytes))
-    this.#answer = new KeptAnswer(this.statusCode, this.#head, body)
+    this.#answer = new StoredResponse(this.statusCode, this.#head, body)
     this.#waiting?.resolve(this.#answer)
     void now.then(() => {
       this.emit('finish')
@@ -206,8 +206,8 @@ export class KeptResponse extends EventEmitter {
 
   #fits({ length }: string | Uint8Array): boolean {
     this.#length += length
-    if (this.#length <= this.#most) return true
-    this.#refuse(`The answer is larger than ${this.#most} bytes.`)
+    if (this.#length <= this.#maxBytes) return true
+    this.#refuse(`The answer is larger than ${this.#maxBytes} bytes.`)
     return false
   }
 
@@ -217,9 +217,9 @@ export class KeptResponse extends EventEmitter {
     this.emit('close')
   }
 
-  #fail(fault: Error): void {
-    this.#fault ??= fault
-    this.#waiting?.reject(fault)
+  #fail(error: Error): void {
+    this.#error ??= error
+    this.#waiting?.reject(error)
   }
 
   #refuse(why: string): void {
@@ -229,9 +229,9 @@ export class KeptResponse extends EventEmitter {
   }
 }
 
-function valueOf(head: readonly string[], wanted: string): string | undefined {
+function valueOf(head: readonly string[], lowerName: string): string | undefined {
   for (let index = 0; index + 1 < head.length; index += 2) {
-    if (head[index]?.toLowerCase() === wanted) return head[index + 1]
+    if (head[index]?.toLowerCase() === lowerName) return head[index + 1]
   }
   return undefined
 }

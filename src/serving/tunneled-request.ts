@@ -16,15 +16,15 @@ export interface Carrier {
 }
 
 /** Headers that concern the outer request alone, or that one within brings itself. */
-const left: ReadonlySet<string> = new Set([
+const excludedHeaders: ReadonlySet<string> = new Set([
   ...['connection', 'upgrade', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'expect'],
   ...['accept', 'accept-encoding', 'range', 'if-none-match', 'if-modified-since', 'last-event-id'],
   ...['content-type', 'content-length', 'content-encoding', 'x-request-id'],
 ])
 
 /** Whether a header is also of the requests within, cookies apart. */
-export function isCarriedOn(name: string): boolean {
-  return !left.has(name) && name !== 'cookie' && !name.startsWith('sec-websocket-')
+export function isForwarded(name: string): boolean {
+  return !excludedHeaders.has(name) && name !== 'cookie' && !name.startsWith('sec-websocket-')
 }
 
 /** @param withCookies false where a page of another origin has opened it: its browser sends them for every page */
@@ -33,8 +33,8 @@ export function carrierOf(incoming: Incoming, withCookies: boolean): Carrier {
   const { rawHeaders, socket } = incoming
   for (let index = 0; index + 1 < rawHeaders.length; index += 2) {
     const [name = '', value = ''] = [rawHeaders[index]?.toLowerCase(), rawHeaders[index + 1]]
-    const isKept = name === 'cookie' ? withCookies : isCarriedOn(name)
-    if (isKept) headers.push([name, value])
+    const isIncluded = name === 'cookie' ? withCookies : isForwarded(name)
+    if (isIncluded) headers.push([name, value])
   }
   const { remoteAddress = '', encrypted = false } = socket
   return { headers, remoteAddress, encrypted }
@@ -42,12 +42,12 @@ export function carrierOf(incoming: Incoming, withCookies: boolean): Carrier {
 
 /** The same with another `Authorization`. */
 export function withAuthorization(carrier: Carrier, value: string): Carrier {
-  const others = carrier.headers.filter(([name]) => name !== 'authorization')
-  return { ...carrier, headers: [...others, ['authorization', value]] }
+  const otherHeaders = carrier.headers.filter(([name]) => name !== 'authorization')
+  return { ...carrier, headers: [...otherHeaders, ['authorization', value]] }
 }
 
 /** What is asked for within. */
-export interface Carried {
+export interface TunneledRequest {
   readonly method: 'GET' | 'POST'
   /** Path and query. */
   readonly url: string
@@ -58,18 +58,21 @@ export interface Carried {
 }
 
 /** A request that takes an event stream. */
-export function carry(carrier: Carrier, { method, url, body, lastEventId }: Carried): Incoming {
+export function createTunneledRequest(
+  carrier: Carrier,
+  { method, url, body, lastEventId }: TunneledRequest,
+): Incoming {
   const { headers, remoteAddress, encrypted } = carrier
   const bytes = body === undefined ? undefined : Buffer.from(body)
-  const own: (readonly [string, string])[] = [...headers, ['accept', 'text/event-stream']]
-  if (lastEventId !== undefined) own.push(['last-event-id', lastEventId])
+  const ownHeaders: (readonly [string, string])[] = [...headers, ['accept', 'text/event-stream']]
+  if (lastEventId !== undefined) ownHeaders.push(['last-event-id', lastEventId])
   if (bytes !== undefined) {
-    own.push(['content-type', 'application/json'], ['content-length', String(bytes.length)])
+    ownHeaders.push(['content-type', 'application/json'], ['content-length', String(bytes.length)])
   }
   const incoming = createIncoming({
     method,
     url,
-    headers: own,
+    headers: ownHeaders,
     body: bytes,
     remoteAddress,
     encrypted,
@@ -82,7 +85,7 @@ export function isEventStream(headers: readonly string[]): boolean {
   return findValue(headers, 'Content-Type')?.startsWith('text/event-stream') === true
 }
 
-export interface CarriedEvent {
+export interface StreamEvent {
   /** Empty where it has none. */
   readonly event: string
   readonly data: string
@@ -90,7 +93,7 @@ export interface CarriedEvent {
 }
 
 /** Reads the events that `toEventText` has written; heartbeats are passed over. */
-export async function* readEvents(body: Readable): AsyncGenerator<CarriedEvent, void, undefined> {
+export async function* readEvents(body: Readable): AsyncGenerator<StreamEvent, void, undefined> {
   let rest = ''
   for await (const chunk of body.setEncoding('utf8')) {
     rest += chunk as string
@@ -105,7 +108,7 @@ export async function* readEvents(body: Readable): AsyncGenerator<CarriedEvent, 
   }
 }
 
-function readBlock(block: string): CarriedEvent {
+function readBlock(block: string): StreamEvent {
   let event = ''
   let id: string | undefined
   const data: string[] = []
