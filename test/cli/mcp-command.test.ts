@@ -209,7 +209,7 @@ describe('the documentation', () => {
     expect(long).toContain('Sections to ask for:\n- Records: tables from classes\n')
     const section = await call('read_doc', { page: 'records', section: 'queries that scan' })
     expect(section.content[0].text).toMatch(/^### Queries that scan\n/)
-    const whole = await call('read_doc', { page: 'commands', section: 'While you write' })
+    const whole = await call('read_doc', { page: 'commands', section: 'The development page' })
     expect(whole.content[0].text).toContain('/__filigree')
     expect(await refused('read_doc', { page: 'recods' })).toContain('Did you mean "records"?')
     expect(await refused('read_doc', { page: 'jobs', section: 'nothing' })).toContain('- ')
