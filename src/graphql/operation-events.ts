@@ -1,4 +1,4 @@
-/** The messages of `filigree:graphql`. See docs/production.md. */
+/** The messages of `filigree:graphql`. See docs/monitoring.md. */
 import { WorkChannel, type WatchedWork } from '../core/diagnostics.js'
 
 /** An operation that ran; of a subscription, its opening. */

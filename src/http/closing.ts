@@ -1,6 +1,6 @@
 /**
  * Closes a server without losing a request: clients get `Connection: close` before connections are closed. Source: RFC
- * 9112 §9.6; docs/configuration.md, "The end".
+ * 9112 §9.6; docs/configuration.md, "Shutdown".
  */
 import type { Server } from 'node:http'
 import { Server as NetServer, type Socket } from 'node:net'

@@ -1,6 +1,6 @@
 /**
  * Ends work that would not end by itself when the application closes: event streams, and handlers that use
- * `request.signal`. Source: docs/configuration.md, "The end".
+ * `request.signal`. Source: docs/configuration.md, "Shutdown".
  */
 
 /** @param all false for answers that have begun alone, true for handlers that are still at work too */

@@ -1,4 +1,4 @@
-/** The messages of `filigree:request`, `filigree:gate` and `filigree:handler`. See docs/production.md. */
+/** The messages of `filigree:request`, `filigree:gate` and `filigree:handler`. See docs/monitoring.md. */
 import { WorkChannel, type WatchedWork } from '../core/diagnostics.js'
 import type { HttpRequest } from './request.js'
 

@@ -1,4 +1,4 @@
-/** How an application ends: on signals, and after faults. Source: docs/configuration.md, "The end". */
+/** How an application ends: on signals, and after faults. Source: docs/configuration.md, "Shutdown". */
 import { once } from 'node:events'
 import { Agent, get, type IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'

@@ -1,4 +1,4 @@
-/** One scrape has what all workers have measured. Source: docs/production.md, Metrics. */
+/** One scrape has what all workers have measured. Source: docs/monitoring.md, Metrics. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'

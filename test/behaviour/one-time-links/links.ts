@@ -1,4 +1,4 @@
-/** Invitation, password reset and confirmation of an address, as docs/authentication.md shows them. */
+/** Invitation, password reset and confirmation of an address, as docs/one-time-links.md shows them. */
 import {
   Auth,
   type Claims,
@@ -47,7 +47,7 @@ class Confirmation {
 
 const usedUp = new HttpError(400, 'This link was used or has run out. Ask for a new one.')
 
-/** Behind the answer, so that its time does not tell whether somebody has the address. */
+/** Runs after the response, whose time then does not reveal whether the address has an account. */
 export class ResetMail {
   static inject = [Database, Mailer, PublicUrl, resets]
   constructor(
@@ -82,7 +82,7 @@ export class Links {
     private readonly confirmations: OneTime<{ memberId: number; email: string }>,
   ) {}
 
-  // An invitation. A second one to the same address ends the first.
+  // A second invitation to the same address ends the first.
   @Post('/invitations', { body: Email, transaction: true })
   @Secured('admin')
   async invite(body: Email): Promise<void> {
@@ -94,18 +94,18 @@ export class Links {
   @Post('/join', { body: NewPassword, status: 201 })
   @NoAuth
   async join(body: NewPassword): Promise<void> {
-    // A hash takes a while: no transaction waits for it.
+    // Hashing is slow, so it runs before the transaction.
     const password = await hashPassword(body.password)
     await this.database.transaction(async () => {
       const invitation = await this.invitations.take(body.token)
       if (invitation === null) throw usedUp
-      // Who has the link reads this mail box.
+      // The link proves that the caller reads this mailbox.
       const { email } = invitation
       await this.database.records(Member).create({ email, confirmed: true, password })
     })
   }
 
-  // A forgotten password. The answer is the same, and takes as long, for addresses that nobody has.
+  // The response and its time are the same for unknown addresses.
   @Post('/reset/mail', { body: Email, status: 202 })
   @NoAuth
   async forgot(body: Email): Promise<void> {
@@ -120,12 +120,12 @@ export class Links {
       const reset = await this.resets.take(body.token)
       if (reset === null) throw usedUp
       await this.database.records(Member).update(reset.memberId, { password })
-      // Whoever knew the old password is out, on every device.
+      // Signs out every device, also of a thief who knew the old password.
       await this.auth.revokeAll(String(reset.memberId))
     })
   }
 
-  // A new address, which counts once its mail was read.
+  // The new address is stored when its link is opened.
   @Post('/email', { body: Email, transaction: true, status: 202 })
   async change(body: Email, user: Claims): Promise<void> {
     const { email } = body
@@ -143,7 +143,7 @@ export class Links {
     await this.database.records(Member).update(memberId, { email, confirmed: true })
   }
 
-  /** The link begins with the public address, whatever Host was sent; the mail goes with the commit. */
+  /** The link begins with the public address, never with the request's Host. The mail is sent after the commit. */
   private async send(to: string, subject: string, path: string): Promise<void> {
     await this.mailer.send({ to, subject, text: this.publicUrl.to(path) })
   }

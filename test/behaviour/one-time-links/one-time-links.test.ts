@@ -1,4 +1,4 @@
-/** The three examples of docs/authentication.md, "Tokens that are good once", as they stand there, with their mail caught. */
+/** The three examples of docs/one-time-links.md, unchanged, with caught mail. */
 import { readFile } from 'node:fs/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { Auth, Controller, Database, Get, Module, Secured, verifyPassword } from 'filigree'
@@ -147,5 +147,5 @@ it('stand in the documentation as they are tested', async () => {
   const read = (path: string): Promise<string> => readFile(new URL(path, import.meta.url), 'utf8')
   const [, code] = /docs: begin\n([^]*)\/\/ docs: end/.exec(await read('./links.ts')) ?? []
   expect(code).toContain('class Links')
-  expect(await read('../../../docs/authentication.md')).toContain(code)
+  expect(await read('../../../docs/one-time-links.md')).toContain(code)
 })

@@ -50,7 +50,7 @@ export class SignIn {
   @NoAuth
   async refresh(body: Refresh): Promise<Reply> {
     const { refreshToken } = body
-    // Whoever asks again because the answer was lost gets the same pair; much later a copy ends the sign-in.
+    // A repeated request gets the same pair for 30 seconds. Later, a copy ends the sign-in.
     const pair = await this.auth.exchange(refreshToken, { audience: 'refresh' }, (claims) =>
       this.makePair(claims),
     )
@@ -63,7 +63,7 @@ export class SignIn {
     await this.auth.revoke(user.jti ?? '')
   }
 
-  /** One sign-in has one `jti` and one `auth_time`, whatever is made of it. */
+  /** All tokens of a sign-in have the same `jti` and `auth_time`. */
   private async makePair({ sub, jti, auth_time }: Claims): Promise<Pair> {
     const user = await this.users.find(Number(sub))
     if (user === null || user.blocked) throw new HttpError(401, 'Sign in again.')
