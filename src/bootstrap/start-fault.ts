@@ -1,12 +1,12 @@
 /** What a start ends with where the database cannot do what a provider asks of it in `onStart`. */
 import { DeclarationError } from '../errors/declaration-error.js'
 import { HttpError } from '../errors/http-error.js'
-import { EngineFault } from '../engines/contract/engine-error.js'
+import { EngineError } from '../engines/contract/engine-error.js'
 
 /** @returns the error itself, unless the database is what failed: then a report with the remedy */
 export function toStartFault(error: unknown): unknown {
   const cause = error instanceof HttpError && error.status === 503 ? error.cause : error
-  if (!(cause instanceof EngineFault) || (cause === error && cause.kind !== 'unavailable'))
+  if (!(cause instanceof EngineError) || (cause === error && cause.kind !== 'unavailable'))
     return error
   const problem = cause.needsSession
     ? {

@@ -88,10 +88,10 @@ function handOn(message: Message, from: Worker): void {
 export function otherWorkers(): OtherProcesses | undefined {
   if (!cluster.isWorker) return undefined
   return {
-    tell: (names) => {
+    notify: (names) => {
       if (process.connected) process.send?.({ filigree: 'wrote', names } satisfies Message)
     },
-    onTold: (listener) => {
+    onNotified: (listener) => {
       const hear = (message: unknown): void => {
         const { filigree, names } = (message ?? {}) as {
           filigree?: unknown

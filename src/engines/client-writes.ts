@@ -3,13 +3,13 @@
  * more once the request's time is over; what has begun is waited for.
  */
 import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
-import type { ClientWriting, UnderWay } from './contract/request-context.js'
-import type { Answers, Engine, Runner, Statement, Values, Wanted } from './contract/engine.js'
-import { EngineFault } from './contract/engine-error.js'
-import { changes } from './contract/statement.js'
+import type { ClientWriting, PendingWrite } from './contract/request-context.js'
+import type { Results, Engine, Runner, Statement, Values, ResultKind } from './contract/engine.js'
+import { EngineError } from './contract/engine-error.js'
+import { isWrite } from './contract/statement.js'
 
-/** Runs work in its turn. @param isOver asked before work begins that had to wait: then it throws `lateFault` instead */
-export type InTurn = <T>(
+/** Runs work in its turn. @param isOver asked before work begins that had to wait: then it throws `requestTimeoutError` instead */
+export type Schedule = <T>(
   work: () => MaybePromise<T>,
   writes: boolean,
   isOver?: () => boolean,
@@ -18,42 +18,46 @@ export type InTurn = <T>(
 export class ClientWrites implements Runner {
   readonly #writing: ClientWriting
   readonly #inner: Runner
-  readonly #inTurn: InTurn
+  readonly #inTurn: Schedule
 
   /** @param inner runs statements at once, whoever has the turn */
-  constructor(writing: ClientWriting, inner: Runner, inTurn: InTurn) {
+  constructor(writing: ClientWriting, inner: Runner, schedule: Schedule) {
     this.#writing = writing
     this.#inner = inner
-    this.#inTurn = inTurn
+    this.#inTurn = schedule
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
-    const work = (): MaybePromise<Answers[W]> => this.#inner.run(statement, values, wanted)
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    resultKind: W,
+  ): MaybePromise<Results[W]> {
+    const work = (): MaybePromise<Results[W]> => this.#inner.run(statement, values, resultKind)
     const writing = this.#writing
-    if (!changes(statement)) return this.#inTurn(work, false)
-    if (writing.late) throw lateFault()
-    let hasBegun = false
-    const answer = this.#inTurn(work, true, () => {
-      hasBegun = !writing.late
-      return writing.late
+    if (!isWrite(statement)) return this.#inTurn(work, false)
+    if (writing.isTimedOut) throw requestTimeoutError()
+    let hasStarted = false
+    const running = this.#inTurn(work, true, () => {
+      hasStarted = !writing.isTimedOut
+      return writing.isTimedOut
     })
-    if (!isThenable(answer)) return answer
+    if (!isThenable(running)) return running
     return new Promise((resolve, reject) => {
-      const write: UnderWay = {
+      const write: PendingWrite = {
         stop: () => {
-          if (hasBegun) return
-          writing.ended(write, false)
-          reject(lateFault())
+          if (hasStarted) return
+          writing.writeEnded(write, false)
+          reject(requestTimeoutError())
         },
       }
-      writing.begun(write)
-      answer.then(
+      writing.writeStarted(write)
+      running.then(
         (result) => {
-          writing.ended(write, true)
+          writing.writeEnded(write, true)
           resolve(result)
         },
         (error: unknown) => {
-          writing.ended(write, false)
+          writing.writeEnded(write, false)
           reject(error instanceof Error ? error : new Error(String(error)))
         },
       )
@@ -62,18 +66,18 @@ export class ClientWrites implements Runner {
 }
 
 /** The runner of a request's changes on an engine. */
-export function writesOn(engine: Engine, writing: ClientWriting): Runner {
-  return engine.clientWrites?.(writing) ?? new ClientWrites(writing, engine, atOnce)
+export function clientWritesOf(engine: Engine, writing: ClientWriting): Runner {
+  return engine.clientWrites?.(writing) ?? new ClientWrites(writing, engine, runImmediately)
 }
 
-const atOnce: InTurn = (work, _writes, isOver) => {
+const runImmediately: Schedule = (work, _writes, isOver) => {
   isOver?.()
   return work()
 }
 
 /** Of changes for a request whose time is over. */
-export function lateFault(): EngineFault {
-  return new EngineFault(
+export function requestTimeoutError(): EngineError {
+  return new EngineError(
     'other',
     'The time of the request is over: nothing is written for it any more.',
   )

@@ -112,7 +112,7 @@ async function openPostgresUrl(url: string, options: OpenOptions): Promise<Engin
       return readPostgresOptions(copy, { ...options, direct: undefined })
     })
     const { openReplicated } = await import('./postgres/replicas/open-replicated.js')
-    return openReplicated({ primary, replicas: copies, bound })
+    return openReplicated({ primary, replicas: copies, maxLag: bound })
   }
   const { openPostgres } = await import('./postgres/postgres.js')
   return openPostgres(primary)
@@ -136,40 +136,42 @@ function readPostgresOptions(
   { log, direct, statementTimeout }: OpenOptions,
 ): PostgresOptions {
   const parameters = address.searchParams
-  const around = parameters.get('direct') ?? direct
+  const directAddress = parameters.get('direct') ?? direct
   const options = {
     connections: readCount(parameters, 'connections'),
     connectTimeout: readCount(parameters, 'connectTimeout'),
     schemaTimeout: readCount(parameters, 'schemaTimeout'),
     prepare: readSwitch(parameters, 'prepare'),
-    listen: readWord(parameters, 'listen', ['notify', 'poll']),
-    locks: readWord(parameters, 'locks', ['advisory', 'row']),
+    listen: readChoice(parameters, 'listen', ['notify', 'poll']),
+    locks: readChoice(parameters, 'locks', ['advisory', 'row']),
     direct:
-      around === undefined
+      directAddress === undefined
         ? undefined
-        : readAddress(around, 'The direct address of the database').href,
+        : readAddress(directAddress, 'The direct address of the database').href,
   }
   for (const name of [...Object.keys(options), 'replicas', 'replicaLag']) parameters.delete(name)
   return { url: address.href, ...options, statementTimeout, log }
 }
 
-function readAddress(url: string, what: string): URL {
-  if (!URL.canParse(url)) throw invalid(`${what} is no URL.`)
+function readAddress(url: string, label: string): URL {
+  if (!URL.canParse(url)) throw invalid(`${label} is no URL.`)
   const address = new URL(url)
   if (/^postgres(ql)?:$/.test(address.protocol)) return address
-  throw invalid(`${what} begins with "${address.protocol}" and must begin with "postgres:".`)
+  throw invalid(`${label} begins with "${address.protocol}" and must begin with "postgres:".`)
 }
 
-function readWord<W extends string>(
+function readChoice<W extends string>(
   parameters: URLSearchParams,
   name: string,
-  words: readonly W[],
+  choices: readonly W[],
 ): W | undefined {
   const text = parameters.get(name)
   if (text === null) return undefined
-  const word = words.find((one) => one === text)
-  if (word !== undefined) return word
-  throw invalid(`The database's parameter ${name} is "${text}" and must be ${words.join(' or ')}.`)
+  const choice = choices.find((one) => one === text)
+  if (choice !== undefined) return choice
+  throw invalid(
+    `The database's parameter ${name} is "${text}" and must be ${choices.join(' or ')}.`,
+  )
 }
 
 function readSwitch(parameters: URLSearchParams, name: string): boolean | undefined {
@@ -194,12 +196,12 @@ function noReplicas(): DeclarationError {
 }
 
 function unknownScheme(scheme: string): DeclarationError {
-  const meant = didYouMean(scheme, Object.keys(engines))
+  const suggestion = didYouMean(scheme, Object.keys(engines))
   return invalid(
     scheme === ''
       ? 'The address of the database does not begin with an engine.'
       : `The address of the database begins with "${scheme}:", which is not an engine.`,
-    `${meant} Write sqlite:./data/app.db or postgres://user:password@host/name.`.trim(),
+    `${suggestion} Write sqlite:./data/app.db or postgres://user:password@host/name.`.trim(),
   )
 }
 

@@ -2,7 +2,7 @@
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type {
   BeginOptions,
-  Answers,
+  Results,
   Engine,
   EngineChannel,
   PoolState,
@@ -11,13 +11,13 @@ import type {
   Statement,
   TransactionRunner,
   Values,
-  Wanted,
+  ResultKind,
 } from './contract/engine.js'
 import type { Catalogue } from './contract/table-schema.js'
 import type { Dialect } from './contract/dialect.js'
 
 /** What not every engine can do: a layer can do it if the one below it can. */
-const abilities = [
+const optionalMethods = [
   'backup',
   'clientReads',
   'followCallers',
@@ -26,7 +26,7 @@ const abilities = [
   'parameterTypes',
   'pool',
   'heartbeat',
-  'writtenElsewhere',
+  'externalWriteVersion',
 ] as const satisfies readonly (keyof Engine)[]
 
 export abstract class EngineLayer implements Engine {
@@ -43,7 +43,7 @@ export abstract class EngineLayer implements Engine {
   parameterTypes?: Engine['parameterTypes'] | undefined
   pool?: Engine['pool'] | undefined
   heartbeat?: Engine['heartbeat'] | undefined
-  writtenElsewhere?: Engine['writtenElsewhere'] | undefined
+  externalWriteVersion?: Engine['externalWriteVersion'] | undefined
   protected readonly inner: Engine
 
   constructor(inner: Engine) {
@@ -52,9 +52,9 @@ export abstract class EngineLayer implements Engine {
     this.driver = inner.driver
     this.changesPiecemeal = inner.changesPiecemeal
     this.channel = inner.channel
-    for (const name of abilities) {
-      const ability = inner[name]?.bind(inner)
-      if (ability !== undefined) Object.assign(this, { [name]: ability })
+    for (const name of optionalMethods) {
+      const method = inner[name]?.bind(inner)
+      if (method !== undefined) Object.assign(this, { [name]: method })
     }
   }
 
@@ -62,11 +62,11 @@ export abstract class EngineLayer implements Engine {
     return this.inner.isReadOnly === true
   }
 
-  abstract run<W extends Wanted>(
+  abstract run<W extends ResultKind>(
     statement: Statement,
     values: Values,
-    wanted: W,
-  ): MaybePromise<Answers[W]>
+    resultKind: W,
+  ): MaybePromise<Results[W]>
 
   begin(options?: BeginOptions): Promise<TransactionRunner> {
     return this.inner.begin(options)

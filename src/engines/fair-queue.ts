@@ -9,93 +9,94 @@
  */
 
 /** Statements beyond this one of a request are all alike. */
-const mostRounds = 64
+const maxLevels = 64
 /** Every so many turns one goes to the request that began first. */
-const turnsOfRounds = 4
+const slotsPerOldest = 4
 
 /** What is known of a request, and of what waits for it. */
-interface Asker {
+interface RequestState {
   /** Requests are counted as they come. */
-  readonly place: number
+  readonly sequence: number
   /** How many statements it has asked for. */
-  asked: number
+  statementsSent: number
 }
 
-export class StatementTurns<Item> {
+export class FairQueue<Item> {
   /** Those that wait, by how many of their request came before them; in the order in which they came. */
-  readonly #rounds: Set<Item>[] = []
-  readonly #waiting = new Map<Item, { readonly round: number; readonly asker: Asker }>()
-  readonly #askers = new WeakMap<object, Asker>()
+  readonly #levels: Set<Item>[] = []
+  readonly #waiting = new Map<Item, { readonly level: number; readonly state: RequestState }>()
+  readonly #requests = new WeakMap<object, RequestState>()
   #count = 0
-  #turns = 0
+  #slotsUsed = 0
 
   get size(): number {
     return this.#waiting.size
   }
 
-  /** @param owner the request, the same object for all of its statements */
-  add(owner: object, item: Item): void {
-    const asker = this.#askerOf(owner)
-    const round = Math.min(asker.asked++, mostRounds - 1)
-    this.#waiting.set(item, { round, asker })
-    while (this.#rounds.length <= round) this.#rounds.push(new Set())
-    this.#rounds[round]?.add(item)
+  /** @param request the request, the same object for all of its statements */
+  enqueue(request: object, item: Item): void {
+    const state = this.#stateOf(request)
+    const level = Math.min(state.statementsSent++, maxLevels - 1)
+    this.#waiting.set(item, { level, state })
+    while (this.#levels.length <= level) this.#levels.push(new Set())
+    this.#levels[level]?.add(item)
   }
 
   /** One that need not wait counts before its request's next. */
-  pass(owner: object): void {
-    this.#askerOf(owner).asked++
+  countSent(request: object): void {
+    this.#stateOf(request).statementsSent++
   }
 
   /**
    * Takes the next one out.
    *
-   * @param fits whether it may go now; those that may not keep their place
+   * @param canRun whether it may go now; those that may not keep their place
    */
-  next(fits: (item: Item) => boolean = () => true): Item | undefined {
-    const isOfOldest = this.#turns % turnsOfRounds === turnsOfRounds - 1
-    const item = isOfOldest ? this.#ofOldest(fits) : this.#ofRounds(fits)
+  dequeue(canRun: (item: Item) => boolean = () => true): Item | undefined {
+    const isOfOldest = this.#slotsUsed % slotsPerOldest === slotsPerOldest - 1
+    const item = isOfOldest ? this.#firstOfOldest(canRun) : this.#firstByLevel(canRun)
     if (item === undefined) return undefined
-    this.#turns++
-    this.drop(item)
+    this.#slotsUsed++
+    this.remove(item)
     return item
   }
 
-  #ofRounds(fits: (item: Item) => boolean): Item | undefined {
-    for (const round of this.#rounds) for (const item of round) if (fits(item)) return item
+  #firstByLevel(canRun: (item: Item) => boolean): Item | undefined {
+    for (const level of this.#levels) for (const item of level) if (canRun(item)) return item
     return undefined
   }
 
-  #ofOldest(fits: (item: Item) => boolean): Item | undefined {
+  #firstOfOldest(canRun: (item: Item) => boolean): Item | undefined {
     let oldest: Item | undefined
     let first = Infinity
-    for (const [item, { asker }] of this.#waiting) {
-      if (asker.place >= first || !fits(item)) continue
+    for (const [item, { state }] of this.#waiting) {
+      if (state.sequence >= first || !canRun(item)) continue
       oldest = item
-      first = asker.place
+      first = state.sequence
     }
     return oldest
   }
 
   /** @returns whether it waited */
-  drop(item: Item): boolean {
-    const round = this.#waiting.get(item)?.round
-    if (round === undefined) return false
+  remove(item: Item): boolean {
+    const level = this.#waiting.get(item)?.level
+    if (level === undefined) return false
     this.#waiting.delete(item)
-    return this.#rounds[round]?.delete(item) === true
+    return this.#levels[level]?.delete(item) === true
   }
 
   /** Takes all out, the next one first. */
   clear(): Item[] {
-    const items = this.#rounds.flatMap((round) => [...round])
-    for (const round of this.#rounds) round.clear()
+    const items = this.#levels.flatMap((level) => [...level])
+    for (const level of this.#levels) level.clear()
     this.#waiting.clear()
     return items
   }
 
-  #askerOf(owner: object): Asker {
-    let asker = this.#askers.get(owner)
-    if (asker === undefined) this.#askers.set(owner, (asker = { place: this.#count++, asked: 0 }))
-    return asker
+  #stateOf(request: object): RequestState {
+    let state = this.#requests.get(request)
+    if (state === undefined)
+      this.#requests.set(request, (state = { sequence: this.#count++, statementsSent: 0 }))
+    return state
   }
 }

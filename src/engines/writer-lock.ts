@@ -1,56 +1,56 @@
 /** One writer at a time: for databases with a single writer, others wait in line. */
-import { EngineFault } from './contract/engine-error.js'
+import { EngineError } from './contract/engine-error.js'
 
-export class Turn {
+export class WriterLock {
   /** True while somebody has the turn, or waits for it. */
-  taken = false
-  readonly #line = new Set<() => void>()
-  readonly #patience: number
+  isHeld = false
+  readonly #queue = new Set<() => void>()
+  readonly #timeout: number
 
-  /** @param patience milliseconds to wait before giving up */
-  constructor(patience: number) {
-    this.#patience = patience
+  /** @param timeout milliseconds to wait before giving up */
+  constructor(timeout: number) {
+    this.#timeout = timeout
   }
 
   /**
    * Waits for the turn; the caller must call `release` once.
    *
-   * @param patience milliseconds to wait, if other than the default
-   * @throws {EngineFault} (as a rejection) `unavailable` if it does not come in time; `conflict` for callers with their
+   * @param timeout milliseconds to wait, if other than the default
+   * @throws {EngineError} (as a rejection) `unavailable` if it does not come in time; `conflict` for callers with their
    * own patience
    */
-  take(patience?: number): Promise<void> {
-    if (!this.taken) {
-      this.taken = true
+  acquire(timeout?: number): Promise<void> {
+    if (!this.isHeld) {
+      this.isHeld = true
       return Promise.resolve()
     }
-    const most = patience ?? this.#patience
+    const milliseconds = timeout ?? this.#timeout
     return new Promise((resolve, reject) => {
-      const called = (): void => {
+      const onAcquired = (): void => {
         clearTimeout(timer)
         resolve()
       }
       const timer = setTimeout(() => {
-        this.#line.delete(called)
-        const kind = patience === undefined ? 'unavailable' : 'conflict'
-        reject(new EngineFault(kind, `Waited ${most} ms for another transaction.`))
-      }, most)
-      this.#line.add(called)
+        this.#queue.delete(onAcquired)
+        const kind = timeout === undefined ? 'unavailable' : 'conflict'
+        reject(new EngineError(kind, `Waited ${milliseconds} ms for another transaction.`))
+      }, milliseconds)
+      this.#queue.add(onAcquired)
     })
   }
 
   release(): void {
-    for (const next of this.#line) {
-      this.#line.delete(next)
+    for (const next of this.#queue) {
+      this.#queue.delete(next)
       next()
       return
     }
-    this.taken = false
+    this.isHeld = false
   }
 
   /** Runs the work during its turn, and passes the turn on. */
   async run<T>(work: () => T | Promise<T>): Promise<T> {
-    await this.take()
+    await this.acquire()
     try {
       return await work()
     } finally {

@@ -170,7 +170,7 @@ export class ServerRequest implements HttpRequest {
   /** True once its answer is a stream, which may go on reading for it. */
   streams = false
   /** True once the request exceeded its route's time: nothing is written for it any more. */
-  late = false
+  isTimedOut = false
   /** What the answer's 5xx is for; undefined where there is none. */
   failure: unknown = undefined
   /** True once the steps after the handler have begun: they run only once. */
@@ -425,12 +425,12 @@ export class ServerRequest implements HttpRequest {
     this.cleanups.push(cleanup)
   }
 
-  begun(write: UnderWay): void {
+  writeStarted(write: UnderWay): void {
     this.#writes ??= new Set()
     this.#writes.add(write)
   }
 
-  ended(write: UnderWay, isDone: boolean): void {
+  writeEnded(write: UnderWay, isDone: boolean): void {
     if (this.#writes?.delete(write) !== true || this.#onWritten === undefined) return
     this.#isWritten ||= isDone
     if (this.#writes.size === 0) this.#onWritten(this.#isWritten)
@@ -443,7 +443,7 @@ export class ServerRequest implements HttpRequest {
    * perhaps at once
    */
   stop(onWritten: (isDone: boolean) => void): void {
-    this.late = true
+    this.isTimedOut = true
     this.#abort?.abort(timeoutRefusal())
     for (const write of this.#writes ?? []) write.stop()
     if (this.#writes === undefined || this.#writes.size === 0) onWritten(false)
@@ -459,7 +459,7 @@ export class ServerRequest implements HttpRequest {
   #createAbort(): AbortController {
     const abort = new AbortController()
     // Somebody may ask for the signal only after its reason to abort.
-    if (this.late) {
+    if (this.isTimedOut) {
       abort.abort(timeoutRefusal())
       return abort
     }

@@ -223,12 +223,12 @@ class DatabaseTables {
   /** Looks whether another process has written, where it does not tell. */
   #look(): void {
     const { engine } = this.#database.context
-    if (engine.writtenElsewhere === undefined) return
-    let last = engine.writtenElsewhere()
+    if (engine.externalWriteVersion === undefined) return
+    let last = engine.externalWriteVersion()
     let isFailing = false
     this.#looks = setInterval(() => {
       try {
-        const count = engine.writtenElsewhere?.() ?? last
+        const count = engine.externalWriteVersion?.() ?? last
         if (count !== last) this.#written(anyTable)
         last = count
         isFailing = false

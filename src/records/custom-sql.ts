@@ -2,7 +2,7 @@
 import { attempt } from '../core/maybe-promise.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Row, Runner } from '../engines/contract/engine.js'
-import { changes, type Statement, type StatementKind } from '../engines/contract/statement.js'
+import { isWrite, type Statement, type StatementKind } from '../engines/contract/statement.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { refuseUnavailable } from './statements/client-errors.js'
 
@@ -58,7 +58,7 @@ export class CustomSql {
     refuseUnknownOptions('prepare', options, new Set(['kind', 'tables']))
     const { kind, tables } = options
     const names: string[] = []
-    const { moments, lock, lockFree } = dialect
+    const { timestamps: moments, lock, lockFree } = dialect
     const sql = write({
       value: (name) => dialect.placeholder(names.push(name)),
       now: (ms = '0') => moments.now(ms),
@@ -80,7 +80,7 @@ export class CustomSql {
       () => this.#runner().run(this.statement, this.bind(values), 'rows'),
       refuseUnavailable,
     )
-    if (changes(this.statement) && rows.length > 0) this.#wrote(this.statement)
+    if (isWrite(this.statement) && rows.length > 0) this.#wrote(this.statement)
     return rows
   }
 
@@ -90,7 +90,7 @@ export class CustomSql {
       () => this.#runner().run(this.statement, this.bind(values), 'count'),
       refuseUnavailable,
     )
-    if (changes(this.statement) && count > 0) this.#wrote(this.statement)
+    if (isWrite(this.statement) && count > 0) this.#wrote(this.statement)
     return count
   }
 

@@ -9,13 +9,13 @@ import { createBuilder, type QueryBuilder } from './statements/builder.js'
 import { DatabaseClock } from './database-clock.js'
 import { DatabaseTimeouts } from './database-timeouts.js'
 import type { Clock } from '../core/clock.js'
-import { anyTable, ownQuestion, type Statement } from '../engines/contract/statement.js'
+import { anyTable, frameworkQuery, type Statement } from '../engines/contract/statement.js'
 import { ChangeFeed, type Watcher } from './changes/change-feed.js'
 import type { Change, RowChanges } from './changes/changes.js'
 import { readChanges, type ChangesOptions } from './changes/read-changes.js'
 import { followAll, type MissedChanges } from './changes/follow-all.js'
 import { type MaybePromise, attempt, promise } from '../core/maybe-promise.js'
-import { EngineFault } from '../engines/contract/engine-error.js'
+import { EngineError } from '../engines/contract/engine-error.js'
 import type {
   ClientReading,
   ClientWriting,
@@ -76,7 +76,7 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
   const opening = { log, direct, replicas, replicaLag, statementTimeout }
   const opened = await (options.engine?.open(opening) ?? openEngine(url, opening))
   const engine = new ToldEngine(opened)
-  const readClock = ownQuestion(`select ${opened.dialect.clock}`, { isFresh: true })
+  const readClock = frameworkQuery(`select ${opened.dialect.clock}`, { isFresh: true })
   const clock = new DatabaseClock(() => opened.run(readClock, [], 'first'))
   const home = {} as { database: Database }
   const kysely = await createBuilder(engine, {
@@ -169,7 +169,7 @@ export class Database implements Source {
     const question = what === 'reads' ? isSomewhere : isThere
     const { engine } = this.context
     return promise(() => {
-      if (engine.isFileLost?.() === true) throw new EngineFault('unavailable', fileLost)
+      if (engine.isFileLost?.() === true) throw new EngineError('unavailable', fileLost)
       return engine.run(question, [], 'first')
     }).catch(refuseUnavailable)
   }

@@ -1,8 +1,8 @@
 /** The framework's own tables. They are created when they are first needed, in production too. */
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Database } from './database.js'
-import { EngineFault } from '../engines/contract/engine-error.js'
-import { ownQuestion, ownScript } from '../engines/contract/statement.js'
+import { EngineError } from '../engines/contract/engine-error.js'
+import { frameworkQuery, frameworkScript } from '../engines/contract/statement.js'
 
 /**
  * @param sql a script that creates the table if it is missing
@@ -15,7 +15,7 @@ export async function ensureTable(database: Database, name: string, sql: string)
   if (engine.isReadOnly === true) return false
   // Two processes that start together must not both create it; `changeSchema` lets one in at a time.
   await engine.changeSchema(async (runner) => {
-    await runner.run(ownScript(sql), [], 'nothing')
+    await runner.run(frameworkScript(sql), [], 'nothing')
   })
   return true
 }
@@ -27,7 +27,7 @@ export async function hasTable(
 ): Promise<boolean> {
   // A primary that is gone cannot be asked: its replicas say which tables there were.
   const isFresh = engine.isReadOnly !== true
-  const query = ownQuestion(dialect.tableNamed, { isFresh })
+  const query = frameworkQuery(dialect.tableNamed, { isFresh })
   return (await engine.run(query, [name], 'first')) !== undefined
 }
 
@@ -73,7 +73,7 @@ export function onceThere<T>(
 
 /** Refuses writes to a table that could not be created. */
 export function refuseWrite(): never {
-  throw new EngineFault('unavailable', 'The database is read-only.', undefined, {
+  throw new EngineError('unavailable', 'The database is read-only.', undefined, {
     isReadOnly: true,
   })
 }

@@ -6,7 +6,7 @@ import type { Clock } from '../core/clock.js'
 import type { Database } from './database.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Row, Statement } from '../engines/contract/engine.js'
-import { ownQuestion, ownChange } from '../engines/contract/statement.js'
+import { frameworkQuery, frameworkChange } from '../engines/contract/statement.js'
 import { after, type MaybePromise } from '../core/maybe-promise.js'
 import type { OpenTransaction } from '../core/transaction.js'
 import { askWithin, ensureTable, onceThere, refuseWrite, toMoment } from './own-tables.js'
@@ -145,9 +145,9 @@ function writeStatements({ placeholder: p, textsOf }: Dialect): Readonly<Record<
   const list = textsOf(1)
   const [tokens, subjects] = ['filigree_revocation', 'filigree_revoked_subject'] as const
   const question = (sql: string, tables: string[], facts: Partial<Statement> = {}): Statement =>
-    ownQuestion(sql, { tables, isFresh: true, ...facts })
+    frameworkQuery(sql, { tables, isFresh: true, ...facts })
   const change = (kind: 'insert' | 'upsert' | 'update' | 'delete', sql: string, table: string) =>
-    ownChange(kind, sql, { tables: [table], isFresh: true })
+    frameworkChange(kind, sql, { tables: [table], isFresh: true })
   return {
     add: change(
       'insert',

@@ -3,7 +3,7 @@ import type { SessionStore } from '../sessions/session-store.js'
 import type { Database } from './database.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Statement } from '../engines/contract/engine.js'
-import { ownQuestion, ownChange } from '../engines/contract/statement.js'
+import { frameworkQuery, frameworkChange } from '../engines/contract/statement.js'
 import { after, attempt, type MaybePromise } from '../core/maybe-promise.js'
 import { askWithin, ensureTable, onceThere, refuseWrite } from './own-tables.js'
 import { refuseUnavailable } from './statements/client-errors.js'
@@ -75,9 +75,9 @@ type Name = 'read' | 'write' | 'replace' | 'remove' | 'sweep'
 function writeStatements({ placeholder: p }: Dialect): Readonly<Record<Name, Statement>> {
   const facts = { tables: ['filigree_session'], isFresh: true } as const
   const change = (kind: 'upsert' | 'update' | 'delete', sql: string): Statement =>
-    ownChange(kind, sql, facts)
+    frameworkChange(kind, sql, facts)
   return {
-    read: ownQuestion(
+    read: frameworkQuery(
       `select data from filigree_session where hash = ${p(1)} and expires_at > ${p(2)}`,
       { ...facts, together: 'calls', bound: 1 },
     ),

@@ -3,7 +3,7 @@ import { mostSignIns, notedEvery, type SignIns, type SignInUse } from '../auth/s
 import { sweepEvery, type Replaced, type Successors } from '../auth/successors.js'
 import { after, type MaybePromise } from '../core/maybe-promise.js'
 import type { Row } from '../engines/contract/engine.js'
-import { ownChange, ownQuestion } from '../engines/contract/statement.js'
+import { frameworkChange, frameworkQuery } from '../engines/contract/statement.js'
 import type { Database } from './database.js'
 import { askWithin, ensureTable, onceThere, refuseWrite, toMoment } from './own-tables.js'
 
@@ -35,7 +35,7 @@ const sweptAfter = 24 * 3_600_000
 /** Removes what has run out, now and then; not in a transaction: two that drop the same rows are in each other's way. */
 function sweeper(database: Database, table: string): (now: number) => MaybePromise<unknown> {
   const sql = `delete from ${table} where ends_at <= ${database.context.dialect.placeholder(1)}`
-  const statement = ownChange('delete', sql, { tables: [table], isFresh: true })
+  const statement = frameworkChange('delete', sql, { tables: [table], isFresh: true })
   let next = 0
   return (now) => {
     if (now < next || database.openTransaction() !== undefined) return undefined
@@ -53,7 +53,7 @@ export async function createDatabaseSignIns(database: Database): Promise<SignIns
   // What the memory's `toNext` says, for all processes.
   const isDue = `excluded.last - ${signIns}.last >= ${notedEvery}`
   const isUnused = `(${signIns}.address is null and excluded.address is not null)`
-  const note = ownChange(
+  const note = frameworkChange(
     'upsert',
     `insert into ${signIns} (id, subject, since, last, ends_at, agent, address)
      values (${[1, 2, 3, 4, 5, 6, 7].map((place) => p(place)).join(', ')})
@@ -66,7 +66,7 @@ export async function createDatabaseSignIns(database: Database): Promise<SignIns
        and (${isDue} or ${isUnused} or excluded.ends_at > ${signIns}.ends_at)`,
     facts,
   )
-  const list = ownQuestion(
+  const list = frameworkQuery(
     `select id, subject, since, last, ends_at, agent, address from ${signIns}
      where subject = ${p(1)} and ends_at > ${p(2)} order by last desc, id limit ${mostSignIns}`,
     facts,
@@ -116,13 +116,13 @@ export async function createDatabaseSuccessors(database: Database): Promise<Succ
   const isThere = await ensure()
   const { placeholder: p } = database.context.dialect
   const facts = { tables: [replaced], isFresh: true } as const
-  const find = ownQuestion(`select at, text from ${replaced} where token = ${p(1)}`, {
+  const find = frameworkQuery(`select at, text from ${replaced} where token = ${p(1)}`, {
     ...facts,
     together: 'calls',
     bound: 1,
   })
   // The update changes nothing: it is what answers the row that stands, also to who came second.
-  const add = ownChange(
+  const add = frameworkChange(
     'upsert',
     `insert into ${replaced} (token, at, text, ends_at) values (${p(1)}, ${p(2)}, ${p(3)}, ${p(4)})
      on conflict (token) do update set token = excluded.token returning at, text`,

@@ -3,22 +3,22 @@
  */
 import type {
   BeginOptions,
-  Answers,
+  Results,
   ClientWriting,
   Engine,
   Runner,
   Statement,
   TransactionRunner,
   Values,
-  Wanted,
+  ResultKind,
   OrderedRunner,
 } from '../engines/contract/engine.js'
 import { WorkChannel, type WatchedWork } from '../core/diagnostics.js'
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import { EngineLayer } from '../engines/engine-layer.js'
-import { writesOn } from '../engines/client-writes.js'
-import { anyTable, ownQuestion } from '../engines/contract/statement.js'
+import { clientWritesOf } from '../engines/client-writes.js'
+import { anyTable, frameworkQuery } from '../engines/contract/statement.js'
 import { areReadsNoted, noteRead } from './table-reads.js'
 
 /** A statement of the database. */
@@ -55,12 +55,12 @@ class Teller {
     this.#system = system
   }
 
-  run<W extends Wanted>(
+  run<W extends ResultKind>(
     inner: Runner,
     statement: Statement,
     values: readonly unknown[],
     wanted: W,
-  ): MaybePromise<Answers[W]> {
+  ): MaybePromise<Results[W]> {
     if (areReadsNoted()) noteRead(this.database, statement, values)
     if (!statementEvents.hasSubscribers) return inner.run(statement, values, wanted)
     return this.around(statement, () => inner.run(statement, values, wanted))
@@ -90,7 +90,11 @@ class ToldRunner<R extends Runner> implements Runner {
     this.teller = teller
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    wanted: W,
+  ): MaybePromise<Results[W]> {
     return this.teller.run(this.inner, statement, values, wanted)
   }
 }
@@ -129,7 +133,11 @@ export class ToldEngine extends EngineLayer {
       }
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    wanted: W,
+  ): MaybePromise<Results[W]> {
     return this.#teller.run(this.inner, statement, values, wanted)
   }
 
@@ -144,12 +152,12 @@ export class ToldEngine extends EngineLayer {
   }
 
   clientWrites(writing: ClientWriting): Runner {
-    return new ToldRunner(writesOn(this.inner, writing), this.#teller)
+    return new ToldRunner(clientWritesOf(this.inner, writing), this.#teller)
   }
 }
 
 /** The statement that tests whether a database answers. */
-export const isThere: Statement = ownQuestion('select 1', { isFresh: true })
+export const isThere: Statement = frameworkQuery('select 1', { isFresh: true })
 
 /** The same, of the database or of one of its copies. */
-export const isSomewhere: Statement = ownQuestion('select 1')
+export const isSomewhere: Statement = frameworkQuery('select 1')

@@ -82,7 +82,7 @@ export function noteRead(
 /** @returns undefined where a value is none that can be told by its text */
 function testOf({ columns }: RowTest, values: readonly unknown[]): RowValues | undefined {
   const test = new Map<string, string>()
-  for (const { name, place } of columns) {
+  for (const { name, position: place } of columns) {
     const value = comparable(values[place])
     if (value === undefined) return undefined
     test.set(name, value)

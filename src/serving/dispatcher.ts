@@ -296,7 +296,7 @@ export class Dispatcher {
 
   #failRoute(request: ServerRequest, route: ServedRoute, cause: unknown): void {
     if (request.answered) return
-    const error = request.late ? timeoutError(request) : cause
+    const error = request.isTimedOut ? timeoutError(request) : cause
     if (route.after.length === 0 || request.finishing) {
       this.#fail(request, error)
       return

@@ -104,7 +104,7 @@ class InterceptedPipeline {
     } catch (error) {
       return isOver()
         ? nobodys
-        : await this.#answerFailure(request.late ? timeoutError(request) : error)
+        : await this.#answerFailure(request.isTimedOut ? timeoutError(request) : error)
     }
   }
 
@@ -120,7 +120,7 @@ class InterceptedPipeline {
 
   #goInside(from: number): Promise<RouteResponse> {
     const request = this.#request
-    if (request.late || request.answered) return Promise.resolve(nobodys)
+    if (request.isTimedOut || request.answered) return Promise.resolve(nobodys)
     return new Promise((resolve) => {
       const inside: Inside = { resolve, open: true }
       this.#insides.push(inside)
@@ -186,7 +186,7 @@ class InterceptedPipeline {
 
   #stop(): void {
     const request = this.#request
-    if (request.late) this.#expire(timeoutError(request))
+    if (request.isTimedOut) this.#expire(timeoutError(request))
     else
       stopInTime({ request, route: this.#route }, this.#context.deadlines, (error) => {
         this.#expire(error)

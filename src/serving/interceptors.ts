@@ -243,7 +243,7 @@ function promised(value: unknown, request: ServerRequest): Promise<unknown> {
 
 function start(inner: Invoker, request: ServerRequest): unknown {
   // The client already got a 503: new work would be useless. Live answers are asked for again behind what was sent.
-  if ((request.answered && !request.isLive) || request.late)
+  if ((request.answered && !request.isLive) || request.isTimedOut)
     return Promise.reject(new HttpError(503))
   try {
     return callInRequest(request, inner)

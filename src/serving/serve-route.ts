@@ -146,7 +146,7 @@ function inTransaction(
       const result = await invoke(request, customValues)
       // The client already got a 503: late changes must not be stored.
       // A live answer is asked again while it streams.
-      if ((request.answered && !request.streams) || request.late) throw new HttpError(503)
+      if ((request.answered && !request.streams) || request.isTimedOut) throw new HttpError(503)
       if (result instanceof Reply && (result.status ?? 200) >= 500) throw new Failed(result)
       return result
     }

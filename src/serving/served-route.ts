@@ -84,7 +84,7 @@ export function invokeScheduled(route: ServedRoute, request: ServerRequest): unk
   if (!writeScheduler.isBusy || !writeScheduler.isLarge(route.info)) return route.invoke(request)
   return writeScheduler
     .begin()
-    .then(() => (request.isOver || request.late ? undefined : route.invoke(request)))
+    .then(() => (request.isOver || request.isTimedOut ? undefined : route.invoke(request)))
 }
 
 /** @returns the steps alone or, if there are interceptors, also with them */

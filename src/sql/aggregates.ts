@@ -1,5 +1,5 @@
 /** Aggregate queries: groups of rows and values of each group. */
-import { filled, join, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
+import { filled, join, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
 import { operatorOf, type Operator } from './operators.js'
@@ -95,5 +95,5 @@ function writeReturnedValue(value: AggregateValue, alias: string, { dialect }: W
   const written = writeValue(value, alias)
   const { column, isText } = value
   if (column === undefined || isText === false) return written
-  return isText === true ? sql`cast(${written} as text)` : within(dialect.answered(column), written)
+  return isText === true ? sql`cast(${written} as text)` : wrap(dialect.answered(column), written)
 }

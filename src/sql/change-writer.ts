@@ -1,6 +1,6 @@
 /** Writes inserts, updates and deletes. Updates increment versions, and deletes keep soft-deleted rows. */
 import { quote } from '../engines/contract/ddl.js'
-import { join, name, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
+import { join, name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Column } from '../engines/contract/table.js'
 import { returnedColumns, columnsOf, type RowWriter } from './row-writer.js'
@@ -94,7 +94,7 @@ function updateRest(
   const { key } = table
   const previous = previousColumns.map((column, index) => [column, `filigree_p${index}`] as const)
   const read = previous.map(([column, as]) => sql`, ${ref(table.name, column)} as ${name(as)}`)
-  const locked = sql`select ${ref(table.name, key)} as filigree_key${join(read, '')} from ${context.tableName(table.name)}${whereSql} ${raw(context.dialect.lists?.held ?? '')}`
+  const locked = sql`select ${ref(table.name, key)} as filigree_key${join(read, '')} from ${context.tableName(table.name)}${whereSql} ${raw(context.dialect.lists?.lockClause ?? '')}`
   const isLocked = sql`${ref(table.name, key)} = ${name(lockedName, 'filigree_key')}`
   const previousValues = previous.map(([, as]) => sql`, ${name(lockedName, as)}`)
   return sql` from (${locked}) as ${name(lockedName)} where ${isLocked}${returned}${join(previousValues, '')}`
@@ -115,13 +115,13 @@ function writeUpdateEach(change: UpdateEach, { context }: RowWriter): Sql {
     change,
     context,
   )
-  const rowsOfValues = within(lists.rows, join(types.map((type, index) => list(type, index))))
+  const rowsOfValues = wrap(lists.rows, join(types.map((type, index) => list(type, index))))
   const rows = sql`${rowsOfValues} as ${name(valuesName)} (${join(columns)})`
   const found =
     tests.length === 0
       ? sql`${tableName} where ${key} = any(${list(types[0], 0)})${andNotDeleted}`
       : sql`${tableName}, ${rows} where ${key} = ${name(valuesName, 'k')}${andNotDeleted} and ${join(tests, ' and ')}`
-  const locked = sql`select 1 from ${found} order by ${key} ${raw(lists.held)} of ${name(table.name)}`
+  const locked = sql`select 1 from ${found} order by ${key} ${raw(lists.lockClause)} of ${name(table.name)}`
   const allExist = sql`(select count(*) from (${locked}) as ${name(lockedName)}) = ${slot(types.length)}`
   return sql`${head} from ${rows} where ${key} = ${name(valuesName, 'k')}${andNotDeleted} and ${allExist} returning ${returnedColumns(table, table.name, context)}`
 }
@@ -139,8 +139,8 @@ export function writeUpdateOfCalls(change: UpdateEach, { context }: RowWriter): 
   )
   const [call, size, found] = [name('filigree_call'), name('filigree_size'), name('filigree_found')]
   const values = [...types, 'integer', 'integer'].map((type, index) => list(type, index))
-  const rowsOfValues = sql`${within(lists.rows, join(values))} as filigree_given (${join([...columns, call, size])})`
-  const locked = sql`select ${key} as filigree_key from ${tableName} where ${key} = any(${list(types[0], 0)})${andNotDeleted} ${raw(lists.held)} skip locked`
+  const rowsOfValues = sql`${wrap(lists.rows, join(values))} as filigree_given (${join([...columns, call, size])})`
+  const locked = sql`select ${key} as filigree_key from ${tableName} where ${key} = any(${list(types[0], 0)})${andNotDeleted} ${raw(lists.lockClause)} skip locked`
   const rows = sql`select filigree_given.*, count(*) over (partition by ${call}) as ${found} from ${rowsOfValues} join (${locked}) as ${name(lockedName)} on filigree_key = ${name('k')}`
   return sql`${head} from (${rows}) as ${name(valuesName)} where ${key} = ${name(valuesName, 'k')}${andNotDeleted} and ${found} = ${size} returning ${returnedColumns(table, table.name, context)}, ${call}`
 }
@@ -175,7 +175,7 @@ function updateEachParts(
     head: sql`update ${tableName} set ${join([...sets, ...versionIncrement(table)])}`,
     columns: ['k', ...columnNames].map((one) => name(one)),
     tests,
-    list: (type: string | undefined, index: number) => within(lists.list(type ?? ''), slot(index)),
+    list: (type: string | undefined, index: number) => wrap(lists.list(type ?? ''), slot(index)),
   }
 }
 
@@ -240,8 +240,8 @@ function valuesOf(
     return sql`values ${join(rows)}`
   }
   if (lists === undefined) throw new TypeError('The database does not accept lists.')
-  const values = of.map((type, index) => within(lists.list(type), slot(index)))
-  return sql`select * from ${within(lists.rows, join(values))}`
+  const values = of.map((type, index) => wrap(lists.list(type), slot(index)))
+  return sql`select * from ${wrap(lists.rows, join(values))}`
 }
 
 /** Advances the sequence beyond inserted keys, in the same statement: no round trip, and a failure undoes both. */

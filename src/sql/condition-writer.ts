@@ -4,7 +4,7 @@ import type { Column } from '../engines/contract/table.js'
 import type { Condition, SearchCondition } from './condition.js'
 import { coversAllRows, type SqlTable } from './table.js'
 import type { RankedRows, Ranking, SearchParts } from '../engines/contract/dialect.js'
-import { filled, join, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
+import { filled, join, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import { isDerived, type Derived } from './derived.js'
 import { operatorOf } from './operators.js'
 import { notDeleted, ref, type WriteContext } from './write-context.js'
@@ -140,7 +140,7 @@ export class ConditionWriter {
       case 'list': {
         const { column, slots, isPacked, orNull } = condition
         const template = isPacked ? this.#context.dialect.listTest : (['in (', ')'] as const)
-        const test = sql`${ref(alias, column)} ${within(template, join(slots.map(slot)))}`
+        const test = sql`${ref(alias, column)} ${wrap(template, join(slots.map(slot)))}`
         return orNull ? sql`(${test} or ${ref(alias, column)} is null)` : test
       }
       case 'compare':
@@ -238,7 +238,7 @@ export class ConditionWriter {
     alias: string,
   ): Sql {
     const value = this.value(alias, column)
-    const c = isText ? within(this.#context.dialect.uuidText, value) : value
+    const c = isText ? wrap(this.#context.dialect.uuidText, value) : value
     if (path === undefined) return c
     const template = this.#context.dialect.jsonAt[path.type]
     const values = join(path.slots.map((index) => filled(template, { c, p: slot(index) })))

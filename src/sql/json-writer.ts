@@ -41,7 +41,7 @@ export class PageWriter {
         : ref(alias, column),
     )
     const found = this.#writer.select(rows, alias, join(named))
-    return sql`with ${name(pageName)} as (${found}) select ${this.#objects.json.whole(this.#object(form))}`
+    return sql`with ${name(pageName)} as (${found}) select ${this.#objects.json.objectResult(this.#object(form))}`
   }
 
   #object(form: readonly PageEntry[], alias?: string, joins?: Sql[]): Sql {
@@ -191,7 +191,7 @@ export class ObjectWriter {
     const { owners } = context.dialect
     const alias = context.alias()
     const key = ref(alias, foreign)
-    if (owners.join === 'left' && joins.length < owners.most) {
+    if (owners.join === 'left' && joins.length < owners.maxTables) {
       const joinCondition = this.#writer.filter({ table: target, where }, alias, {
         condition: context.isRelated(relation, key, alias, outer),
       })
@@ -200,7 +200,7 @@ export class ObjectWriter {
     }
     const inner: Sql[] = []
     const written = this.object(form, alias, inner)
-    const isLast = joins.length >= owners.most
+    const isLast = joins.length >= owners.maxTables
     const value = isLast ? written : sql`${written} as filigree_owner`
     const condition = context.isRelated(relation, key, alias, outer)
     const found = sql`select ${value} from ${context.table(target.name, alias)}${join(inner, '')}${this.#writer.where({ table: target, where }, alias, { condition })}`

@@ -3,7 +3,7 @@
  * SQL, cost estimates and filter types are made from this table, so a new operator is one entry here.
  */
 import type { Dialect } from '../engines/contract/dialect.js'
-import { filled, sql, within, type Sql } from '../engines/contract/sql-text.js'
+import { filled, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import type { Column, ColumnComparison } from '../engines/contract/table.js'
 
 export type OperandKind =
@@ -143,7 +143,7 @@ export const operators = {
     cost: 8,
     pattern: (text, dialect) => dialect.foldValue(text),
     sql: ({ column, value, dialect }) =>
-      sql`${within(dialect.fold, column)} like ${value} escape '\\'`,
+      sql`${wrap(dialect.fold, column)} like ${value} escape '\\'`,
   },
   /** Starts with this text, taken literally: `%` and `_` are ordinary characters. Case-sensitive, as are the next two. */
   startsWith: {

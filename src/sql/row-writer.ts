@@ -1,5 +1,5 @@
 /** Writes `select` statements of rows, with their conditions, order, limit and related rows. */
-import { join, name, raw, sql, within, type Sql, slot } from '../engines/contract/sql-text.js'
+import { join, name, raw, sql, wrap, type Sql, slot } from '../engines/contract/sql-text.js'
 import type { Derived } from './derived.js'
 import { byKey, writeOrder, type OrderTerm, splitAtNulls, writeNullPieces } from './order.js'
 import type { SqlTable, SqlRelation } from './table.js'
@@ -39,7 +39,7 @@ export function writeRows(
 function returnedValue(derived: Derived, alias: string, writer: RowWriter): Sql {
   const { column } = derived
   const around = column && writer.context.dialect.answered(column)
-  return within(around, writer.conditions.derived(alias, derived))
+  return wrap(around, writer.conditions.derived(alias, derived))
 }
 
 interface RelatedContext {
@@ -77,7 +77,7 @@ function jsonOf(
     return sql`(${writer.select({ table: target, where }, alias, row, parent)})`
   const rows = { table: target, where, order: byKey(target) }
   const found = writer.select(rows, alias, columnsOf(target.columns, alias), parent)
-  return sql`(select ${within(writer.context.dialect.rowJson.all, row)} from (${found}) as ${name(alias)})`
+  return sql`(select ${wrap(writer.context.dialect.rowJson.all, row)} from (${found}) as ${name(alias)})`
 }
 
 /** A JSON list of the values of a row and of its related rows. */
@@ -89,8 +89,8 @@ function listOf(
 ): Sql {
   const { rowJson, jsonOfSubquery } = writer.context.dialect
   const values = [
-    ...table.columns.map((column) => within(rowJson.value(column), ref(alias, column))),
-    ...nested.map((one) => within(jsonOfSubquery, jsonOf(one, alias, writer))),
+    ...table.columns.map((column) => wrap(rowJson.value(column), ref(alias, column))),
+    ...nested.map((one) => wrap(jsonOfSubquery, jsonOf(one, alias, writer))),
   ]
   const list = (some: readonly Sql[]): Sql => sql`${raw(rowJson.list)}(${join(some)})`
   const lists: Sql[] = []
@@ -244,7 +244,7 @@ export class RowWriter {
         shards && shard !== undefined
           ? sql` and ${ref(of, shards[side])} = ${slot(shard)}`
           : undefined
-      return sql`${matchColumn} ${within(template, join(keys.map(slot)))}${sameShard}`
+      return sql`${matchColumn} ${wrap(template, join(keys.map(slot)))}${sameShard}`
     }
     if (rows.limit === undefined) {
       const { from, matchColumn } = context.joinTarget(relation, alias)

@@ -47,7 +47,7 @@ export function rowTestOf(
   if (where === undefined || !isNamedOnce(table.name)) return undefined
   const columns = equalitiesIn(where).map(({ column, slot }) => ({
     name: column.name,
-    place: positionOf(slot),
+    position: positionOf(slot),
   }))
   return columns.length === 0 ? undefined : { table: table.name, columns }
 }

@@ -1,6 +1,6 @@
 /** State shared by all parts of a statement while it is written: the dialect, its tables and their aliases. */
 import type { Dialect } from '../engines/contract/dialect.js'
-import { name, raw, slot, sql, within, type Sql } from '../engines/contract/sql-text.js'
+import { name, raw, slot, sql, wrap, type Sql } from '../engines/contract/sql-text.js'
 import type { Column } from '../engines/contract/table.js'
 import type { SqlTable, SqlRelation } from './table.js'
 
@@ -39,7 +39,7 @@ export class WriteContext {
 
   /** A column as the statement returns it. Some engines must return a number as text, or it loses digits. */
   returned(alias: string, column: Column): Sql {
-    return within(this.dialect.answered(column), ref(alias, column))
+    return wrap(this.dialect.answered(column), ref(alias, column))
   }
 
   /** Writes ` limit …`. */
@@ -77,7 +77,7 @@ export class WriteContext {
   /** Compares a UUID key as text if the foreign field is not a UUID and may contain any text. */
   localColumn({ local: localColumn, foreign, join }: SqlRelation, alias: string): Sql {
     const isMixed = join === undefined && localColumn.isUuid && !foreign.isUuid
-    return within(isMixed ? this.dialect.uuidText : undefined, ref(alias, localColumn))
+    return wrap(isMixed ? this.dialect.uuidText : undefined, ref(alias, localColumn))
   }
 }
 

@@ -132,7 +132,7 @@ function oneRowOf(
   return {
     table: quote(table.name),
     key: quote(table.key.name),
-    keyPlace: order.indexOf(key) + 1,
+    keyPosition: order.indexOf(key) + 1,
     head: head.sql.length,
     tail: tail.sql.length,
   }

@@ -5,11 +5,11 @@ import type {
   Engine,
   Runner,
   Statement,
-  Wanted,
+  ResultKind,
 } from '../../src/engines/contract/engine.js'
 export { openEngine } from '../../src/engines/engine-for-url.js'
-import { changes } from '../../src/engines/contract/statement.js'
-import { JoinedEngine } from '../../src/engines/postgres/batching/batching-engine.js'
+import { isWrite } from '../../src/engines/contract/statement.js'
+import { BatchingEngine } from '../../src/engines/postgres/batching/batching-engine.js'
 
 interface Gate {
   readonly isHeld: (sql: string) => boolean
@@ -25,7 +25,7 @@ export class StatementWatch {
 
   /** @returns an engine whose brief reads go together, above one whose statements are seen */
   around(engine: Engine): Engine {
-    return new JoinedEngine(
+    return new BatchingEngine(
       this.#watched(engine, {
         begin: async (...given: Parameters<Engine['begin']>) =>
           this.#watched(await this.#follow(engine.begin(...given)), {}),
@@ -75,7 +75,7 @@ export class StatementWatch {
 
   #watched<R extends Runner>(runner: R, own: object): R {
     const instead: object = {
-      run: (statement: Statement, values: readonly unknown[], wanted: Wanted) =>
+      run: (statement: Statement, values: readonly unknown[], wanted: ResultKind) =>
         this.#follow(
           wanted === 'rows' || wanted === 'first'
             ? this.#read(statement, async () => runner.run(statement, values, wanted))
@@ -98,7 +98,7 @@ export class StatementWatch {
     // Those of the framework's own come when their time has come.
     if (statement.for !== 'ourselves') this.#seen.push(statement.sql)
     const gate = this.#gate
-    const isMeant = gate?.writes === changes(statement) && gate.isHeld(statement.sql)
+    const isMeant = gate?.writes === isWrite(statement) && gate.isHeld(statement.sql)
     if (gate !== undefined && gate.left > 0 && isMeant) {
       gate.left--
       await gate.opened

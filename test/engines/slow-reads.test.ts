@@ -1,7 +1,7 @@
 /** Which reads on PostgreSQL are long: those during which enough others are answered, whatever time that takes. */
 import { describe, expect, it } from '@jest/globals'
 import type { Call } from '../../src/engines/postgres/call.js'
-import { LongReads } from '../../src/engines/postgres/slow-read-detector.js'
+import { SlowReadDetector } from '../../src/engines/postgres/slow-read-detector.js'
 import type { ConnectionPool, Waiter } from '../../src/engines/postgres/pool.js'
 import type { PooledConnection } from '../../src/engines/postgres/pooled-connection.js'
 
@@ -9,7 +9,7 @@ import type { PooledConnection } from '../../src/engines/postgres/pooled-connect
 class Ground {
   readonly found: string[] = []
   readonly released: unknown[] = []
-  readonly reads: LongReads
+  readonly reads: SlowReadDetector
   asked = 0
   #question: Call | undefined
   readonly #free = {
@@ -29,14 +29,14 @@ class Ground {
       },
       release: (connection: unknown) => this.released.push(connection),
     }
-    this.reads = new LongReads(pool as unknown as ConnectionPool)
+    this.reads = new SlowReadDetector(pool as unknown as ConnectionPool)
   }
 
   /** A read that runs, first on a connection of its own. @returns what ends it */
   doubt(name: string): () => void {
     const call: unknown = { name }
     const calls = new Set([call])
-    this.reads.doubt({ calls } as unknown as PooledConnection, call as Call, () => {
+    this.reads.suspect({ calls } as unknown as PooledConnection, call as Call, () => {
       this.found.push(name)
     })
     return () => {
@@ -46,7 +46,7 @@ class Ground {
 
   async answer(times: number): Promise<void> {
     for (let time = 0; time < times; time++) {
-      this.#question?.begin(this.#free)
+      this.#question?.started(this.#free)
       this.#question?.handleReadyForQuery()
       await new Promise((resolve) => setImmediate(resolve))
     }

@@ -12,7 +12,7 @@ import {
 } from 'filigree'
 import { connect, Database } from '../../src/records/database.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
-import { ownQuestion } from '../../src/engines/contract/statement.js'
+import { frameworkQuery } from '../../src/engines/contract/statement.js'
 
 @Record({ plural: 'items' })
 class Item {
@@ -182,7 +182,7 @@ describe('reads of clients on PostgreSQL', () => {
     const own = await connect(`${url}?statement_timeout=7000`, { records: [Item, Thing] })
     expect(await show(own)).toEqual([{ statement_timeout: '7s' }])
     await database.context.engine.changeSchema(async (runner) => {
-      const { rows } = await runner.run(ownQuestion('show statement_timeout'), [], 'all')
+      const { rows } = await runner.run(frameworkQuery('show statement_timeout'), [], 'all')
       expect(rows).toEqual([['0']])
     })
     expect(await show(database)).toEqual([{ statement_timeout: '30s' }])

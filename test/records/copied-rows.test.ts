@@ -6,7 +6,11 @@ import type { Database as OpenDatabase } from '../../src/records/database.js'
 import type { Engine } from '../../src/engines/contract/engine.js'
 import { pgbouncer, startPgBouncer } from './pgbouncer.js'
 import { startOwnPostgres, type PostgresServer } from './postgres-server.js'
-import { ownChange, ownQuestion, ownScript } from '../../src/engines/contract/statement.js'
+import {
+  frameworkChange,
+  frameworkQuery,
+  frameworkScript,
+} from '../../src/engines/contract/statement.js'
 
 @Record()
 class Parcel {
@@ -75,7 +79,7 @@ describe('rows for PostgreSQL', () => {
   let database: Database
   const engineOf = (of: Database): Engine => (of as OpenDatabase).context.engine
   const script = (sql: string) =>
-    Promise.resolve(engineOf(database).run(ownScript(sql), [], 'nothing'))
+    Promise.resolve(engineOf(database).run(frameworkScript(sql), [], 'nothing'))
   const parcels = (count: number, from = 0) =>
     Array.from({ length: count }, (_, index) => ({
       code: `code ${from + index}`,
@@ -326,11 +330,11 @@ describe('rows for PostgreSQL', () => {
     const repository = database.records(Parcel)
     const engine = engineOf(database)
     const transaction = await engine.begin({})
-    const copy = ownChange('unknown', 'copy parcel (code, weight, note) from stdin', {
+    const copy = frameworkChange('unknown', 'copy parcel (code, weight, note) from stdin', {
       takesRows: true,
     })
     const nowhere = { ...copy, sql: 'copy no_such_table from stdin' }
-    const one = ownQuestion('select 1')
+    const one = frameworkQuery('select 1')
     const outcomes = async (work: readonly unknown[]): Promise<string[]> =>
       (await Promise.allSettled(work.map((answer) => Promise.resolve(answer)))).map(
         ({ status }) => status,
@@ -350,14 +354,14 @@ describe('rows for PostgreSQL', () => {
       [nowhere, good],
       [copy, 'z\t1\t\\N\n'.repeat(50_000)],
     ] as const) {
-      await transaction.run(ownScript('savepoint part'), [], 'nothing')
+      await transaction.run(frameworkScript('savepoint part'), [], 'nothing')
       expect(
         await outcomes([
           transaction.run(one, [], 'rows'),
           transaction.run(statement, [rows], 'count'),
           transaction.run(one, [], 'rows'),
           transaction.run(copy, [good], 'count'),
-          transaction.run(ownScript('rollback to savepoint part'), [], 'nothing'),
+          transaction.run(frameworkScript('rollback to savepoint part'), [], 'nothing'),
           transaction.run(one, [], 'rows'),
         ]),
       ).toStrictEqual(['fulfilled', 'rejected', 'rejected', 'rejected', 'fulfilled', 'fulfilled'])

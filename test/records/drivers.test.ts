@@ -7,7 +7,7 @@ import { openEngine } from '../../src/engines/engine-for-url.js'
 import { sqliteDialect } from '../../src/engines/sqlite/dialect.js'
 import { Author, Category, Product, Review, shop } from './shop.js'
 import { findDrivers } from './sqlite-drivers.js'
-import { ownQuestion } from '../../src/engines/contract/statement.js'
+import { frameworkQuery } from '../../src/engines/contract/statement.js'
 
 const drivers = await findDrivers()
 
@@ -54,7 +54,7 @@ describe.each(drivers)('SQLite by %s', (driver) => {
     const answers = [engine.dialect, sqliteDialect].map(
       async ({ jsonOfSubquery: [before, after] }) =>
         engine.run(
-          ownQuestion(`select json_object('a', ${before}(select json_group_array(1))${after})`),
+          frameworkQuery(`select json_object('a', ${before}(select json_group_array(1))${after})`),
           [],
           'first',
         ),
@@ -120,8 +120,8 @@ describe.each(drivers)('SQLite by %s', (driver) => {
 
   it('refuses whole numbers of more than 64 bits', async () => {
     const engine = await openEngine(url, { log: silentLog })
-    const asking = async () => engine.run(ownQuestion('select ?'), [2n ** 70n], 'rows')
-    await expect(asking()).rejects.toMatchObject({ name: 'EngineFault', kind: 'value' })
+    const asking = async () => engine.run(frameworkQuery('select ?'), [2n ** 70n], 'rows')
+    await expect(asking()).rejects.toMatchObject({ name: 'EngineError', kind: 'value' })
     await engine.close()
   })
 })

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect } from '../../src/records/database.js'
 import { bundleCreatingProgram } from './creating-program.js'
 import { startPostgres, type PostgresServer } from './postgres-server.js'
-import { ownQuestion } from '../../src/engines/contract/statement.js'
+import { frameworkQuery } from '../../src/engines/contract/statement.js'
 
 const rounds = 3
 let program: string
@@ -46,7 +46,7 @@ describe('kill -9 in the middle of creates', () => {
       expect(answered.filter((number) => !kept.has(number))).toStrictEqual([])
       expect(answered.length).toBeGreaterThanOrEqual(rounds * 150)
       if (engine === 'postgres') return
-      const check = ownQuestion('pragma integrity_check')
+      const check = frameworkQuery('pragma integrity_check')
       expect((await database.context.engine.run(check, [], 'all')).rows).toStrictEqual([['ok']])
     },
   )

@@ -21,7 +21,7 @@ import { openSqlite } from '../../src/engines/sqlite/sqlite.js'
 import { decimals, sqlFunctions } from '../../src/engines/sqlite/functions.js'
 import { startBothEngines } from './both-engines.js'
 import { findDrivers } from './sqlite-drivers.js'
-import { ownQuestion, ownScript } from '../../src/engines/contract/statement.js'
+import { frameworkQuery, frameworkScript } from '../../src/engines/contract/statement.js'
 
 const largest = Number.MAX_SAFE_INTEGER
 
@@ -187,7 +187,7 @@ describe.each(await findDrivers())('long reads by threads with %s', (driver) => 
     const engine = await openSqlite({ file: join(folder, 'a.db'), driver })
     try {
       await engine.run(
-        ownScript(`create table item (id integer primary key, a text, b text, c text);
+        frameworkScript(`create table item (id integer primary key, a text, b text, c text);
         with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)
         insert into item select i, '2 ' || (i * 7919 - 60000000), i || ' -5 ' || i, '3 ' || i || ' 7' from n;
         insert into item values (20001, '0 -7', '-1 999999999', '7 -1 999999999')`),
@@ -196,12 +196,12 @@ describe.each(await findDrivers())('long reads by threads with %s', (driver) => 
       )
       const kept = `4 ${decimals.toSortable('-12345678901234567890123', 30)}`
       await engine.run(
-        ownScript(`insert into item values (20002, '${kept}', null, null)`),
+        frameworkScript(`insert into item values (20002, '${kept}', null, null)`),
         [],
         'nothing',
       )
       const reads = engine.clientReads?.({ onFinished: () => undefined })
-      const long = ownQuestion(
+      const long = frameworkQuery(
         `select filigree_decimal(a), filigree_sum(b), filigree_mean(c), filigree_fold(a || 'Ä'), filigree_base64(c),
           filigree_double(id / 3e0), filigree_units('30 4 ' || id / 3e0) from item order by b`,
       )

@@ -9,7 +9,7 @@ import { connect, type Database } from '../../src/records/database.js'
 import { silentLog } from '../silent-log.js'
 import { failure } from './failure.js'
 import { startOwnPostgres, type OwnPostgres } from './postgres-server.js'
-import { ownQuestion, ownScript } from '../../src/engines/contract/statement.js'
+import { frameworkQuery, frameworkScript } from '../../src/engines/contract/statement.js'
 import { runSql } from './run-sql.js'
 
 @Record
@@ -136,7 +136,7 @@ describe('a SQLite file', () => {
     const entries = await open()
     await entries.create({ name: 'a' })
     const { engine } = entries.database.context
-    await engine.run(ownScript('pragma max_page_count = 1'), [], 'nothing')
+    await engine.run(frameworkScript('pragma max_page_count = 1'), [], 'nothing')
     const rows = Array.from({ length: 50 }, (_, index) => ({
       name: `${index}`.padEnd(4000, 'x'),
     }))
@@ -145,9 +145,9 @@ describe('a SQLite file', () => {
     })()
     await expect(filling).rejects.toMatchObject(unavailable)
     expect(await entries.list({ where: { name: 'a' } })).toHaveLength(1)
-    await engine.run(ownScript('pragma max_page_count = 1000000'), [], 'nothing')
+    await engine.run(frameworkScript('pragma max_page_count = 1000000'), [], 'nothing')
     await entries.create({ name: 'b' })
-    const check = ownQuestion('pragma integrity_check')
+    const check = frameworkQuery('pragma integrity_check')
     expect((await engine.run(check, [], 'all')).rows).toStrictEqual([['ok']])
   })
 
@@ -332,7 +332,7 @@ describe('a PostgreSQL', () => {
       const sql = `do $$ begin raise exception 'no' using errcode = '40001'; end $$`
       await tx.records(Entry).count()
       await runSql(database, 'select 1')
-      await database.runner().run(ownScript(sql), [], 'nothing')
+      await database.runner().run(frameworkScript(sql), [], 'nothing')
     })
     await expect(work).rejects.toMatchObject({ status: 409, code: 'CONFLICT_RETRY' })
     expect(runs).toBeGreaterThan(10)

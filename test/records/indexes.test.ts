@@ -5,7 +5,7 @@ import { readTable } from '../../src/records/model/read-table.js'
 import type { Problem, RecordOptions } from '../../src/index.js'
 import { readDifferences } from '../../src/records/schema/sync.js'
 import { startBothEngines } from './both-engines.js'
-import { ownScript } from '../../src/engines/contract/statement.js'
+import { frameworkScript } from '../../src/engines/contract/statement.js'
 import { readSql } from './run-sql.js'
 
 @Record()
@@ -90,9 +90,9 @@ describe.each(engines)('indexes on %s', (name, open) => {
 
   it('give way to those of today where a foreign key had a plain one, and hinder nobody before', async () => {
     const { context } = database
-    await context.engine.run(ownScript('drop index "ticket_maker_id_index"'), [], 'nothing')
+    await context.engine.run(frameworkScript('drop index "ticket_maker_id_index"'), [], 'nothing')
     await context.engine.run(
-      ownScript('create index "ticket_maker_id_index" on "ticket" ("maker_id")'),
+      frameworkScript('create index "ticket_maker_id_index" on "ticket" ("maker_id")'),
       [],
       'nothing',
     )

@@ -3,7 +3,7 @@ import { bootstrap, Controller, Field, Module, NoAuth, Record, type Application 
 import { connect, type Database } from '../../src/records/database.js'
 import { readOrder } from '../../src/records/filters/order.js'
 import { startBothEngines } from './both-engines.js'
-import { ownQuestion } from '../../src/engines/contract/statement.js'
+import { frameworkQuery } from '../../src/engines/contract/statement.js'
 import { runSql } from './run-sql.js'
 
 @Record({ indexes: [{ fields: ['-weight'] }] })
@@ -190,7 +190,7 @@ describe.each(engines)('lists in the order of a nullable column on %s', (name, o
     const explain = isLite ? 'explain query plan ' : 'explain '
     const sql = isLite ? statement.sql : statement.sql.replace(/\$\d+/g, '5')
     const values = isLite ? (statement.sql.match(/\?/g) ?? []).map(() => 5) : []
-    const answer = await context.engine.run(ownQuestion(explain + sql), values, 'all')
+    const answer = await context.engine.run(frameworkQuery(explain + sql), values, 'all')
     const plan = answer.rows.flat().join('\n')
     expect(plan).toMatch(new RegExp(`index.*parcel_${by}_(desc_)?index`, 'i'))
   })

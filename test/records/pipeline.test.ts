@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { connect, Field, Record, type Database } from 'filigree'
 import type { Engine, Runner } from '../../src/engines/contract/engine.js'
-import { EngineFault } from '../../src/engines/contract/engine-error.js'
+import { EngineError } from '../../src/engines/contract/engine-error.js'
 import type { Database as OpenDatabase } from '../../src/records/database.js'
 import { startOwnPostgres, type OwnPostgres } from './postgres-server.js'
-import { ownChange, ownQuestion } from '../../src/engines/contract/statement.js'
+import { frameworkChange, frameworkQuery } from '../../src/engines/contract/statement.js'
 
 @Record({ table: 'pipe_item', plural: 'pipeItems' })
 class Item {
@@ -39,7 +39,7 @@ describe('statements over few connections', () => {
   })
 
   const ask = async (sql: string, values: unknown[] = []): Promise<readonly unknown[]> =>
-    (await engineOf(observer).run(ownChange('unknown', sql), values, 'all')).rows.map(
+    (await engineOf(observer).run(frameworkChange('unknown', sql), values, 'all')).rows.map(
       ([value]) => value,
     )
   const others = `from pg_stat_activity where datname = current_database() and application_name = 'filigree'`
@@ -52,7 +52,7 @@ describe('statements over few connections', () => {
     }
   }
   /** A brief read that lasts as long as it says, in seconds. */
-  const brief = (sql: string) => ownQuestion(sql, { together: 'calls' })
+  const brief = (sql: string) => frameworkQuery(sql, { together: 'calls' })
   const nap = brief('select $1::int, pg_sleep($2)')
   const settle = (answers: readonly unknown[]) =>
     Promise.allSettled(answers.map((answer) => Promise.resolve(answer)))
@@ -130,7 +130,7 @@ describe('statements over few connections', () => {
     const reads = Array.from({ length: 40 }, async (_, key) =>
       engine.run(nap, [key, 0.01], 'first'),
     )
-    const write = ownChange(
+    const write = frameworkChange(
       'unknown',
       `with slept as (select pg_sleep(100)) insert into pipe_item (name, stock) select 'Once', 1 from slept returning id`,
     )
@@ -181,7 +181,7 @@ describe('statements over few connections', () => {
     end()
     const [ended] = await long
     expect(ended).toMatchObject({ status: 'rejected' })
-    expect((ended as PromiseRejectedResult).reason).toBeInstanceOf(EngineFault)
+    expect((ended as PromiseRejectedResult).reason).toBeInstanceOf(EngineError)
     const rows = await Promise.all(neighbours)
     expect(rows.map((row) => row?.[0])).toEqual(Array.from({ length: 30 }, (_, key) => key))
     await until(`select count(*) ${others} and state = 'active'`, (active) => active === 0)
@@ -193,8 +193,8 @@ describe('statements over few connections', () => {
     const engine = engineOf(fresh)
     let end: () => void = () => undefined
     const mine = engine.clientReads?.({ onFinished: (ended) => (end = ended) }) as Runner
-    const sleep = ownQuestion('select $1::int, pg_sleep($2)')
-    const fail = ownQuestion('select 1 / $1::int')
+    const sleep = frameworkQuery('select $1::int, pg_sleep($2)')
+    const fail = frameworkQuery('select 1 / $1::int')
     const first = [
       mine.run(sleep, [1, 0], 'first'),
       mine.run(fail, [0], 'first'),
@@ -215,7 +215,7 @@ describe('statements over few connections', () => {
 
   it('a write that waits for a row holds up no other of its turn', async () => {
     const fresh = await connect(`${url}?connections=2`, { records: [Item] })
-    const update = ownChange('unknown', 'update pipe_item set stock = 1 where id = $1')
+    const update = frameworkChange('unknown', 'update pipe_item set stock = 1 where id = $1')
     const change = async (id: number) => engineOf(fresh).run(update, [id], 'all')
     let held: Promise<unknown> | undefined
     await observer.transaction(

@@ -7,19 +7,23 @@ import { isThenable } from '../../src/core/maybe-promise.js'
 import type { ClientReading, Engine, Runner } from '../../src/engines/contract/engine.js'
 import { openSqlite } from '../../src/engines/sqlite/sqlite.js'
 import { findDrivers } from './sqlite-drivers.js'
-import { ownChange, ownQuestion, ownScript } from '../../src/engines/contract/statement.js'
+import {
+  frameworkChange,
+  frameworkQuery,
+  frameworkScript,
+} from '../../src/engines/contract/statement.js'
 
 const drivers = await findDrivers()
 
 /** Goes through all rows and calls a function for each. */
-const long = ownQuestion(
+const long = frameworkQuery(
   `select count(*) from "item" as "t0" where filigree_fold("t0"."name") like ?`,
 )
 /** Would take minutes. */
-const endless = ownQuestion(
+const endless = frameworkQuery(
   `select count(*) from "item" as "t0", "item" as "t1" where filigree_fold("t0"."name" || "t1"."name") = ?`,
 )
-const quick = ownQuestion('select "name" from "item" where "id" = ?', { bound: 1 })
+const quick = frameworkQuery('select "name" from "item" where "id" = ?', { bound: 1 })
 
 /** A request whose end is up to the test. */
 function ask(): ClientReading & { finish(): void } {
@@ -42,7 +46,7 @@ describe.each(drivers)('long reads of clients by %s', (driver) => {
     folder = await mkdtemp(join(tmpdir(), 'filigree-readers-'))
     engine = await open()
     await engine.run(
-      ownScript(`create table item (id integer primary key, name text not null);
+      frameworkScript(`create table item (id integer primary key, name text not null);
       with recursive n(i) as (select 1 union all select i + 1 from n where i < 20000)
       insert into item select i, 'Item ' || i from n`),
       [],
@@ -63,7 +67,11 @@ describe.each(drivers)('long reads of clients by %s', (driver) => {
   })
 
   it('see what was committed before they began', async () => {
-    await engine.run(ownChange('unknown', `insert into item (name) values ('Last')`), [], 'count')
+    await engine.run(
+      frameworkChange('unknown', `insert into item (name) values ('Last')`),
+      [],
+      'count',
+    )
     expect(await engine.clientReads!(ask()).run(long, ['last'], 'rows')).toEqual([[1]])
   })
 
@@ -121,9 +129,9 @@ describe.each(drivers)('long reads of clients by %s', (driver) => {
   })
 
   it('tell what is wrong with a statement', async () => {
-    const wrong = ownQuestion(`select json('{') from "item" as "t0" where "t0"."name" > ?`)
+    const wrong = frameworkQuery(`select json('{') from "item" as "t0" where "t0"."name" > ?`)
     await expect(engine.clientReads!(ask()).run(wrong, ['A'], 'rows')).rejects.toMatchObject({
-      name: 'EngineFault',
+      name: 'EngineError',
       message: 'malformed JSON',
     })
   })

@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals'
-import { toBytes } from '../../src/engines/postgres/replicas/replica.js'
+import { parseLsn } from '../../src/engines/postgres/replicas/replica.js'
 import { WalHistory, WriteMarks } from '../../src/engines/postgres/replicas/replica-set.js'
 
 describe('toBytes', () => {
   it('reads a position, whose halves are of 32 bits', () => {
-    expect(toBytes('0/0')).toBe(0n)
-    expect(toBytes('16/B374D848')).toBe(0x16_b374_d848n)
-    expect(toBytes('1/0') > toBytes('0/FFFFFFFF')).toBe(true)
+    expect(parseLsn('0/0')).toBe(0n)
+    expect(parseLsn('16/B374D848')).toBe(0x16_b374_d848n)
+    expect(parseLsn('1/0') > parseLsn('0/FFFFFFFF')).toBe(true)
   })
 
   it.each([null, '', '12', 'x/y', '1/'])('refuses %p', (text) => {
-    expect(() => toBytes(text)).toThrow(TypeError)
+    expect(() => parseLsn(text)).toThrow(TypeError)
   })
 })
 
@@ -21,11 +21,11 @@ describe('WalHistory', () => {
     history.add(200, 20n)
     history.add(300, 20n)
     history.add(400, 30n)
-    expect(history.shownUntil(9n)).toBe(-Infinity)
-    expect(history.shownUntil(15n)).toBe(100)
+    expect(history.visibleUntil(9n)).toBe(-Infinity)
+    expect(history.visibleUntil(15n)).toBe(100)
     // Nothing was written between 200 and 300.
-    expect(history.shownUntil(20n)).toBe(300)
-    expect(history.shownUntil(99n)).toBe(400)
+    expect(history.visibleUntil(20n)).toBe(300)
+    expect(history.visibleUntil(99n)).toBe(400)
     expect(history.newest).toBe(400)
   })
 
@@ -33,8 +33,8 @@ describe('WalHistory', () => {
     const history = new WalHistory()
     expect(history.add(100, 50n)).toBe(true)
     expect(history.add(200, 10n)).toBe(false)
-    expect(history.shownUntil(60n)).toBe(200)
-    expect(history.shownUntil(9n)).toBe(-Infinity)
+    expect(history.visibleUntil(60n)).toBe(200)
+    expect(history.visibleUntil(9n)).toBe(-Infinity)
   })
 })
 
@@ -42,22 +42,22 @@ describe('WriteMarks', () => {
   it('want everything until the primary has told a position behind the write', () => {
     const marks = new WriteMarks(1000)
     marks.add(['a', 'b'], 0)
-    expect(marks.needed(['x', 'a'], 1)).toBe('everything')
-    expect(marks.needed(['x'], 1)).toBe(0n)
+    expect(marks.requiredPosition(['x', 'a'], 1)).toBe('everything')
+    expect(marks.requiredPosition(['x'], 1)).toBe(0n)
     const open = marks.open
     marks.add(['c'], 2)
     marks.settle(open, 7n)
-    expect(marks.needed(['b'], 3)).toBe(7n)
-    expect(marks.needed(['b', 'c'], 3)).toBe('everything')
+    expect(marks.requiredPosition(['b'], 3)).toBe(7n)
+    expect(marks.requiredPosition(['b', 'c'], 3)).toBe('everything')
     marks.settle(marks.open, 9n)
-    expect(marks.needed(['b', 'c'], 3)).toBe(9n)
+    expect(marks.requiredPosition(['b', 'c'], 3)).toBe(9n)
   })
 
   it('are over after a while', () => {
     const marks = new WriteMarks(1000)
     marks.add(['a'], 0)
-    expect(marks.needed(['a'], 999)).toBe('everything')
-    expect(marks.needed(['a'], 1000)).toBe(0n)
+    expect(marks.requiredPosition(['a'], 999)).toBe('everything')
+    expect(marks.requiredPosition(['a'], 1000)).toBe(0n)
   })
 
   it('that there is no room for hold for everybody', () => {
@@ -65,8 +65,8 @@ describe('WriteMarks', () => {
     for (const name of ['a', 'b', 'c']) marks.add([name], 0)
     expect(marks.size).toBe(2)
     marks.settle(3, 5n)
-    expect(marks.needed(['a'], 1)).toBe(5n)
-    expect(marks.needed(['nobody'], 1)).toBe(5n)
-    expect(marks.needed(['nobody'], 1000)).toBe(0n)
+    expect(marks.requiredPosition(['a'], 1)).toBe(5n)
+    expect(marks.requiredPosition(['nobody'], 1)).toBe(5n)
+    expect(marks.requiredPosition(['nobody'], 1000)).toBe(0n)
   })
 })

@@ -69,11 +69,11 @@ describe('Replicas', () => {
     const listeners: ((names: readonly string[]) => void)[] = []
     const told: (readonly string[])[] = []
     const others: OtherProcesses = {
-      tell: (names) => {
+      notify: (names) => {
         told.push(names)
         for (const listener of listeners) listener(names)
       },
-      onTold: (listener) => {
+      onNotified: (listener) => {
         listeners.push(listener)
         return () => undefined
       },

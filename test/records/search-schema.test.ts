@@ -12,7 +12,7 @@ import { ReadCostEstimator } from '../../src/engines/sqlite/client-reads.js'
 import { Connection } from '../../src/engines/sqlite/connection.js'
 import { chooseDriver } from '../../src/engines/sqlite/choose-driver.js'
 import { startBothEngines } from './both-engines.js'
-import { ownQuestion, type Statement } from '../../src/engines/contract/statement.js'
+import { frameworkQuery, type Statement } from '../../src/engines/contract/statement.js'
 import { readSql, runSql } from './run-sql.js'
 
 @Record({ table: 'article' })
@@ -180,7 +180,7 @@ describe('a search', () => {
     const found = await database.records(Searched).list({ search: 'word77', limit: 5 })
     expect(found).toHaveLength(1)
     const sql = `explain ${(seen[0] ?? '').replace('$3', '5').replaceAll(/\$\d/g, `'word77'`)}`
-    const plan = await engine.run(ownQuestion(sql), [], 'all')
+    const plan = await engine.run(frameworkQuery(sql), [], 'all')
     expect(plan.rows.join('\n')).toMatch(/Bitmap Index Scan on filigree_search_article/)
   })
 

@@ -19,7 +19,7 @@ import { toCheckName } from '../../src/records/model/column-names.js'
 import { migrateDown, migrateUp } from '../../src/records/migrations/migrations.js'
 import { Badge, Player, Team, uuidRecords } from '../contracts/database-uuids.contract.js'
 import { startPostgres } from './postgres-server.js'
-import { ownScript } from '../../src/engines/contract/statement.js'
+import { frameworkScript } from '../../src/engines/contract/statement.js'
 import { runSql } from './run-sql.js'
 
 const server = await startPostgres()
@@ -66,7 +66,7 @@ const check = (table: string, column: string, rule: string): string =>
 /** The tables as earlier versions made them. */
 const asText = async ({ context: { engine } }: Database): Promise<void> => {
   await engine.run(
-    ownScript(`
+    frameworkScript(`
     create table uuid_badge (id text collate "C" primary key, form text collate "C" not null default 'aaaaaaaa-0000-4000-8000-000000000001',
       constraint ${check('uuid_badge', 'form', `{c} in ('aaaaaaaa-0000-4000-8000-000000000001')`)});
     create table uuid_team (id text collate "C" primary key, name text collate "C" not null, badge text collate "C");
@@ -165,7 +165,7 @@ describe('UUIDs in PostgreSQL', () => {
     await asText(database)
     const { engine } = database.context
     await engine.run(
-      ownScript('create table theirs (team text references uuid_team (id))'),
+      frameworkScript('create table theirs (team text references uuid_team (id))'),
       [],
       'nothing',
     )

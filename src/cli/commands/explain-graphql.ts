@@ -3,7 +3,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
 import { silentLog } from '../../core/log.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
-import { ownScript } from '../../engines/contract/statement.js'
+import { frameworkScript } from '../../engines/contract/statement.js'
 import { Refusal } from '../../graphql/operations.js'
 import type { Claims } from '../../http/request.js'
 import type { Database } from '../../records/database.js'
@@ -101,7 +101,7 @@ export async function explainOperation(
   }
 }
 
-const readOnly = ownScript('set transaction read only')
+const readOnly = frameworkScript('set transaction read only')
 const ranReadOnly = 'It was run as this caller in a read-only transaction, which was rolled back.'
 
 /** Runs the work in a read-only transaction and rolls it back, because the application's resolvers can contain any code. */

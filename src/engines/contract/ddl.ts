@@ -127,10 +127,10 @@ export function writeForeignKey({
   shard,
   onDelete,
 }: ForeignKeySchema): string {
-  const own = shard === undefined ? quote(column) : `${quote(shard.column)}, ${quote(column)}`
-  const other =
+  const columns = shard === undefined ? quote(column) : `${quote(shard.column)}, ${quote(column)}`
+  const foreignColumns =
     shard === undefined
       ? quote(foreignColumn)
       : `${quote(shard.foreignColumn)}, ${quote(foreignColumn)}`
-  return `constraint ${quote(name)} foreign key (${own}) references ${quote(table)} (${other}) on delete ${onDelete}`
+  return `constraint ${quote(name)} foreign key (${columns}) references ${quote(table)} (${foreignColumns}) on delete ${onDelete}`
 }

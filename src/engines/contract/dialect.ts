@@ -58,7 +58,7 @@ export interface Total {
 }
 
 /** An integer; as text if a number would lose digits. */
-export function toWhole(value: unknown): number | string {
+export function toIntegerValue(value: unknown): number | string {
   const number = Number(value)
   return Number.isSafeInteger(number) ? number : String(value)
 }
@@ -138,20 +138,20 @@ export interface ScanSql {
 /** How an engine writes many rows at once. */
 
 /** SQL before and after a column. */
-export type Around = readonly [before: string, behind: string]
+export type SqlWrapper = readonly [before: string, behind: string]
 
 /** How one statement inserts many rows: a list of values for each column. */
 export interface InsertLists {
   /** A query for the names and types of a table's columns; its parameter is the table's quoted name. */
   readonly types: string
   /** SQL around the lists that turns them into rows. */
-  readonly rows: Around
+  readonly rows: SqlWrapper
   /** SQL behind a select whose rows are changed, their keys not: it holds them. */
-  readonly held: string
+  readonly lockClause: string
   /** SQL around the placeholder of a list. */
-  list(type: string): Around
+  list(type: string): SqlWrapper
   /** The list of the values at one place of all rows. */
-  write(rows: readonly (readonly unknown[])[], place: number): unknown
+  write(rows: readonly (readonly unknown[])[], position: number): unknown
 }
 
 /** The database's own command for many rows, which returns none of them. */
@@ -184,17 +184,17 @@ export interface Dialect {
   /** What a value of the application's own queries becomes, where the driver does not know its type. */
   readonly toDriver: (value: unknown) => unknown
   /** The placeholder of the value at this place, from 1, in SQL that is written by hand. */
-  readonly placeholder: (place: number) => string
+  readonly placeholder: (position: number) => string
   /** A query for the texts of a JSON list, the value at this place. */
-  readonly textsOf: (place: number) => string
+  readonly textsOf: (position: number) => string
   /** A query for the entries of a JSON list as JSON, the value at this place; its column is `value`. */
-  readonly itemsOf: (place: number) => string
+  readonly itemsOf: (position: number) => string
   /** SQL behind a value that stands alone, to give it the column's type. */
   typed(column: Column): string
   /** SQL around the placeholder of a limit, and what stands in its place before an offset. */
   readonly limit: { readonly behind: string; readonly none: string }
   /** How many tables a statement joins to show the rows that others belong to, and by what kind of join. */
-  readonly owners: { readonly most: number; readonly join: 'left' | 'lateral' }
+  readonly owners: { readonly maxTables: number; readonly join: 'left' | 'lateral' }
   /** Subqueries of a join may name the tables before them. */
   readonly hasLateral: boolean
   /** Where a statement looks at every row, a list of keys made once finds the related rows faster than a look for each row. */
@@ -223,18 +223,18 @@ export interface Dialect {
   /** What makes the storage class's value of the driver's `v` (never null); absent where they are the same. */
   decoder(column: Column): Code<unknown> | undefined
   /** SQL around a column that a statement answers; absent where the driver hands its values on as they are. */
-  answered(column: Column): Around | undefined
+  answered(column: Column): SqlWrapper | undefined
   /** SQL around a column of UUIDs that makes them text, which sorts as they do; absent where they are kept as text. */
-  readonly uuidText?: Around
+  readonly uuidText?: SqlWrapper
   /** SQL around a column that makes the text of its values; absent where they are such text. */
-  textOf(column: Column): Around | undefined
+  textOf(column: Column): SqlWrapper | undefined
   /**
    * SQL of the first local day of a moment's unit as text, `2026-11-16`; for hours the local hour with its offset,
    * `2026-11-16T10:00:00+01:00`.
    */
   timeGroup(group: TimeGroup): string
   /** SQL before and behind the local hour that `timeGroup` writes: the moment at which it begins. */
-  readonly momentOfHour: Around
+  readonly timestampOfHour: SqlWrapper
   /** The sum or mean of a column of numbers, exact where they are; `isLarge` once a sum failed as an `overflow`. */
   total(called: 'sum' | 'avg', column: Pick<Column, 'storage' | 'field'>, isLarge?: boolean): Total
   /** SQL around a text that makes it lower case, for comparing without regard to case. */
@@ -259,7 +259,7 @@ export interface Dialect {
   /** The same without the rows that others hold. */
   readonly lockFree: string
   /** SQL of moments. */
-  readonly moments: MomentSql
+  readonly timestamps: TimestampSql
   /** SQL of the unique indexes of a table as rows of name and columns (`a,b`); absent where a fault has the name. */
   readonly uniqueIndexes?: (table: string) => string
   /** One transaction at a time, so that every isolation is as good as the highest. */
@@ -285,7 +285,7 @@ export interface Dialect {
 }
 
 /** SQL of moments, for statements that are written by hand. */
-export interface MomentSql {
+export interface TimestampSql {
   /** The moment of the statement by the database's clock, as columns of moments keep it. @param ms SQL of milliseconds to add */
   now(ms: string): string
   /** Milliseconds since 1970 of a moment. */

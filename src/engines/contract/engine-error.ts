@@ -1,7 +1,7 @@
 /** What a database may answer instead of rows: errors of drivers, sorted by kinds that hold for every engine. */
 
 /** What went wrong, in words that hold for every database. */
-export type FaultKind =
+export type EngineErrorKind =
   /** A second row of the same unique values. */
   | 'unique'
   /** A second row of values that an exclusion constraint keeps apart, such as overlapping times. */
@@ -20,7 +20,7 @@ export type FaultKind =
   | 'unavailable'
   | 'other'
 
-export interface FaultDetails {
+export interface EngineErrorDetails {
   /** Names of columns, where the database tells. */
   readonly columns?: readonly string[]
   /** Name of the index or constraint, where the database tells. */
@@ -34,17 +34,22 @@ export interface FaultDetails {
 }
 
 /** A driver's error, sorted. Its message is the driver's and never sent to a client. */
-export class EngineFault extends Error {
-  readonly kind: FaultKind
+export class EngineError extends Error {
+  readonly kind: EngineErrorKind
   readonly columns: readonly string[] | undefined
   readonly constraint: string | undefined
   readonly collision: string | undefined
   readonly isReadOnly: boolean
   readonly needsSession: boolean
 
-  constructor(kind: FaultKind, message: string, cause?: unknown, details: FaultDetails = {}) {
+  constructor(
+    kind: EngineErrorKind,
+    message: string,
+    cause?: unknown,
+    details: EngineErrorDetails = {},
+  ) {
     super(message, { cause })
-    this.name = 'EngineFault'
+    this.name = 'EngineError'
     this.kind = kind
     this.columns = details.columns
     this.constraint = details.constraint

@@ -6,11 +6,11 @@
  *   which reads the statement and decides: when it runs (turns, a queue of those that go together), where (a replica, a
  *   reader thread, a connection of its own), and who is told of it. Only the driver tells the parts of an answer apart.
  * - What layers leave as it is stands once, in `engine-layer.ts`. From the top: `ToldEngine` (publishes statements),
- *   `ReplicatedEngine` (replicas), `JoinedEngine` (calls that go together), the engine itself.
+ *   `ReplicatedEngine` (replicas), `BatchingEngine` (calls that go together), the engine itself.
  * - An engine lives in `engines/<name>/`: the `Engine`, which runs statements, and its `Dialect`, which is everything that
  *   differs in SQL and values. Nobody else decides by an engine's name (test/repository/engines.test.ts).
  * - Answers come at once where the driver is synchronous, so that such a database costs no promise.
- * - Every error of the driver leaves as an `EngineFault` of a kind; repositories make answers of the kinds alone.
+ * - Every error of the driver leaves as an `EngineError` of a kind; repositories make answers of the kinds alone.
  * - A transaction is on one connection, and seen by nobody before its commit. A fault of the kind `conflict` means that it
  *   runs again from its beginning.
  * - The schema is changed by `changeSchema`, by one process at a time; nothing else takes that lock.
@@ -59,7 +59,7 @@ export interface OrderedRunner extends Runner {
 export interface ChannelHandlers {
   message(text: string): void
   /** Messages may have been missed, because the connection was lost for a while. Called when it is back. */
-  lost(): void
+  messagesLost(): void
 }
 
 /** Listens on a connection of its own, which exists while there are topics and is restored after a loss. */
@@ -69,14 +69,14 @@ export interface ChannelListener {
   /**
    * Sets the topics. Resolves once every process that writes knows them.
    *
-   * @throws {EngineFault} `unavailable` if no connection can be opened
+   * @throws {EngineError} `unavailable` if no connection can be opened
    */
   listenTo(topics: ReadonlySet<number>): Promise<void>
   close(): Promise<void>
 }
 
 /** For how many milliseconds a process may rely on the topics that it has read. */
-export const lookupsLast = 500
+export const topicCacheTime = 500
 
 /** The options of a transaction. */
 
@@ -84,7 +84,7 @@ export interface BeginOptions {
   /** The isolation level, if the engine has several. Default: the database's own. */
   isolation?: Isolation | undefined
   /** Milliseconds to wait for other transactions, if the engine allows one writer at a time. Default the engine's. */
-  patience?: number | undefined
+  waitTimeout?: number | undefined
   /** Once its time is over, the running statement is cancelled, if the engine can do that, and all is rolled back. */
   writing?: ClientWriting | undefined
 }
@@ -92,20 +92,24 @@ export interface BeginOptions {
 export type { ClientReading } from './request-context.js'
 export type { ClientWriting } from './request-context.js'
 export type { Statement } from './statement.js'
-export type { Around, InsertCopy, InsertLists } from './dialect.js'
+export type { SqlWrapper, InsertCopy, InsertLists } from './dialect.js'
 
 export type Row = readonly unknown[]
 
 /** Of the placeholders, in their order. */
 export type Values = readonly unknown[]
 
-/** Runs statements. What goes wrong is an `EngineFault`, thrown at once or later. */
+/** Runs statements. What goes wrong is an `EngineError`, thrown at once or later. */
 export interface Runner {
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]>
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    resultKind: W,
+  ): MaybePromise<Results[W]>
 }
 
 /** What may be wanted of a statement's answer. */
-export interface Answers {
+export interface Results {
   readonly rows: readonly Row[]
   readonly first: Row | undefined
   /** The number of rows that were inserted, updated or deleted. */
@@ -116,7 +120,7 @@ export interface Answers {
   readonly nothing: undefined
 }
 
-export type Wanted = keyof Answers
+export type ResultKind = keyof Results
 
 export interface QueryResult {
   /** Names of the columns, of a statement that returns rows. */
@@ -147,13 +151,13 @@ export interface Engine extends Runner {
   /** It takes no writes: a replica. Default false. */
   readonly isReadOnly?: boolean
   /** Reads go to copies that may be behind: it asks who calls, who must see what it has written. Absent: all are one. */
-  followCallers?(current: CurrentCaller, others?: OtherProcesses): void
+  followCallers?(current: CurrentCaller, otherProcesses?: OtherProcesses): void
   begin(options?: BeginOptions): Promise<TransactionRunner>
   /**
    * A number that is another one after somebody has written who is no connection of this process. Absent where other
    * processes tell of what they write, or have no access.
    */
-  writtenElsewhere?(): number
+  externalWriteVersion?(): number
   /** Whether its file was deleted or replaced: what is written from then on is lost. Absent where there is no file. */
   isFileLost?(): boolean
   /** Absent where a statement costs no journey. */
@@ -246,11 +250,11 @@ export interface EngineChannel {
   /** Sends texts of less than 8,000 bytes each, when and only when the transaction is committed. */
   send(runner: Runner, messages: readonly string[]): Promise<void>
   /**
-   * The topics that processes listen to. One that is told of this may go by it for `lookupsLast` milliseconds.
+   * The topics that processes listen to. One that is told of this may go by it for `topicCacheTime` milliseconds.
    *
-   * @param but a listener's process id that does not count: one's own
+   * @param exceptProcess a listener's process id that does not count: one's own
    */
-  topics(runner: Runner, but: number | undefined): Promise<ReadonlySet<number>>
+  topics(runner: Runner, exceptProcess: number | undefined): Promise<ReadonlySet<number>>
   /** Nothing is opened before there is a topic. */
   listen(handlers: ChannelHandlers): ChannelListener
 }

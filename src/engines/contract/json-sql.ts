@@ -5,8 +5,8 @@
  */
 import type { Column } from './table.js'
 import type { Dialect } from './dialect.js'
-import type { Around, Row } from './engine.js'
-import { join, literal, raw, sql, within, type Sql } from './sql-text.js'
+import type { SqlWrapper, Row } from './engine.js'
+import { join, literal, raw, sql, wrap, type Sql } from './sql-text.js'
 
 /** How a column's value becomes JSON. */
 export type FieldForm =
@@ -54,7 +54,7 @@ export interface JsonSql {
   /** The same as a statement's result, in one column or more, which `textOfRow` reads. */
   all(object: Sql): Sql
   /** An object as a statement's result, likewise. */
-  whole(object: Sql): Sql
+  objectResult(object: Sql): Sql
   boolean(test: Sql): Sql
   /** A number that is never null. */
   count(number: Sql): Sql
@@ -75,8 +75,8 @@ export interface RowJson {
   /** The name of the function that makes a list of values. */
   readonly list: string
   /** Around a row's list: the list of all of them. */
-  readonly all: Around
-  value(column: Column): Around | undefined
+  readonly all: SqlWrapper
+  value(column: Column): SqlWrapper | undefined
 }
 
 export interface CursorValue {
@@ -96,24 +96,24 @@ export abstract class AnyJson {
   }
 
   nested(subquery: Sql): Sql {
-    return within(this.#dialect.jsonOfSubquery, sql`(${subquery})`)
+    return wrap(this.#dialect.jsonOfSubquery, sql`(${subquery})`)
   }
 
   /** A text column, or the text form of its kind. */
   protected textOf(model: Column, column: Sql): Sql {
     const { sqlText } = model.field.entry
-    if (sqlText === undefined) return within(this.#dialect.textOf(model), column)
+    if (sqlText === undefined) return wrap(this.#dialect.textOf(model), column)
     return join(sqlText.split(/\bv\b/).map(raw), column)
   }
 
   /** A number as it stands in JSON. */
   protected numberOf({ storage }: Column, column: Sql): Sql {
-    return within(storage === 'real' ? this.#dialect.jsonOfDouble : undefined, column)
+    return wrap(storage === 'real' ? this.#dialect.jsonOfDouble : undefined, column)
   }
 
   /** The value if it is null or good, otherwise a failure. For null the test is null too, so it passes. */
-  protected checked(value: Sql, isGood: Sql, fault: Sql): Sql {
-    return sql`case when not (${isGood}) then ${fault} else ${value} end`
+  protected checked(value: Sql, isGood: Sql, failure: Sql): Sql {
+    return sql`case when not (${isGood}) then ${failure} else ${value} end`
   }
 
   protected isInt(value: Sql): Sql {
@@ -133,13 +133,13 @@ export abstract class AnyJson {
   protected named(
     column: Sql,
     { values }: JsonEnum,
-    fault: Sql,
+    failure: Sql,
     write = (name: string): string => name,
   ): Sql {
     const cases = [...values].map(
       ([name, value]) => `when ${constant(value)} then ${literal(write(name))}`,
     )
-    return sql`case when ${column} is null then null else case ${column} ${raw(cases.join(' '))} else ${fault} end end`
+    return sql`case when ${column} is null then null else case ${column} ${raw(cases.join(' '))} else ${failure} end end`
   }
 }
 

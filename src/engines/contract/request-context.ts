@@ -17,9 +17,9 @@ export type CurrentCaller = () => EngineCaller | undefined
 /** Other processes that serve the same callers: workers behind one port. */
 export interface OtherProcesses {
   /** Tells them that the caller with these names has written. */
-  tell(names: readonly string[]): void
+  notify(names: readonly string[]): void
   /** @returns a function that ends it */
-  onTold(listener: (names: readonly string[]) => void): () => void
+  onNotified(listener: (names: readonly string[]) => void): () => void
 }
 
 /** What an engine needs to know of the client's request that it reads for. */
@@ -45,7 +45,7 @@ export interface ClientReading {
  * it is known what became of it.
  */
 /** A change that has begun, or waits. */
-export interface UnderWay {
+export interface PendingWrite {
   /** The request's time is over. It is `ended` once it is known what became of it, which may be at once. */
   stop(): void
 }
@@ -53,8 +53,8 @@ export interface UnderWay {
 /** The part of a client's request that its changes use. */
 export interface ClientWriting {
   /** Its time is over: nothing is written for it any more. */
-  readonly late: boolean
-  begun(write: UnderWay): void
+  readonly isTimedOut: boolean
+  writeStarted(write: PendingWrite): void
   /** @param isDone whether something was written */
-  ended(write: UnderWay, isDone: boolean): void
+  writeEnded(write: PendingWrite, isDone: boolean): void
 }

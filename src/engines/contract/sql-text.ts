@@ -8,7 +8,7 @@
  * ```
  */
 import { quote } from './ddl.js'
-import type { Around } from './dialect.js'
+import type { SqlWrapper } from './dialect.js'
 
 declare const mark: unique symbol
 
@@ -26,9 +26,9 @@ export function sql(texts: TemplateStringsArray, ...pieces: readonly (Sql | unde
 }
 
 /** Words of the framework and of an engine's dialect, never of a client. */
-export function raw(words: string): Sql {
-  if (words.includes(edge)) throw new TypeError('SQL cannot contain the character with the code 0.')
-  return words as Sql
+export function raw(text: string): Sql {
+  if (text.includes(edge)) throw new TypeError('SQL cannot contain the character with the code 0.')
+  return text as Sql
 }
 
 /** `"t"."price"` */
@@ -42,8 +42,8 @@ export function literal(text: string): Sql {
 }
 
 /** The value at this place of each run's values. */
-export function slot(place: number): Sql {
-  return `${edge}${place}${edge}` as Sql
+export function slot(position: number): Sql {
+  return `${edge}${position}${edge}` as Sql
 }
 
 export function join(pieces: readonly Sql[], between = ', '): Sql {
@@ -51,13 +51,13 @@ export function join(pieces: readonly Sql[], between = ', '): Sql {
 }
 
 /** With an engine's words before and behind it, where there are any. */
-export function within(words: Around | undefined, piece: Sql): Sql {
-  return words === undefined ? piece : (`${words[0]}${piece}${words[1]}` as Sql)
+export function wrap(text: SqlWrapper | undefined, piece: Sql): Sql {
+  return text === undefined ? piece : (`${text[0]}${piece}${text[1]}` as Sql)
 }
 
 /** An engine's words, with pieces in the place of `{c}` and the like. */
-export function filled(words: string, pieces: Readonly<Record<string, Sql>>): Sql {
-  return words.replace(/\{(\w)\}/g, (found, letter: string) => pieces[letter] ?? found) as Sql
+export function filled(text: string, pieces: Readonly<Record<string, Sql>>): Sql {
+  return text.replace(/\{(\w)\}/g, (found, letter: string) => pieces[letter] ?? found) as Sql
 }
 
 /**
@@ -68,7 +68,7 @@ export function filled(words: string, pieces: Readonly<Record<string, Sql>>): Sq
  */
 export function toText(
   piece: Sql,
-  placeholder: (place: number) => string,
+  placeholder: (position: number) => string,
 ): { readonly sql: string; readonly order: readonly number[] } {
   const order: number[] = []
   const parts = piece.split(edge)

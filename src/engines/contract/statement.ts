@@ -18,7 +18,7 @@ export interface OneRowChange {
   /** The name of its key, quoted. */
   readonly key: string
   /** Which placeholder is the key, from 1. */
-  readonly keyPlace: number
+  readonly keyPosition: number
   /** So long is the text before its ` where `. Behind that stands ` returning `, and nothing behind its columns. */
   readonly head: number
   /** So long is the text from ` returning ` to the end. */
@@ -64,7 +64,7 @@ export interface Statement {
   /** A record's, which clients ask for (whether one does is said by the runner); an application's own; the framework's. */
   readonly for: 'client' | 'program' | 'ourselves'
   /** It waits for others as long as it takes, because it holds nobody meanwhile: `create index concurrently`. */
-  readonly isPatient?: boolean
+  readonly ignoresLockTimeout?: boolean
   /** What it reads must be as it is now: no copy that may be behind is asked. Default false. */
   readonly isFresh?: boolean
   /** With whom it may go as one. Default: it goes alone. */
@@ -87,7 +87,7 @@ export type Bound = number | ((values: readonly unknown[], rowsOf: RowsOf) => nu
 /** Columns of a table by their names, and where the values stand that they must equal, among those of a run. */
 export interface RowTest {
   readonly table: string
-  readonly columns: readonly { readonly name: string; readonly place: number }[]
+  readonly columns: readonly { readonly name: string; readonly position: number }[]
 }
 
 /** How many rows a table has at most, by its name; `Infinity` where that is not known. */
@@ -101,7 +101,7 @@ export type RowsOf = (table: string) => number
 export type Together = 'calls' | 'same' | 'page'
 
 /** Whether it changes something; where nobody knows, it does. */
-export function changes({ kind }: Pick<Statement, 'kind'>): boolean {
+export function isWrite({ kind }: Pick<Statement, 'kind'>): boolean {
   return kind !== 'select' && kind !== 'savepoint'
 }
 
@@ -133,35 +133,35 @@ function unknownSize(): number {
 export const anyTable = '*'
 
 /** A question of the framework's own, which waits for nobody. */
-export function ownQuestion(sql: string, facts: Partial<Statement> = {}): Statement {
+export function frameworkQuery(sql: string, properties: Partial<Statement> = {}): Statement {
   return Object.freeze({
     sql,
     kind: 'select',
     tables: [],
     mayWait: false,
     for: 'ourselves',
-    ...facts,
+    ...properties,
   })
 }
 
 /** A change of the framework's own. */
-export function ownChange(
+export function frameworkChange(
   kind: 'insert' | 'update' | 'delete' | 'upsert' | 'unknown',
   sql: string,
-  facts: Partial<Statement> = {},
+  properties: Partial<Statement> = {},
 ): Statement {
-  return Object.freeze({ sql, kind, tables: [], mayWait: true, for: 'ourselves', ...facts })
+  return Object.freeze({ sql, kind, tables: [], mayWait: true, for: 'ourselves', ...properties })
 }
 
 /** Statements without values, of whose answer nothing is wanted. */
-export function ownScript(sql: string, facts: Partial<Statement> = {}): Statement {
-  return ownChange('unknown', sql, { kind: 'script', tables: [anyTable], ...facts })
+export function frameworkScript(sql: string, properties: Partial<Statement> = {}): Statement {
+  return frameworkChange('unknown', sql, { kind: 'script', tables: [anyTable], ...properties })
 }
 
 /** The names of the framework's own tables begin so; no record's does. */
-const ownPrefix = 'filigree_'
+const frameworkTablePrefix = 'filigree_'
 
 /** It concerns a table of the framework's own: sessions, revocations, counts. */
-export function concernsOwnTable({ tables }: Pick<Statement, 'tables'>): boolean {
-  return tables[0]?.startsWith(ownPrefix) === true
+export function usesFrameworkTable({ tables }: Pick<Statement, 'tables'>): boolean {
+  return tables[0]?.startsWith(frameworkTablePrefix) === true
 }

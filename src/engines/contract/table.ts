@@ -9,10 +9,10 @@ import type { ShapeField } from '../../fields/shape.js'
 /** How the indexes of searches are named in a database. */
 
 /** Their prefix; tables of the application must not begin with it. */
-export const searchStart = 'filigree_search_'
+export const searchIndexPrefix = 'filigree_search_'
 
-export function isSearchName(name: string): boolean {
-  return name.startsWith(searchStart)
+export function isSearchIndexName(name: string): boolean {
+  return name.startsWith(searchIndexPrefix)
 }
 
 /** What the names of tables and columns begin with that belong to databases, or to the framework. */

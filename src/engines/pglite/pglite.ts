@@ -8,7 +8,7 @@ import { readFileSync, rmSync, writeFileSync, mkdirSync } from 'node:fs'
 import { resolve, dirname } from 'node:path'
 import type {
   BeginOptions,
-  Answers,
+  Results,
   Engine,
   EngineSource,
   Row,
@@ -17,21 +17,21 @@ import type {
   Statement,
   TransactionRunner,
   Values,
-  Wanted,
+  ResultKind,
 } from '../contract/engine.js'
 import { installCommand, missingPackage } from '../../errors/missing-package.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 import type { Catalogue } from '../contract/table-schema.js'
-import { ClientWrites, lateFault } from '../client-writes.js'
+import { ClientWrites, requestTimeoutError } from '../client-writes.js'
 import type { ClientWriting } from '../contract/request-context.js'
-import { Turn } from '../writer-lock.js'
-import { EngineFault } from '../contract/engine-error.js'
-import { ownScript } from '../contract/statement.js'
+import { WriterLock } from '../writer-lock.js'
+import { EngineError } from '../contract/engine-error.js'
+import { frameworkScript } from '../contract/statement.js'
 import { readPostgresCatalogue } from '../postgres/catalogue.js'
 import { createPostgresDialect } from '../postgres/dialect.js'
-import { toPostgresFault } from '../postgres/errors.js'
-import { JoinedEngine } from '../postgres/batching/batching-engine.js'
+import { convertPostgresError } from '../postgres/errors.js'
+import { BatchingEngine } from '../postgres/batching/batching-engine.js'
 import { PlaceholderTypes } from '../postgres/prepared-statements.js'
 import { readPostgresSizes } from '../postgres/planner.js'
 import { beginStatement } from '../postgres/transaction.js'
@@ -39,18 +39,18 @@ import { beginStatement } from '../postgres/transaction.js'
 /** Keeps the folder of a database to one process: two that write it at once would destroy it. */
 
 /** Folders that this process has open. */
-const held = new Set<string>()
+const openFolders = new Set<string>()
 
 /** @returns what gives the folder free, or the number of the process that has it */
 function lockFolder(folder: string): (() => void) | number {
-  const place = resolve(folder)
-  const file = `${place}.lock`
-  const owner = held.has(place) ? process.pid : ownerOf(file)
+  const path = resolve(folder)
+  const file = `${path}.lock`
+  const owner = openFolders.has(path) ? process.pid : ownerOf(file)
   if (owner !== undefined) return owner
-  writeFileSync(file, `${process.pid} ${birthOf(process.pid)}\n`)
-  held.add(place)
+  writeFileSync(file, `${process.pid} ${startTimeOf(process.pid)}\n`)
+  openFolders.add(path)
   return () => {
-    held.delete(place)
+    openFolders.delete(path)
     rmSync(file, { force: true })
   }
 }
@@ -58,11 +58,11 @@ function lockFolder(folder: string): (() => void) | number {
 /** A process that was killed leaves its file behind; another one may have its number since. */
 function ownerOf(file: string): number | undefined {
   try {
-    const [text = '', birth = ''] = readFileSync(file, 'utf8').trim().split(' ')
+    const [text = '', startTime = ''] = readFileSync(file, 'utf8').trim().split(' ')
     const pid = Number(text)
     if (pid === process.pid || !Number.isSafeInteger(pid) || pid < 1) return undefined
     process.kill(pid, 0)
-    return birthOf(pid) === birth ? pid : undefined
+    return startTimeOf(pid) === startTime ? pid : undefined
   } catch {
     // There is no file, or no such process.
     return undefined
@@ -70,7 +70,7 @@ function ownerOf(file: string): number | undefined {
 }
 
 /** When a process began, where the system tells. */
-function birthOf(pid: number): string {
+function startTimeOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     // Behind the name, which may have spaces and parentheses itself.
@@ -103,15 +103,15 @@ export function pglite(options: PgliteOptions = {}): EngineSource {
       const isFolder = folder !== undefined && !folder.includes('://')
       if (isFolder) mkdirSync(dirname(folder), { recursive: true })
       const unlock = isFolder ? lockFolder(folder) : () => undefined
-      if (typeof unlock === 'number') throw inUse(String(folder), unlock)
+      if (typeof unlock === 'number') throw folderInUseError(String(folder), unlock)
       const database = new PGlite(folder)
       try {
         await database.waitReady
       } catch (cause) {
         unlock()
-        throw unreadable(folder, cause)
+        throw unreadableError(folder, cause)
       }
-      return new JoinedEngine(new PgliteEngine(database, busyTimeout, unlock))
+      return new BatchingEngine(new PgliteEngine(database, busyTimeout, unlock))
     },
   }
 }
@@ -149,7 +149,7 @@ async function loadDriver(): Promise<Driver> {
   }
 }
 
-function inUse(folder: string, pid: number): DeclarationError {
+function folderInUseError(folder: string, pid: number): DeclarationError {
   return new DeclarationError([
     {
       code: 'DATABASE_UNREADABLE',
@@ -159,7 +159,7 @@ function inUse(folder: string, pid: number): DeclarationError {
   ])
 }
 
-function unreadable(folder: string | undefined, cause: unknown): DeclarationError {
+function unreadableError(folder: string | undefined, cause: unknown): DeclarationError {
   const error = new DeclarationError([
     {
       code: 'DATABASE_UNREADABLE',
@@ -199,11 +199,15 @@ class PgliteRunner implements Runner {
     this.#database = database
   }
 
-  async run<W extends Wanted>({ sql }: Statement, values: Values, wanted: W): Promise<Answers[W]> {
+  async run<W extends ResultKind>(
+    { sql }: Statement,
+    values: Values,
+    resultKind: W,
+  ): Promise<Results[W]> {
     try {
-      if (wanted === 'nothing') {
+      if (resultKind === 'nothing') {
         await this.#database.exec(sql)
-        return undefined as Answers[W]
+        return undefined as Results[W]
       }
       const {
         fields,
@@ -213,21 +217,21 @@ class PgliteRunner implements Runner {
       // It has no tags: what answers columns and has touched no row is taken for a question.
       const hasOnlyRead = fields.length > 0 && count === 0
       const all = { names: fields.map(({ name }) => name), rows, changes: count, hasOnlyRead }
-      return { rows, first: rows[0], count, all, nothing: undefined }[wanted]
+      return { rows, first: rows[0], count, all, nothing: undefined }[resultKind]
     } catch (error) {
-      throw toFault(error)
+      throw convertError(error)
     }
   }
 }
 
 /** Errors without a code come from the driver: a value of the wrong type, or a closed database. */
-function toFault(error: unknown): unknown {
-  const fault = toPostgresFault(error)
-  if (fault instanceof EngineFault || !(error instanceof Error)) return fault
+function convertError(error: unknown): unknown {
+  const converted = convertPostgresError(error)
+  if (converted instanceof EngineError || !(error instanceof Error)) return converted
   if (/is clos(?:ed|ing)/.test(error.message))
-    return new EngineFault('unavailable', error.message, error)
+    return new EngineError('unavailable', error.message, error)
   return /^Invalid input/.test(error.message)
-    ? new EngineFault('value', error.message, error)
+    ? new EngineError('value', error.message, error)
     : error
 }
 
@@ -237,39 +241,47 @@ class PgliteEngine implements Engine {
   readonly changesPiecemeal = true
   readonly #database: DriverDatabase
   readonly #runner: PgliteRunner
-  readonly #turn: Turn
+  readonly #lock: WriterLock
   readonly #unlock: () => void
   readonly #types = new PlaceholderTypes()
 
-  constructor(database: DriverDatabase, patience: number, unlock: () => void) {
+  constructor(database: DriverDatabase, busyTimeout: number, unlock: () => void) {
     this.#database = database
     this.#unlock = unlock
     this.#runner = new PgliteRunner(database)
-    this.#turn = new Turn(patience)
+    this.#lock = new WriterLock(busyTimeout)
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Promise<Answers[W]> {
-    return this.#alone(() => this.#runner.run(statement, values, wanted))
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    resultKind: W,
+  ): Promise<Results[W]> {
+    return this.#runAlone(() => this.#runner.run(statement, values, resultKind))
   }
 
   clientWrites(writing: ClientWriting): Runner {
     return new ClientWrites(writing, this.#runner, (work, _writes, isOver) =>
-      this.#alone(async () => {
-        if (isOver?.() === true) throw lateFault()
+      this.#runAlone(async () => {
+        if (isOver?.() === true) throw requestTimeoutError()
         return work()
       }),
     )
   }
 
-  async begin({ isolation, patience, writing }: BeginOptions = {}): Promise<TransactionRunner> {
+  async begin({
+    isolation,
+    waitTimeout: busyTimeout,
+    writing,
+  }: BeginOptions = {}): Promise<TransactionRunner> {
     const begin = beginStatement(isolation)
-    await this.#turn.take(patience)
+    await this.#lock.acquire(busyTimeout)
     try {
-      if (writing?.late === true) throw lateFault()
-      await this.#runner.run(ownScript(begin), [], 'nothing')
-      return new PgliteTransaction(this.#database, this.#turn)
+      if (writing?.isTimedOut === true) throw requestTimeoutError()
+      await this.#runner.run(frameworkScript(begin), [], 'nothing')
+      return new PgliteTransaction(this.#database, this.#lock)
     } catch (error) {
-      this.#turn.release()
+      this.#lock.release()
       throw error
     }
   }
@@ -278,7 +290,7 @@ class PgliteEngine implements Engine {
     work: (runner: Runner) => Promise<T>,
     { atomic = true }: SchemaChangeOptions = {},
   ): Promise<T> {
-    if (!atomic) return this.#turn.run(() => work(this.#runner))
+    if (!atomic) return this.#lock.run(() => work(this.#runner))
     const transaction = await this.begin()
     try {
       const result = await work(transaction)
@@ -299,9 +311,9 @@ class PgliteEngine implements Engine {
   }
 
   async parameterTypes({ sql }: Statement): Promise<readonly string[]> {
-    const { queryParams } = await this.#alone(() => this.#database.describeQuery(sql))
+    const { queryParams } = await this.#runAlone(() => this.#database.describeQuery(sql))
     const numbers = queryParams.map(({ dataTypeID }) => dataTypeID)
-    return this.#types.name(numbers, (statement, values) => this.run(statement, values, 'rows'))
+    return this.#types.toNames(numbers, (statement, values) => this.run(statement, values, 'rows'))
   }
 
   async close(): Promise<void> {
@@ -310,18 +322,18 @@ class PgliteEngine implements Engine {
   }
 
   /** Runs between transactions; the driver itself runs statements one after the other. */
-  #alone<T>(work: () => Promise<T>): Promise<T> {
-    return this.#turn.taken ? this.#turn.run(work) : work()
+  #runAlone<T>(work: () => Promise<T>): Promise<T> {
+    return this.#lock.isHeld ? this.#lock.run(work) : work()
   }
 }
 
 class PgliteTransaction extends PgliteRunner implements TransactionRunner {
-  readonly #turn: Turn
+  readonly #lock: WriterLock
   #isOver = false
 
-  constructor(database: DriverDatabase, turn: Turn) {
+  constructor(database: DriverDatabase, lock: WriterLock) {
     super(database)
-    this.#turn = turn
+    this.#lock = lock
   }
 
   commit(): Promise<void> {
@@ -336,9 +348,9 @@ class PgliteTransaction extends PgliteRunner implements TransactionRunner {
     if (this.#isOver) return
     this.#isOver = true
     try {
-      await this.run(ownScript(sql), [], 'nothing')
+      await this.run(frameworkScript(sql), [], 'nothing')
     } finally {
-      this.#turn.release()
+      this.#lock.release()
     }
   }
 }

@@ -15,13 +15,13 @@ export const postgresLists: InsertLists = {
   types: `select attname, format_type(atttypid, null) from pg_attribute
     where attrelid = cast($1 as regclass) and attnum > 0 and not attisdropped`,
   rows: ['unnest(', ')'],
-  held: 'for no key update',
+  lockClause: 'for no key update',
   list: (type) => ['cast(', ` as ${type}[])`],
-  write: (rows, place) => {
+  write: (rows, position) => {
     let text = '{'
     let separator = ''
     for (const row of rows) {
-      text += separator + toArrayItem(row[place])
+      text += separator + toArrayItem(row[position])
       separator = ','
     }
     return `${text}}`
@@ -49,11 +49,11 @@ const everySpecialInItem = /[\\"]/g
  * COPY ignores rules, refuses tables with row policies and views, and foreign tables are elsewhere: there rows are
  * inserted.
  */
-export const copiedTable = `select relkind in ('r', 'p') and not relhasrules and not row_security_active(oid)
+export const acceptsCopySql = `select relkind in ('r', 'p') and not relhasrules and not row_security_active(oid)
   from pg_class where oid = cast($1 as regclass)`
 
 export const postgresCopy: InsertCopy = {
-  isAllowed: copiedTable,
+  isAllowed: acceptsCopySql,
   into: (table, columns) => `copy ${table} (${columns.join(', ')}) from stdin`,
   write: (rows) => {
     let text = ''

@@ -3,11 +3,11 @@
  * costs one buffer, one promise and no copy. Source: node-postgres, Client.query with an object that has `submit`.
  */
 
-import { EngineFault } from '../contract/engine-error.js'
-import { changes } from '../contract/statement.js'
+import { EngineError } from '../contract/engine-error.js'
+import { isWrite } from '../contract/statement.js'
 import { isLostConnection, endsConnection } from './errors.js'
-import { mostAttempts, type StatementNames, stalenessOf } from './prepared-statements.js'
-import type { Row, Statement, Wanted } from '../contract/engine.js'
+import { maxAttempts, type PreparedStatements, stalenessOf } from './prepared-statements.js'
+import type { Row, Statement, ResultKind } from '../contract/engine.js'
 import { sendRows } from './bulk-insert.js'
 import { noColumns, type Columns, writeStatement } from './wire-protocol.js'
 import type { Driver, Field, ParameterDescription, Submittable, Wire } from './driver.js'
@@ -19,17 +19,17 @@ import type { Preparation, PooledConnection } from './pooled-connection.js'
  */
 
 /** @param fault the fault of the last attempt; what it says about prepared statements is remembered */
-export function mayRunAgain(call: Call, fault: unknown, names: StatementNames): boolean {
-  if (!(fault instanceof EngineFault)) return false
+export function canRetry(call: Call, fault: unknown, names: PreparedStatements): boolean {
+  if (!(fault instanceof EngineError)) return false
   const { statement, attempts } = call
-  const isStale = names.heed(statement.sql, fault.cause)
-  if (attempts >= mostAttempts) return false
-  const isLost = isLostConnection(fault) && !changes(statement)
+  const isStale = names.recordStaleness(statement.sql, fault.cause)
+  if (attempts >= maxAttempts) return false
+  const isLost = isLostConnection(fault) && !isWrite(statement)
   return isStale || (isLost && attempts === 1)
 }
 
 /** With the waits below, this is a second and a half of conflicts. */
-const mostConflicts = 16
+const maxConflicts = 16
 /** The longest first wait in milliseconds; each next one may be twice as long, up to the longest. */
 const [firstWait, longestWait] = [4, 120]
 
@@ -38,11 +38,11 @@ const [firstWait, longestWait] = [4, 120]
  *
  * @returns whether it will run
  */
-export function runsAfterConflict(call: Call, fault: unknown, run: (call: Call) => void): boolean {
-  if (!(fault instanceof EngineFault) || fault.kind !== 'conflict') return false
-  if (call.attempts >= mostConflicts) return false
-  const most = Math.min(longestWait, firstWait * 2 ** (call.attempts - 1))
-  setTimeout(run, Math.random() * most, call)
+export function retryAfterConflict(call: Call, fault: unknown, run: (call: Call) => void): boolean {
+  if (!(fault instanceof EngineError) || fault.kind !== 'conflict') return false
+  if (call.attempts >= maxConflicts) return false
+  const maxDelay = Math.min(longestWait, firstWait * 2 ** (call.attempts - 1))
+  setTimeout(run, Math.random() * maxDelay, call)
   return true
 }
 
@@ -52,9 +52,9 @@ export interface CallOwner {
   /** It is answered, or refused for good. */
   settled?(isDone: boolean): void
   /** The call takes so long that it got the connection for itself. */
-  isAlone?(call: Call, connection: PooledConnection): void
+  becameExclusive?(call: Call, connection: PooledConnection): void
   /** The call was behind a slow one and must run elsewhere. */
-  moved?(call: Call): void
+  rerouted?(call: Call): void
 }
 
 /** Tags of commands that change nothing. Source: PostgreSQL, Message Formats, CommandComplete. */
@@ -64,9 +64,9 @@ export class Call implements Submittable {
   readonly statement: Statement
   /** Named as in pg's own statements, for tools that watch its clients. */
   readonly values: readonly unknown[]
-  readonly #wanted: Wanted
+  readonly #resultKind: ResultKind
   readonly #owner: CallOwner
-  readonly #isKept: boolean
+  readonly #isPrepared: boolean
   /** The number of attempts so far. */
   attempts = 0
   /** Whether the last attempt reached a connection. */
@@ -79,24 +79,24 @@ export class Call implements Submittable {
   /** The name under which it is prepared on this connection. */
   #name: string | undefined
   #columns: Columns | undefined
-  #found: Row[] = []
+  #rows: Row[] = []
   #changes = 0
   #hasOnlyRead = false
-  #broken: unknown
+  #protocolError: unknown
 
-  /** @param isKept whether it is prepared once on each connection */
+  /** @param isPrepared whether it is prepared once on each connection */
   constructor(
     statement: Statement,
     values: readonly unknown[],
-    wanted: Wanted,
+    resultKind: ResultKind,
     owner: CallOwner,
-    isKept = wanted !== 'all',
+    isPrepared = resultKind !== 'all',
   ) {
     this.statement = statement
     this.values = values
-    this.#wanted = wanted
+    this.#resultKind = resultKind
     this.#owner = owner
-    this.#isKept = isKept
+    this.#isPrepared = isPrepared
   }
 
   get text(): string {
@@ -104,7 +104,7 @@ export class Call implements Submittable {
   }
 
   /** Its answer. Called once, before it is sent. */
-  answer<T>(): Promise<T> {
+  result<T>(): Promise<T> {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve as (value: unknown) => void
       this.#reject = reject
@@ -112,81 +112,88 @@ export class Call implements Submittable {
   }
 
   /** Called before it is passed to a connection's client. */
-  begin(connection: PooledConnection): void {
+  started(connection: PooledConnection): void {
     this.attempts++
     this.isSent = true
     this.#connection = connection
     this.#columns = undefined
-    this.#found = []
+    this.#rows = []
     this.#changes = 0
     this.#hasOnlyRead = false
-    this.#broken = undefined
+    this.#protocolError = undefined
     this.callback = undefined
   }
 
   /** No connection could be had for it. */
-  unsent(error: unknown): void {
+  failUnsent(error: unknown): void {
     this.attempts++
     this.isSent = false
     this.#owner.failed(this, error)
   }
 
   /** The connection broke while a change was under way: nobody knows whether it was done. */
-  isInDoubt(error: unknown): boolean {
-    return this.isSent && changes(this.statement) && endsConnection(error)
+  isOutcomeUnknown(error: unknown): boolean {
+    return this.isSent && isWrite(this.statement) && endsConnection(error)
   }
 
-  refuse(error: unknown): void {
+  reject(error: unknown): void {
     if (this.#reject === undefined) return
     this.#owner.settled?.(false)
     this.#reject(error)
   }
 
   /** It takes so long that it keeps the connection for itself. */
-  stay(connection: PooledConnection): void {
-    this.#owner.isAlone?.(this, connection)
+  becomeExclusive(connection: PooledConnection): void {
+    this.#owner.becameExclusive?.(this, connection)
   }
 
   /** It runs again elsewhere as another call; the answer to this one is ignored. */
-  moveOn(): void {
-    const other = new Call(this.statement, this.values, this.#wanted, this.#owner, this.#isKept)
+  reroute(): void {
+    const other = new Call(
+      this.statement,
+      this.values,
+      this.#resultKind,
+      this.#owner,
+      this.#isPrepared,
+    )
     other.#resolve = this.#resolve
     other.#reject = this.#reject
     this.#resolve = undefined
     this.#reject = undefined
-    this.#owner.moved?.(other)
+    this.#owner.rerouted?.(other)
   }
 
   submit(wire: Wire): Error | null {
     const { sql } = this.statement
     const connection = this.#connection as PooledConnection
-    if (this.#wanted === 'nothing' || this.statement.takesRows === true) {
+    if (this.#resultKind === 'nothing' || this.statement.takesRows === true) {
       wire.query(sql)
       return null
     }
     const { prepared, names, toText } = connection
-    let name = this.#isKept && this.attempts < mostAttempts ? names.of(sql) : undefined
-    let known: Preparation | undefined = name === undefined ? undefined : prepared.get(name)
+    let name = this.#isPrepared && this.attempts < maxAttempts ? names.nameFor(sql) : undefined
+    let preparation: Preparation | undefined = name === undefined ? undefined : prepared.get(name)
     // Its preparation might fail, so calls of the same moment do not rely on it.
-    if (known === 'begun') name = known = undefined
-    const isThere = known !== undefined && known !== 'unsure'
+    if (preparation === 'begun') name = preparation = undefined
+    const isReady = preparation !== undefined && preparation !== 'unsure'
     this.#name = name
-    if (isThere && known !== 'undescribed' && !names.isPooled) this.#columns = known as Columns
-    else if (name !== undefined && !isThere) prepared.set(name, 'begun')
+    if (isReady && preparation !== 'undescribed' && !names.isPooled)
+      this.#columns = preparation as Columns
+    else if (name !== undefined && !isReady) prepared.set(name, 'begun')
     try {
       wire.stream.write(
         writeStatement({
           name: name ?? '',
-          text: isThere ? undefined : sql,
-          closes: known === 'unsure',
-          dropped: name === undefined || isThere ? [] : connection.dropUnknown(),
+          text: isReady ? undefined : sql,
+          closes: preparation === 'unsure',
+          dropped: name === undefined || isReady ? [] : connection.forgetDroppedNames(),
           describes: this.#columns === undefined,
           values: this.values,
           toText,
         }),
       )
     } catch (error) {
-      if (name !== undefined && !isThere) prepared.delete(name)
+      if (name !== undefined && !isReady) prepared.delete(name)
       return error as Error
     }
     return null
@@ -199,25 +206,25 @@ export class Call implements Submittable {
 
   /** By the types' numbers. Told with the columns; pg's client has no use for it. */
   handleParameterDescription({ dataTypeIDs }: ParameterDescription): void {
-    this.#connection?.names.types.note(this.statement.sql, dataTypeIDs)
+    this.#connection?.names.types.record(this.statement.sql, dataTypeIDs)
   }
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
-    const wanted = this.#wanted
-    if (wanted === 'nothing' || (wanted === 'first' && this.#found.length > 0)) return
+    const resultKind = this.#resultKind
+    if (resultKind === 'nothing' || (resultKind === 'first' && this.#rows.length > 0)) return
     const { read } = this.#columns ?? noColumns
     const row = new Array<unknown>(fields.length)
     try {
-      for (let place = 0; place < fields.length; place++) {
-        const text = fields[place] as string | null
-        const reader = read[place]
-        row[place] = text === null || reader === undefined ? text : reader(text)
+      for (let index = 0; index < fields.length; index++) {
+        const text = fields[index] as string | null
+        const reader = read[index]
+        row[index] = text === null || reader === undefined ? text : reader(text)
       }
     } catch (error) {
-      this.#broken ??= error
+      this.#protocolError ??= error
       return
     }
-    this.#found.push(row)
+    this.#rows.push(row)
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {
@@ -231,37 +238,37 @@ export class Call implements Submittable {
   }
 
   handlePortalSuspended(): void {
-    this.#broken ??= new Error('The server has sent only a part of the answer.')
+    this.#protocolError ??= new Error('The server has sent only a part of the answer.')
   }
 
   handleCopyInResponse(wire: Wire): void {
     if (this.statement.takesRows === true) {
       sendRows(wire, this.values[0] as string)
-      this.#connection?.isReady()
+      this.#connection?.copyEnded()
       return
     }
     wire.sendCopyFail('Nothing is copied here.')
   }
 
   handleCopyData(): void {
-    this.#broken ??= new Error('Nothing is copied here.')
+    this.#protocolError ??= new Error('Nothing is copied here.')
   }
 
   handleReadyForQuery(): void {
-    if (this.#broken !== undefined) {
-      this.handleError(this.#broken)
+    if (this.#protocolError !== undefined) {
+      this.handleError(this.#protocolError)
       return
     }
     if (!this.#end() || this.#resolve === undefined) return
     this.#owner.settled?.(true)
-    this.#resolve(this.#made())
+    this.#resolve(this.#result())
   }
 
   handleError(error: unknown): void {
     const connection = this.#connection
     if (connection === undefined) return
-    this.#note(error, connection)
-    connection.heed(error)
+    this.#recordPreparationError(error, connection)
+    connection.checkError(error)
     this.#end()
     if (this.#reject !== undefined) this.#owner.failed(this, error)
   }
@@ -272,22 +279,22 @@ export class Call implements Submittable {
     if (connection === undefined) return false
     this.#connection = undefined
     this.callback?.()
-    connection.ended(this)
+    connection.callEnded(this)
     return true
   }
 
-  #made(): unknown {
-    switch (this.#wanted) {
+  #result(): unknown {
+    switch (this.#resultKind) {
       case 'rows':
-        return this.#found
+        return this.#rows
       case 'first':
-        return this.#found[0]
+        return this.#rows[0]
       case 'count':
         return this.#changes
       case 'all': {
         const { names } = this.#columns ?? noColumns
         const hasOnlyRead = this.#hasOnlyRead
-        return { names, rows: this.#found, changes: this.#changes, hasOnlyRead }
+        return { names, rows: this.#rows, changes: this.#changes, hasOnlyRead }
       }
       case 'nothing':
         return undefined
@@ -300,7 +307,7 @@ export class Call implements Submittable {
   }
 
   /** Updates what is known about the connection's prepared statements. */
-  #note(error: unknown, { prepared }: PooledConnection): void {
+  #recordPreparationError(error: unknown, { prepared }: PooledConnection): void {
     const name = this.#name
     if (name === undefined) return
     const staleness = stalenessOf(error)

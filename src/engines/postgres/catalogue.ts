@@ -2,14 +2,14 @@
 
 import { DeclarationError } from '../../errors/declaration-error.js'
 import type { Row, Runner } from '../contract/engine.js'
-import { ownQuestion } from '../contract/statement.js'
+import { frameworkQuery } from '../contract/statement.js'
 import type {
   ActualColumn,
   ActualForeignKey,
   ActualIndex,
   Catalogue,
 } from '../contract/table-schema.js'
-import { readMoment } from './dialect.js'
+import { readTimestamp } from './dialect.js'
 
 /** The error for a table that another process has locked while the schema is read. Source: PostgreSQL, pg_locks. */
 
@@ -25,7 +25,7 @@ const holdersSql = `select c.relname, l.pid, coalesce(a.application_name, '') fr
  * @param runner what asks for the holders: not the transaction that has failed
  * @param names the tables that were read; default: all
  */
-export async function toLocked(
+export async function lockedTablesError(
   runner: Runner,
   cause: unknown,
   names?: readonly string[],
@@ -57,7 +57,7 @@ async function describeHolders(runner: Runner, names?: readonly string[]): Promi
 /** Without them the message says less. */
 async function readHolders(runner: Runner): Promise<readonly Row[]> {
   try {
-    return await runner.run(ownQuestion(holdersSql, { isFresh: true }), [], 'rows')
+    return await runner.run(frameworkQuery(holdersSql, { isFresh: true }), [], 'rows')
   } catch {
     return []
   }
@@ -71,19 +71,19 @@ export async function readPostgresCatalogue(
   runner: Runner,
   names?: readonly string[],
 ): Promise<Catalogue> {
-  const isWhole = names === undefined ? 'true' : isNamed(names)
-  const read = async (sql: (isWhole: string) => string): Promise<readonly Row[]> =>
-    (await runner.run(ownQuestion(sql(isWhole), { isFresh: true }), [], 'all')).rows
-  const tables = new Map<string, Mutable>()
+  const condition = names === undefined ? 'true' : isNamed(names)
+  const read = async (sql: (condition: string) => string): Promise<readonly Row[]> =>
+    (await runner.run(frameworkQuery(sql(condition), { isFresh: true }), [], 'all')).rows
+  const tables = new Map<string, MutableTable>()
   for (const row of await read(columnsSql)) {
     const [table, name, type, notNull, preset, kind, sql, isCounted, hasDefault] = row
-    tableOf(tables, table, String(kind)).columns.set(String(name), {
+    getTable(tables, table, String(kind)).columns.set(String(name), {
       name: String(name),
       type: String(type),
       sql: shortType(String(sql)),
       nullable: notNull === false,
       optional: notNull === false || hasDefault === true || isCounted === true,
-      preset: preset === null ? undefined : inUtc(preset as string),
+      preset: preset === null ? undefined : toUtcDefault(preset as string),
       increment: isCounted === true,
     })
   }
@@ -91,10 +91,10 @@ export async function readPostgresCatalogue(
     indexesSql,
   )) {
     if (isPrimary === true) {
-      tableOf(tables, table).primaryKey = columns as string[]
+      getTable(tables, table).primaryKey = columns as string[]
       continue
     }
-    tableOf(tables, table).indexes.set(String(name), {
+    getTable(tables, table).indexes.set(String(name), {
       unique: unique === true,
       columns: columns as string[],
       where: where === null ? undefined : (where as string),
@@ -103,10 +103,10 @@ export async function readPostgresCatalogue(
     })
   }
   for (const [table, target, name, action, columns, foreign] of await read(foreignKeysSql)) {
-    const [own, other] = [columns as string[], foreign as string[]]
-    const [column = '', shard] = [...own].reverse()
+    const [localColumns, other] = [columns as string[], foreign as string[]]
+    const [column = '', shard] = [...localColumns].reverse()
     const [foreignColumn = '', foreignShard] = [...other].reverse()
-    tableOf(tables, table).foreignKeys.push({
+    getTable(tables, table).foreignKeys.push({
       column,
       table: String(target),
       name: String(name),
@@ -119,7 +119,7 @@ export async function readPostgresCatalogue(
     })
   }
   for (const [table, name, sql] of await read(checksSql))
-    tableOf(tables, table).checks.set(String(name), String(sql))
+    getTable(tables, table).checks.set(String(name), String(sql))
   return tables
 }
 
@@ -146,15 +146,15 @@ function shortType(type: string): string {
  * @param preset `'0001-01-01 07:40:53.006+04:36:48'::timestamp with time zone`
  * @returns `'0001-01-01T03:04:05.006Z'::timestamp with time zone`
  */
-function inUtc(preset: string): string {
-  const [, moment, cast = ''] =
+function toUtcDefault(preset: string): string {
+  const [, timestamp, cast = ''] =
     /^'([^']+)'(::timestamp(?:\(\d\))? with time zone)$/.exec(preset) ?? []
-  if (moment === undefined || /\.\d{4}/.test(moment)) return preset
-  const read = String(readMoment(moment))
+  if (timestamp === undefined || /\.\d{4}/.test(timestamp)) return preset
+  const read = String(readTimestamp(timestamp))
   return /^\d{4}-.*Z$/.test(read) ? `'${read}'${cast}` : preset
 }
 
-interface Mutable {
+interface MutableTable {
   readonly name: string
   readonly isForeign: boolean
   readonly isPartitioned: boolean
@@ -166,7 +166,7 @@ interface Mutable {
 }
 
 /** @param kind the code of the relation's kind: `r` is a table, `p` a partitioned one */
-function tableOf(tables: Map<string, Mutable>, name: unknown, kind = 'r'): Mutable {
+function getTable(tables: Map<string, MutableTable>, name: unknown, kind = 'r'): MutableTable {
   const text = String(name)
   let table = tables.get(text)
   if (table === undefined) {
@@ -190,26 +190,26 @@ function isNamed(names: readonly string[]): string {
   return `c.relname in (${['null', ...list].join(', ')})`
 }
 
-const ours = `c.relnamespace = (select oid from pg_namespace where nspname = current_schema())`
+const inCurrentSchema = `c.relnamespace = (select oid from pg_namespace where nspname = current_schema())`
 
 const columnsSql = (
-  isWhole: string,
+  condition: string,
 ): string => `select c.relname, a.attname, format_type(a.atttypid, case a.atttypid when 'numeric'::regtype then a.atttypmod end), a.attnotnull,
-    case when ${isWhole} then pg_get_expr(d.adbin, d.adrelid) end, c.relkind::text,
+    case when ${condition} then pg_get_expr(d.adbin, d.adrelid) end, c.relkind::text,
     format_type(a.atttypid, a.atttypmod) || case when a.attcollation <> t.typcollation then ' collate ' || quote_ident(l.collname) else '' end,
     a.attidentity <> '', a.atthasdef
   from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
   join pg_type t on t.oid = a.atttypid left join pg_collation l on l.oid = a.attcollation
   left join pg_attrdef d on d.adrelid = c.oid and d.adnum = a.attnum
-  where ${ours} and c.relkind in ('r', 'p', 'f', 'v', 'm') order by c.relname, a.attnum`
+  where ${inCurrentSchema} and c.relkind in ('r', 'p', 'f', 'v', 'm') order by c.relname, a.attnum`
 
-const indexesSql = (isWhole: string): string => `select c.relname, i.relname, x.indisunique,
+const indexesSql = (condition: string): string => `select c.relname, i.relname, x.indisunique,
     array(select a.attname::text from unnest(x.indkey) with ordinality k(attnum, place)
       join pg_attribute a on a.attrelid = c.oid and a.attnum = k.attnum order by k.place),
     x.indisprimary, pg_get_expr(x.indpred, x.indrelid), pg_get_indexdef(x.indexrelid),
     exists (select from pg_constraint k where k.conindid = i.oid and k.conrelid = c.oid and k.contype in ('u', 'x'))
   from pg_index x join pg_class c on c.oid = x.indrelid join pg_class i on i.oid = x.indexrelid
-  where ${ours} and (${isWhole})`
+  where ${inCurrentSchema} and (${condition})`
 
 const namesOf = (table: string, numbers: string): string =>
   `array(select a.attname::text from unnest(${numbers}) with ordinality u(attnum, place)
@@ -218,10 +218,10 @@ const namesOf = (table: string, numbers: string): string =>
 const foreignKeysSql = (): string => `select c.relname, f.relname, k.conname, k.confdeltype::text,
     ${namesOf('k.conrelid', 'k.conkey')}, ${namesOf('k.confrelid', 'k.confkey')}
   from pg_constraint k join pg_class c on c.oid = k.conrelid join pg_class f on f.oid = k.confrelid
-  where ${ours} and k.contype = 'f'`
+  where ${inCurrentSchema} and k.contype = 'f'`
 
 const checksSql = (
-  isWhole: string,
+  condition: string,
 ): string => `select c.relname, k.conname, pg_get_expr(k.conbin, k.conrelid)
   from pg_constraint k join pg_class c on c.oid = k.conrelid
-  where ${ours} and k.contype = 'c' and (${isWhole})`
+  where ${inCurrentSchema} and k.contype = 'c' and (${condition})`

@@ -6,30 +6,30 @@
  */
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import type {
-  Answers,
+  Results,
   ClientReading,
   Runner,
   Statement,
   Values,
-  Wanted,
+  ResultKind,
 } from '../contract/engine.js'
-import { boundOf, changes } from '../contract/statement.js'
-import { Call, type CallOwner, mayRunAgain } from './call.js'
-import { overFault, toPostgresFault } from './errors.js'
-import { type ConnectionPool, currentTurn } from './pool.js'
+import { boundOf, isWrite } from '../contract/statement.js'
+import { Call, type CallOwner, canRetry } from './call.js'
+import { requestEndedError, convertPostgresError } from './errors.js'
+import { type ConnectionPool, currentTick } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
 import type { QuickReads, SharedReads } from './shared-reads.js'
-import type { ReadTurns, TurnTaker } from './read-slots.js'
-import type { StatementNames } from './prepared-statements.js'
+import type { ReadSlots, SlotHolder } from './read-slots.js'
+import type { PreparedStatements } from './prepared-statements.js'
 
 /** The parts of the engine that a request's reads use. */
 export interface ReadParts {
   readonly engine: Runner
   readonly pool: ConnectionPool
-  readonly names: StatementNames
-  readonly turns: ReadTurns
-  readonly brief: SharedReads
-  readonly lists: QuickReads
+  readonly names: PreparedStatements
+  readonly slots: ReadSlots
+  readonly briefReads: SharedReads
+  readonly quickReads: QuickReads
 }
 
 /** What looks at so many rows at most surely ends soon. */
@@ -40,11 +40,11 @@ function endsSoon({ statement, values }: Call): boolean {
 }
 
 /** The most reads of one turn of the loop that share a connection; the others use another one. */
-const mostTogether = 8
+const maxBatch = 8
 
 /** Reads that are sent together, and their connection once there is one. */
 interface Group {
-  readonly turn: number
+  readonly tick: number
   /** They surely end soon, and so wait for no turn. */
   readonly isQuick: boolean
   size: number
@@ -53,7 +53,7 @@ interface Group {
 }
 
 /** Runs the reads of one request. Writes run like all others. */
-export class ClientReads implements Runner, CallOwner, TurnTaker {
+export class ClientReads implements Runner, CallOwner, SlotHolder {
   inUse = 0
   isOver: boolean
   readonly #parts: ReadParts
@@ -62,12 +62,12 @@ export class ClientReads implements Runner, CallOwner, TurnTaker {
   /** Without a connection yet. */
   readonly #waiting = new Set<Group>()
   readonly #onQuickIdle = (connection: PooledConnection): void => {
-    this.#parts.lists.unwatch(connection)
+    this.#parts.quickReads.unwatch(connection)
     this.#running.delete(connection)
     this.#parts.pool.release(connection)
   }
   readonly #onIdle = (connection: PooledConnection): void => {
-    this.#parts.turns.free(this)
+    this.#parts.slots.release(this)
     this.#onQuickIdle(connection)
   }
 
@@ -81,11 +81,15 @@ export class ClientReads implements Runner, CallOwner, TurnTaker {
     }
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
-    if (changes(statement)) return this.#parts.engine.run(statement, values, wanted)
-    if (this.isOver) return Promise.reject(overFault())
-    const call = new Call(statement, values, wanted, this)
-    const answer = call.answer<Answers[W]>()
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    resultKind: W,
+  ): MaybePromise<Results[W]> {
+    if (isWrite(statement)) return this.#parts.engine.run(statement, values, resultKind)
+    if (this.isOver) return Promise.reject(requestEndedError())
+    const call = new Call(statement, values, resultKind, this)
+    const answer = call.result<Results[W]>()
     this.#read(call)
     return answer
   }
@@ -94,30 +98,30 @@ export class ClientReads implements Runner, CallOwner, TurnTaker {
    * Runs again under the same conditions as in the engine: the connection was dead, or the prepared statement outdated.
    */
   failed(call: Call, error: unknown): void {
-    const fault = toPostgresFault(error)
-    const runsAgain = mayRunAgain(call, fault, this.#parts.names)
-    if (runsAgain && !this.isOver) this.#send(call)
-    else call.refuse(fault)
+    const converted = convertPostgresError(error)
+    const canRunAgain = canRetry(call, converted, this.#parts.names)
+    if (canRunAgain && !this.isOver) this.#send(call)
+    else call.reject(converted)
   }
 
   /** It was behind a long one, perhaps of its own table: unless it surely ends soon, it goes on in turns, as that one does. */
-  moved(call: Call): void {
-    if (this.isOver) call.refuse(overFault())
+  rerouted(call: Call): void {
+    if (this.isOver) call.reject(requestEndedError())
     else if (call.statement.together === 'calls' || endsSoon(call)) this.#read(call)
     else this.#send(call)
   }
 
-  isAlone(_call: Call, connection: PooledConnection): void {
-    this.#parts.turns.count(this, 1)
+  becameExclusive(_call: Call, connection: PooledConnection): void {
+    this.#parts.slots.count(this, 1)
     this.#running.add(connection)
     connection.onIdle = this.#onIdle
     if (this.isOver) connection.cancel()
   }
 
   #read(call: Call): void {
-    const { brief, lists } = this.#parts
-    if (call.statement.together === 'calls') brief.read(call)
-    else if (lists.isQuick(call.statement)) lists.read(call)
+    const { briefReads, quickReads } = this.#parts
+    if (call.statement.together === 'calls') briefReads.read(call)
+    else if (quickReads.isQuick(call.statement)) quickReads.read(call)
     else this.#send(call)
   }
 
@@ -125,8 +129,8 @@ export class ClientReads implements Runner, CallOwner, TurnTaker {
   #send(call: Call): void {
     const group = this.#group
     const isQuick = endsSoon(call)
-    const isOfTurn = group?.turn === currentTurn() && group.isQuick === isQuick
-    const fits = isOfTurn && group.size < mostTogether
+    const isSameTick = group?.tick === currentTick() && group.isQuick === isQuick
+    const fits = isSameTick && group.size < maxBatch
     if (group === undefined || !fits || group.connection?.isBroken === true) {
       this.#begin(call, isQuick)
       return
@@ -137,27 +141,27 @@ export class ClientReads implements Runner, CallOwner, TurnTaker {
   }
 
   #begin(call: Call, isQuick: boolean): void {
-    const turn = currentTurn()
-    const group: Group = { turn, isQuick, size: 1, waiting: [call], connection: undefined }
+    const tick = currentTick()
+    const group: Group = { tick, isQuick, size: 1, waiting: [call], connection: undefined }
     this.#group = group
     this.#waiting.add(group)
     const go = (): void => {
       this.#connect(group)
     }
     if (isQuick) go()
-    else this.#parts.turns.take(this, go)
+    else this.#parts.slots.acquire(this, go)
   }
 
   #connect(group: Group): void {
-    const { turns, pool } = this.#parts
+    const { slots, pool } = this.#parts
     pool.wait({
       take: (connection) => {
         this.#run(group, connection)
       },
       fail: (error) => {
         this.#waiting.delete(group)
-        if (!group.isQuick) turns.free(this)
-        for (const waiting of group.waiting.splice(0)) waiting.unsent(error)
+        if (!group.isQuick) slots.release(this)
+        for (const waiting of group.waiting.splice(0)) waiting.failUnsent(error)
       },
     })
   }
@@ -171,7 +175,7 @@ export class ClientReads implements Runner, CallOwner, TurnTaker {
     }
     const calls = group.waiting.splice(0)
     group.connection = connection
-    this.#parts.lists.watch(connection)
+    this.#parts.quickReads.watch(connection)
     this.#running.add(connection)
     connection.onIdle = onIdle
     connection.sendAll(calls)
@@ -179,9 +183,9 @@ export class ClientReads implements Runner, CallOwner, TurnTaker {
 
   #end(): void {
     this.isOver = true
-    this.#parts.turns.leave(this)
+    this.#parts.slots.cancel(this)
     for (const { waiting } of this.#waiting)
-      for (const call of waiting.splice(0)) call.refuse(overFault())
+      for (const call of waiting.splice(0)) call.reject(requestEndedError())
     this.#waiting.clear()
     for (const connection of this.#running) connection.cancel()
   }

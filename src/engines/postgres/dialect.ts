@@ -1,17 +1,22 @@
 /** PostgreSQL's SQL and values. Sources: PostgreSQL, Data Types; Collation Support; Array Functions. */
 
-import { type TimeGroup, type Dialect, toWhole, type TableChanges } from '../contract/dialect.js'
+import {
+  type TimeGroup,
+  type Dialect,
+  toIntegerValue,
+  type TableChanges,
+} from '../contract/dialect.js'
 import { toDecimal } from '../../fields/kinds/decimal.js'
 import { postgresScans } from './planner.js'
 import type { Code } from '../../fields/kinds/kind.js'
 import { isUuid } from '../../fields/kinds/id.js'
-import type { Around, InsertCopy } from '../contract/engine.js'
+import type { SqlWrapper, InsertCopy } from '../contract/engine.js'
 import { postgresLists } from './bulk-insert.js'
 import { createPostgresSearch } from './search.js'
 import type { Column } from '../contract/table.js'
 import { quote } from '../contract/ddl.js'
 import { PostgresJson } from './json.js'
-import { ownScript } from '../contract/statement.js'
+import { frameworkScript } from '../contract/statement.js'
 
 /**
  * Reads moments as PostgreSQL sends them: in the session's time zone, in ISO form, where a year may have five digits or be
@@ -23,7 +28,7 @@ import { ownScript } from '../contract/statement.js'
  *   a text column
  * @returns `2026-11-20T10:00:00.500Z`
  */
-export function readMoment(value: unknown): unknown {
+export function readTimestamp(value: unknown): unknown {
   if (value instanceof Date) return value.toISOString()
   if (typeof value !== 'string') return value
   if (value.charCodeAt(10) !== blank || !value.endsWith('+00')) return toUtc(value)
@@ -53,7 +58,7 @@ function toUtc(value: string): string {
 
 /** Local time by PostgreSQL's `date_trunc`. The zone is the statement's, not the session's. */
 
-function postgresTimeGroup({ unit, column, isDate, offset }: TimeGroup): string {
+function timeGroupSql({ unit, column, isDate, offset }: TimeGroup): string {
   const utc = `cast(${column} as timestamptz) at time zone 'UTC'`
   if (unit === 'hour')
     return `(select to_char(${utc} + cast(o as interval), 'YYYY-MM-DD"T"HH24":00:00"') || o from (select ${offset} as o) as zone)`
@@ -64,14 +69,14 @@ function postgresTimeGroup({ unit, column, isDate, offset }: TimeGroup): string 
 /** Sums and averages on PostgreSQL. Source: PostgreSQL, Aggregate Functions. */
 
 /** Sums of integers are `numeric` there and cannot overflow. */
-const postgresTotal: Dialect['total'] = (called, { storage, field: { entry } }) => {
+const totalSql: Dialect['total'] = (aggregate, { storage, field: { entry } }) => {
   const scale = entry.digits?.scale ?? 0
   const encode = (operand: unknown): unknown => operand
   if (storage === 'decimal') {
     return {
       // A table of another program may have doubles.
       sql:
-        called === 'sum'
+        aggregate === 'sum'
           ? 'sum(cast({c} as numeric))'
           : `round(avg(cast({c} as numeric)), ${scale})`,
       isText: false,
@@ -81,13 +86,17 @@ const postgresTotal: Dialect['total'] = (called, { storage, field: { entry } }) 
     }
   }
   if (storage === 'real')
-    return { sql: ofDoubles[called], isText: false, isExact: false, decode: Number, encode }
-  const isExact = storage === 'wide' && called === 'sum'
+    return { sql: ofDoubles[aggregate], isText: false, isExact: false, decode: Number, encode }
+  const isExact = storage === 'wide' && aggregate === 'sum'
   return {
-    sql: called === 'sum' ? 'sum({c})' : 'cast(avg({c}) as double precision)',
+    sql: aggregate === 'sum' ? 'sum({c})' : 'cast(avg({c}) as double precision)',
     isText: false,
     isExact,
-    decode: isExact ? String : storage === 'integer' && called === 'sum' ? toWhole : Number,
+    decode: isExact
+      ? String
+      : storage === 'integer' && aggregate === 'sum'
+        ? toIntegerValue
+        : Number,
     encode,
   }
 }
@@ -96,12 +105,12 @@ const postgresTotal: Dialect['total'] = (called, { storage, field: { entry } }) 
  * Of doubles: the server answers no sum that is no double, and no mean where a square on its way is none, so that one odd
  * row would spoil the figure for all. Such rows are added up as exact numbers. What no double holds is the nearest one.
  */
-function totalOfDoubles(called: 'sum' | 'avg', bound: string): string {
+function totalOfDoubles(aggregate: 'sum' | 'avg', bound: string): string {
   const isOdd = `abs({c}) >= ${bound}`
-  const usual = `${called}({c}) filter (where not ${isOdd})`
+  const usual = `${aggregate}({c}) filter (where not ${isOdd})`
   const odd = `sum(cast({c} as numeric)) filter (where ${isOdd})`
   const sum = `(${odd} + coalesce(cast(sum({c}) filter (where not ${isOdd}) as numeric), 0))`
-  const exact = called === 'sum' ? sum : `${sum} / count({c})`
+  const exact = aggregate === 'sum' ? sum : `${sum} / count({c})`
   // Below the smallest double is none either.
   const double = `cast(round(greatest(least(${exact}, ${largestDouble}), -${largestDouble}), 300) as double precision)`
   return `case when bool_or(${isOdd}) then ${double} else cast(${usual} as double precision) end`
@@ -136,14 +145,14 @@ export function createPostgresDialect(
     lists: postgresLists,
     copy,
     toDriver: (value) => value,
-    placeholder: (place) => `$${place}`,
-    textsOf: (place) => `select json_array_elements_text($${place})`,
-    itemsOf: (place) => `select value from json_array_elements($${place})`,
+    placeholder: (position) => `$${position}`,
+    textsOf: (position) => `select json_array_elements_text($${position})`,
+    itemsOf: (position) => `select value from json_array_elements($${position})`,
     // A value without a type would be text.
     typed: (column) => `::${columnType(column)}`,
     limit: { behind: '', none: '' },
     // A join finds an owner in half the time of a subquery; PostgreSQL plans up to 8 tables well.
-    owners: { most: 7, join: 'lateral' },
+    owners: { maxTables: 7, join: 'lateral' },
     hasLateral: true,
     // PostgreSQL plans both forms alike.
     listsKeys: false,
@@ -174,9 +183,9 @@ export function createPostgresDialect(
       if (storage !== 'decimal' || digits === undefined) return texts[storage]
       return ['cast(cast(', ` as numeric(${digits.precision},${digits.scale})) as text)`]
     },
-    timeGroup: postgresTimeGroup,
-    momentOfHour: ['cast(', ' as timestamptz)'],
-    total: postgresTotal,
+    timeGroup: timeGroupSql,
+    timestampOfHour: ['cast(', ' as timestamptz)'],
+    total: totalSql,
     fold,
     search: createPostgresSearch(fold, hasIcu, uuidText),
     foldValue: (text) => text.toLowerCase(),
@@ -185,7 +194,7 @@ export function createPostgresDialect(
     encodeList: (column, values) => (column.isUuid ? values.filter(isUuid) : values),
     lock: ' for update',
     lockFree: ' for update skip locked',
-    moments: {
+    timestamps: {
       // That of the transaction's begin would not move in it; one that is not stable could not be found by an index.
       now: (ms) =>
         `(statement_timestamp() + cast(${ms} as double precision) * interval '1 millisecond')`,
@@ -209,11 +218,11 @@ export function createPostgresDialect(
 function columnType({
   storage,
   isBoolean,
-  isUuid: holdsUuids,
+  isUuid: isUuidColumn,
   field: { entry },
 }: Pick<Column, 'storage' | 'isBoolean' | 'isUuid' | 'field'>): string {
   if (isBoolean) return 'boolean'
-  if (holdsUuids) return 'uuid'
+  if (isUuidColumn) return 'uuid'
   const { digits } = entry
   if (storage !== 'decimal' || digits === undefined) return columnTypes[storage]
   return `numeric(${digits.precision},${digits.scale})`
@@ -239,7 +248,7 @@ const changes: TableChanges = {
   empty: async (runner, tables) => {
     if (tables.length === 0) return
     await runner.run(
-      ownScript(`truncate table ${tables.map(quote).join(', ')} restart identity`),
+      frameworkScript(`truncate table ${tables.map(quote).join(', ')} restart identity`),
       [],
       'nothing',
     )
@@ -268,14 +277,14 @@ function passKeys(table: string, key: string): string {
     ) g where gap > 0`
 }
 
-const within = (type: string, value: string): string =>
+const whenType = (type: string, value: string): string =>
   `case when jsonb_typeof(cast({c} as jsonb) #> cast({p} as text[])) = '${type}' then ${value} end`
 const found = '(cast({c} as jsonb) #>> cast({p} as text[]))'
 
 const jsonAt: Dialect['jsonAt'] = {
-  number: within('number', `cast(${found} as numeric)`),
-  text: `${within('string', found)} collate "C"`,
-  boolean: within('boolean', `cast(${found} as boolean)`),
+  number: whenType('number', `cast(${found} as numeric)`),
+  text: `${whenType('string', found)} collate "C"`,
+  boolean: whenType('boolean', `cast(${found} as boolean)`),
   any: "nullif(jsonb_typeof(cast({c} as jsonb) #> cast({p} as text[])), 'null')",
 }
 
@@ -290,13 +299,13 @@ const decoders: Readonly<Partial<Record<Column['storage'], Decoder>>> = {
     const scale = entry.digits?.scale ?? 0
     return (value) => toDecimal(String(value), scale)
   },
-  moment: () => readMoment,
+  moment: () => readTimestamp,
   date: () => 'v.slice(0, 10)',
   time: () => 'v.slice(0, 8)',
 }
 
 /** Casts for columns that other programs created with another type, and for moments that are still stored as text. */
-const texts: Readonly<Partial<Record<Column['storage'], Around>>> = {
+const texts: Readonly<Partial<Record<Column['storage'], SqlWrapper>>> = {
   wide: ['cast(', ' as text)'],
   moment: [
     'to_char(cast(',

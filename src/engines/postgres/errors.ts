@@ -1,10 +1,10 @@
 /** Converts PostgreSQL's errors to faults. Source: PostgreSQL, Appendix A, Error Codes. */
 import { causesOf } from '../../errors/http-error.js'
-import { EngineFault, type FaultKind } from '../contract/engine-error.js'
+import { EngineError, type EngineErrorKind } from '../contract/engine-error.js'
 
-/** @returns an `EngineFault`; errors that come neither from the server nor from its connection unchanged */
-export function toPostgresFault(error: unknown): unknown {
-  if (error instanceof EngineFault) return error
+/** @returns an `EngineError`; errors that come neither from the server nor from its connection unchanged */
+export function convertPostgresError(error: unknown): unknown {
+  if (error instanceof EngineError) return error
   // Not by `instanceof`: errors of sockets may come from another realm.
   const { code, message, constraint, column, detail } = (error ?? {}) as Partial<
     Record<string, unknown>
@@ -18,9 +18,9 @@ export function toPostgresFault(error: unknown): unknown {
       ...(code === '23502' && typeof column === 'string' && { columns: [column] }),
     }
     const kind = isInexpressible(code, message) ? 'inexpressible' : kindOf(code)
-    return new EngineFault(kind, message, error, details)
+    return new EngineError(kind, message, error, details)
   }
-  return isLost(code, message) ? new EngineFault('unavailable', message, error) : error
+  return isLost(code, message) ? new EngineError('unavailable', message, error) : error
 }
 
 /** The cast of `!` and a value to a number, which JSON that statements write has where GraphQL has no word for the value. */
@@ -32,11 +32,11 @@ function isCollision(code: string): boolean {
   return code === '23505' || code === '23P01'
 }
 
-function kindOf(code: string): FaultKind {
+function kindOf(code: string): EngineErrorKind {
   return exact[code] ?? classes[code.slice(0, 2)] ?? 'other'
 }
 
-const exact: Readonly<Record<string, FaultKind>> = {
+const exact: Readonly<Record<string, EngineErrorKind>> = {
   '23505': 'unique',
   '23P01': 'exclusion',
   '23503': 'reference',
@@ -49,7 +49,7 @@ const exact: Readonly<Record<string, FaultKind>> = {
 }
 
 /** By the first two characters: connection, data, constraints, resources, operators, system. */
-const classes: Readonly<Record<string, FaultKind>> = {
+const classes: Readonly<Record<string, EngineErrorKind>> = {
   '08': 'unavailable',
   '22': 'value',
   '23': 'value',
@@ -59,36 +59,37 @@ const classes: Readonly<Record<string, FaultKind>> = {
 }
 
 /** The statement exceeded `statement_timeout` or `lock_timeout`: the same statement would do so again. */
-export function tookTooLong({ cause }: EngineFault): boolean {
+export function tookTooLong({ cause }: EngineError): boolean {
   const { code } = (cause ?? {}) as { readonly code?: unknown }
   return code === '57014' || code === '55P03'
 }
 
 /** The server cannot be reached or does not answer: the same statement may succeed later. */
-export function isOutage(error: unknown): error is EngineFault {
-  return error instanceof EngineFault && error.kind === 'unavailable' && !tookTooLong(error)
+export function isOutage(error: unknown): error is EngineError {
+  return error instanceof EngineError && error.kind === 'unavailable' && !tookTooLong(error)
 }
 
 /** The connection was lost, or the server has ended it: the statement may never have begun. */
-export function isLostConnection({ kind, cause }: EngineFault): boolean {
+export function isLostConnection({ kind, cause }: EngineError): boolean {
   const { code } = (cause ?? {}) as { readonly code?: unknown }
-  const isOfServer = typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E')
-  return kind === 'unavailable' && (!isOfServer || /^(?:08|57P)/.test(code))
+  const isServerError =
+    typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !code.startsWith('E')
+  return kind === 'unavailable' && (!isServerError || /^(?:08|57P)/.test(code))
 }
 
 /**
  * A statement that was of several calls would fail so for each of them: it took too long or was cancelled, the server is
  * gone, a table or a column is not there. Nobody's is tried again by itself.
  */
-export function isOfAll(error: unknown): boolean {
-  if (!(error instanceof EngineFault)) return false
+export function affectsAllCalls(error: unknown): boolean {
+  if (!(error instanceof EngineError)) return false
   const { code } = (error.cause ?? {}) as { readonly code?: unknown }
   return error.kind === 'unavailable' || code === '42P01' || code === '42703'
 }
 
 /** Of statements for a request that needs them no longer. */
-export function overFault(): EngineFault {
-  return new EngineFault('other', 'The request was answered, or its client has left.')
+export function requestEndedError(): EngineError {
+  return new EngineError('other', 'The request was answered, or its client has left.')
 }
 
 /** The connection cannot be used afterwards: it is lost, or the server closes it. */

@@ -43,7 +43,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
     return sql`${start}, ${rows}, ${end}`
   }
 
-  whole(object: Sql): Sql {
+  objectResult(object: Sql): Sql {
     const pieces = this.#piecesOf(object).map((piece) => this.#written(piece))
     return join(pieces)
   }
@@ -100,7 +100,7 @@ export class PostgresJson extends AnyJson implements JsonSql {
     const text = sql`cast(${column} as text)`
     return this.#put([
       mark,
-      sql`coalesce(${text}, ${this.#fault(sql`coalesce(${text}, '')`)})`,
+      sql`coalesce(${text}, ${this.#failure(sql`coalesce(${text}, '')`)})`,
       mark,
     ])
   }
@@ -114,12 +114,12 @@ export class PostgresJson extends AnyJson implements JsonSql {
           ? this.#escaped(text)
           : this.#globalId(field.idPrefix, text)
       case 'int':
-        return this.checked(text, this.isInt(column), this.#fault(column))
+        return this.checked(text, this.isInt(column), this.#failure(column))
       case 'float': {
         const largest = `cast('${largestFloat}' as double precision)`
         const isFinite = sql`${column} between ${raw(`-${largest} and ${largest}`)}`
         const number = sql`cast(cast(${column} as double precision) as text)`
-        return this.checked(number, isFinite, this.#fault(column))
+        return this.checked(number, isFinite, this.#failure(column))
       }
       case 'integer':
       case 'boolean':
@@ -146,10 +146,10 @@ export class PostgresJson extends AnyJson implements JsonSql {
     return this.#pieces.get(json) ?? [json]
   }
 
-  /** @param given the pieces in order, never null */
-  #put(given: readonly Piece[]): Sql {
+  /** @param input the pieces in order, never null */
+  #put(input: readonly Piece[]): Sql {
     const pieces: Piece[] = []
-    for (const piece of given) {
+    for (const piece of input) {
       const last = pieces.at(-1)
       if (typeof piece === 'object' && typeof last === 'object')
         pieces[pieces.length - 1] = { json: last.json + piece.json }
@@ -186,16 +186,16 @@ export class PostgresJson extends AnyJson implements JsonSql {
   }
 
   /** Makes the statement fail: the cast text is not a number. */
-  #fault(column: Sql): Sql {
+  #failure(column: Sql): Sql {
     return sql`cast(cast('!' || cast(${column} as text) as bigint) as text)`
   }
 
   #enumeration(model: JsonEnum, column: Sql): Sql {
-    const fault = this.#fault(column)
-    if (!model.isPlain) return this.named(column, model, fault, JSON.stringify)
+    const failure = this.#failure(column)
+    if (!model.isPlain) return this.named(column, model, failure, JSON.stringify)
     // Names that equal their values need no escaping.
     const name = this.#inQuotes(sql`cast(${column} as text)`)
-    return this.checked(name, this.isAmong(column, model), fault)
+    return this.checked(name, this.isAmong(column, model), failure)
   }
 
   #base64(bytes: Sql): Sql {
@@ -206,6 +206,6 @@ export class PostgresJson extends AnyJson implements JsonSql {
     const text = sql`cast(${column} as text)`
     if (form !== 'int') return text
     const large = sql`exists (select 1 from json_array_elements_text(${column}) as e(v) where not (${this.isInt(sql`cast(e.v as numeric)`)}))`
-    return sql`case when ${large} then ${this.#fault(column)} else ${text} end`
+    return sql`case when ${large} then ${this.#failure(column)} else ${text} end`
   }
 }

@@ -6,37 +6,37 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import {
-  lookupsLast,
+  topicCacheTime,
   type ChannelHandlers,
   type ChannelListener,
   type EngineChannel,
 } from '../contract/engine.js'
-import { EngineFault } from '../contract/engine-error.js'
-import { ownQuestion, ownChange } from '../contract/statement.js'
+import { EngineError } from '../contract/engine-error.js'
+import { frameworkQuery, frameworkChange } from '../contract/statement.js'
 import type { Client, Driver } from './driver.js'
-import { toPostgresFault } from './errors.js'
+import { convertPostgresError } from './errors.js'
 import type { PostgresOptions } from './options.js'
 import type { ConnectionPool } from './pool.js'
-import { endSession, openSession, proveListening, type Session } from './session.js'
+import { endSession, openSession, verifyNotifications, type Session } from './session.js'
 
 const name = 'filigree_changes'
 /** Any number that is ours alone: the first half of a topic's lock, its topic being the other. */
 const lockClass = 1_179_208_276
 
 /** Who wrote by what was known before a topic has committed when this is over. Milliseconds. */
-const settling = lookupsLast + 200
+const settleTime = topicCacheTime + 200
 /** The first wait before connecting again, doubled up to the last. Milliseconds. */
 const [firstWait, longestWait] = [100, 10_000]
 /** A connection that nothing comes from may be dead: it is asked this often. Milliseconds. */
 const heartbeat = 30_000
 
-const sendAll = ownChange(
+const sendAll = frameworkChange(
   'unknown',
   `select pg_notify('${name}', message) from unnest($1::text[]) as message`,
   { mayWait: false },
 )
 // A lock's two numbers are shown as unsigned; the third says that they are two.
-const readTopics = ownQuestion(
+const readTopics = frameworkQuery(
   `select distinct objid::bigint from pg_locks where locktype = 'advisory' and classid = ${lockClass} and objsubid = 2 and granted and pid is distinct from $1::int and database = (select oid from pg_database where datname = current_database())`,
   { isFresh: true },
 )
@@ -56,8 +56,8 @@ export async function createPostgresChannel(
     send: async (runner, messages) => {
       await runner.run(sendAll, [messages], 'rows')
     },
-    topics: async (runner, but) => {
-      const rows = await runner.run(readTopics, [but ?? null], 'rows')
+    topics: async (runner, exceptProcess) => {
+      const rows = await runner.run(readTopics, [exceptProcess ?? null], 'rows')
       return new Set(rows.map(([topic]) => Number(topic) | 0))
     },
     listen: (handlers) => new PostgresListener({ driver, pool, options, handlers }),
@@ -65,7 +65,7 @@ export async function createPostgresChannel(
 }
 
 /** A connection and the topics whose locks it holds, each with the moment from which nobody overlooks it. */
-interface Held {
+interface ListeningConnection {
   readonly client: Client
   readonly processId: number
   readonly topics: Map<number, Promise<void>>
@@ -86,13 +86,13 @@ class PostgresListener implements ChannelListener {
   readonly #options: PostgresOptions
   readonly #handlers: ChannelHandlers
   #topics: ReadonlySet<number> = new Set()
-  #held: Held | undefined
-  #opening: Promise<Held> | undefined
-  #reviving: AbortController | undefined
+  #connection: ListeningConnection | undefined
+  #opening: Promise<ListeningConnection> | undefined
+  #reconnecting: AbortController | undefined
   #heartbeat: NodeJS.Timeout | undefined
   #isClosed = false
   /** Notifications cannot come, and a restart alone changes that. */
-  #refusal: EngineFault | undefined
+  #refusal: EngineError | undefined
 
   constructor({ driver, pool, options, handlers }: ListenerParts) {
     this.#driver = driver
@@ -102,75 +102,80 @@ class PostgresListener implements ChannelListener {
   }
 
   get processId(): number | undefined {
-    return this.#held?.processId
+    return this.#connection?.processId
   }
 
   async listenTo(topics: ReadonlySet<number>): Promise<void> {
     this.#topics = topics
-    if (topics.size === 0) return this.#letGo()
+    if (topics.size === 0) return this.#disconnect()
     if (this.#refusal !== undefined) throw this.#refusal
-    const held = this.#held ?? (await this.#open())
-    await this.#hold(held)
+    const connection = this.#connection ?? (await this.#open())
+    await this.#updateLocks(connection)
   }
 
   close(): Promise<void> {
     this.#isClosed = true
     this.#topics = new Set()
-    return this.#letGo()
+    return this.#disconnect()
   }
 
-  #open(): Promise<Held> {
+  #open(): Promise<ListeningConnection> {
     this.#opening ??= this.#connect().finally(() => {
       this.#opening = undefined
     })
     return this.#opening
   }
 
-  async #connect(): Promise<Held> {
+  async #connect(): Promise<ListeningConnection> {
     const session = await openSession(this.#driver, this.#options, {
       applicationName: 'filigree listener',
       queryTimeout: 10_000,
     })
     const { client, processId } = session
-    const held: Held = { client, processId, topics: new Map(), last: Promise.resolve() }
+    const connection: ListeningConnection = {
+      client,
+      processId,
+      topics: new Map(),
+      last: Promise.resolve(),
+    }
     client.on('end', () => {
-      this.#lose(held)
+      this.#connectionLost(connection)
     })
     client.on('notification', ({ channel, payload }) => {
       if (channel === name && payload !== undefined) this.#handlers.message(payload)
     })
     try {
-      if (session.isPooled) await this.#prove(session)
+      if (session.isPooled) await this.#verify(session)
       await client.query(`listen ${name}`)
     } catch (error) {
       endSession(client)
-      throw toPostgresFault(error)
+      throw convertPostgresError(error)
     }
     // Nobody may want it any more.
     if (this.#isClosed || this.#topics.size === 0) {
       endSession(client)
-      return held
+      return connection
     }
-    this.#held = held
+    this.#connection = connection
     this.#heartbeat = setInterval(() => {
-      runBehind(held, 'select 1').catch(() => {
+      runQueued(connection, 'select 1').catch(() => {
         endSession(client)
       })
     }, heartbeat).unref()
-    return held
+    return connection
   }
 
-  /** @throws {EngineFault} `unavailable` behind a pooler that keeps no sessions: better no events than silence */
-  async #prove(session: Session): Promise<void> {
+  /** @throws {EngineError} `unavailable` behind a pooler that keeps no sessions: better no events than silence */
+  async #verify(session: Session): Promise<void> {
     try {
-      await proveListening(session, this.#pool)
+      await verifyNotifications(session, this.#pool)
     } catch (error) {
-      if (error instanceof EngineFault) this.#refuse(error)
+      if (error instanceof EngineError) this.#refuse(error)
       throw error
     }
   }
 
-  #refuse(refusal: EngineFault): void {
+  #refuse(refusal: EngineError): void {
     this.#refusal = refusal
     this.#options.log.error(
       { err: refusal },
@@ -179,44 +184,45 @@ class PostgresListener implements ChannelListener {
   }
 
   /** Takes the locks that are wanted, lets the others go, and waits until all writers know. */
-  async #hold(held: Held): Promise<void> {
-    const { client, topics } = held
-    const unwanted = [...topics.keys()].filter((topic) => !this.#topics.has(topic))
-    for (const topic of unwanted) topics.delete(topic)
-    if (unwanted.length > 0) runBehind(held, ofEach('unlock', unwanted)).catch(() => undefined)
-    const wanted = [...this.#topics].filter((topic) => !topics.has(topic))
-    if (wanted.length > 0) {
-      const known = runBehind(held, ofEach('lock', wanted)).then(() => sleep(settling))
-      for (const topic of wanted) topics.set(topic, known)
+  async #updateLocks(connection: ListeningConnection): Promise<void> {
+    const { client, topics } = connection
+    const obsolete = [...topics.keys()].filter((topic) => !this.#topics.has(topic))
+    for (const topic of obsolete) topics.delete(topic)
+    if (obsolete.length > 0)
+      runQueued(connection, lockSql('unlock', obsolete)).catch(() => undefined)
+    const missing = [...this.#topics].filter((topic) => !topics.has(topic))
+    if (missing.length > 0) {
+      const settled = runQueued(connection, lockSql('lock', missing)).then(() => sleep(settleTime))
+      for (const topic of missing) topics.set(topic, settled)
     }
     try {
       await Promise.all(new Set(topics.values()))
     } catch (error) {
       endSession(client)
-      throw toPostgresFault(error)
+      throw convertPostgresError(error)
     }
   }
 
-  #lose(held: Held): void {
-    if (this.#held !== held) return
-    this.#forget()
+  #connectionLost(connection: ListeningConnection): void {
+    if (this.#connection !== connection) return
+    this.#clear()
     if (this.#isClosed || this.#topics.size === 0) return
     const { log } = this.#options
     log.warn({}, 'the connection that listens to changes was lost')
-    this.#reviving ??= new AbortController()
-    this.#revive(this.#reviving.signal).catch((error: unknown) => {
+    this.#reconnecting ??= new AbortController()
+    this.#reconnect(this.#reconnecting.signal).catch((error: unknown) => {
       log.error({ err: error }, 'listening to changes again failed')
     })
   }
 
   /** Connects again, however long it takes, and says that something may have been missed. */
-  async #revive(signal: AbortSignal): Promise<void> {
+  async #reconnect(signal: AbortSignal): Promise<void> {
     for (let wait = firstWait; ; wait = Math.min(wait * 2, longestWait)) {
       const hasListened = await this.#tryAgain(wait, signal)
       if (signal.aborted) return
       if (!hasListened) continue
-      this.#reviving = undefined
-      this.#handlers.lost()
+      this.#reconnecting = undefined
+      this.#handlers.messagesLost()
       return
     }
   }
@@ -224,34 +230,34 @@ class PostgresListener implements ChannelListener {
   async #tryAgain(wait: number, signal: AbortSignal): Promise<boolean> {
     try {
       await sleep(wait, undefined, { signal, ref: false })
-      await this.#hold(this.#held ?? (await this.#open()))
+      await this.#updateLocks(this.#connection ?? (await this.#open()))
       return true
     } catch {
       return false
     }
   }
 
-  #forget(): void {
+  #clear(): void {
     clearInterval(this.#heartbeat)
-    this.#held = undefined
+    this.#connection = undefined
   }
 
-  #letGo(): Promise<void> {
-    this.#reviving?.abort()
-    this.#reviving = undefined
-    const client = this.#held?.client
-    this.#forget()
+  #disconnect(): Promise<void> {
+    this.#reconnecting?.abort()
+    this.#reconnecting = undefined
+    const client = this.#connection?.client
+    this.#clear()
     return client === undefined ? Promise.resolve() : client.end().catch(() => undefined)
   }
 }
 
-function runBehind(held: Held, sql: string): Promise<unknown> {
-  const answer = held.last.then(() => held.client.query(sql))
-  held.last = answer.catch(() => undefined)
-  return answer
+function runQueued(connection: ListeningConnection, sql: string): Promise<unknown> {
+  const result = connection.last.then(() => connection.client.query(sql))
+  connection.last = result.catch(() => undefined)
+  return result
 }
 
 /** Takes or lets go the locks of topics, in one statement. */
-function ofEach(what: 'lock' | 'unlock', topics: readonly number[]): string {
-  return `select pg_advisory_${what}_shared(${lockClass}, topic) from unnest(array[${topics.join()}]::int[]) as topic`
+function lockSql(action: 'lock' | 'unlock', topics: readonly number[]): string {
+  return `select pg_advisory_${action}_shared(${lockClass}, topic) from unnest(array[${topics.join()}]::int[]) as topic`
 }

@@ -17,7 +17,7 @@ export function refusesLimits(cause: unknown): boolean {
 }
 
 /** The options without time-outs as parameters of the connection; those of the address still take precedence. */
-export function limitedWithin(options: PostgresOptions): PostgresOptions {
+export function withTransactionLimits(options: PostgresOptions): PostgresOptions {
   const { statementTimeout = 30_000, lockTimeout = 10_000 } = options
   const address = new URL(options.url)
   const [statement, lock] = names.map((name) => readLimit(address.searchParams.get(name)))
@@ -31,7 +31,7 @@ export function limitedWithin(options: PostgresOptions): PostgresOptions {
     url: address.href,
     statementTimeout: 0,
     lockTimeout: 0,
-    limitsWithin: limits
+    transactionLimits: limits
       .filter(([, milliseconds]) => milliseconds > 0)
       .map(([name, milliseconds]) => `; set local ${name} = ${milliseconds}`)
       .join(''),
@@ -63,7 +63,7 @@ export interface PostgresOptions {
   /** Milliseconds that a statement waits for a lock, unless the address sets it; 0 means no limit. Default 10,000. */
   readonly lockTimeout?: number
   /** SQL after `begin` that sets the time-outs in each transaction, for poolers that do not accept them otherwise. */
-  readonly limitsWithin?: string
+  readonly transactionLimits?: string
   /** How changes of other processes are received, if the server need not be asked. */
   readonly listen?: Listening | undefined
   /** How the schema is locked, if the server need not be asked. */
@@ -73,14 +73,14 @@ export interface PostgresOptions {
 }
 
 /** Contains the address without its password, which no report may show. */
-export function toBootFault(url: string, cause: unknown): DeclarationError {
+export function unreachableError(url: string, cause: unknown): DeclarationError {
   const { message } = (cause ?? {}) as { message?: unknown }
   const reason = typeof message === 'string' && message !== '' ? message : String(cause)
-  const where = URL.canParse(url) ? new URL(url) : undefined
+  const address = URL.canParse(url) ? new URL(url) : undefined
   const error = new DeclarationError([
     {
       code: 'DATABASE_UNREACHABLE',
-      message: `The database ${where?.host ?? ''}${where?.pathname ?? ''} cannot be reached: ${reason}.`,
+      message: `The database ${address?.host ?? ''}${address?.pathname ?? ''} cannot be reached: ${reason}.`,
       remedy:
         'Check DATABASE_URL and that the server is up. A start asks it what it can do and compares its tables with the records, so it ends without an answer.',
     },

@@ -1,7 +1,7 @@
 /** Reads PostgreSQL's query plans. Source: PostgreSQL, EXPLAIN; PREPARE. */
 
 import type { Runner, Row } from '../contract/engine.js'
-import { ownQuestion, ownScript } from '../contract/statement.js'
+import { frameworkQuery, frameworkScript } from '../contract/statement.js'
 import type { ScanSql } from '../contract/dialect.js'
 
 /**
@@ -10,7 +10,7 @@ import type { ScanSql } from '../contract/dialect.js'
  * Source: PostgreSQL, pg_class; The Cumulative Statistics System.
  */
 
-const statement = ownQuestion(
+const statement = frameworkQuery(
   `select relname, greatest(reltuples - pg_stat_get_dead_tuples(oid), pg_stat_get_live_tuples(oid), 0)
     from pg_class where relkind in ('r', 'm') and oid = any(
       select to_regclass(quote_ident(name)) from unnest(cast($1 as text[])) as name)`,
@@ -33,7 +33,7 @@ interface PlanNode {
 }
 
 /** Milliseconds that a plan waits for a table which somebody has locked: then it is asked another time. */
-const lockTime = 200
+const lockTimeout = 200
 
 /** Statement names belong to a session. */
 let count = 0
@@ -41,29 +41,35 @@ let count = 0
 export const postgresScans: ScanSql = {
   // A generic plan: with values, the plan would be the one for those values.
   explain: async (engine, sql) => {
-    const most = Math.max(0, ...[...sql.matchAll(/\$(\d+)/g)].map(([, place]) => Number(place)))
-    const values = most === 0 ? '' : `(${Array.from({ length: most }, () => 'null').join()})`
+    const placeholderCount = Math.max(
+      0,
+      ...[...sql.matchAll(/\$(\d+)/g)].map(([, position]) => Number(position)),
+    )
+    const values =
+      placeholderCount === 0
+        ? ''
+        : `(${Array.from({ length: placeholderCount }, () => 'null').join()})`
     const name = `filigree_scan_${++count}`
     const runner = await engine.begin()
     try {
       await runner.run(
-        ownScript(
-          `set local lock_timeout = ${lockTime}; set local plan_cache_mode = force_generic_plan; prepare ${name} as ${sql}`,
+        frameworkScript(
+          `set local lock_timeout = ${lockTimeout}; set local plan_cache_mode = force_generic_plan; prepare ${name} as ${sql}`,
         ),
         [],
         'nothing',
       )
-      const statement = ownQuestion(`explain (format json) execute ${name}${values}`)
+      const statement = frameworkQuery(`explain (format json) execute ${name}${values}`)
       const { rows } = await runner.run(statement, [], 'all')
-      await runner.run(ownScript(`deallocate ${name}`), [], 'nothing')
+      await runner.run(frameworkScript(`deallocate ${name}`), [], 'nothing')
       return rows
     } finally {
       await runner.rollback()
     }
   },
   read: ([row]: readonly Row[]) => {
-    const given = row?.[0]
-    const plans = (typeof given === 'string' ? JSON.parse(given) : given) as { Plan: PlanNode }[]
+    const plan = row?.[0]
+    const plans = (typeof plan === 'string' ? JSON.parse(plan) : plan) as { Plan: PlanNode }[]
     const found: string[] = []
     for (const { Plan } of plans) findScans(Plan, false, found)
     return found
@@ -78,5 +84,5 @@ function findScans(node: PlanNode, isSorted: boolean, found: string[]): void {
   const name = node['Relation Name']
   if (kind === 'Seq Scan' && name !== undefined && (isSorted || node.Filter !== undefined))
     found.push(name)
-  for (const below of node.Plans ?? []) findScans(below, isSorted || kind.endsWith('Sort'), found)
+  for (const child of node.Plans ?? []) findScans(child, isSorted || kind.endsWith('Sort'), found)
 }

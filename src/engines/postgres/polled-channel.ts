@@ -5,30 +5,30 @@
  */
 import { randomInt, randomUUID } from 'node:crypto'
 import {
-  lookupsLast,
+  topicCacheTime,
   type ChannelHandlers,
   type ChannelListener,
   type EngineChannel,
   type Row,
   type Runner,
 } from '../contract/engine.js'
-import { ownQuestion, ownChange, ownScript } from '../contract/statement.js'
+import { frameworkQuery, frameworkChange, frameworkScript } from '../contract/statement.js'
 import type { Driver } from './driver.js'
-import { toPostgresFault } from './errors.js'
+import { convertPostgresError } from './errors.js'
 import type { PostgresOptions } from './options.js'
 import type { ConnectionPool } from './pool.js'
 import { changePostgresSchema } from './schema-change.js'
 
 /** Milliseconds between two polls. */
-const pause = 200
+const pollInterval = 200
 /** How many milliseconds after its insert a message may be committed. */
-const settling = 5000
+const commitDelay = 5000
 /** Milliseconds after which a silent process no longer counts, and between two signs of life. */
-const [silence, sign] = [15_000, 5000]
+const [listenerTimeout, registerInterval] = [15_000, 5000]
 /** Milliseconds for which messages are kept: a listener that was away longer has missed some. */
-const kept = 60_000
+const retention = 60_000
 
-const isThere = ownQuestion(
+const isThere = frameworkQuery(
   `select to_regclass('filigree_change') is not null and to_regclass('filigree_listener') is not null`,
 )
 const tables = `create table if not exists filigree_change (
@@ -45,19 +45,19 @@ create table if not exists filigree_listener (
   primary key (process, topic)
 )`
 
-const ago = (place: number): string =>
-  `clock_timestamp() - $${place}::float8 * interval '1 millisecond'`
-const insert = ownChange(
+const ago = (position: number): string =>
+  `clock_timestamp() - $${position}::float8 * interval '1 millisecond'`
+const insert = frameworkChange(
   'insert',
   `insert into filigree_change (id, told_at, place, message)
    select id, clock_timestamp(), place, message
    from unnest($1::text[], $2::int[], $3::text[]) as one (id, place, message)`,
   { tables: ['filigree_change'], isFresh: true },
 )
-const readTopics = ownQuestion(
+const readTopics = frameworkQuery(
   `select distinct topic from filigree_listener where seen_at > ${ago(1)} and process is distinct from $2::int`,
 )
-const readNew = ownQuestion(
+const readNew = frameworkQuery(
   `select id, message from filigree_change where told_at > ${ago(1)} order by told_at, place`,
 )
 /** Stores the topics of one process, in the order of their keys, and removes those that it no longer listens to. */
@@ -81,26 +81,26 @@ export async function createPolledChannel(
   pool: ConnectionPool,
   options: PostgresOptions,
 ): Promise<EngineChannel> {
-  const [there] = await ask(pool, isThere.sql, [])
-  if (there?.[0] !== true) {
+  const [row] = await query(pool, isThere.sql, [])
+  if (row?.[0] !== true) {
     const make = async (runner: Runner): Promise<void> =>
-      runner.run(ownScript(tables), [], 'nothing')
+      runner.run(frameworkScript(tables), [], 'nothing')
     await changePostgresSchema(driver, options, make, true)
   }
   return {
     send: async (runner, messages) => {
-      const places = messages.map((_, place) => place)
-      await runner.run(insert, [messages.map(() => randomUUID()), places, messages], 'count')
+      const positions = messages.map((_, position) => position)
+      await runner.run(insert, [messages.map(() => randomUUID()), positions, messages], 'count')
     },
-    topics: async (runner, but) => {
-      const rows = await runner.run(readTopics, [silence, but ?? null], 'rows')
+    topics: async (runner, exceptProcess) => {
+      const rows = await runner.run(readTopics, [listenerTimeout, exceptProcess ?? null], 'rows')
       return new Set(rows.map(([topic]) => Number(topic)))
     },
     listen: (handlers) => new PolledListener(pool, options, handlers),
   }
 }
 
-async function ask(
+async function query(
   pool: ConnectionPool,
   text: string,
   values: readonly unknown[],
@@ -108,7 +108,7 @@ async function ask(
   try {
     return await pool.query(text, values)
   } catch (error) {
-    throw toPostgresFault(error)
+    throw convertPostgresError(error)
   }
 }
 
@@ -120,13 +120,13 @@ class PolledListener implements ChannelListener {
   readonly #handlers: ChannelHandlers
   #topics: ReadonlySet<number> = new Set()
   /** Messages of the last seconds that were already passed on. */
-  #told = new Set<string>()
+  #deliveredIds = new Set<string>()
   /** The time of the last look at the topics, in milliseconds; undefined while nobody needs them. */
-  #lookedAt: number | undefined
-  #signedAt = -Infinity
+  #polledAt: number | undefined
+  #registeredAt = -Infinity
   /** The last `#sign` that was called, and whether it has read the topics yet. */
-  #signing: Promise<void> = Promise.resolve()
-  #isSignQueued = false
+  #registering: Promise<void> = Promise.resolve()
+  #isRegisterQueued = false
   #timer: NodeJS.Timeout | undefined
   #isLost = false
 
@@ -139,52 +139,52 @@ class PolledListener implements ChannelListener {
   async listenTo(topics: ReadonlySet<number>): Promise<void> {
     const isNew = [...topics].some((topic) => !this.#topics.has(topic))
     this.#topics = topics
-    await this.#sign()
+    await this.#register()
     if (topics.size === 0) {
       this.#stop()
       return
     }
-    if (this.#lookedAt === undefined) {
+    if (this.#polledAt === undefined) {
       // Earlier messages are not for the listeners of this process.
-      this.#told = new Set((await this.#read(settling)).map(([id]) => String(id)))
-      this.#lookedAt = performance.now()
-      this.#later()
+      this.#deliveredIds = new Set((await this.#read(commitDelay)).map(([id]) => String(id)))
+      this.#polledAt = performance.now()
+      this.#schedulePoll()
     }
     // Afterwards, all writers that did not know the topic have committed.
-    if (isNew) await new Promise((resolve) => setTimeout(resolve, lookupsLast + pause))
+    if (isNew) await new Promise((resolve) => setTimeout(resolve, topicCacheTime + pollInterval))
   }
 
   async close(): Promise<void> {
     this.#topics = new Set()
     this.#stop()
-    await this.#sign().catch(() => undefined)
+    await this.#register().catch(() => undefined)
   }
 
   #stop(): void {
     clearTimeout(this.#timer)
-    this.#lookedAt = undefined
+    this.#polledAt = undefined
   }
 
-  #later(): void {
+  #schedulePoll(): void {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => {
-      void this.#look().then(() => {
-        if (this.#lookedAt !== undefined) this.#later()
+      void this.#poll().then(() => {
+        if (this.#polledAt !== undefined) this.#schedulePoll()
       })
-    }, pause).unref()
+    }, pollInterval).unref()
   }
 
-  async #look(): Promise<void> {
-    const began = performance.now()
-    const away = began - (this.#lookedAt ?? began)
+  async #poll(): Promise<void> {
+    const startedAt = performance.now()
+    const sinceLastPoll = startedAt - (this.#polledAt ?? startedAt)
     try {
-      const rows = await this.#read(away + settling)
-      if (this.#lookedAt === undefined) return
-      this.#lookedAt = began
-      this.#tell(rows)
-      if (this.#isLost && away > kept - 2 * settling) this.#handlers.lost()
+      const rows = await this.#read(sinceLastPoll + commitDelay)
+      if (this.#polledAt === undefined) return
+      this.#polledAt = startedAt
+      this.#deliver(rows)
+      if (this.#isLost && sinceLastPoll > retention - 2 * commitDelay) this.#handlers.messagesLost()
       this.#isLost = false
-      if (began - this.#signedAt > sign) await this.#sign()
+      if (startedAt - this.#registeredAt > registerInterval) await this.#register()
     } catch (err) {
       if (!this.#isLost)
         this.#options.log.warn({ err }, 'changes of other processes cannot be read')
@@ -192,41 +192,41 @@ class PolledListener implements ChannelListener {
     }
   }
 
-  #tell(rows: readonly Row[]): void {
-    const told = new Set<string>()
+  #deliver(rows: readonly Row[]): void {
+    const delivered = new Set<string>()
     for (const [id, message] of rows) {
       const name = String(id)
-      told.add(name)
-      if (!this.#told.has(name)) this.#handlers.message(String(message))
+      delivered.add(name)
+      if (!this.#deliveredIds.has(name)) this.#handlers.message(String(message))
     }
-    this.#told = told
+    this.#deliveredIds = delivered
   }
 
   #read(since: number): Promise<readonly Row[]> {
-    return ask(this.#pool, readNew.sql, [since])
+    return query(this.#pool, readNew.sql, [since])
   }
 
   /**
    * Stores this process's topics, and deletes old rows. Calls run one after another, so that the last one to run stores the
    * last topics. A call that has not begun yet serves all who call meanwhile.
    */
-  #sign(): Promise<void> {
-    if (this.#isSignQueued) return this.#signing
-    this.#isSignQueued = true
-    const sign = (): Promise<void> => {
-      this.#isSignQueued = false
-      return this.#signNow()
+  #register(): Promise<void> {
+    if (this.#isRegisterQueued) return this.#registering
+    this.#isRegisterQueued = true
+    const register = (): Promise<void> => {
+      this.#isRegisterQueued = false
+      return this.#registerNow()
     }
-    this.#signing = this.#signing.then(sign, sign)
-    return this.#signing
+    this.#registering = this.#registering.then(register, register)
+    return this.#registering
   }
 
-  async #signNow(): Promise<void> {
-    await ask(this.#pool, storeTopics, [this.processId, [...this.#topics]])
-    if (performance.now() - this.#signedAt > sign) {
-      await ask(this.#pool, sweepTexts, [kept])
-      await ask(this.#pool, sweepListeners, [2 * silence])
+  async #registerNow(): Promise<void> {
+    await query(this.#pool, storeTopics, [this.processId, [...this.#topics]])
+    if (performance.now() - this.#registeredAt > registerInterval) {
+      await query(this.#pool, sweepTexts, [retention])
+      await query(this.#pool, sweepListeners, [2 * listenerTimeout])
     }
-    this.#signedAt = performance.now()
+    this.#registeredAt = performance.now()
   }
 }

@@ -6,11 +6,11 @@
 import { Call, type CallOwner, becomeQueries } from './call.js'
 import { PooledConnection } from './pooled-connection.js'
 import type { PoolState, Row } from '../contract/engine.js'
-import { ownChange } from '../contract/statement.js'
+import { frameworkChange } from '../contract/statement.js'
 import { createColumnReader, type ColumnReader } from './wire-protocol.js'
 import type { Driver } from './driver.js'
 import type { PostgresOptions } from './options.js'
-import type { StatementNames } from './prepared-statements.js'
+import type { PreparedStatements } from './prepared-statements.js'
 
 /** Callers that wait for a connection of the pool. */
 
@@ -23,22 +23,22 @@ export interface Waiter {
 /** A call that waits: calls of the same turn of the loop are sent together. */
 class WaitingCall implements Waiter {
   readonly call: Call
-  readonly turn: number
-  readonly #back: (connection: PooledConnection) => void
+  readonly tick: number
+  readonly #returnConnection: (connection: PooledConnection) => void
 
-  constructor(call: Call, back: (connection: PooledConnection) => void) {
+  constructor(call: Call, returnConnection: (connection: PooledConnection) => void) {
     this.call = call
-    this.turn = currentTurn()
-    this.#back = back
+    this.tick = currentTick()
+    this.#returnConnection = returnConnection
   }
 
   take(connection: PooledConnection): void {
-    connection.onIdle = this.#back
+    connection.onIdle = this.#returnConnection
     connection.send(this.call)
   }
 
   fail(error: unknown): void {
-    this.call.unsent(error)
+    this.call.failUnsent(error)
   }
 }
 
@@ -48,62 +48,62 @@ interface Wait {
   readonly end: number
 }
 
-let turn = 0
-let isCounted = false
+let tick = 0
+let isScheduled = false
 
 /** The number of the current turn of the loop; calls of one turn mostly belong to one request. */
-export function currentTurn(): number {
-  if (!isCounted) {
-    isCounted = true
+export function currentTick(): number {
+  if (!isScheduled) {
+    isScheduled = true
     process.nextTick(() => {
-      isCounted = false
-      turn++
+      isScheduled = false
+      tick++
     })
   }
-  return turn
+  return tick
 }
 
 /** The most waiting statements that are sent together, because there are other connections, too. */
-const mostTogether = 8
+const maxBatch = 8
 
 /** The default time, in milliseconds, to wait while connections come and go; the same as for handlers. */
-const longestWait = 30_000
+const defaultMaxWait = 30_000
 /** Milliseconds that an idle connection is kept, and between two searches for such connections. */
 const [idleTime, sweepTime] = [30_000, 10_000]
 
 export class ConnectionPool implements CallOwner {
-  readonly most: number
+  readonly maxConnections: number
   readonly #driver: Driver
   readonly #options: PostgresOptions
-  readonly #names: StatementNames
+  readonly #names: PreparedStatements
   readonly #readColumns: ColumnReader
-  readonly #patience: number
+  readonly #connectTimeout: number
   readonly #all = new Set<PooledConnection>()
   readonly #idle: PooledConnection[] = []
-  readonly #waiting = new Map<Waiter, Wait>()
+  readonly #queue = new Map<Waiter, Wait>()
   /** Those that get a connection before all who wait. */
-  readonly #ahead = new Map<Waiter, Wait>()
+  readonly #priorityQueue = new Map<Waiter, Wait>()
   /** The time of the last return of a connection. */
-  #moved = 0
-  readonly #back = (connection: PooledConnection): void => {
+  #lastReleaseAt = 0
+  readonly #returnConnection = (connection: PooledConnection): void => {
     this.release(connection)
   }
   /** The time of the last loss of a connection with running statements. */
-  #lost = 0
+  #lastLossAt = 0
   #opening = 0
-  #impatient: NodeJS.Timeout | undefined
-  readonly #sweeping: NodeJS.Timeout
+  #timeoutTimer: NodeJS.Timeout | undefined
+  readonly #sweepTimer: NodeJS.Timeout
   #closed: { readonly promise: Promise<void>; readonly resolve: () => void } | undefined
 
-  constructor(driver: Driver, options: PostgresOptions, names: StatementNames) {
+  constructor(driver: Driver, options: PostgresOptions, names: PreparedStatements) {
     becomeQueries(driver)
-    this.most = options.connections ?? 10
-    this.#patience = options.connectTimeout ?? 5000
+    this.maxConnections = options.connections ?? 10
+    this.#connectTimeout = options.connectTimeout ?? 5000
     this.#driver = driver
     this.#options = options
     this.#names = names
     this.#readColumns = createColumnReader(driver)
-    this.#sweeping = setInterval(() => {
+    this.#sweepTimer = setInterval(() => {
       this.#sweep()
     }, sweepTime).unref()
   }
@@ -111,12 +111,12 @@ export class ConnectionPool implements CallOwner {
   /** The number of connections, their limit, and the number of waiting callers. */
   get state(): PoolState {
     const open = this.#all.size + this.#opening
-    return { most: this.most, open, idle: this.#idle.length, waiting: this.waiting }
+    return { most: this.maxConnections, open, idle: this.#idle.length, waiting: this.waiting }
   }
 
   /** The number of waiting callers. */
   get waiting(): number {
-    return this.#waiting.size + this.#ahead.size
+    return this.#queue.size + this.#priorityQueue.size
   }
 
   /** A free connection, unless others are waiting. */
@@ -127,10 +127,10 @@ export class ConnectionPool implements CallOwner {
   /**
    * Calls the waiter once, with a connection or an error; at once if a connection is free.
    *
-   * @param patience milliseconds to wait while the connections of others come and go
-   * @param line where it waits
+   * @param maxWait milliseconds to wait while the connections of others come and go
+   * @param queue where it waits
    */
-  wait(waiter: Waiter, patience = longestWait, line = this.#waiting): void {
+  wait(waiter: Waiter, maxWait = defaultMaxWait, queue = this.#queue): void {
     if (this.#closed !== undefined) {
       waiter.fail(new Error('A connection was asked for after calling end on the pool.'))
       return
@@ -141,54 +141,54 @@ export class ConnectionPool implements CallOwner {
       return
     }
     const since = performance.now()
-    line.set(waiter, { since, end: since + patience })
-    this.#impatient ??= setInterval(() => {
-      this.#giveUp()
-    }, this.#patience / 5).unref()
+    queue.set(waiter, { since, end: since + maxWait })
+    this.#timeoutTimer ??= setInterval(() => {
+      this.#failTimedOutWaiters()
+    }, this.#connectTimeout / 5).unref()
     this.#openMore()
   }
 
   /** Waits no longer. */
-  leave(waiter: Waiter): void {
-    this.#waiting.delete(waiter)
+  cancelWait(waiter: Waiter): void {
+    this.#queue.delete(waiter)
   }
 
   /**
    * As `wait`, but before all others: for brief reads of all requests, which wait for a statement in progress at most. A
    * single connection is used in turns.
    */
-  waitAhead(waiter: Waiter): void {
-    this.wait(waiter, longestWait, this.most === 1 ? this.#waiting : this.#ahead)
+  waitWithPriority(waiter: Waiter): void {
+    this.wait(waiter, defaultMaxWait, this.maxConnections === 1 ? this.#queue : this.#priorityQueue)
   }
 
-  /** @param patience as for `wait` */
-  acquire(patience?: number): Promise<PooledConnection> {
+  /** @param maxWait as for `wait` */
+  acquire(maxWait?: number): Promise<PooledConnection> {
     return new Promise((take, fail) => {
-      this.wait({ take, fail }, patience)
+      this.wait({ take, fail }, maxWait)
     })
   }
 
   /** Returns a connection. Its statements must be finished, unless it is broken. */
   release(connection: PooledConnection): void {
     connection.onIdle = undefined
-    const isDoubtful = connection.opened < this.#lost
-    if (connection.isBroken || isDoubtful || this.#closed !== undefined) {
+    const isSuspect = connection.openedAt < this.#lastLossAt
+    if (connection.isBroken || isSuspect || this.#closed !== undefined) {
       this.#drop(connection)
       return
     }
-    this.#moved = performance.now()
-    for (const waiter of this.#ahead.keys()) {
-      this.#ahead.delete(waiter)
+    this.#lastReleaseAt = performance.now()
+    for (const waiter of this.#priorityQueue.keys()) {
+      this.#priorityQueue.delete(waiter)
       waiter.take(connection)
       return
     }
-    for (const waiter of this.#waiting.keys()) {
-      this.#waiting.delete(waiter)
+    for (const waiter of this.#queue.keys()) {
+      this.#queue.delete(waiter)
       if (waiter instanceof WaitingCall) this.#sendTogether(connection, waiter)
       else waiter.take(connection)
       return
     }
-    connection.idleSince = this.#moved
+    connection.idleSince = this.#lastReleaseAt
     this.#idle.push(connection)
   }
 
@@ -196,24 +196,24 @@ export class ConnectionPool implements CallOwner {
   run(call: Call): void {
     const free = this.take()
     if (free === undefined) {
-      this.wait(new WaitingCall(call, this.#back))
+      this.wait(new WaitingCall(call, this.#returnConnection))
       return
     }
-    free.onIdle = this.#back
+    free.onIdle = this.#returnConnection
     free.send(call)
   }
 
   /** Runs one statement, independently of all others. */
   query(sql: string, values: readonly unknown[] = []): Promise<readonly Row[]> {
-    const call = new Call(ownChange('unknown', sql), values, 'rows', this, false)
-    const answer = call.answer<readonly Row[]>()
+    const call = new Call(frameworkChange('unknown', sql), values, 'rows', this, false)
+    const answer = call.result<readonly Row[]>()
     this.run(call)
     return answer
   }
 
   /** The error of a `query` goes to its caller. */
   failed(call: Call, error: unknown): void {
-    call.refuse(error)
+    call.reject(error)
   }
 
   /** Closes the pool; callers with a connection can finish. */
@@ -222,20 +222,20 @@ export class ConnectionPool implements CallOwner {
     let resolve: () => void = () => undefined
     const promise = new Promise<void>((resolved) => (resolve = resolved))
     this.#closed = { promise, resolve }
-    clearInterval(this.#sweeping)
+    clearInterval(this.#sweepTimer)
     for (const connection of this.#idle.splice(0)) this.#drop(connection)
-    this.#settle()
+    this.#finishClosing()
     return promise
   }
 
-  #sendTogether(connection: PooledConnection, { call, turn }: WaitingCall): void {
-    connection.onIdle = this.#back
+  #sendTogether(connection: PooledConnection, { call, tick }: WaitingCall): void {
+    connection.onIdle = this.#returnConnection
     const calls = [call]
     let last = call
-    for (const waiter of this.#waiting.keys()) {
-      const fits = waiter instanceof WaitingCall && waiter.turn === turn
-      if (!fits || last.statement.mayWait || calls.length >= mostTogether) break
-      this.#waiting.delete(waiter)
+    for (const waiter of this.#queue.keys()) {
+      const fits = waiter instanceof WaitingCall && waiter.tick === tick
+      if (!fits || last.statement.mayWait || calls.length >= maxBatch) break
+      this.#queue.delete(waiter)
       last = waiter.call
       calls.push(last)
     }
@@ -243,8 +243,8 @@ export class ConnectionPool implements CallOwner {
   }
 
   #openMore(): void {
-    const needed = Math.min(this.waiting, this.most - this.#all.size)
-    while (this.#opening < needed && this.#closed === undefined) void this.#open()
+    const missing = Math.min(this.waiting, this.maxConnections - this.#all.size)
+    while (this.#opening < missing && this.#closed === undefined) void this.#open()
   }
 
   async #open(): Promise<void> {
@@ -253,9 +253,9 @@ export class ConnectionPool implements CallOwner {
     try {
       opened = await this.#connect()
     } catch (error) {
-      const line = this.#ahead.size > 0 ? this.#ahead : this.#waiting
-      for (const waiter of line.keys()) {
-        line.delete(waiter)
+      const queue = this.#priorityQueue.size > 0 ? this.#priorityQueue : this.#queue
+      for (const waiter of queue.keys()) {
+        queue.delete(waiter)
         waiter.fail(error)
         break
       }
@@ -266,7 +266,7 @@ export class ConnectionPool implements CallOwner {
       this.release(opened)
     }
     this.#openMore()
-    this.#settle()
+    this.#finishClosing()
   }
 
   async #connect(): Promise<PooledConnection> {
@@ -277,7 +277,7 @@ export class ConnectionPool implements CallOwner {
       names: this.#names,
       readColumns: this.#readColumns,
       onLost: () => {
-        this.#doubt()
+        this.#dropIdle()
       },
     })
     client.on('error', (error) => {
@@ -294,18 +294,18 @@ export class ConnectionPool implements CallOwner {
   #lose(connection: PooledConnection, error: Error | undefined): void {
     const isLost = !connection.isBroken && connection.calls.size > 0
     connection.isBroken = true
-    if (isLost) this.#doubt()
-    const place = this.#idle.indexOf(connection)
-    if (place >= 0) {
-      this.#idle.splice(place, 1)
+    if (isLost) this.#dropIdle()
+    const index = this.#idle.indexOf(connection)
+    if (index >= 0) {
+      this.#idle.splice(index, 1)
       this.#options.log.warn({ err: error }, 'a connection to the database was lost')
       this.#drop(connection)
     }
   }
 
   /** If one connection is lost, the server has usually closed all: statements that run again get a newly opened one. */
-  #doubt(): void {
-    this.#lost = performance.now()
+  #dropIdle(): void {
+    this.#lastLossAt = performance.now()
     for (const connection of this.#idle.splice(0)) this.#drop(connection)
   }
 
@@ -319,10 +319,10 @@ export class ConnectionPool implements CallOwner {
     }
     client.end().catch(() => undefined)
     this.#openMore()
-    this.#settle()
+    this.#finishClosing()
   }
 
-  #settle(): void {
+  #finishClosing(): void {
     if (this.#closed === undefined) return
     if (this.#all.size === 0 && this.#opening === 0 && this.waiting === 0) this.#closed.resolve()
   }
@@ -331,17 +331,17 @@ export class ConnectionPool implements CallOwner {
    * Fails callers who have waited as long as connecting may take, unless others move on, which shows that the database
    * is up.
    */
-  #giveUp(): void {
+  #failTimedOutWaiters(): void {
     if (this.waiting === 0) {
-      clearInterval(this.#impatient)
-      this.#impatient = undefined
+      clearInterval(this.#timeoutTimer)
+      this.#timeoutTimer = undefined
     }
     const now = performance.now()
-    const isStuck = now - this.#moved >= this.#patience
-    for (const line of [this.#ahead, this.#waiting])
-      for (const [waiter, { since, end }] of line) {
-        if (now - since < this.#patience || !(isStuck || now >= end)) continue
-        line.delete(waiter)
+    const isStuck = now - this.#lastReleaseAt >= this.#connectTimeout
+    for (const queue of [this.#priorityQueue, this.#queue])
+      for (const [waiter, { since, end }] of queue) {
+        if (now - since < this.#connectTimeout || !(isStuck || now >= end)) continue
+        queue.delete(waiter)
         waiter.fail(new Error('timeout exceeded when trying to connect'))
       }
   }

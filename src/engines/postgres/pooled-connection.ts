@@ -6,7 +6,7 @@ import type { Call } from './call.js'
 import type { ColumnReader, Columns } from './wire-protocol.js'
 import { cancelStatement, type Client, type Driver } from './driver.js'
 import { endsConnection } from './errors.js'
-import { mostNames, type StatementNames } from './prepared-statements.js'
+import { maxNames, type PreparedStatements } from './prepared-statements.js'
 
 /**
  * What is known of a statement's name on this connection: its columns; that it is being prepared; that preparing
@@ -17,20 +17,20 @@ export type Preparation = Columns | 'begun' | 'unsure' | 'undescribed'
 export interface ConnectionParts {
   readonly client: Client
   readonly driver: Driver
-  readonly names: StatementNames
+  readonly names: PreparedStatements
   readonly readColumns: ColumnReader
   /** Called when statements were lost with the connection. */
   readonly onLost: () => void
 }
 
 /** This many are sent at once, however long the turn of the loop is: the server works on them while others are made. */
-const mostHeldBack = 8
+const maxBufferedStatements = 8
 /** Milliseconds after which a statement that still runs is cancelled again. */
-const cancelAgain = 250
+const cancelInterval = 250
 
 export class PooledConnection {
   readonly client: Client
-  readonly names: StatementNames
+  readonly names: PreparedStatements
   readonly readColumns: ColumnReader
   readonly toText: Driver['utils']['prepareValue']
   readonly prepared = new Map<string, Preparation>()
@@ -41,18 +41,18 @@ export class PooledConnection {
   /** Called when no statement is running any more. */
   onIdle: ((connection: PooledConnection) => void) | undefined = undefined
   /** In milliseconds of `performance.now`. */
-  readonly opened = performance.now()
+  readonly openedAt = performance.now()
   idleSince = 0
   /** The first running statement at the last look. */
-  seen: Call | undefined = undefined
+  lastSeenFirst: Call | undefined = undefined
   readonly #driver: Driver
   readonly #onLost: () => void
-  #heldBack = 0
+  #bufferedCount = 0
   /** A call whose rows the server waits for: it accepts nothing else, so later statements are sent after them. */
   #copying: Call | undefined
-  readonly #behindRows: Call[] = []
+  readonly #afterCopy: Call[] = []
   #isCancelled = false
-  #cancelling: NodeJS.Timeout | undefined
+  #cancelTimer: NodeJS.Timeout | undefined
 
   constructor({ client, driver, names, readColumns, onLost }: ConnectionParts) {
     this.client = client
@@ -73,25 +73,25 @@ export class PooledConnection {
    *
    * @returns their names, which the caller closes
    */
-  dropUnknown(): string[] {
+  forgetDroppedNames(): string[] {
     const { prepared, names } = this
-    if (prepared.size <= mostNames || names.isPooled) return []
+    if (prepared.size <= maxNames || names.isPooled) return []
     const dropped: string[] = []
     for (const [name, state] of prepared)
-      if (state !== 'begun' && !names.knows(name)) dropped.push(name)
+      if (state !== 'begun' && !names.isCurrent(name)) dropped.push(name)
     for (const name of dropped) prepared.delete(name)
     return dropped
   }
 
   /** Sends it at once or, if others are running, together with all others of this turn of the loop. */
   send(call: Call): void {
-    if (this.calls.size > 0) this.#holdBack()
+    if (this.calls.size > 0) this.#buffer()
     this.#send(call)
   }
 
   /** Sends it together with all others of this turn of the loop. */
-  sendLater(call: Call): void {
-    this.#holdBack()
+  sendBuffered(call: Call): void {
+    this.#buffer()
     this.#send(call)
   }
 
@@ -104,18 +104,18 @@ export class PooledConnection {
   }
 
   /** Its answer has come, or never will. */
-  ended(call: Call): void {
+  callEnded(call: Call): void {
     this.calls.delete(call)
-    if (this.#copying === call) this.isReady()
+    if (this.#copying === call) this.copyEnded()
     if (this.calls.size === 0) this.onIdle?.(this)
     else if (this.#isCancelled) this.#cancel()
   }
 
   /** The server has all rows that it waited for, or wants none. */
-  isReady(): void {
+  copyEnded(): void {
     this.#copying = undefined
     // One of them may have rows again, which holds the next ones back.
-    for (const call of this.#behindRows.splice(0)) this.#send(call)
+    for (const call of this.#afterCopy.splice(0)) this.#send(call)
   }
 
   /**
@@ -130,15 +130,15 @@ export class PooledConnection {
 
   /** Until nothing runs any more: a request to cancel that arrives between two statements has no effect. */
   #cancel(): void {
-    clearTimeout(this.#cancelling)
+    clearTimeout(this.#cancelTimer)
     if (this.calls.size === 0) return
     cancelStatement(this.client, this.#driver.Connection)
-    this.#cancelling = setTimeout(() => {
+    this.#cancelTimer = setTimeout(() => {
       this.#cancel()
-    }, cancelAgain).unref()
+    }, cancelInterval).unref()
   }
 
-  heed(error: unknown): void {
+  checkError(error: unknown): void {
     if (this.isBroken || !endsConnection(error)) return
     this.isBroken = true
     this.#onLost()
@@ -147,31 +147,31 @@ export class PooledConnection {
   #send(call: Call): void {
     this.calls.add(call)
     if (this.#copying !== undefined) {
-      this.#behindRows.push(call)
+      this.#afterCopy.push(call)
       return
     }
     if (call.statement.takesRows === true) this.#copying = call
-    call.begin(this)
+    call.started(this)
     this.client.query(call)
   }
 
   /** Writing to the socket for each statement would be the largest part of its cost. */
-  #holdBack(): void {
+  #buffer(): void {
     const { stream } = this.client.connection
-    if (this.#heldBack === 0) {
+    if (this.#bufferedCount === 0) {
       stream.cork()
       setImmediate(() => {
-        if (this.#heldBack > 0) this.#letGo()
+        if (this.#bufferedCount > 0) this.#flush()
       })
-    } else if (this.#heldBack >= mostHeldBack) {
-      this.#letGo()
+    } else if (this.#bufferedCount >= maxBufferedStatements) {
+      this.#flush()
       stream.cork()
     }
-    this.#heldBack++
+    this.#bufferedCount++
   }
 
-  #letGo(): void {
-    this.#heldBack = 0
+  #flush(): void {
+    this.#bufferedCount = 0
     this.client.connection.stream.uncork()
   }
 }

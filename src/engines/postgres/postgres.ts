@@ -9,7 +9,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type {
   ClientReading,
   BeginOptions,
-  Answers,
+  Results,
   ClientWriting,
   Engine,
   EngineChannel,
@@ -19,35 +19,40 @@ import type {
   SchemaChangeOptions,
   TransactionRunner,
   Values,
-  Wanted,
+  ResultKind,
   OrderedRunner,
 } from '../contract/engine.js'
-import { lateFault } from '../client-writes.js'
+import { requestTimeoutError } from '../client-writes.js'
 import type { Catalogue } from '../contract/table-schema.js'
 import type { Dialect } from '../contract/dialect.js'
-import { ownQuestion, isBrief } from '../contract/statement.js'
-import { Call, type CallOwner, mayRunAgain, runsAfterConflict } from './call.js'
-import { readPostgresCatalogue, toLocked } from './catalogue.js'
+import { frameworkQuery, isBrief } from '../contract/statement.js'
+import { Call, type CallOwner, canRetry, retryAfterConflict } from './call.js'
+import { readPostgresCatalogue, lockedTablesError } from './catalogue.js'
 import { createPostgresChannel } from './notify-channel.js'
 import { ClientReads, type ReadParts } from './client-reads.js'
-import { ClientWrites, type WriteParts, OrderedStatements } from './writes.js'
+import { CancellableWrites, type WriteParts, OrderedStatements } from './writes.js'
 import { postgresCopy } from './bulk-insert.js'
 import { createPostgresDialect } from './dialect.js'
 import { loadDriver, type Driver } from './driver.js'
-import { isLockTimeout, toPostgresFault } from './errors.js'
-import { JoinedEngine } from './batching/batching-engine.js'
-import { toBootFault, type PostgresOptions, limitedWithin, refusesLimits } from './options.js'
+import { isLockTimeout, convertPostgresError } from './errors.js'
+import { BatchingEngine } from './batching/batching-engine.js'
+import {
+  unreachableError,
+  type PostgresOptions,
+  withTransactionLimits,
+  refusesLimits,
+} from './options.js'
 import { createPolledChannel } from './polled-channel.js'
 import { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
 import type { Heartbeat, HeartbeatOptions } from '../contract/heartbeat.js'
-import { heartbeatOfServer } from './session.js'
-import { ReadTurns } from './read-slots.js'
+import { startPostgresHeartbeat } from './session.js'
+import { ReadSlots } from './read-slots.js'
 import { QuickReads, SharedReads } from './shared-reads.js'
 import { changePostgresSchema } from './schema-change.js'
 import { readServerTraits, type ServerTraits } from './server-traits.js'
-import { StatementNames } from './prepared-statements.js'
-import { LongReads } from './slow-read-detector.js'
+import { PreparedStatements } from './prepared-statements.js'
+import { SlowReadDetector } from './slow-read-detector.js'
 import { readPostgresSizes } from './planner.js'
 import { beginStatement, PostgresTransaction } from './transaction.js'
 
@@ -73,12 +78,12 @@ class Deadline implements ClientReading {
 /** @throws {DeclarationError} a missing driver, no server, a refused connection */
 export async function openPostgres(options: PostgresOptions): Promise<Engine> {
   const driver = await loadDriver()
-  const names = new StatementNames(options.prepare === false)
+  const names = new PreparedStatements(options.prepare === false)
   const pool = new ConnectionPool(driver, options, names)
   const open = async (): Promise<Engine> => {
     const [abilities] = await pool.query(abilitiesSql)
     const traits = await readServerTraits(pool, options)
-    names.isPooled = await seesPooler(pool)
+    names.isPooled = await hasPooler(pool)
     if (names.isPooled && options.direct === undefined) options.log.warn({}, noDirectAddress)
     // From here on it is known what the server lacks.
     const settled = { ...options, listen: traits.listen, locks: traits.locks }
@@ -95,37 +100,37 @@ export async function openPostgres(options: PostgresOptions): Promise<Engine> {
       ),
       channel: await openChannel(driver, pool, settled, traits),
     })
-    return new JoinedEngine(engine)
+    return new BatchingEngine(engine)
   }
   try {
-    return await inTime(open, options)
+    return await withTimeout(open, options)
   } catch (cause) {
     // One without an answer is left to the end of the process.
-    await Promise.race([pool.end(), pause(closing, undefined, { ref: false })])
-    if (refusesLimits(cause) && options.limitsWithin === undefined)
-      return openPostgres(limitedWithin(options))
-    throw toBootFault(options.url, cause)
+    await Promise.race([pool.end(), pause(closeTimeout, undefined, { ref: false })])
+    if (refusesLimits(cause) && options.transactionLimits === undefined)
+      return openPostgres(withTransactionLimits(options))
+    throw unreachableError(options.url, cause)
   }
 }
 
 /** Milliseconds for which connections of a start that failed may take to close. */
-const closing = 1000
+const closeTimeout = 1000
 
 /** What a start asks first is little: a server that has not answered by then is not there. */
-async function inTime<T>(work: () => Promise<T>, options: PostgresOptions): Promise<T> {
-  const most = 2 * (options.connectTimeout ?? 5000)
+async function withTimeout<T>(work: () => Promise<T>, options: PostgresOptions): Promise<T> {
+  const milliseconds = 2 * (options.connectTimeout ?? 5000)
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
+  const timeout = new Promise<never>((_, reject) => {
     timer = setTimeout(() => {
       // After what has arrived meanwhile.
-      setImmediate(reject, new Error(`it has not answered for ${most / 1000} s`))
-    }, most)
+      setImmediate(reject, new Error(`it has not answered for ${milliseconds / 1000} s`))
+    }, milliseconds)
   })
   try {
-    return await Promise.race([work(), late])
+    return await Promise.race([work(), timeout])
   } finally {
     clearTimeout(timer)
-    late.catch(() => undefined)
+    timeout.catch(() => undefined)
   }
 }
 
@@ -150,10 +155,10 @@ const noDirectAddress =
   'the database is behind a pooler: set DATABASE_DIRECT_URL to its address without the pooler, for events between processes and migrations'
 
 /** Whether the server's process differs from the one that the driver was told: then a pooler may lend it to others. */
-async function seesPooler(pool: ConnectionPool): Promise<boolean> {
+async function hasPooler(pool: ConnectionPool): Promise<boolean> {
   const connection = await pool.acquire()
   const answer = new Call(readProcessId, [], 'first', pool, false)
-  const first = answer.answer<readonly unknown[]>()
+  const first = answer.result<readonly unknown[]>()
   connection.send(answer)
   try {
     return Number((await first)[0]) !== connection.client.processID
@@ -162,9 +167,10 @@ async function seesPooler(pool: ConnectionPool): Promise<boolean> {
   }
 }
 
-const inDoubt = 'the connection broke while a write was under way: whether it was done is not known'
+const unknownOutcome =
+  'the connection broke while a write was under way: whether it was done is not known'
 
-const readProcessId: Statement = ownQuestion('select pg_backend_pid()')
+const readProcessId: Statement = frameworkQuery('select pg_backend_pid()')
 
 /** Milliseconds for our own questions about sizes and types, which look at the catalogue alone. */
 const catalogueTime = 2000
@@ -173,7 +179,7 @@ interface EngineParts {
   readonly driver: Driver
   readonly options: PostgresOptions
   readonly pool: ConnectionPool
-  readonly names: StatementNames
+  readonly names: PreparedStatements
   readonly traits: ServerTraits
   readonly dialect: Dialect
   readonly channel: EngineChannel | undefined
@@ -187,7 +193,7 @@ class PostgresEngine implements Engine, CallOwner {
   readonly changesPiecemeal = true
   readonly #parts: EngineParts
   /** Reads of few rows; slow ones move to a connection of their own. */
-  readonly #brief: SharedReads
+  readonly #briefReads: SharedReads
   readonly #readParts: ReadParts
   readonly #writeParts: WriteParts
 
@@ -197,11 +203,21 @@ class PostgresEngine implements Engine, CallOwner {
     this.isReadOnly = parts.traits.isReadOnly
     this.channel = parts.channel
     const { pool, names } = parts
-    const long = new LongReads(pool)
-    this.#brief = new SharedReads(pool, long)
-    const turns = new ReadTurns(Math.floor(pool.most / 2), Math.floor(pool.most / 3))
-    const lists = new QuickReads(pool, long, turns)
-    this.#readParts = { engine: this, pool, names, turns, brief: this.#brief, lists }
+    const slowReads = new SlowReadDetector(pool)
+    this.#briefReads = new SharedReads(pool, slowReads)
+    const slots = new ReadSlots(
+      Math.floor(pool.maxConnections / 2),
+      Math.floor(pool.maxConnections / 3),
+    )
+    const quickReads = new QuickReads(pool, slowReads, slots)
+    this.#readParts = {
+      engine: this,
+      pool,
+      names,
+      slots,
+      briefReads: this.#briefReads,
+      quickReads,
+    }
     this.#writeParts = { engine: this, pool, fail: this.#fail }
   }
 
@@ -210,54 +226,61 @@ class PostgresEngine implements Engine, CallOwner {
   }
 
   clientWrites(writing: ClientWriting): Runner {
-    return new ClientWrites(writing, this.#writeParts)
+    return new CancellableWrites(writing, this.#writeParts)
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Promise<Answers[W]> {
-    const call = new Call(statement, values, wanted, this)
-    const answer = call.answer<Answers[W]>()
-    if (isBrief(statement)) this.#brief.read(call)
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    resultKind: W,
+  ): Promise<Results[W]> {
+    const call = new Call(statement, values, resultKind, this)
+    const answer = call.result<Results[W]>()
+    if (isBrief(statement)) this.#briefReads.read(call)
     else this.#parts.pool.run(call)
     return answer
   }
 
   /** Reads run once more if the connection was dead; all statements if the prepared one is outdated. */
   failed(call: Call, error: unknown): void {
-    this.#fail(call, error, this.#again)
+    this.#fail(call, error, this.#retry)
   }
 
-  readonly #fail = (call: Call, error: unknown, again: (call: Call) => void): void => {
-    const fault = toPostgresFault(error)
-    if (mayRunAgain(call, fault, this.#parts.names)) again(call)
-    else if (!runsAfterConflict(call, fault, again)) {
-      if (call.isInDoubt(error))
-        this.#parts.options.log.warn({ err: fault, tables: call.statement.tables }, inDoubt)
-      call.refuse(fault)
+  readonly #fail = (call: Call, error: unknown, retry: (call: Call) => void): void => {
+    const converted = convertPostgresError(error)
+    if (canRetry(call, converted, this.#parts.names)) retry(call)
+    else if (!retryAfterConflict(call, converted, retry)) {
+      if (call.isOutcomeUnknown(error))
+        this.#parts.options.log.warn(
+          { err: converted, tables: call.statement.tables },
+          unknownOutcome,
+        )
+      call.reject(converted)
     }
   }
 
-  readonly #again = (call: Call): void => {
+  readonly #retry = (call: Call): void => {
     this.#parts.pool.run(call)
   }
 
-  moved(call: Call): void {
-    this.#brief.read(call)
+  rerouted(call: Call): void {
+    this.#briefReads.read(call)
   }
 
-  async begin({ isolation, patience, writing }: BeginOptions = {}): Promise<TransactionRunner> {
+  async begin({ isolation, waitTimeout, writing }: BeginOptions = {}): Promise<TransactionRunner> {
     // Replicas do not accept `serializable`, and reads alone conflict with nobody.
     const begin = beginStatement(this.isReadOnly && isolation ? 'repeatable read' : isolation)
     const { pool, options } = this.#parts
-    const connection = await pool.acquire(patience).catch(refuse)
-    refuseLate(pool, connection, writing)
+    const connection = await pool.acquire(waitTimeout).catch(throwConverted)
+    releaseIfTimedOut(pool, connection, writing)
     const transaction = new PostgresTransaction(pool, connection, writing)
-    return transaction.begin(begin + (options.limitsWithin ?? ''))
+    return transaction.begin(begin + (options.transactionLimits ?? ''))
   }
 
   async inOrder(writing?: ClientWriting): Promise<OrderedRunner> {
     const { pool } = this.#parts
-    const connection = pool.take() ?? (await pool.acquire().catch(refuse))
-    refuseLate(pool, connection, writing)
+    const connection = pool.take() ?? (await pool.acquire().catch(throwConverted))
+    releaseIfTimedOut(pool, connection, writing)
     return new OrderedStatements(pool, connection, writing)
   }
 
@@ -274,7 +297,7 @@ class PostgresEngine implements Engine, CallOwner {
       return await readPostgresCatalogue(runner, names)
     } catch (error) {
       const reader = this.clientReads(new Deadline(catalogueTime))
-      throw isLockTimeout(error) ? await toLocked(reader, error, names) : error
+      throw isLockTimeout(error) ? await lockedTablesError(reader, error, names) : error
     }
   }
 
@@ -283,13 +306,13 @@ class PostgresEngine implements Engine, CallOwner {
   }
 
   parameterTypes({ sql }: Statement): Promise<readonly string[]> {
-    return this.#parts.names.types.of(sql, async (statement, values) =>
+    return this.#parts.names.types.typesOf(sql, async (statement, values) =>
       this.clientReads(new Deadline(catalogueTime)).run(statement, values, 'rows'),
     )
   }
 
   heartbeat(options: HeartbeatOptions): Heartbeat {
-    return heartbeatOfServer(this.#parts.options, options)
+    return startPostgresHeartbeat(this.#parts.options, options)
   }
 
   pool(): PoolState {
@@ -302,16 +325,16 @@ class PostgresEngine implements Engine, CallOwner {
 }
 
 /** Gives a connection back that came too late. */
-function refuseLate(
+function releaseIfTimedOut(
   pool: ConnectionPool,
   connection: PooledConnection,
   writing: ClientWriting | undefined,
 ): void {
-  if (writing?.late !== true) return
+  if (writing?.isTimedOut !== true) return
   pool.release(connection)
-  throw lateFault()
+  throw requestTimeoutError()
 }
 
-function refuse(error: unknown): never {
-  throw toPostgresFault(error)
+function throwConverted(error: unknown): never {
+  throw convertPostgresError(error)
 }

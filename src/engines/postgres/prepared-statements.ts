@@ -7,7 +7,7 @@
 import { createHash } from 'node:crypto'
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { Row, Statement } from '../contract/engine.js'
-import { ownQuestion } from '../contract/statement.js'
+import { frameworkQuery } from '../contract/statement.js'
 
 /**
  * The types that the server gave to statements' placeholders when it prepared them. A `prepare` of our own for that would
@@ -15,22 +15,22 @@ import { ownQuestion } from '../contract/statement.js'
  */
 
 /** Calls of others go each by itself. */
-const mostStatements = 1000
+const maxStatements = 1000
 
 /** Runs a question that looks at the catalogue alone. */
-type Ask = (statement: Statement, values: readonly unknown[]) => Promise<readonly Row[]>
+type RunQuery = (statement: Statement, values: readonly unknown[]) => Promise<readonly Row[]>
 
 export class PlaceholderTypes {
   readonly #numbers = new Map<string, MaybePromise<readonly number[]>>()
-  readonly #told = new Map<string, (numbers: readonly number[]) => void>()
+  readonly #waiters = new Map<string, (numbers: readonly number[]) => void>()
   readonly #names = new Map<number, string>()
 
   /** @param numbers the object ids of the types, by place */
-  note(sql: string, numbers: readonly number[]): void {
-    if (this.#numbers.size < mostStatements || this.#numbers.has(sql))
+  record(sql: string, numbers: readonly number[]): void {
+    if (this.#numbers.size < maxStatements || this.#numbers.has(sql))
       this.#numbers.set(sql, numbers)
-    this.#told.get(sql)?.(numbers)
-    this.#told.delete(sql)
+    this.#waiters.get(sql)?.(numbers)
+    this.#waiters.delete(sql)
   }
 
   /** @returns false where nothing was known */
@@ -39,26 +39,26 @@ export class PlaceholderTypes {
   }
 
   /** As soon as the statement is prepared, whoever runs it. */
-  async of(sql: string, ask: Ask): Promise<readonly string[]> {
+  async typesOf(sql: string, runQuery: RunQuery): Promise<readonly string[]> {
     let numbers = this.#numbers.get(sql)
     if (numbers === undefined) {
-      numbers = new Promise((resolve) => this.#told.set(sql, resolve))
-      if (this.#numbers.size < mostStatements) this.#numbers.set(sql, numbers)
+      numbers = new Promise((resolve) => this.#waiters.set(sql, resolve))
+      if (this.#numbers.size < maxStatements) this.#numbers.set(sql, numbers)
     }
-    return this.name(await numbers, ask)
+    return this.toNames(await numbers, runQuery)
   }
 
-  async name(numbers: readonly number[], ask: Ask): Promise<readonly string[]> {
-    const unknown = numbers.filter((number) => !this.#names.has(number))
-    if (unknown.length > 0) {
-      for (const [number, name] of await ask(typeNames, [unknown]))
-        this.#names.set(Number(number), String(name))
+  async toNames(numbers: readonly number[], runQuery: RunQuery): Promise<readonly string[]> {
+    const missing = numbers.filter((number) => !this.#names.has(number))
+    if (missing.length > 0) {
+      for (const [number, toNames] of await runQuery(typeNames, [missing]))
+        this.#names.set(Number(number), String(toNames))
     }
     return numbers.map((number) => String(this.#names.get(number)))
   }
 }
 
-const typeNames = ownQuestion(
+const typeNames = frameworkQuery(
   `select cast(number as bigint), format_type(number, null) from unnest(cast($1 as oid[])) as number`,
   { together: 'calls' },
 )
@@ -68,25 +68,25 @@ const typeNames = ownQuestion(
  * that were not used for the longest time are dropped: those of live queries that nobody listens to, or of forms that one client
  * has tried.
  */
-export const mostNames = 1000
+export const maxNames = 1000
 /** Dropped at a time, so that they are seldom looked for. */
 const droppedNames = 100
 /** A statement that schema changes outdate this often is no longer prepared. */
-const mostRenewals = 20
+const maxRenewals = 20
 
 /** The most attempts at a statement whose preparation is outdated; the last one sends its text. */
-export const mostAttempts = 4
+export const maxAttempts = 4
 
 /** What an error says about a prepared statement. */
 export type Staleness = 'missing' | 'there already' | 'outdated'
 
-interface Used {
+interface NameEntry {
   /** Undefined for a statement that is no longer prepared. */
   readonly name: string | undefined
   lastUse: number
 }
 
-export class StatementNames {
+export class PreparedStatements {
   /**
    * Others use the server's connections too: prepared statements may be gone or belong to others. Such an error would
    * end a transaction, so transactions send texts.
@@ -94,32 +94,32 @@ export class StatementNames {
   isPooled = false
   /** Of their placeholders. */
   readonly types = new PlaceholderTypes()
-  readonly #isOff: boolean
-  readonly #names = new Map<string, Used>()
-  readonly #known = new Set<string>()
+  readonly #isDisabled: boolean
+  readonly #names = new Map<string, NameEntry>()
+  readonly #currentNames = new Set<string>()
   #uses = 0
   readonly #renewals = new Map<string, number>()
 
-  /** @param isOff no statements are prepared: texts are sent instead */
-  constructor(isOff = false) {
-    this.#isOff = isOff
+  /** @param isDisabled no statements are prepared: texts are sent instead */
+  constructor(isDisabled = false) {
+    this.#isDisabled = isDisabled
   }
 
   /** @returns `undefined` if the text must be sent */
-  of(sql: string): string | undefined {
-    const known = this.#names.get(sql)
-    if (known !== undefined) {
-      known.lastUse = ++this.#uses
-      return known.name
+  nameFor(sql: string): string | undefined {
+    const entry = this.#names.get(sql)
+    if (entry !== undefined) {
+      entry.lastUse = ++this.#uses
+      return entry.name
     }
-    if (this.#isOff) return undefined
-    if (this.#names.size >= mostNames) this.#dropOldest()
+    if (this.#isDisabled) return undefined
+    if (this.#names.size >= maxNames) this.#dropOldest()
     return this.#remember(sql, nameOf(sql))
   }
 
   /** False for a name that was dropped: a connection may close its statement. */
-  knows(name: string): boolean {
-    return this.#known.has(name)
+  isCurrent(name: string): boolean {
+    return this.#currentNames.has(name)
   }
 
   #dropOldest(): void {
@@ -127,7 +127,7 @@ export class StatementNames {
     for (const [sql, { name }] of byUse.slice(0, droppedNames)) {
       this.#names.delete(sql)
       this.#renewals.delete(sql)
-      if (name !== undefined) this.#known.delete(name)
+      if (name !== undefined) this.#currentNames.delete(name)
     }
   }
 
@@ -136,13 +136,13 @@ export class StatementNames {
     const renewals = (this.#renewals.get(sql) ?? 0) + 1
     this.#renewals.set(sql, renewals)
     const before = this.#names.get(sql)?.name
-    if (before !== undefined) this.#known.delete(before)
-    if (renewals > mostRenewals) this.#remember(sql, undefined)
+    if (before !== undefined) this.#currentNames.delete(before)
+    if (renewals > maxRenewals) this.#remember(sql, undefined)
     else this.#remember(sql, `${nameOf(sql)}_${renewals}`)
   }
 
   /** Whether the statement was refused because of its preparation, before it ran. Remembers the reason. */
-  heed(sql: string, error: unknown): boolean {
+  recordStaleness(sql: string, error: unknown): boolean {
     const staleness = this.#isRetyped(sql, error) ? 'outdated' : stalenessOf(error)
     if (staleness === undefined) return false
     if (staleness === 'outdated') this.#renew(sql)
@@ -153,18 +153,18 @@ export class StatementNames {
   /** A column has another type now than when the server gave the placeholders theirs. */
   #isRetyped(sql: string, error: unknown): boolean {
     const { code } = (error ?? {}) as { readonly code?: unknown }
-    return typeof code === 'string' && misfits.has(code) && this.types.forget(sql)
+    return typeof code === 'string' && typeErrorCodes.has(code) && this.types.forget(sql)
   }
 
   #remember<Name extends string | undefined>(sql: string, name: Name): Name {
     this.#names.set(sql, { name, lastUse: ++this.#uses })
-    if (name !== undefined) this.#known.add(name)
+    if (name !== undefined) this.#currentNames.add(name)
     return name
   }
 }
 
 /** `undefined_function`, which operators are too, and `datatype_mismatch`. */
-const misfits: ReadonlySet<string> = new Set(['42883', '42804'])
+const typeErrorCodes: ReadonlySet<string> = new Set(['42883', '42804'])
 
 /** The reason if the statement was refused before it ran, so that it may run again. */
 export function stalenessOf(error: unknown): Staleness | undefined {

@@ -2,10 +2,10 @@
  * Places for work that takes long, given in turns between those who ask: somebody's next piece of work goes behind the first
  * one of anybody else, and nobody has more than a share of the places.
  */
-import { StatementTurns } from '../fair-queue.js'
+import { FairQueue } from '../fair-queue.js'
 
 /** Who asks: the reads of one request. */
-export interface TurnTaker {
+export interface SlotHolder {
   /** The places that it has now. */
   inUse: number
   /** It wants nothing any more. */
@@ -13,75 +13,75 @@ export interface TurnTaker {
 }
 
 /** A piece of work that waits for its place. */
-interface Waiting {
-  readonly taker: TurnTaker
-  readonly go: () => void
+interface WaitingRead {
+  readonly holder: SlotHolder
+  readonly start: () => void
 }
 
-export class ReadTurns {
-  readonly #most: number
-  readonly #mostOfOne: number
+export class ReadSlots {
+  readonly #maxSlots: number
+  readonly #maxPerHolder: number
   #inUse = 0
-  readonly #line = new StatementTurns<Waiting>()
-  readonly #waiting = new WeakMap<TurnTaker, Waiting[]>()
+  readonly #queue = new FairQueue<WaitingRead>()
+  readonly #waiting = new WeakMap<SlotHolder, WaitingRead[]>()
 
   /**
-   * @param most places for all
-   * @param mostOfOne places for one of those who ask
+   * @param maxSlots places for all
+   * @param maxPerHolder places for one of those who ask
    */
-  constructor(most: number, mostOfOne: number) {
-    this.#most = Math.max(1, most)
-    this.#mostOfOne = Math.max(1, mostOfOne)
+  constructor(maxSlots: number, maxPerHolder: number) {
+    this.#maxSlots = Math.max(1, maxSlots)
+    this.#maxPerHolder = Math.max(1, maxPerHolder)
   }
 
   /** Calls back when there is a place, which may be at once; never for one that leaves before. */
-  take(taker: TurnTaker, go: () => void): void {
-    if (this.#line.size === 0 && this.#fits(taker)) {
-      this.#line.pass(taker)
-      this.#begin({ taker, go })
+  acquire(holder: SlotHolder, start: () => void): void {
+    if (this.#queue.size === 0 && this.#hasSlot(holder)) {
+      this.#queue.countSent(holder)
+      this.#begin({ holder, start })
       return
     }
-    const waiting = { taker, go }
-    this.#line.add(taker, waiting)
-    const others = this.#waiting.get(taker)
-    if (others === undefined) this.#waiting.set(taker, [waiting])
-    else others.push(waiting)
+    const waiting = { holder, start }
+    this.#queue.enqueue(holder, waiting)
+    const queued = this.#waiting.get(holder)
+    if (queued === undefined) this.#waiting.set(holder, [waiting])
+    else queued.push(waiting)
     // Those before it may have their share already.
-    this.#wake()
+    this.#startWaiting()
   }
 
   /** Returns a place. */
-  free(taker: TurnTaker): void {
-    this.count(taker, -1)
-    this.#wake()
+  release(holder: SlotHolder): void {
+    this.count(holder, -1)
+    this.#startWaiting()
   }
 
   /** What it waits for is not begun any more. */
-  leave(taker: TurnTaker): void {
-    for (const waiting of this.#waiting.get(taker) ?? []) this.#line.drop(waiting)
-    this.#waiting.delete(taker)
+  cancel(holder: SlotHolder): void {
+    for (const waiting of this.#waiting.get(holder) ?? []) this.#queue.remove(waiting)
+    this.#waiting.delete(holder)
   }
 
   /** Work that turned out to be long has a place, too, whether there is one or not. */
-  count(taker: TurnTaker, by: 1 | -1): void {
-    taker.inUse += by
+  count(holder: SlotHolder, by: 1 | -1): void {
+    holder.inUse += by
     this.#inUse += by
   }
 
-  #wake(): void {
-    while (this.#inUse < this.#most) {
-      const next = this.#line.next(({ taker }) => this.#fits(taker))
+  #startWaiting(): void {
+    while (this.#inUse < this.#maxSlots) {
+      const next = this.#queue.dequeue(({ holder: taker }) => this.#hasSlot(taker))
       if (next === undefined) return
       this.#begin(next)
     }
   }
 
-  #begin({ taker, go }: Waiting): void {
-    this.count(taker, 1)
-    go()
+  #begin({ holder, start }: WaitingRead): void {
+    this.count(holder, 1)
+    start()
   }
 
-  #fits(taker: TurnTaker): boolean {
-    return this.#inUse < this.#most && taker.inUse < this.#mostOfOne
+  #hasSlot(holder: SlotHolder): boolean {
+    return this.#inUse < this.#maxSlots && holder.inUse < this.#maxPerHolder
   }
 }

@@ -7,8 +7,8 @@
  */
 import { setTimeout } from 'node:timers/promises'
 import { DeclarationError } from '../../errors/declaration-error.js'
-import type { Answers, Runner, Statement, Values, Wanted } from '../contract/engine.js'
-import { EngineFault } from '../contract/engine-error.js'
+import type { Results, Runner, Statement, Values, ResultKind } from '../contract/engine.js'
+import { EngineError } from '../contract/engine-error.js'
 import type { Client, Driver } from './driver.js'
 import { isLockTimeout } from './errors.js'
 import type { PostgresOptions } from './options.js'
@@ -19,9 +19,9 @@ export type SchemaWork<T> = (runner: Runner) => Promise<T>
 /** An arbitrary number of our own: the lock of the process that changes the schema. */
 const schemaLock = 4_163_170_431
 /** Milliseconds to wait for a table at once, and in total by default. */
-const [lockTimeout, defaultPatience] = [2000, 60_000]
+const [lockTimeout, defaultTimeout] = [2000, 60_000]
 /** Milliseconds until a wait is first logged, and between later lines. */
-const [firstWord, nextWord] = [1000, 10_000]
+const [firstLogAfter, logInterval] = [1000, 10_000]
 const applicationName = 'filigree schema'
 
 /**
@@ -34,20 +34,25 @@ export async function changePostgresSchema<T>(
   work: SchemaWork<T>,
   atomic: boolean,
 ): Promise<T> {
-  const patience = new Patience(options)
+  const lockWait = new LockWait(options)
   const lock = options.locks === 'row' ? rowLock : advisoryLock
   for (;;) {
     const session = await openSession(driver, options, { applicationName })
     try {
-      await begin(session.client, patience, lock)
+      await begin(session.client, lockWait, lock)
       const result = await (atomic
         ? work(new SessionRunner(session.client))
-        : beside(session, await openSession(driver, options, { applicationName }), work, patience))
+        : runOutsideTransaction(
+            session,
+            await openSession(driver, options, { applicationName }),
+            work,
+            lockWait,
+          ))
       await scriptOn(session.client, 'commit')
       return result
     } catch (error) {
       if (!atomic || !isLockTimeout(error)) throw error
-      await patience.pause('a table is in use by others', error)
+      await lockWait.waitForTable('a table is in use by others', error)
     } finally {
       endSession(session.client)
     }
@@ -84,19 +89,19 @@ const rowLock: Lock = {
 }
 
 /** Opens the transaction that holds the lock. */
-async function begin(client: Client, patience: Patience, lock: Lock): Promise<void> {
+async function begin(client: Client, lockWait: LockWait, lock: Lock): Promise<void> {
   await lock.prepare?.(client)
   // The process must see what others have changed while it waited.
   await scriptOn(
     client,
     `begin isolation level read committed; set local statement_timeout = 0;
-     set local idle_in_transaction_session_timeout = 0; set local lock_timeout = ${patience.lockTimeout}`,
+     set local idle_in_transaction_session_timeout = 0; set local lock_timeout = ${lockWait.lockTimeout}`,
   )
   // It tries repeatedly: `create index concurrently` waits for statements that wait for a lock.
   for (;;) {
     const [row] = (await runOn(client, lock.take, [])).rows
     if (row?.[0] === true) return
-    await patience.wait(async () => {
+    await lockWait.waitForLock(async () => {
       if (lock.holders === undefined) return ''
       const { rows } = await runOn(client, lock.holders, [])
       return rows
@@ -107,11 +112,11 @@ async function begin(client: Client, patience: Patience, lock: Lock): Promise<vo
 }
 
 /** Runs work whose statements are committed one by one, while the first session's transaction holds the lock. */
-async function beside<T>(
+async function runOutsideTransaction<T>(
   lock: Session,
   session: Session,
   work: SchemaWork<T>,
-  patience: Patience,
+  lockWait: LockWait,
 ): Promise<T> {
   let isLost = false
   lock.client.on('end', () => {
@@ -122,10 +127,10 @@ async function beside<T>(
     // Behind a pooler the setting would affect others.
     if (!isPooled) await client.query('set statement_timeout = 0')
     return await work(
-      new SessionRunner(client, async ({ sql, isPatient }) => {
-        if (isLost) throw new EngineFault('unavailable', 'The lock of the schema was lost.')
+      new SessionRunner(client, async ({ sql, ignoresLockTimeout: isPatient }) => {
+        if (isLost) throw new EngineError('unavailable', 'The lock of the schema was lost.')
         if (isPooled) await scriptOn(client, sql)
-        else await scriptWithPatience(client, sql, isPatient ? 0 : patience.lockTimeout, patience)
+        else await scriptWithRetries(client, sql, isPatient ? 0 : lockWait.lockTimeout, lockWait)
       }),
     )
   } finally {
@@ -138,11 +143,11 @@ async function beside<T>(
  *
  * @param limit milliseconds that it waits for a lock; 0 is for ever
  */
-async function scriptWithPatience(
+async function scriptWithRetries(
   client: Client,
   sql: string,
   limit: number,
-  patience: Patience,
+  lockWait: LockWait,
 ): Promise<void> {
   await scriptOn(client, `set lock_timeout = ${limit}`)
   for (;;) {
@@ -151,58 +156,58 @@ async function scriptWithPatience(
       return
     } catch (error) {
       if (!isLockTimeout(error)) throw error
-      await patience.pause('a table is in use by others', error)
+      await lockWait.waitForTable('a table is in use by others', error)
     }
   }
 }
 
 /** How long others are waited for, and the lines in the log. */
-class Patience {
+class LockWait {
   readonly lockTimeout: number
   readonly #options: PostgresOptions
-  readonly #patience: number
-  readonly #began = performance.now()
-  #told = firstWord - nextWord
+  readonly #timeout: number
+  readonly #startedAt = performance.now()
+  #loggedAt = firstLogAfter - logInterval
   #pauses = 0
 
   constructor(options: PostgresOptions) {
     this.#options = options
-    this.#patience = options.schemaTimeout ?? defaultPatience
-    this.lockTimeout = Math.max(1, Math.min(lockTimeout, this.#patience))
+    this.#timeout = options.schemaTimeout ?? defaultTimeout
+    this.lockTimeout = Math.max(1, Math.min(lockTimeout, this.#timeout))
   }
 
   /** Waits a moment before the next attempt at the lock. */
-  async wait(readHolders: () => Promise<string>): Promise<void> {
-    const waited = performance.now() - this.#began
-    const isOver = waited >= this.#patience
-    if (isOver || waited >= this.#told + nextWord) {
-      const who = await readHolders()
-      if (isOver) throw locked(`held by ${who || 'another process'}`, this.#patience)
-      const which = who || 'the server does not say which'
-      this.#tell(waited, `another process changes the schema: ${which}`)
+  async waitForLock(readHolders: () => Promise<string>): Promise<void> {
+    const waited = performance.now() - this.#startedAt
+    const isOver = waited >= this.#timeout
+    if (isOver || waited >= this.#loggedAt + logInterval) {
+      const holders = await readHolders()
+      if (isOver) throw schemaLockedError(`held by ${holders || 'another process'}`, this.#timeout)
+      const description = holders || 'the server does not say which'
+      this.#log(waited, `another process changes the schema: ${description}`)
     }
     await setTimeout(50)
   }
 
   /** Waits after a table was in use, so that its readers go first. */
-  async pause(why: string, error: unknown): Promise<void> {
-    const waited = performance.now() - this.#began
-    if (waited >= this.#patience) throw locked(why, this.#patience, error)
-    this.#tell(waited, why)
+  async waitForTable(why: string, error: unknown): Promise<void> {
+    const waited = performance.now() - this.#startedAt
+    if (waited >= this.#timeout) throw schemaLockedError(why, this.#timeout, error)
+    this.#log(waited, why)
     await setTimeout(Math.min(100 * 2 ** this.#pauses++, 2000))
   }
 
-  #tell(waited: number, why: string): void {
-    this.#told = waited
+  #log(waited: number, why: string): void {
+    this.#loggedAt = waited
     this.#options.log.warn({ waited: Math.round(waited) }, `waiting to change the schema: ${why}`)
   }
 }
 
-function locked(why: string, patience: number, cause?: unknown): DeclarationError {
+function schemaLockedError(why: string, timeout: number, cause?: unknown): DeclarationError {
   const error = new DeclarationError([
     {
       code: 'SCHEMA_LOCKED',
-      message: `The schema could not be changed for ${patience} ms: ${why}.`,
+      message: `The schema could not be changed for ${timeout} ms: ${why}.`,
       remedy:
         'Wait for the other process, or end it by pg_terminate_backend. schemaTimeout in the address sets the wait.',
     },
@@ -221,18 +226,18 @@ class SessionRunner implements Runner {
     this.#script = script ?? (({ sql }) => scriptOn(client, sql))
   }
 
-  async run<W extends Wanted>(
+  async run<W extends ResultKind>(
     statement: Statement,
     values: Values,
-    wanted: W,
-  ): Promise<Answers[W]> {
-    if (wanted === 'nothing') {
+    resultKind: W,
+  ): Promise<Results[W]> {
+    if (resultKind === 'nothing') {
       await this.#script(statement)
-      return undefined as Answers[W]
+      return undefined as Results[W]
     }
     const { rows, rowCount, fields } = await runOn(this.#client, statement.sql, values)
     const count = rowCount ?? 0
     const all = { names: fields.map(({ name }) => name), rows, changes: count }
-    return { rows, first: rows[0], count, all, nothing: undefined }[wanted]
+    return { rows, first: rows[0], count, all, nothing: undefined }[resultKind]
   }
 }

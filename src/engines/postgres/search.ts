@@ -7,9 +7,9 @@
 import { quote } from '../contract/ddl.js'
 import type { SearchParts, SearchSql } from '../contract/dialect.js'
 import type { Column } from '../contract/table.js'
-import { raw, sql, within, type Sql } from '../contract/sql-text.js'
+import { raw, sql, wrap, type Sql } from '../contract/sql-text.js'
 
-const mostCharacters = 200_000
+const maxCharacters = 200_000
 const weights = ['A', 'B', 'C', 'D'] as const
 
 /**
@@ -28,10 +28,10 @@ export function createPostgresSearch(
     : '[\\u0001-\\u002f\\u003a-\\u0040\\u005b-\\u0060\\u007b-\\u007f]+'
   const words = [`regexp_replace(${fold[0]}`, `${fold[1]}, '${noLetters}', ' ', 'g')`] as const
   const vector = (columns: readonly string[]): string => {
-    const most = Math.floor(mostCharacters / columns.length)
-    const parts = columns.map((column, place) => {
-      const text = words.join(`left(coalesce(${column}, ''), ${most})`)
-      return `setweight(to_tsvector('pg_catalog.simple', ${text}), '${weights[place] ?? 'D'}')`
+    const maxLength = Math.floor(maxCharacters / columns.length)
+    const parts = columns.map((column, index) => {
+      const text = words.join(`left(coalesce(${column}, ''), ${maxLength})`)
+      return `setweight(to_tsvector('pg_catalog.simple', ${text}), '${weights[index] ?? 'D'}')`
     })
     return `(${parts.join(' || ')})`
   }
@@ -40,7 +40,7 @@ export function createPostgresSearch(
   const vectorOf = ({ search, alias }: SearchParts): Sql =>
     raw(vector(search.columns.map((column) => textOf(column, `${quote(alias)}.`))))
   const queryOf = ({ value }: SearchParts): Sql =>
-    sql`plainto_tsquery('pg_catalog.simple', ${within(words, sql`cast(${value} as text)`)})`
+    sql`plainto_tsquery('pg_catalog.simple', ${wrap(words, sql`cast(${value} as text)`)})`
   const test = (parts: SearchParts): Sql => sql`${vectorOf(parts)} @@ ${queryOf(parts)}`
   return {
     schema: (_table, { name, columns }) => ({

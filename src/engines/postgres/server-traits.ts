@@ -2,7 +2,7 @@
  * What a server with PostgreSQL's protocol lacks, determined once. Settings in the address, `?listen=poll&locks=row`,
  * take precedence. Sources: docs/scaling.md, Distributed engines.
  */
-import { copiedTable } from './bulk-insert.js'
+import { acceptsCopySql } from './bulk-insert.js'
 import type { ConnectionPool } from './pool.js'
 
 export interface ServerTraits {
@@ -22,23 +22,27 @@ export type Listening = 'notify' | 'poll'
 export type Locking = 'advisory' | 'row'
 
 /** The settings in the address. */
-export interface GivenTraits {
+export interface TraitSettings {
   readonly listen?: Listening | undefined
   readonly locks?: Locking | undefined
 }
 
 export async function readServerTraits(
   pool: ConnectionPool,
-  given: GivenTraits,
+  settings: TraitSettings,
 ): Promise<ServerTraits> {
   const product = await readProduct(pool)
-  const known = lacking[product] ?? {}
+  const defaults = productDefaults[product] ?? {}
   return {
     product,
-    isReadOnly: (await ask(pool, `select current_setting('transaction_read_only')`)) === 'on',
-    listen: given.listen ?? known.listen ?? 'notify',
-    locks: given.locks ?? known.locks ?? ((await ask(pool, tryLock)) === true ? 'advisory' : 'row'),
-    copies: !notCopying.has(product) && (await ask(pool, askCopied)) === true,
+    isReadOnly:
+      (await queryValue(pool, `select current_setting('transaction_read_only')`)) === 'on',
+    listen: settings.listen ?? defaults.listen ?? 'notify',
+    locks:
+      settings.locks ??
+      defaults.locks ??
+      ((await queryValue(pool, tryLock)) === true ? 'advisory' : 'row'),
+    copies: !withoutCopy.has(product) && (await queryValue(pool, copyCheck)) === true,
   }
 }
 
@@ -46,26 +50,26 @@ export async function readServerTraits(
  * Servers that accept the statements without effect: CockroachDB's advisory locks do not exclude anybody, YugabyteDB
  * ignores LISTEN. If a newer version supports them, the address can say so.
  */
-const lacking: Readonly<Record<string, GivenTraits>> = {
+const productDefaults: Readonly<Record<string, TraitSettings>> = {
   CockroachDB: { listen: 'poll', locks: 'row' },
   YugabyteDB: { listen: 'poll', locks: 'row' },
 }
 
 /** Here `copy` differs from PostgreSQL's or could not be tested: rows are sent as lists of values. */
-const notCopying: ReadonlySet<string> = new Set(['CockroachDB', 'YugabyteDB', 'PGlite'])
+const withoutCopy: ReadonlySet<string> = new Set(['CockroachDB', 'YugabyteDB', 'PGlite'])
 
 /** The same question is later asked for each table, where a failure would end a transaction. */
-const askCopied = copiedTable.replace('$1', "'pg_catalog.pg_class'")
+const copyCheck = acceptsCopySql.replace('$1', "'pg_catalog.pg_class'")
 
 /** Released at once, because it is a statement by itself. */
 const tryLock = 'select pg_try_advisory_xact_lock_shared(4163170432)'
 
 async function readProduct(pool: ConnectionPool): Promise<string> {
-  const version = String(await ask(pool, 'select version()'))
+  const version = String(await queryValue(pool, 'select version()'))
   if (version.startsWith('CockroachDB')) return 'CockroachDB'
   if (/-YB-/.test(version)) return 'YugabyteDB'
   if (version.includes('emcc')) return 'PGlite'
-  const found = await ask(
+  const found = await queryValue(
     pool,
     `select case
       when exists (select from pg_catalog.pg_extension where extname = 'citus') then 'Citus'
@@ -77,7 +81,7 @@ async function readProduct(pool: ConnectionPool): Promise<string> {
 }
 
 /** @returns the single value; `undefined` if the server does not know the question */
-async function ask(pool: ConnectionPool, text: string): Promise<unknown> {
+async function queryValue(pool: ConnectionPool, text: string): Promise<unknown> {
   try {
     const [row] = await pool.query(text)
     return row?.[0]

@@ -8,9 +8,9 @@ import { createRequire } from 'node:module'
 import { randomBytes } from 'node:crypto'
 import { type Heartbeat, type HeartbeatOptions, startHeartbeat } from '../contract/heartbeat.js'
 import type { PostgresOptions } from './options.js'
-import { EngineFault } from '../contract/engine-error.js'
+import { EngineError } from '../contract/engine-error.js'
 import type { Client, Driver, Result } from './driver.js'
-import { toPostgresFault } from './errors.js'
+import { convertPostgresError } from './errors.js'
 import type { ConnectionPool } from './pool.js'
 
 /** Repeats statements on a thread with a connection of its own. Sources: node-postgres, Client; Node.js, Worker threads. */
@@ -35,10 +35,17 @@ const open = async () => {
 }
 `
 
-export function heartbeatOfServer(options: PostgresOptions, given: HeartbeatOptions): Heartbeat {
+export function startPostgresHeartbeat(
+  options: PostgresOptions,
+  heartbeatOptions: HeartbeatOptions,
+): Heartbeat {
   const library = createRequire(import.meta.url).resolve('pg')
   const { connectTimeout: wait = 5000 } = options
-  return startHeartbeat(program, { library, url: addressOfSession(options), wait }, given)
+  return startHeartbeat(
+    program,
+    { library, url: addressOfSession(options), wait },
+    heartbeatOptions,
+  )
 }
 
 export interface Session {
@@ -58,7 +65,7 @@ export interface SessionOptions {
 /** Parameters of the address that would limit the session's work, which sets its own limits. */
 const limits = ['statement_timeout', 'query_timeout', 'lock_timeout', 'connections']
 
-/** @throws {EngineFault} `unavailable` if no connection can be opened */
+/** @throws {EngineError} `unavailable` if no connection can be opened */
 export async function openSession(
   driver: Driver,
   options: PostgresOptions,
@@ -79,7 +86,7 @@ export async function openSession(
     return { client, processId, isPooled: processId !== client.processID }
   } catch (error) {
     endSession(client)
-    throw toPostgresFault(error)
+    throw convertPostgresError(error)
   }
 }
 
@@ -103,7 +110,7 @@ export async function runOn(
   try {
     return await client.query({ text: sql, values, rowMode: 'array' })
   } catch (error) {
-    throw toPostgresFault(error)
+    throw convertPostgresError(error)
   }
 }
 
@@ -112,7 +119,7 @@ export async function scriptOn(client: Client, sql: string): Promise<void> {
   try {
     await client.query(sql)
   } catch (error) {
-    throw toPostgresFault(error)
+    throw convertPostgresError(error)
   }
 }
 
@@ -124,28 +131,31 @@ async function readProcessId(client: Client): Promise<number> {
 }
 
 /** Milliseconds to wait for a notification; in a real session it comes with the answer. */
-const probeLasts = 2000
+const probeTimeout = 2000
 
 /**
  * Tests whether notifications reach this connection: some poolers keep sessions.
  *
- * @throws {EngineFault} `unavailable` if they do not
+ * @throws {EngineError} `unavailable` if they do not
  */
-export async function proveListening({ client }: Session, pool: ConnectionPool): Promise<void> {
+export async function verifyNotifications(
+  { client }: Session,
+  pool: ConnectionPool,
+): Promise<void> {
   const name = `filigree_probe_${randomBytes(8).toString('hex')}`
   await client.query(`listen ${name}`)
-  const heard = hears(client)
+  const received = receivesNotification(client)
   await pool.query(`notify ${name}`)
-  const isHeard = await heard
+  const isReceived = await received
   await client.query(`unlisten ${name}`)
-  if (isHeard) return
+  if (isReceived) return
   const message = 'A pooler before the database keeps no sessions for LISTEN.'
-  throw new EngineFault('unavailable', message, undefined, { needsSession: true })
+  throw new EngineError('unavailable', message, undefined, { needsSession: true })
 }
 
-function hears(client: Client): Promise<boolean> {
+function receivesNotification(client: Client): Promise<boolean> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, probeLasts, false)
+    const timer = setTimeout(resolve, probeTimeout, false)
     client.on('notification', () => {
       clearTimeout(timer)
       resolve(true)

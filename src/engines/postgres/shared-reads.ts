@@ -6,10 +6,10 @@
 
 import type { Statement } from '../contract/engine.js'
 import type { Call } from './call.js'
-import type { LongReads } from './slow-read-detector.js'
+import type { SlowReadDetector } from './slow-read-detector.js'
 import type { PooledConnection } from './pooled-connection.js'
 import type { ConnectionPool } from './pool.js'
-import type { ReadTurns, TurnTaker } from './read-slots.js'
+import type { ReadSlots, SlotHolder } from './read-slots.js'
 
 /**
  * Brief reads of all requests on few connections, each with many statements at once. A read that turns out to be slow
@@ -19,14 +19,14 @@ import type { ReadTurns, TurnTaker } from './read-slots.js'
  */
 
 /** The number of running statements from which another connection is shared. */
-const enough = 8
+const busyThreshold = 8
 /** Slow calls of one statement that have a connection each. */
-const mostSlow = 2
+const maxSlow = 2
 /** Milliseconds between two looks. Of a statement that is first at two of them it is asked whether it is long. */
-const lookTime = 50
+const inspectInterval = 50
 
 /** Is told what becomes of the connections that are shared. */
-interface SharingWatcher {
+interface SharingObserver {
   shared(): void
   idle(): void
   /** A statement is slow, and so its connection is no longer shared. */
@@ -35,45 +35,45 @@ interface SharingWatcher {
 
 export class SharedReads {
   readonly #pool: ConnectionPool
-  readonly #long: LongReads
-  readonly #most: number
-  readonly #watcher: SharingWatcher | undefined
+  readonly #slowReads: SlowReadDetector
+  readonly #maxConnections: number
+  readonly #observer: SharingObserver | undefined
   readonly #shared: PooledConnection[] = []
   /** Calls that came while there was no connection. */
-  #early: Call[] = []
+  #unsent: Call[] = []
   readonly #slow = new Map<Statement, { running: number; readonly waiting: Call[] }>()
   #isGrowing = false
-  #looking: NodeJS.Timeout | undefined
+  #inspectTimer: NodeJS.Timeout | undefined
   readonly #onIdle = (connection: PooledConnection): void => {
     this.#forget(connection)
     this.#pool.release(connection)
-    this.#watcher?.idle()
+    this.#observer?.idle()
   }
 
-  constructor(pool: ConnectionPool, long: LongReads, watcher?: SharingWatcher) {
+  constructor(pool: ConnectionPool, slowReads: SlowReadDetector, observer?: SharingObserver) {
     this.#pool = pool
-    this.#long = long
-    this.#watcher = watcher
-    this.#most = Math.max(1, Math.floor(pool.most / 3))
+    this.#slowReads = slowReads
+    this.#observer = observer
+    this.#maxConnections = Math.max(1, Math.floor(pool.maxConnections / 3))
   }
 
   read(call: Call): void {
     const slow = this.#slow.get(call.statement)
-    if (slow !== undefined && slow.running >= mostSlow) slow.waiting.push(call)
+    if (slow !== undefined && slow.running >= maxSlow) slow.waiting.push(call)
     else this.#send(call)
   }
 
   #send(call: Call): void {
     let chosen = this.#choose()
-    const isFew = this.#shared.length < this.#most
-    if (chosen === undefined || (chosen.calls.size >= enough && isFew)) {
+    const isFew = this.#shared.length < this.#maxConnections
+    if (chosen === undefined || (chosen.calls.size >= busyThreshold && isFew)) {
       const free = this.#takeFree()
       if (free === undefined) this.#grow(call, chosen === undefined)
       chosen = free ?? chosen
     }
     if (chosen !== undefined) {
       chosen.send(call)
-      this.#look()
+      this.#startInspecting()
     }
   }
 
@@ -81,7 +81,7 @@ export class SharedReads {
   #choose(): PooledConnection | undefined {
     const isScarce = this.#pool.waiting > (this.#isGrowing ? 1 : 0)
     // A single connection is used in turns.
-    if (isScarce && this.#pool.most === 1) return undefined
+    if (isScarce && this.#pool.maxConnections === 1) return undefined
     let chosen: PooledConnection | undefined
     for (const connection of this.#shared) {
       if (connection.isBroken) continue
@@ -98,81 +98,81 @@ export class SharedReads {
   }
 
   /** Waits for a connection, or opens one. */
-  #grow(call: Call, waits: boolean): void {
-    if (waits) this.#early.push(call)
+  #grow(call: Call, mustWait: boolean): void {
+    if (mustWait) this.#unsent.push(call)
     if (this.#isGrowing) return
     this.#isGrowing = true
-    this.#pool.waitAhead({
+    this.#pool.waitWithPriority({
       take: (connection) => {
         this.#isGrowing = false
-        const early = this.#early.splice(0)
-        if (early.length === 0) {
+        const unsent = this.#unsent.splice(0)
+        if (unsent.length === 0) {
           this.#pool.release(connection)
           return
         }
         this.#share(connection)
-        connection.sendAll(early)
-        this.#look()
+        connection.sendAll(unsent)
+        this.#startInspecting()
       },
       fail: (error) => {
         this.#isGrowing = false
-        for (const call of this.#early.splice(0)) call.unsent(error)
+        for (const call of this.#unsent.splice(0)) call.failUnsent(error)
       },
     })
   }
 
   #share(connection: PooledConnection): void {
     this.#shared.push(connection)
-    this.#watcher?.shared()
-    connection.seen = undefined
+    this.#observer?.shared()
+    connection.lastSeenFirst = undefined
     connection.onIdle = this.#onIdle
   }
 
   #forget(connection: PooledConnection): void {
-    const place = this.#shared.indexOf(connection)
-    if (place >= 0) this.#shared.splice(place, 1)
+    const index = this.#shared.indexOf(connection)
+    if (index >= 0) this.#shared.splice(index, 1)
   }
 
   /** Looks regularly while statements are running. */
-  #look(): void {
-    this.#looking ??= setInterval(() => {
+  #startInspecting(): void {
+    this.#inspectTimer ??= setInterval(() => {
       if (this.#shared.length === 0) {
-        clearInterval(this.#looking)
-        this.#looking = undefined
+        clearInterval(this.#inspectTimer)
+        this.#inspectTimer = undefined
       }
-      for (const connection of [...this.#shared]) this.#lookAt(connection)
-    }, lookTime).unref()
+      for (const connection of [...this.#shared]) this.#inspect(connection)
+    }, inspectInterval).unref()
   }
 
-  #lookAt(connection: PooledConnection): void {
+  #inspect(connection: PooledConnection): void {
     const [first] = connection.calls
-    const takesItsTime = first !== undefined && first === connection.seen
-    connection.seen = first
-    if (!takesItsTime) return
-    this.#long.doubt(connection, first, () => {
-      this.#leaveAlone(connection, first)
+    const isStillFirst = first !== undefined && first === connection.lastSeenFirst
+    connection.lastSeenFirst = first
+    if (!isStillFirst) return
+    this.#slowReads.suspect(connection, first, () => {
+      this.#makeExclusive(connection, first)
     })
   }
 
   /** The long one keeps the connection; those behind it move on. */
-  #leaveAlone(connection: PooledConnection, long: Call): void {
+  #makeExclusive(connection: PooledConnection, slowReads: Call): void {
     if (!this.#shared.includes(connection)) return
     this.#forget(connection)
-    const { statement } = long
+    const { statement } = slowReads
     const slow = this.#slow.get(statement) ?? { running: 0, waiting: [] }
     this.#slow.set(statement, slow)
     slow.running++
-    this.#watcher?.slow(statement)
+    this.#observer?.slow(statement)
     connection.onIdle = (free) => {
       this.#pool.release(free)
     }
-    long.stay(connection)
+    slowReads.becomeExclusive(connection)
     const onIdle = connection.onIdle
     connection.onIdle = (free) => {
       this.#endSlow(statement)
       onIdle(free)
     }
-    for (const call of connection.calls) if (call !== long) call.moveOn()
+    for (const call of connection.calls) if (call !== slowReads) call.reroute()
   }
 
   /** One that waited goes, and all of them once no slow one is left. */
@@ -181,73 +181,73 @@ export class SharedReads {
     if (slow === undefined) return
     slow.running--
     if (slow.running === 0) this.#slow.delete(statement)
-    const most = slow.running === 0 ? slow.waiting.length : 1
-    for (const call of slow.waiting.splice(0, most)) call.moveOn()
+    const count = slow.running === 0 ? slow.waiting.length : 1
+    for (const call of slow.waiting.splice(0, count)) call.reroute()
   }
 }
 
 /** Of fewer connections none is left for them beside long reads, reads by key and changes. */
-const leastPool = 6
+const minPool = 6
 /** So many runs make experience. */
-const enoughRuns = 32
+const minRuns = 32
 /** Milliseconds for which a slow one is remembered. */
-const slowLasts = 10_000
+const slowMemory = 10_000
 /** Milliseconds between two looks. Of a statement that runs at two of them it is asked whether it is long. */
 const watchInterval = 50
 
-interface Experience {
+interface RunHistory {
   runs: number
   slowAt: number
 }
 
 export class QuickReads extends SharedReads {
-  readonly #long: LongReads
+  readonly #slowReads: SlowReadDetector
   readonly #mayShare: boolean
-  readonly #known = new WeakMap<Statement, Experience>()
+  readonly #histories = new WeakMap<Statement, RunHistory>()
   /** With reads of one request each. */
   readonly #watched = new Set<PooledConnection>()
-  #watching: NodeJS.Timeout | undefined
+  #watchTimer: NodeJS.Timeout | undefined
 
-  /** @param turns their connections count among those of long reads, which get fewer meanwhile; they wait for none */
-  constructor(pool: ConnectionPool, long: LongReads, turns: ReadTurns) {
-    const taker: TurnTaker = { inUse: 0, isOver: false }
-    super(pool, long, {
+  /** @param slots their connections count among those of long reads, which get fewer meanwhile; they wait for none */
+  constructor(pool: ConnectionPool, slowReads: SlowReadDetector, slots: ReadSlots) {
+    const holder: SlotHolder = { inUse: 0, isOver: false }
+    super(pool, slowReads, {
       shared: () => {
-        turns.count(taker, 1)
+        slots.count(holder, 1)
       },
       idle: () => {
-        turns.free(taker)
+        slots.release(holder)
       },
       slow: (statement) => {
-        turns.count(taker, -1)
-        this.#noteSlow(statement)
+        slots.count(holder, -1)
+        this.#recordSlow(statement)
       },
     })
-    this.#long = long
-    this.#mayShare = pool.most >= leastPool
+    this.#slowReads = slowReads
+    this.#mayShare = pool.maxConnections >= minPool
   }
 
   /** Said once for each run. */
   isQuick(statement: Statement): boolean {
     if (!this.#mayShare) return false
-    const known = this.#known.get(statement)
-    if (known === undefined) {
-      this.#known.set(statement, { runs: 1, slowAt: -Infinity })
+    const history = this.#histories.get(statement)
+    if (history === undefined) {
+      this.#histories.set(statement, { runs: 1, slowAt: -Infinity })
       return false
     }
-    if (known.runs < enoughRuns) {
-      known.runs++
+    if (history.runs < minRuns) {
+      history.runs++
       return false
     }
-    return known.slowAt === -Infinity || performance.now() - known.slowAt > slowLasts
+    return history.slowAt === -Infinity || performance.now() - history.slowAt > slowMemory
   }
 
   /** Learns what is slow on a connection, until it is `unwatch`ed. */
   watch(connection: PooledConnection): void {
-    connection.seen = undefined
+    connection.lastSeenFirst = undefined
     this.#watched.add(connection)
-    this.#watching ??= setInterval(() => {
-      this.#lookAtWatched()
+    this.#watchTimer ??= setInterval(() => {
+      this.#inspectWatched()
     }, watchInterval).unref()
   }
 
@@ -255,24 +255,24 @@ export class QuickReads extends SharedReads {
     this.#watched.delete(connection)
   }
 
-  #lookAtWatched(): void {
+  #inspectWatched(): void {
     if (this.#watched.size === 0) {
-      clearInterval(this.#watching)
-      this.#watching = undefined
+      clearInterval(this.#watchTimer)
+      this.#watchTimer = undefined
     }
     for (const connection of this.#watched) {
       const [first] = connection.calls
-      const takesItsTime = first !== undefined && first === connection.seen
-      connection.seen = first
-      if (!takesItsTime) continue
-      this.#long.doubt(connection, first, () => {
-        this.#noteSlow(first.statement)
+      const isStillFirst = first !== undefined && first === connection.lastSeenFirst
+      connection.lastSeenFirst = first
+      if (!isStillFirst) continue
+      this.#slowReads.suspect(connection, first, () => {
+        this.#recordSlow(first.statement)
       })
     }
   }
 
-  #noteSlow(statement: Statement): void {
-    const known = this.#known.get(statement)
-    if (known !== undefined) known.slowAt = performance.now()
+  #recordSlow(statement: Statement): void {
+    const history = this.#histories.get(statement)
+    if (history !== undefined) history.slowAt = performance.now()
   }
 }

@@ -2,27 +2,27 @@
  * Tells which reads are long: those that still run when so many other questions, asked one after the other, have been
  * answered. No clock says it: where the whole machine is slow, the other questions take as long.
  */
-import { ownQuestion } from '../contract/statement.js'
+import { frameworkQuery } from '../contract/statement.js'
 import { Call, type CallOwner } from './call.js'
 import type { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
 
 /** Answers to others while a read runs that make it a long one. */
-const enough = 16
+const answersUntilSlow = 16
 
 /** Looks at no table, and so waits for nobody. */
-const other = ownQuestion('select 1')
+const probeStatement = frameworkQuery('select 1')
 
-interface Doubted {
+interface Suspect {
   readonly connection: PooledConnection
   answers: number
-  readonly found: () => void
+  readonly onSlow: () => void
 }
 
-export class LongReads implements CallOwner {
+export class SlowReadDetector implements CallOwner {
   readonly #pool: ConnectionPool
-  readonly #doubted = new Map<Call, Doubted>()
-  #isAsking = false
+  readonly #suspects = new Map<Call, Suspect>()
+  #isProbing = false
 
   constructor(pool: ConnectionPool) {
     this.#pool = pool
@@ -31,21 +31,21 @@ export class LongReads implements CallOwner {
   /**
    * A read takes its time.
    *
-   * @param found called once it is known to be long; never for one that ends before
+   * @param onSlow called once it is known to be long; never for one that ends before
    */
-  doubt(connection: PooledConnection, call: Call, found: () => void): void {
-    if (this.#doubted.has(call)) return
+  suspect(connection: PooledConnection, call: Call, onSlow: () => void): void {
+    if (this.#suspects.has(call)) return
     // There is no connection to ask others by.
-    if (this.#pool.most === 1) {
-      found()
+    if (this.#pool.maxConnections === 1) {
+      onSlow()
       return
     }
-    this.#doubted.set(call, { connection, answers: 0, found })
-    if (this.#isAsking) return
-    this.#isAsking = true
-    this.#pool.waitAhead({
+    this.#suspects.set(call, { connection, answers: 0, onSlow })
+    if (this.#isProbing) return
+    this.#isProbing = true
+    this.#pool.waitWithPriority({
       take: (free) => {
-        this.#ask(free)
+        this.#probe(free)
       },
       fail: () => {
         this.#end()
@@ -54,22 +54,22 @@ export class LongReads implements CallOwner {
   }
 
   failed(call: Call, error: unknown): void {
-    call.refuse(error)
+    call.reject(error)
   }
 
   /** Asks until there is no doubt any more. */
-  #ask(free: PooledConnection): void {
-    this.#forget()
-    if (this.#doubted.size === 0 || free.isBroken) {
+  #probe(free: PooledConnection): void {
+    this.#removeFinished()
+    if (this.#suspects.size === 0 || free.isBroken) {
       this.#end()
       this.#pool.release(free)
       return
     }
-    const question = new Call(other, [], 'first', this)
-    question.answer().then(
+    const probe = new Call(probeStatement, [], 'first', this)
+    probe.result().then(
       () => {
         this.#count()
-        this.#ask(free)
+        this.#probe(free)
       },
       () => {
         this.#end()
@@ -77,27 +77,27 @@ export class LongReads implements CallOwner {
       },
     )
     free.onIdle = undefined
-    free.send(question)
+    free.send(probe)
   }
 
-  #forget(): void {
-    for (const [call, { connection }] of this.#doubted)
-      if (!isFirst(call, connection)) this.#doubted.delete(call)
+  #removeFinished(): void {
+    for (const [call, { connection }] of this.#suspects)
+      if (!isFirst(call, connection)) this.#suspects.delete(call)
   }
 
   #count(): void {
-    this.#forget()
-    for (const [call, doubted] of this.#doubted) {
-      if (++doubted.answers < enough) continue
-      this.#doubted.delete(call)
-      doubted.found()
+    this.#removeFinished()
+    for (const [call, suspect] of this.#suspects) {
+      if (++suspect.answers < answersUntilSlow) continue
+      this.#suspects.delete(call)
+      suspect.onSlow()
     }
   }
 
   /** Those that are still in doubt are looked at again. */
   #end(): void {
-    this.#isAsking = false
-    this.#doubted.clear()
+    this.#isProbing = false
+    this.#suspects.clear()
   }
 }
 

@@ -1,19 +1,19 @@
 /** A transaction on a connection of its own. */
-import { lateFault } from '../client-writes.js'
+import { requestTimeoutError } from '../client-writes.js'
 import type {
   BeginOptions,
-  Answers,
+  Results,
   Statement,
   TransactionRunner,
   Values,
-  Wanted,
+  ResultKind,
 } from '../contract/engine.js'
-import type { ClientWriting, UnderWay } from '../contract/request-context.js'
+import type { ClientWriting, PendingWrite } from '../contract/request-context.js'
 import { isolations } from '../../core/transaction.js'
-import { EngineFault } from '../contract/engine-error.js'
-import { ownScript } from '../contract/statement.js'
+import { EngineError } from '../contract/engine-error.js'
+import { frameworkScript } from '../contract/statement.js'
 import { Call, type CallOwner } from './call.js'
-import { toPostgresFault } from './errors.js'
+import { convertPostgresError } from './errors.js'
 import type { ConnectionPool } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
 
@@ -24,7 +24,7 @@ export function beginStatement(isolation: BeginOptions['isolation']): string {
   throw new TypeError(`transaction: no isolation "${isolation}". Levels: ${isolations.join(', ')}.`)
 }
 
-export class PostgresTransaction implements TransactionRunner, CallOwner, UnderWay {
+export class PostgresTransaction implements TransactionRunner, CallOwner, PendingWrite {
   readonly #pool: ConnectionPool
   readonly #connection: PooledConnection
   readonly #writing: ClientWriting | undefined
@@ -39,26 +39,31 @@ export class PostgresTransaction implements TransactionRunner, CallOwner, UnderW
     this.#pool = pool
     this.#connection = connection
     this.#writing = writing
-    writing?.begun(this)
+    writing?.writeStarted(this)
   }
 
   /** @param begin the SQL of `beginStatement` */
   async begin(begin: string): Promise<this> {
     try {
-      await this.run(ownScript(begin), [], 'nothing')
+      await this.run(frameworkScript(begin), [], 'nothing')
       return this
     } catch (error) {
-      this.#letGo(true)
+      this.#release(true)
       throw error
     }
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Promise<Answers[W]> {
-    if (this.#isOver) return Promise.reject(new EngineFault('other', 'The transaction is over.'))
-    if (this.#isCancelled && statement.sql !== 'rollback') return Promise.reject(lateFault())
-    const isKept = wanted !== 'all' && !this.#connection.names.isPooled
-    const call = new Call(statement, values, wanted, this, isKept)
-    const answer = call.answer<Answers[W]>()
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    resultKind: W,
+  ): Promise<Results[W]> {
+    if (this.#isOver) return Promise.reject(new EngineError('other', 'The transaction is over.'))
+    if (this.#isCancelled && statement.sql !== 'rollback')
+      return Promise.reject(requestTimeoutError())
+    const isPrepared = resultKind !== 'all' && !this.#connection.names.isPooled
+    const call = new Call(statement, values, resultKind, this, isPrepared)
+    const answer = call.result<Results[W]>()
     this.#connection.send(call)
     return answer
   }
@@ -80,34 +85,36 @@ export class PostgresTransaction implements TransactionRunner, CallOwner, UnderW
     if (this.#isOver || this.#isCancelled) return
     this.#isCancelled = true
     this.#connection.cancel()
-    this.#writing?.ended(this, false)
+    this.#writing?.writeEnded(this, false)
   }
 
   /**
    * The prepared statement was outdated: the server has ended the transaction, which may run again from its beginning.
    */
   failed(call: Call, error: unknown): void {
-    const fault = toPostgresFault(error)
-    const isStale = this.#connection.names.heed(call.statement.sql, error)
-    call.refuse(isStale ? new EngineFault('conflict', (error as Error).message, fault) : fault)
+    const converted = convertPostgresError(error)
+    const isStale = this.#connection.names.recordStaleness(call.statement.sql, error)
+    call.reject(
+      isStale ? new EngineError('conflict', (error as Error).message, converted) : converted,
+    )
   }
 
   async #end(sql: string): Promise<void> {
     if (this.#isOver) return
-    const ending = this.run(ownScript(sql), [], 'nothing')
+    const ending = this.run(frameworkScript(sql), [], 'nothing')
     this.#isOver = true
     try {
       await ending
-      this.#letGo(false, sql === 'commit')
+      this.#release(false, sql === 'commit')
     } catch (error) {
-      this.#letGo(true)
+      this.#release(true)
       throw error
     }
   }
 
-  #letGo(isBroken: boolean, isDone = false): void {
+  #release(isBroken: boolean, isDone = false): void {
     this.#isOver = true
-    this.#writing?.ended(this, isDone)
+    this.#writing?.writeEnded(this, isDone)
     if (isBroken) this.#connection.isBroken = true
     this.#pool.release(this.#connection)
   }

@@ -19,7 +19,7 @@ export type ColumnReader = (fields: readonly Field[]) => Columns
 
 export function createColumnReader({ types }: Driver): ColumnReader {
   const readerOf = (oid: number): ((text: string) => unknown) | undefined => {
-    if (keptAsText.has(oid)) return undefined
+    if (textTypes.has(oid)) return undefined
     return numbers.has(oid) ? Number : types.getTypeParser(oid, 'text')
   }
   return (fields) => ({
@@ -32,7 +32,7 @@ export function createColumnReader({ types }: Driver): ColumnReader {
  * int8, text, json, varchar, char, date, time, timestamptz, numeric, uuid, jsonb. pg would make a Date at midnight in
  * the local time zone from a day.
  */
-const keptAsText: ReadonlySet<number> = new Set([
+const textTypes: ReadonlySet<number> = new Set([
   20, 25, 114, 1042, 1043, 1082, 1083, 1184, 1700, 2950, 3802,
 ])
 
@@ -68,28 +68,28 @@ let bytes = Buffer.allocUnsafe(16_384)
 let end = 0
 
 /** A larger buffer is not kept. */
-const mostKept = 1_048_576
+const maxReusedBytes = 1_048_576
 
 export function writeStatement(message: StatementMessage): Buffer {
   end = 0
   const { name, text, closes, describes, dropped = [] } = message
-  for (const old of dropped) writeAbout(code.close, old)
+  for (const old of dropped) writeNamed(code.close, old)
   if (text !== undefined) {
-    if (closes) writeAbout(code.close, name)
+    if (closes) writeNamed(code.close, name)
     writeParse(name, text)
   }
-  if (describes) writeAbout(code.describe, name)
+  if (describes) writeNamed(code.describe, name)
   writeBind(message)
   const written = Buffer.allocUnsafe(end + executeSync.length)
   bytes.copy(written, 0, 0, end)
   executeSync.copy(written, end)
-  if (bytes.length > mostKept) bytes = Buffer.allocUnsafe(16_384)
+  if (bytes.length > maxReusedBytes) bytes = Buffer.allocUnsafe(16_384)
   return written
 }
 
-function writeAbout(type: number, name: string): void {
+function writeNamed(type: number, name: string): void {
   const start = begin(type)
-  room(1)
+  reserve(1)
   bytes[end++] = 83 // S: a statement
   writeName(name)
   finish(start)
@@ -110,18 +110,18 @@ function writeBind({ name, values, toText }: StatementMessage): void {
   writeName(name)
   writeShort(values.length)
   const formats = end
-  room(2 * values.length)
+  reserve(2 * values.length)
   bytes.fill(0, end, end + 2 * values.length)
   end += 2 * values.length
   writeShort(values.length)
-  for (let place = 0; place < values.length; place++) {
-    const value = toSent(values[place], toText)
+  for (let index = 0; index < values.length; index++) {
+    const value = toSent(values[index], toText)
     if (value === null) writeInt(-1)
     else if (typeof value === 'string') writeText(value)
     else {
-      bytes[formats + 2 * place + 1] = 1
+      bytes[formats + 2 * index + 1] = 1
       writeInt(value.length)
-      room(value.length)
+      reserve(value.length)
       bytes.set(value, end)
       end += value.length
     }
@@ -149,7 +149,7 @@ function toSent(
 }
 
 function begin(type: number): number {
-  room(5)
+  reserve(5)
   bytes[end] = type
   end += 5
   return end - 4
@@ -159,7 +159,7 @@ function finish(start: number): void {
   bytes.writeInt32BE(end - start, start)
 }
 
-function room(more: number): void {
+function reserve(more: number): void {
   if (end + more <= bytes.length) return
   const larger = Buffer.allocUnsafe(Math.max(2 * bytes.length, end + more))
   bytes.copy(larger, 0, 0, end)
@@ -167,13 +167,13 @@ function room(more: number): void {
 }
 
 function writeShort(value: number): void {
-  room(2)
+  reserve(2)
   bytes[end++] = (value >> 8) & 0xff
   bytes[end++] = value & 0xff
 }
 
 function writeInt(value: number): void {
-  room(4)
+  reserve(4)
   bytes.writeInt32BE(value, end)
   end += 4
 }
@@ -181,7 +181,7 @@ function writeInt(value: number): void {
 /** Followed by a zero byte. */
 function writeName(text: string): void {
   writeCharacters(text)
-  room(1)
+  reserve(1)
   bytes[end++] = 0
 }
 
@@ -197,15 +197,15 @@ function writeText(text: string): void {
 const short = 40
 
 function writeCharacters(text: string): void {
-  room(3 * text.length)
+  reserve(3 * text.length)
   if (text.length > short) {
     end += bytes.write(text, end)
     return
   }
-  for (let place = 0; place < text.length; place++) {
-    const character = text.charCodeAt(place)
+  for (let index = 0; index < text.length; index++) {
+    const character = text.charCodeAt(index)
     if (character >= 128) {
-      end += bytes.write(text.slice(place), end)
+      end += bytes.write(text.slice(index), end)
       return
     }
     bytes[end++] = character

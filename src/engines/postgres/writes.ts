@@ -4,30 +4,30 @@
  * Source: PostgreSQL, Frontend/Backend Protocol, Canceling Requests in Progress.
  */
 
-import { lateFault } from '../client-writes.js'
+import { requestTimeoutError } from '../client-writes.js'
 import type {
-  Answers,
+  Results,
   Statement,
   Values,
-  Wanted,
+  ResultKind,
   OrderedRunner,
   Runner,
 } from '../contract/engine.js'
-import { EngineFault } from '../contract/engine-error.js'
-import type { ClientWriting, UnderWay } from '../contract/request-context.js'
+import { EngineError } from '../contract/engine-error.js'
+import type { ClientWriting, PendingWrite } from '../contract/request-context.js'
 import { Call, type CallOwner } from './call.js'
-import { toPostgresFault } from './errors.js'
+import { convertPostgresError } from './errors.js'
 import type { ConnectionPool, Waiter } from './pool.js'
 import type { PooledConnection } from './pooled-connection.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
-import { changes } from '../contract/statement.js'
+import { isWrite } from '../contract/statement.js'
 
 /**
  * Runs statements in order on a connection of their own, sent without waiting. Source: PostgreSQL, Extended Query,
  * Pipelining.
  */
 
-export class OrderedStatements implements OrderedRunner, CallOwner, UnderWay {
+export class OrderedStatements implements OrderedRunner, CallOwner, PendingWrite {
   readonly #pool: ConnectionPool
   readonly #connection: PooledConnection
   readonly #writing: ClientWriting | undefined
@@ -41,23 +41,27 @@ export class OrderedStatements implements OrderedRunner, CallOwner, UnderWay {
     this.#pool = pool
     this.#connection = connection
     this.#writing = writing
-    writing?.begun(this)
+    writing?.writeStarted(this)
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Promise<Answers[W]> {
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    resultKind: W,
+  ): Promise<Results[W]> {
     const connection = this.#connection
-    if (this.#writing?.late === true) return Promise.reject(lateFault())
-    const isKept = wanted !== 'all' && !connection.names.isPooled
-    const call = new Call(statement, values, wanted, this, isKept)
-    const answer = call.answer<Answers[W]>()
-    connection.sendLater(call)
+    if (this.#writing?.isTimedOut === true) return Promise.reject(requestTimeoutError())
+    const isPrepared = resultKind !== 'all' && !connection.names.isPooled
+    const call = new Call(statement, values, resultKind, this, isPrepared)
+    const answer = call.result<Results[W]>()
+    connection.sendBuffered(call)
     return answer
   }
 
   end(): void {
     const connection = this.#connection
-    if (connection.calls.size === 0) this.#letGo(connection)
-    else connection.onIdle = this.#letGo
+    if (connection.calls.size === 0) this.#release(connection)
+    else connection.onIdle = this.#release
   }
 
   /** Those behind the one that runs are cancelled in turn; of what was done before that reached it, all is told. */
@@ -66,20 +70,22 @@ export class OrderedStatements implements OrderedRunner, CallOwner, UnderWay {
   }
 
   settled(isDone: boolean): void {
-    if (isDone && this.#writing?.late === true) this.#isDone = true
+    if (isDone && this.#writing?.isTimedOut === true) this.#isDone = true
   }
 
-  readonly #letGo = (connection: PooledConnection): void => {
+  readonly #release = (connection: PooledConnection): void => {
     this.#pool.release(connection)
     // What was done last is known in this turn of the loop.
-    setImmediate(() => this.#writing?.ended(this, this.#isDone))
+    setImmediate(() => this.#writing?.writeEnded(this, this.#isDone))
   }
 
   /** A failed statement is not run again, because it would then come after later ones. */
   failed(call: Call, error: unknown): void {
-    const fault = toPostgresFault(error)
-    const isStale = this.#connection.names.heed(call.statement.sql, error)
-    call.refuse(isStale ? new EngineFault('unavailable', (error as Error).message, fault) : fault)
+    const converted = convertPostgresError(error)
+    const isStale = this.#connection.names.recordStaleness(call.statement.sql, error)
+    call.reject(
+      isStale ? new EngineError('unavailable', (error as Error).message, converted) : converted,
+    )
   }
 }
 
@@ -91,7 +97,7 @@ export interface WriteParts {
   readonly fail: (call: Call, error: unknown, run: (call: Call) => void) => void
 }
 
-export class ClientWrites implements Runner {
+export class CancellableWrites implements Runner {
   readonly #writing: ClientWriting
   readonly #parts: WriteParts
 
@@ -100,21 +106,25 @@ export class ClientWrites implements Runner {
     this.#parts = parts
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    resultKind: W,
+  ): MaybePromise<Results[W]> {
     const writing = this.#writing
-    if (!changes(statement)) return this.#parts.engine.run(statement, values, wanted)
-    if (writing.late) return Promise.reject(lateFault())
-    const write = new ClientWrite(writing, this.#parts)
-    const call = new Call(statement, values, wanted, write)
-    const answer = call.answer<Answers[W]>()
-    writing.begun(write)
+    if (!isWrite(statement)) return this.#parts.engine.run(statement, values, resultKind)
+    if (writing.isTimedOut) return Promise.reject(requestTimeoutError())
+    const write = new CancellableWrite(writing, this.#parts)
+    const call = new Call(statement, values, resultKind, write)
+    const answer = call.result<Results[W]>()
+    writing.writeStarted(write)
     write.send(call)
     return answer
   }
 }
 
 /** One change: nobody else's statement is on its connection meanwhile. */
-class ClientWrite implements CallOwner, Waiter, UnderWay {
+class CancellableWrite implements CallOwner, Waiter, PendingWrite {
   readonly #writing: ClientWriting
   readonly #parts: WriteParts
   #call: Call | undefined
@@ -129,7 +139,7 @@ class ClientWrite implements CallOwner, Waiter, UnderWay {
   /** Arrow functions, because they are handed on. */
   readonly send = (call: Call): void => {
     this.#call = call
-    if (this.#isStopped) call.refuse(lateFault())
+    if (this.#isStopped) call.reject(requestTimeoutError())
     else this.#parts.pool.wait(this)
   }
 
@@ -140,25 +150,25 @@ class ClientWrite implements CallOwner, Waiter, UnderWay {
   }
 
   fail(error: unknown): void {
-    this.#call?.unsent(error)
+    this.#call?.failUnsent(error)
   }
 
   stop(): void {
     this.#isStopped = true
     if (this.#connection !== undefined) this.#connection.cancel()
     else {
-      this.#parts.pool.leave(this)
-      this.#call?.refuse(lateFault())
+      this.#parts.pool.cancelWait(this)
+      this.#call?.reject(requestTimeoutError())
     }
   }
 
   settled(isDone: boolean): void {
-    this.#writing.ended(this, isDone)
+    this.#writing.writeEnded(this, isDone)
   }
 
   failed(call: Call, error: unknown): void {
     // Not run again: that it was cancelled looks like other faults.
-    if (this.#isStopped && !call.isInDoubt(error)) call.refuse(toPostgresFault(error))
+    if (this.#isStopped && !call.isOutcomeUnknown(error)) call.reject(convertPostgresError(error))
     else this.#parts.fail(call, error, this.send)
   }
 

@@ -6,11 +6,11 @@ import type {
   Catalogue,
 } from '../contract/table-schema.js'
 import type { Row, Runner } from '../contract/engine.js'
-import { ownQuestion } from '../contract/statement.js'
+import { frameworkQuery } from '../contract/statement.js'
 
 export async function readSqliteCatalogue(runner: Runner): Promise<Catalogue> {
   const read = async (sql: string): Promise<readonly Row[]> =>
-    (await runner.run(ownQuestion(sql), [], 'all')).rows
+    (await runner.run(frameworkQuery(sql), [], 'all')).rows
   const rows = await read(columnsSql)
   const sqlOf = new Map(
     (await read(tablesSql)).map(([name, sql]) => [String(name), String(sql)] as const),

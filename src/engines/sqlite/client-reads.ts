@@ -4,11 +4,11 @@
  */
 import { BoundedCache } from '../../core/bounded-cache.js'
 import { quote } from '../contract/ddl.js'
-import { boundOf, ownQuestion, type Statement, changes } from '../contract/statement.js'
+import { boundOf, frameworkQuery, type Statement, isWrite } from '../contract/statement.js'
 import type { Connection } from './connection.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
-import type { Answers, ClientReading, Row, Runner, Values, Wanted } from '../contract/engine.js'
-import { EngineFault } from '../contract/engine-error.js'
+import type { Results, ClientReading, Row, Runner, Values, ResultKind } from '../contract/engine.js'
+import { EngineError } from '../contract/engine-error.js'
 import type { PendingRead, ReaderThreads } from './reader-threads.js'
 
 /** Rows that a statement may examine in the main thread. They take a few milliseconds. */
@@ -68,7 +68,7 @@ export class ReadCostEstimator {
     if (by.length === 0) return true
     let cachedResult = this.#usesIndex.get(statement)
     if (cachedResult === undefined) {
-      const explain = ownQuestion(`explain query plan ${statement.sql}`)
+      const explain = frameworkQuery(`explain query plan ${statement.sql}`)
       const { rows: plan } = this.#connection.run(explain, values, 'all')
       cachedResult = planUsesIndex(
         plan.map((row) => String(row[3])),
@@ -82,7 +82,7 @@ export class ReadCostEstimator {
 
 function sizeOf(table: string): Statement {
   const name = quote(table)
-  return ownQuestion(
+  return frameworkQuery(
     `select (select max(rowid) from ${name}) - (select min(rowid) from ${name}) + 1`,
   )
 }
@@ -119,20 +119,20 @@ export class SqliteClientReads implements Runner {
     this.#parts = parts
   }
 
-  run<W extends Wanted>(
+  run<W extends ResultKind>(
     statement: Statement,
     values: Values,
     resultKind: W,
-  ): MaybePromise<Answers[W]> {
+  ): MaybePromise<Results[W]> {
     const cost = returnsRows(resultKind) ? this.#estimate(statement, values) : 'short'
     if (cost === 'short') return this.#parts.engine.run(statement, values, resultKind)
     const rows = this.#read(statement, values, cost)
-    return (resultKind === 'first' ? after(rows, ([row]) => row) : rows) as MaybePromise<Answers[W]>
+    return (resultKind === 'first' ? after(rows, ([row]) => row) : rows) as MaybePromise<Results[W]>
   }
 
   #estimate(statement: Statement, values: readonly unknown[]): ReadCost {
     const { readCosts, readers } = this.#parts
-    if (changes(statement) || !readers.isUsable) return 'short'
+    if (isWrite(statement) || !readers.isUsable) return 'short'
     return readCosts.estimate(statement, values)
   }
 
@@ -177,14 +177,14 @@ export class SqliteClientReads implements Runner {
 }
 
 /** Whether a result consists of rows. Reader threads return nothing else. */
-export function returnsRows(resultKind: Wanted): boolean {
+export function returnsRows(resultKind: ResultKind): boolean {
   return resultKind === 'rows' || resultKind === 'first'
 }
 
-function readTimeExceeded(time: number): EngineFault {
-  return new EngineFault('unavailable', `The reads of the request took longer than ${time} ms.`)
+function readTimeExceeded(time: number): EngineError {
+  return new EngineError('unavailable', `The reads of the request took longer than ${time} ms.`)
 }
 
-function requestFinished(): EngineFault {
-  return new EngineFault('unavailable', 'The request has ended, so its read was canceled.')
+function requestFinished(): EngineError {
+  return new EngineError('unavailable', 'The request has ended, so its read was canceled.')
 }

@@ -1,8 +1,8 @@
 /** One connection to a SQLite file. Sources: SQLite, PRAGMA Statements; Result and Error Codes. */
 import { DeclarationError } from '../../errors/declaration-error.js'
-import type { Answers, QueryResult, Runner, Statement, Wanted } from '../contract/engine.js'
-import { EngineFault } from '../contract/engine-error.js'
-import { ownQuestion, changes } from '../contract/statement.js'
+import type { Results, QueryResult, Runner, Statement, ResultKind } from '../contract/engine.js'
+import { EngineError } from '../contract/engine-error.js'
+import { frameworkQuery, isWrite } from '../contract/statement.js'
 import type { Driver, DriverDatabase, DriverStatement } from './driver.js'
 import { convertSqliteError } from './errors.js'
 import { sqlFunctions } from './functions.js'
@@ -25,8 +25,8 @@ export interface SqliteOptions {
   readonly driver?: string | undefined
 }
 
-const dataVersionQuery = ownQuestion('pragma data_version')
-const totalChangesQuery = ownQuestion('select total_changes()')
+const dataVersionQuery = frameworkQuery('pragma data_version')
+const totalChangesQuery = frameworkQuery('select total_changes()')
 
 export class Connection implements Runner {
   readonly #database: DriverDatabase
@@ -64,13 +64,13 @@ export class Connection implements Runner {
     return this.#database.inTransaction
   }
 
-  run<W extends Wanted>(
+  run<W extends ResultKind>(
     statement: Statement,
     values: readonly unknown[],
     resultKind: W,
-  ): Answers[W] {
+  ): Results[W] {
     try {
-      return this.#run(statement, values, resultKind) as Answers[W]
+      return this.#run(statement, values, resultKind) as Results[W]
     } catch (error) {
       throw convertSqliteError(error)
     }
@@ -94,11 +94,11 @@ export class Connection implements Runner {
     return Number(this.run(totalChangesQuery, [], 'first')?.[0])
   }
 
-  /** @throws {EngineFault} `reference` if a row refers to a missing row */
+  /** @throws {EngineError} `reference` if a row refers to a missing row */
   checkReferences(): void {
-    const row = this.run(ownQuestion('pragma foreign_key_check'), [], 'first')
+    const row = this.run(frameworkQuery('pragma foreign_key_check'), [], 'first')
     if (row === undefined) return
-    throw new EngineFault(
+    throw new EngineError(
       'reference',
       `Rows of ${String(row[0])} refer to no row of ${String(row[2])}.`,
     )
@@ -108,7 +108,11 @@ export class Connection implements Runner {
     this.#database.close()
   }
 
-  #run(statement: Statement, values: readonly unknown[], resultKind: Wanted): Answers[Wanted] {
+  #run(
+    statement: Statement,
+    values: readonly unknown[],
+    resultKind: ResultKind,
+  ): Results[ResultKind] {
     switch (resultKind) {
       case 'rows':
         return this.#prepare(statement).all(values)
@@ -124,7 +128,7 @@ export class Connection implements Runner {
   }
 
   #all(statement: Statement, values: readonly unknown[]): QueryResult {
-    const prepared = this.#database.prepare(statement.sql, changes(statement))
+    const prepared = this.#database.prepare(statement.sql, isWrite(statement))
     if (!prepared.reader) return { names: [], rows: [], changes: prepared.run(values).changes }
     const names = prepared.columns().map(({ name }) => name)
     const before = statement.kind === 'unknown' ? this.#totalChanges() : undefined
@@ -136,7 +140,7 @@ export class Connection implements Runner {
   #prepare(statement: Statement): DriverStatement {
     let prepared = this.#prepared.get(statement)
     if (prepared === undefined) {
-      prepared = this.#database.prepare(statement.sql, changes(statement))
+      prepared = this.#database.prepare(statement.sql, isWrite(statement))
       this.#prepared.set(statement, prepared)
     }
     return prepared

@@ -9,7 +9,7 @@
  * 1.5     20, 1              1000…015    text_decimal_20_1
  * ```
  */
-import { type Dialect, toWhole, type Total } from '../contract/dialect.js'
+import { type Dialect, toIntegerValue, type Total } from '../contract/dialect.js'
 import { decimals } from './functions.js'
 import type { Digits } from '../../fields/kinds/kind.js'
 
@@ -116,10 +116,10 @@ const doubleSql = {
 function integerSum(isLarge: boolean): Total {
   if (!isLarge) {
     const encode = (operand: unknown): unknown => operand
-    return { sql: 'sum({c})', isText: true, isExact: false, decode: toWhole, encode }
+    return { sql: 'sum({c})', isText: true, isExact: false, decode: toIntegerValue, encode }
   }
   const { sql, isText } = exactTotal('sum', { scale: 0, chunks: integerChunks })
-  const decode = (value: unknown): unknown => toWhole(decimals.toText(value, 0))
+  const decode = (value: unknown): unknown => toIntegerValue(decimals.toText(value, 0))
   return {
     sql,
     isText,

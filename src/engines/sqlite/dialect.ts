@@ -1,6 +1,6 @@
 /** The SQL dialect of SQLite. Sources: SQLite, Datatypes; JSON Functions; The LIKE operator. */
 import type { Dialect, ScanSql, TimeGroup } from '../contract/dialect.js'
-import { ownQuestion, ownScript } from '../contract/statement.js'
+import { frameworkQuery, frameworkScript } from '../contract/statement.js'
 import type { Runner } from '../contract/engine.js'
 import type { Column } from '../contract/table.js'
 import {
@@ -21,7 +21,7 @@ export const sqliteScans: ScanSql = {
   explain: async (engine, sql) => {
     // Some drivers require a value for each placeholder.
     const values = Array.from({ length: sql.split('?').length - 1 }, () => null)
-    const { rows } = await engine.run(ownQuestion(`explain query plan ${sql}`), values, 'all')
+    const { rows } = await engine.run(frameworkQuery(`explain query plan ${sql}`), values, 'all')
     return rows
   },
   read: (rows) => {
@@ -59,7 +59,7 @@ export const sqliteDialect: Dialect = {
   // SQLite would plan each run anew for the value of a bare placeholder. It requires a limit before an offset.
   limit: { behind: ' + 0', none: ' limit -1' },
   // A join is up to 10 % faster than a subquery. SQLite joins at most 64 tables.
-  owners: { most: 30, join: 'left' },
+  owners: { maxTables: 30, join: 'left' },
   hasLateral: false,
   listsKeys: true,
   json() {
@@ -106,7 +106,7 @@ export const sqliteDialect: Dialect = {
   },
   timeGroup: sqliteTimeGroup,
   // The offset from UTC may have seconds, which `datetime` accepts as a modifier only.
-  momentOfHour: [
+  timestampOfHour: [
     "(select datetime(substr(h, 1, 19), iif(substr(h, 20, 1) = '-', '+', '-') || substr(h, 21)) from (select ",
     ' as h))',
   ],
@@ -125,7 +125,7 @@ export const sqliteDialect: Dialect = {
     unlistedStorages.has(storage) ? undefined : JSON.stringify(values),
   lock: '',
   lockFree: '',
-  moments: {
+  timestamps: {
     now: (ms) => `strftime('%Y-%m-%dT%H:%M:%fZ', 'now', printf('%+.3f seconds', (${ms}) / 1000.0))`,
     millis: (moment) => `cast(round(unixepoch(${moment}, 'subsec') * 1000) as integer)`,
   },
@@ -169,7 +169,7 @@ export interface SqliteTraits {
 
 /** The dialect for the version of SQLite that is in use. */
 export function createSqliteDialect({
-  keepsSubqueryJson: keepsSubqueryJson,
+  keepsSubqueryJson,
   writesExactDoubles: writesDoubles,
 }: SqliteTraits): Dialect {
   const { rowJson } = sqliteDialect
@@ -201,10 +201,10 @@ function toDriver(value: unknown): unknown {
 /** Also resets the counters of `autoincrement`. Their table exists once a key was generated. */
 async function emptyTables(runner: Runner, tables: readonly string[]): Promise<void> {
   for (const table of tables)
-    await runner.run(ownScript(`delete from ${quote(table)}`), [], 'nothing')
+    await runner.run(frameworkScript(`delete from ${quote(table)}`), [], 'nothing')
   const counts = `select 1 from sqlite_master where name = 'sqlite_sequence'`
-  if ((await runner.run(ownQuestion(counts), [], 'first')) === undefined) return
-  await runner.run(ownScript('delete from sqlite_sequence'), [], 'nothing')
+  if ((await runner.run(frameworkQuery(counts), [], 'first')) === undefined) return
+  await runner.run(frameworkScript('delete from sqlite_sequence'), [], 'nothing')
 }
 
 async function dumpTables(runner: Runner): Promise<string> {
@@ -212,7 +212,7 @@ async function dumpTables(runner: Runner): Promise<string> {
     where sql is not null and tbl_name not glob 'sqlite_*'
       and (tbl_name not glob 'filigree_*' or tbl_name glob 'filigree_search_*_keys' or (type = 'table' and rootpage = 0))
     order by rowid`
-  const { rows } = await runner.run(ownQuestion(sql), [], 'all')
+  const { rows } = await runner.run(frameworkQuery(sql), [], 'all')
   return rows.map(([text]) => `${String(text)};\n`).join('\n')
 }
 

@@ -1,13 +1,13 @@
-/** Converts the errors of SQLite drivers to `EngineFault`. Source: SQLite, Result and Error Codes. */
-import { EngineFault, type FaultKind } from '../contract/engine-error.js'
+/** Converts the errors of SQLite drivers to `EngineError`. Source: SQLite, Result and Error Codes. */
+import { EngineError, type EngineErrorKind } from '../contract/engine-error.js'
 
-/** @returns an `EngineFault`, or the same error if it does not come from SQLite */
+/** @returns an `EngineError`, or the same error if it does not come from SQLite */
 export function convertSqliteError(error: unknown): unknown {
   // `instanceof` would fail: the driver keeps the error class of the module instance that loaded it first.
   const { name, code, message } = (error ?? {}) as Partial<Record<string, unknown>>
   if (typeof message !== 'string') return error
   if (name === 'RangeError' || code === 'ERR_INVALID_ARG_VALUE') {
-    return new EngineFault('value', message, error)
+    return new EngineError('value', message, error)
   }
   const result = resultOf(error as DriverError)
   if (result === undefined) return error
@@ -21,12 +21,12 @@ export function convertSqliteError(error: unknown): unknown {
         : {}
   const details =
     primary(result) === primaryResults.READONLY ? { isReadOnly: true } : messageDetails
-  return new EngineFault(kind, message, error, details)
+  return new EngineError(kind, message, error, details)
 }
 
 /** Whether another connection has the lock. The statement has changed nothing and may be retried. */
 export function isBusy(error: unknown): boolean {
-  if (!(error instanceof EngineFault) || error.kind !== 'unavailable') return false
+  if (!(error instanceof EngineError) || error.kind !== 'unavailable') return false
   return primary(resultOf(error.cause as DriverError) ?? 0) === 5
 }
 
@@ -95,19 +95,19 @@ function primary(result: number): number {
   return result & 0xff
 }
 
-function kindOf(result: number): FaultKind {
+function kindOf(result: number): EngineErrorKind {
   return kinds[result] ?? kinds[primary(result)] ?? 'other'
 }
 
 /** Errors whose result code is too general, such as errors of triggers. */
-const kindsByMessage: Readonly<Record<string, FaultKind>> = {
+const kindsByMessage: Readonly<Record<string, EngineErrorKind>> = {
   'FOREIGN KEY constraint failed': 'reference',
   'integer overflow': 'overflow',
   // Statements write invalid JSON on purpose where GraphQL cannot express a value.
   'malformed JSON': 'inexpressible',
 }
 
-const kinds: Readonly<Record<number, FaultKind>> = {
+const kinds: Readonly<Record<number, EngineErrorKind>> = {
   787: 'reference',
   1555: 'unique',
   2067: 'unique',

@@ -1,7 +1,7 @@
 /** Writes SQL that builds JSON in SQLite. Source: SQLite, JSON Functions. */
-import type { Around } from '../contract/dialect.js'
+import type { SqlWrapper } from '../contract/dialect.js'
 import type { Connection } from './connection.js'
-import { ownQuestion } from '../contract/statement.js'
+import { frameworkQuery } from '../contract/statement.js'
 import {
   AnyJson,
   type CursorValue,
@@ -35,7 +35,7 @@ export class SqliteJson extends AnyJson implements JsonSql {
     return this.aggregate(object)
   }
 
-  whole(object: Sql): Sql {
+  objectResult(object: Sql): Sql {
     return object
   }
 
@@ -106,10 +106,10 @@ export class SqliteJson extends AnyJson implements JsonSql {
 }
 
 /** Writes a double with all its digits. SQLite before 3.53 writes only 15 of them, so JavaScript writes the number. */
-export const exactDouble: Around = ['json(filigree_double(', '))']
+export const exactDouble: SqlWrapper = ['json(filigree_double(', '))']
 
 /** Whether this version of SQLite writes doubles in JSON with all their digits. */
 export function writesExactDoubles(connection: Connection): boolean {
   const sql = 'select json_array(0.1e0 + 0.2e0)'
-  return connection.run(ownQuestion(sql), [], 'first')?.[0] === JSON.stringify([0.1 + 0.2])
+  return connection.run(frameworkQuery(sql), [], 'first')?.[0] === JSON.stringify([0.1 + 0.2])
 }

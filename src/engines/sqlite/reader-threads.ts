@@ -9,8 +9,8 @@ import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { functionsProgram } from './functions.js'
 import type { Row } from '../contract/engine.js'
-import { EngineFault } from '../contract/engine-error.js'
-import { StatementTurns } from '../fair-queue.js'
+import { EngineError } from '../contract/engine-error.js'
+import { FairQueue } from '../fair-queue.js'
 import type { DriverName } from './driver.js'
 import { convertSqliteError } from './errors.js'
 
@@ -64,8 +64,8 @@ const maxLongThreads = Math.min(4, Math.max(1, availableParallelism() - 1))
 export class ReaderThreads {
   readonly #options: ReaderThreadsOptions
   readonly #threads = new Set<Thread>()
-  readonly #quickQueue = new StatementTurns<Job>()
-  readonly #longQueue = new StatementTurns<Job>()
+  readonly #quickQueue = new FairQueue<Job>()
+  readonly #longQueue = new FairQueue<Job>()
   #isUsable = true
   #isClosed = false
 
@@ -85,7 +85,7 @@ export class ReaderThreads {
       if (this.#isClosed) throw new TypeError('The database is not open.')
       job = { sql, values, isQuick, resolve, reject }
       const queue = isQuick ? this.#quickQueue : this.#longQueue
-      queue.add(owner, job)
+      queue.enqueue(owner, job)
       this.#startNext(isQuick)
     })
     const pendingJob = job
@@ -99,7 +99,7 @@ export class ReaderThreads {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    const error = new EngineFault('unavailable', 'The database is closed.')
+    const error = new EngineError('unavailable', 'The database is closed.')
     for (const job of [...this.#quickQueue.clear(), ...this.#longQueue.clear()]) job.reject(error)
     const threads = [...this.#threads]
     for (const { job } of threads) job?.reject(error)
@@ -111,7 +111,7 @@ export class ReaderThreads {
     const queue = isQuick ? this.#quickQueue : this.#longQueue
     if (queue.size === 0) return
     const thread = this.#findIdleThread(isQuick)
-    const job = thread && queue.next()
+    const job = thread && queue.dequeue()
     if (thread === undefined || job === undefined) return
     thread.job = job
     job.thread = thread
@@ -142,7 +142,7 @@ export class ReaderThreads {
     })
     worker.on('error', (error) => {
       if (!thread.isReady) this.#isUsable = false
-      thread.job?.reject(new EngineFault('unavailable', 'A reader thread failed.', error))
+      thread.job?.reject(new EngineError('unavailable', 'A reader thread failed.', error))
     })
     worker.on('exit', () => {
       this.#threads.delete(thread)
@@ -166,7 +166,7 @@ export class ReaderThreads {
 
   #cancel(job: Job, error: Error): void {
     const queue = job.isQuick ? this.#quickQueue : this.#longQueue
-    queue.drop(job)
+    queue.remove(job)
     job.reject(error)
     const { thread } = job
     if (thread?.job !== job) return

@@ -11,14 +11,14 @@ import {
   writeIndex,
 } from '../contract/ddl.js'
 import type { Dialect } from '../contract/dialect.js'
-import { isSearchName } from '../contract/table.js'
+import { isSearchIndexName } from '../contract/table.js'
 import { convertDecimal } from './decimals.js'
 import { writeDropSearch } from './search.js'
 
 /** Statements that rebuild the table with all its rows. Columns are copied by name. Run them with foreign keys off. */
 export function writeRebuild(schema: TableSchema, actual: ActualTable, dialect: Dialect): string[] {
   const types = new Map([...actual.columns.values()].map(({ name, type }) => [name, type]))
-  const searches = [...actual.indexes.keys()].filter(isSearchName)
+  const searches = [...actual.indexes.keys()].filter(isSearchIndexName)
   const columns = [...schema.columns, ...unknownColumns(schema, actual)]
   return replaceTable({ ...schema, columns }, types, searches, dialect)
 }
@@ -27,7 +27,7 @@ export function writeRebuild(schema: TableSchema, actual: ActualTable, dialect: 
 export function writeRestore(actual: ActualTable, schema: TableSchema, dialect: Dialect): string[] {
   const types = new Map(schema.columns.map(({ name, type }) => [name, type]))
   for (const { name, type } of unknownColumns(schema, actual)) types.set(name, type)
-  const searches = schema.indexes.map(({ name }) => name).filter(isSearchName)
+  const searches = schema.indexes.map(({ name }) => name).filter(isSearchIndexName)
   return replaceTable(toFormerSchema(actual), types, searches, dialect)
 }
 

@@ -5,7 +5,7 @@
  */
 import type {
   BeginOptions,
-  Answers,
+  Results,
   ClientReading,
   ClientWriting,
   Engine,
@@ -14,16 +14,16 @@ import type {
   Statement,
   TransactionRunner,
   Values,
-  Wanted,
+  ResultKind,
 } from '../contract/engine.js'
 import { setTimeout } from 'node:timers/promises'
 import type { Catalogue } from '../contract/table-schema.js'
 import type { Dialect } from '../contract/dialect.js'
-import { EngineFault } from '../contract/engine-error.js'
-import { ownQuestion, changes } from '../contract/statement.js'
+import { EngineError } from '../contract/engine-error.js'
+import { frameworkQuery, isWrite } from '../contract/statement.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
-import { ClientWrites, lateFault } from '../client-writes.js'
-import { Turn } from '../writer-lock.js'
+import { ClientWrites, requestTimeoutError } from '../client-writes.js'
+import { WriterLock } from '../writer-lock.js'
 import { readSqliteCatalogue } from './catalogue.js'
 import { chooseDriver } from './choose-driver.js'
 import { returnsRows, SqliteClientReads, ReadCostEstimator } from './client-reads.js'
@@ -58,14 +58,14 @@ class SqliteEngine implements Engine {
   /** Absent for databases in memory. */
   readonly heartbeat?: (options: HeartbeatOptions) => Heartbeat
   /** Absent for databases in memory. */
-  readonly writtenElsewhere?: () => number
+  readonly externalWriteVersion?: () => number
   /** Absent for databases in memory. */
   readonly isFileLost?: () => boolean
   #externalWrites: ExternalWrites | undefined
   readonly #open: (openTimeout?: number) => Connection
   readonly #openCopy: (file: string) => Connection
   readonly #main: Connection
-  readonly #writeQueue: Turn
+  readonly #writeQueue: WriterLock
   readonly #lockTimeout: number
   /** The timeout in the database URL. */
   readonly #urlTimeout: number | undefined
@@ -91,7 +91,7 @@ class SqliteEngine implements Engine {
     this.#shared = options.file === ':memory:'
     this.#urlTimeout = options.busyTimeout
     this.#lockTimeout = options.busyTimeout ?? 5000
-    this.#writeQueue = new Turn(this.#lockTimeout)
+    this.#writeQueue = new WriterLock(this.#lockTimeout)
     if (this.#shared) return
     const { file, readTime = 30_000 } = options
     const readers = new ReaderThreads({ driver: driver.name, file, timeout: this.#lockTimeout })
@@ -104,7 +104,8 @@ class SqliteEngine implements Engine {
     this.heartbeat = (heartbeatOptions) => startSqliteHeartbeat(heartbeatFile, heartbeatOptions)
     const fileWatch = new FileWatch(file)
     this.isFileLost = () => fileWatch.isLost()
-    this.writtenElsewhere = () => (this.#externalWrites ??= new ExternalWrites(this.#main)).count()
+    this.externalWriteVersion = () =>
+      (this.#externalWrites ??= new ExternalWrites(this.#main)).count()
   }
 
   /** Uses `VACUUM INTO`, which does not block writers. */
@@ -114,7 +115,7 @@ class SqliteEngine implements Engine {
     this.#main.script(`vacuum into '${file.replaceAll("'", "''")}'`)
     const copy = this.#openCopy(file)
     try {
-      const check = copy.run(ownQuestion('pragma integrity_check'), [], 'first')
+      const check = copy.run(frameworkQuery('pragma integrity_check'), [], 'first')
       if (check?.[0] !== 'ok') throw new Error(`The copy is damaged: ${String(check?.[0])}`)
     } finally {
       copy.close()
@@ -122,15 +123,15 @@ class SqliteEngine implements Engine {
   }
 
   /** Runs long reads of records in a reader thread, because they would block the event loop here. */
-  run<W extends Wanted>(
+  run<W extends ResultKind>(
     statement: Statement,
     values: Values,
     resultKind: W,
-  ): MaybePromise<Answers[W]> {
+  ): MaybePromise<Results[W]> {
     const reading = this.#readInThread(statement, values, resultKind)
     if (reading === undefined) return this.#runOnMain(statement, values, resultKind)
     return (resultKind === 'first' ? after(reading, ([row]) => row) : reading) as MaybePromise<
-      Answers[W]
+      Results[W]
     >
   }
 
@@ -138,9 +139,9 @@ class SqliteEngine implements Engine {
   #readInThread(
     statement: Statement,
     values: Values,
-    resultKind: Wanted,
+    resultKind: ResultKind,
   ): Promise<readonly Row[]> | undefined {
-    if (statement.for !== 'client' || changes(statement) || !returnsRows(resultKind))
+    if (statement.for !== 'client' || isWrite(statement) || !returnsRows(resultKind))
       return undefined
     const readers = this.#readers
     if (readers?.isUsable !== true) return undefined
@@ -154,12 +155,12 @@ class SqliteEngine implements Engine {
     })
   }
 
-  readonly #runOnMain = <W extends Wanted>(
+  readonly #runOnMain = <W extends ResultKind>(
     statement: Statement,
     values: Values,
     resultKind: W,
-  ): MaybePromise<Answers[W]> =>
-    this.#run(changes(statement), () => this.#main.run(statement, values, resultKind))
+  ): MaybePromise<Results[W]> =>
+    this.#run(isWrite(statement), () => this.#main.run(statement, values, resultKind))
 
   catalogue(runner: Runner): Promise<Catalogue> {
     return readSqliteCatalogue(runner)
@@ -170,11 +171,11 @@ class SqliteEngine implements Engine {
   }
 
   /** SQLite has one writer at a time, so every transaction is serializable. */
-  async begin({ patience, writing }: BeginOptions = {}): Promise<TransactionRunner> {
+  async begin({ waitTimeout: patience, writing }: BeginOptions = {}): Promise<TransactionRunner> {
     const transaction = await this.#begin(false, this.#urlTimeout ?? patience)
-    if (writing?.late !== true) return transaction
+    if (writing?.isTimedOut !== true) return transaction
     await transaction.rollback()
-    throw lateFault()
+    throw requestTimeoutError()
   }
 
   clientWrites(writing: ClientWriting): Runner {
@@ -197,7 +198,7 @@ class SqliteEngine implements Engine {
   }
 
   async #begin(schema: boolean, timeout?: number): Promise<TransactionRunner> {
-    await this.#writeQueue.take(timeout)
+    await this.#writeQueue.acquire(timeout)
     try {
       const connection = this.#shared ? this.#main : await this.#openTransactionConnection()
       // Rebuilding a table drops it first, which would delete the rows that refer to it.
@@ -248,10 +249,10 @@ class SqliteEngine implements Engine {
   /** Runs immediately unless a transaction or a lock is in the way. @param isOver called before each further attempt */
   #run<T>(writes: boolean, work: () => MaybePromise<T>, isOver?: () => boolean): MaybePromise<T> {
     const attempt = (): MaybePromise<T> => {
-      if (isOver?.() === true) throw lateFault()
+      if (isOver?.() === true) throw requestTimeoutError()
       return work()
     }
-    if (this.#writeQueue.taken && (writes || this.#shared)) {
+    if (this.#writeQueue.isHeld && (writes || this.#shared)) {
       return this.#writeQueue.run(() => this.#retryWhileBusy(this.#main, attempt))
     }
     try {
@@ -266,7 +267,7 @@ class SqliteEngine implements Engine {
 /** Whether JSON from a subquery is still JSON in the outer query. */
 function keepsSubqueryJson(connection: Connection): boolean {
   const sql = 'select json_array((select json_array(1)))'
-  return connection.run(ownQuestion(sql), [], 'first')?.[0] === '[[1]]'
+  return connection.run(frameworkQuery(sql), [], 'first')?.[0] === '[[1]]'
 }
 
 /** Retries every 10 ms while another process has the lock, without blocking the event loop. */
@@ -290,14 +291,14 @@ interface TransactionOptions {
 
 class SqliteTransaction implements TransactionRunner {
   readonly #connection: Connection
-  readonly #writeQueue: Turn
+  readonly #writeQueue: WriterLock
   readonly #schema: boolean
   readonly #onCommitted: (() => void) | undefined
   #isOver = false
 
   constructor(
     connection: Connection,
-    writeQueue: Turn,
+    writeQueue: WriterLock,
     { schema, onCommitted }: TransactionOptions,
   ) {
     this.#connection = connection
@@ -306,11 +307,11 @@ class SqliteTransaction implements TransactionRunner {
     this.#onCommitted = onCommitted
   }
 
-  run<W extends Wanted>(
+  run<W extends ResultKind>(
     statement: Statement,
     values: readonly unknown[],
     resultKind: W,
-  ): Answers[W] {
+  ): Results[W] {
     return this.#activeConnection().run(statement, values, resultKind)
   }
 
@@ -344,11 +345,11 @@ class SqliteTransaction implements TransactionRunner {
    * SQLite rolls back by itself after some errors, such as a full disk. Without this check, later statements of the
    * transaction would be committed one by one.
    *
-   * @throws {EngineFault} the transaction is over
+   * @throws {EngineError} the transaction is over
    */
   #activeConnection(): Connection {
     if (this.#isOver || !this.#connection.inTransaction) {
-      throw new EngineFault('other', 'The transaction is over.')
+      throw new EngineError('other', 'The transaction is over.')
     }
     return this.#connection
   }

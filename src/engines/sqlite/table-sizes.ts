@@ -6,7 +6,7 @@
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import { quote } from '../contract/ddl.js'
 import type { Runner } from '../contract/engine.js'
-import { ownQuestion, type Statement } from '../contract/statement.js'
+import { frameworkQuery, type Statement } from '../contract/statement.js'
 
 /** Tables with at most this many rows are counted. */
 const maxCounted = 1000
@@ -44,7 +44,7 @@ export function readSqliteSizes(
 }
 
 function sizeOf(runner: Runner, name: string): MaybePromise<number> {
-  const countQuery = ownQuestion(`select count(*) from (select 1 from ${quote(name)} limit ?)`)
+  const countQuery = frameworkQuery(`select count(*) from (select 1 from ${quote(name)} limit ?)`)
   return after(runner.run(countQuery, [maxCounted + 1], 'first'), (row) => {
     const count = Number(row?.[0])
     if (count <= maxCounted) return count
@@ -72,11 +72,11 @@ class SizeEstimate {
     const distantRow = (bound: 'min' | 'max', test: string, order: string): string =>
       `(select ${bound}(place) from (select rowid as place from ${table} where rowid ${test} order by rowid ${order} limit ${rowsAtEnd}))`
     this.#runner = runner
-    this.#endsQuery = ownQuestion(
+    this.#endsQuery = frameworkQuery(
       `select (select min(rowid) from ${table}), (select max(rowid) from ${table})`,
     )
     // The nearest rows on both sides of a rowid, and the rows `rowsAtEnd` further away.
-    this.#neighborsQuery = ownQuestion(
+    this.#neighborsQuery = frameworkQuery(
       `select ${distantRow('min', '< ?', 'desc')}, (select max(rowid) from ${table} where rowid < ?), (select min(rowid) from ${table} where rowid >= ?), ${distantRow('max', '>= ?', 'asc')}`,
     )
   }

@@ -3,7 +3,7 @@ import type { Query } from '../../sql/tree.js'
 import { arrangeValues, writeStatement, type Plan } from '../../sql/write-statement.js'
 import { settle, type MaybePromise } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
-import { EngineFault } from '../../engines/contract/engine-error.js'
+import { EngineError } from '../../engines/contract/engine-error.js'
 import { toReadError } from '../../records/statements/client-errors.js'
 import { BoundedCache } from '../../core/bounded-cache.js'
 import type { Database } from '../../records/database.js'
@@ -77,7 +77,7 @@ export class Preparation {
 
   /** Reads the questions of all relations. */
   relationQueries(variables: Variables, reader: QueryReader): RelationQueries {
-    const { relations: relations } = this.#compiler
+    const { relations } = this.#compiler
     const lists: RelationQueries['lists'][number][] = []
     const rows: RelationQueries['rows'][number][] = []
     for (const entry of relations) {
@@ -165,7 +165,7 @@ function runByResolvers(): string | undefined {
 
 /** Of what has run, only a value that GraphQL has no word for is asked again: graphql-js says where it stands. */
 function rethrowUnlessInexpressible(error: unknown): undefined {
-  if (error instanceof EngineFault && error.kind === 'inexpressible') return undefined
+  if (error instanceof EngineError && error.kind === 'inexpressible') return undefined
   throw toReadError(error)
 }
 

@@ -54,7 +54,7 @@ export function timeMeasure(
     template: words,
     isText: false,
     // The text of an hour that autumn has twice does not tell which was first.
-    ...(unit === 'hour' && { order: dialect.momentOfHour.join(words) }),
+    ...(unit === 'hour' && { order: dialect.timestampOfHour.join(words) }),
     decode: String,
     encode: (_, path) => {
       throw invalid(path, 'type', 'cannot be compared')

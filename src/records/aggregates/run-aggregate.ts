@@ -3,7 +3,7 @@ import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import { FilterReader } from '../filters/filter.js'
 import type { Condition } from '../filters/condition.js'
 import type { Row } from '../../engines/contract/engine.js'
-import { EngineFault } from '../../engines/contract/engine-error.js'
+import { EngineError } from '../../engines/contract/engine-error.js'
 import { rejectUndefined } from '../filters/list-options.js'
 import { readProgramQuery } from '../model/hidden-names.js'
 import type { Table } from '../model/table.js'
@@ -27,7 +27,7 @@ export function runAggregate<T extends object>(
     (error) =>
       attempt(
         () => {
-          if (error instanceof EngineFault && error.kind === 'overflow')
+          if (error instanceof EngineError && error.kind === 'overflow')
             return readRows(table, source, options, true)
           throw error
         },

@@ -18,7 +18,7 @@ import {
 } from './changes.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import {
-  lookupsLast,
+  topicCacheTime,
   type ChannelListener,
   type EngineChannel,
   type Runner,
@@ -175,7 +175,7 @@ export class ChangeFeed {
       message: (text) => {
         this.#receive(text)
       },
-      lost: () => {
+      messagesLost: () => {
         this.#tellLoss()
       },
     })
@@ -317,7 +317,7 @@ export class ChangeFeed {
     const began = performance.now()
     this.#topics = await channel.topics(runner, this.#listener?.processId)
     this.#past.clear()
-    this.#knownUntil = began + lookupsLast
+    this.#knownUntil = began + topicCacheTime
   }
 }
 

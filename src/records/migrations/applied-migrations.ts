@@ -4,7 +4,7 @@
 import { DeclarationError, type Problem } from '../../errors/declaration-error.js'
 import type { Database } from '../database.js'
 import type { Runner } from '../../engines/contract/engine.js'
-import { ownQuestion, ownChange } from '../../engines/contract/statement.js'
+import { frameworkQuery, frameworkChange } from '../../engines/contract/statement.js'
 import type { MigrationFile } from './migration-files.js'
 import { ensureTable } from '../own-tables.js'
 
@@ -30,7 +30,7 @@ const tables = ['filigree_migration']
 /** By name, sorted. */
 export async function readApplied(runner: Runner): Promise<Map<string, Applied>> {
   const sql = 'select name, hash, applied_at from filigree_migration'
-  const { rows } = await runner.run(ownQuestion(sql, { tables, isFresh: true }), [], 'all')
+  const { rows } = await runner.run(frameworkQuery(sql, { tables, isFresh: true }), [], 'all')
   const entries = rows.map(([name, hash, appliedAt]): [string, Applied] => [
     String(name),
     { hash: String(hash), appliedAt: String(appliedAt) },
@@ -48,7 +48,7 @@ export async function recordMigration(
   const places = [1, 2, 3].map(dialect.placeholder).join(', ')
   const sql = `insert into filigree_migration (name, hash, applied_at) values (${places})`
   await runner.run(
-    ownChange('insert', sql, { tables }),
+    frameworkChange('insert', sql, { tables }),
     [name, hash, new Date(now).toISOString()],
     'all',
   )
@@ -60,7 +60,7 @@ export async function forgetMigration(
   name: string,
 ): Promise<void> {
   const sql = `delete from filigree_migration where name = ${dialect.placeholder(1)}`
-  await runner.run(ownChange('delete', sql, { tables }), [name], 'all')
+  await runner.run(frameworkChange('delete', sql, { tables }), [name], 'all')
 }
 
 export function migrationFault(

@@ -7,10 +7,10 @@ import { silentLog } from '../../core/log.js'
 import { openEngine, dialects } from '../../engines/engine-for-url.js'
 import { migrationFault } from './applied-migrations.js'
 import type { Catalogue } from '../../engines/contract/table-schema.js'
-import { EngineFault } from '../../engines/contract/engine-error.js'
+import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Replay, Dialect } from '../../engines/contract/dialect.js'
 import { type MigrationFile, readMigrations } from './migration-files.js'
-import { ownScript } from '../../engines/contract/statement.js'
+import { frameworkScript } from '../../engines/contract/statement.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { withoutDropped } from './schema-after.js'
@@ -26,9 +26,9 @@ async function replayMigrations(
     await engine.changeSchema(async (runner) => {
       for (const { name, up } of files) {
         try {
-          await runner.run(ownScript(up), [], 'nothing')
+          await runner.run(frameworkScript(up), [], 'nothing')
         } catch (cause) {
-          throw cause instanceof EngineFault ? unplayable(name, cause) : cause
+          throw cause instanceof EngineError ? unplayable(name, cause) : cause
         }
       }
     })
@@ -38,7 +38,7 @@ async function replayMigrations(
   }
 }
 
-function unplayable(name: string, cause: EngineFault): Error {
+function unplayable(name: string, cause: EngineError): Error {
   const message = `Migration ${name} does not run on an empty database after those before it: ${cause.message}.`
   const error = migrationFault(
     'MIGRATION_FAILED',

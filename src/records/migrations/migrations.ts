@@ -18,8 +18,8 @@ import {
 } from './applied-migrations.js'
 import type { Database } from '../database.js'
 import type { Runner } from '../../engines/contract/engine.js'
-import { EngineFault } from '../../engines/contract/engine-error.js'
-import { ownScript } from '../../engines/contract/statement.js'
+import { EngineError } from '../../engines/contract/engine-error.js'
+import { frameworkScript } from '../../engines/contract/statement.js'
 
 interface CheckOptions {
   readonly folder: string
@@ -255,15 +255,19 @@ async function run(
   const parts = inTransaction ? [sql] : splitStatements(sql)
   for (const [index, part] of parts.entries()) {
     try {
-      await transaction.run(ownScript(part, { isPatient: waits.test(part) }), [], 'nothing')
+      await transaction.run(
+        frameworkScript(part, { ignoresLockTimeout: waits.test(part) }),
+        [],
+        'nothing',
+      )
     } catch (error) {
-      if (!(error instanceof EngineFault)) throw error
+      if (!(error instanceof EngineError)) throw error
       throw failed(name, error, inTransaction ? '' : `, statement ${index + 1} of ${parts.length}`)
     }
   }
 }
 
-function failed(name: string, cause: EngineFault, where: string): Error {
+function failed(name: string, cause: EngineError, where: string): Error {
   const remedies = ['Correct it.']
   if (/transaction block/.test(cause.message)) {
     remedies[0] = 'Let its first line be "-- filigree: no transaction".'

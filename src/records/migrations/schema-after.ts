@@ -6,7 +6,7 @@
 import type { ActualColumn, ActualTable, Catalogue } from '../../engines/contract/table-schema.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { TableSchema } from '../../engines/contract/table-schema.js'
-import { isSearchName } from '../../engines/contract/table.js'
+import { isSearchIndexName } from '../../engines/contract/table.js'
 import { isCheckOf } from '../model/column-names.js'
 import { isStaleIndex } from '../schema/difference.js'
 import { findRenames } from '../schema/renames.js'
@@ -56,7 +56,7 @@ function withLeftParts(
     ]),
     indexes: new Map([
       ...[...before.indexes].filter(
-        ([name, index]) => !isSearchName(name) && !isStaleIndex(schema, name, index),
+        ([name, index]) => !isSearchIndexName(name) && !isStaleIndex(schema, name, index),
       ),
       ...declared.indexes,
     ]),

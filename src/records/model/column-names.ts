@@ -1,6 +1,6 @@
 /** The names of tables, columns and indexes. Source: decisions, Small print: records; SQL identifiers fit PostgreSQL's 63 bytes. */
 import { createHash } from 'node:crypto'
-import { searchStart, type IndexForm } from '../../engines/contract/table.js'
+import { searchIndexPrefix, type IndexForm } from '../../engines/contract/table.js'
 
 /** `categoryId` → `category_id`, `HTTPServer` → `http_server`, `address2` → `address2`. */
 export function toSnakeCase(name: string): string {
@@ -69,7 +69,7 @@ export function toFormName(
 
 /** `filigree_search_product_0a1b2c3d`: contains a hash of its columns, so that other columns get another name. */
 export function toSearchName(table: string, columns: readonly string[]): string {
-  return `${searchStart}${table.slice(0, 38)}_${toHash([table, ...columns].join())}`
+  return `${searchIndexPrefix}${table.slice(0, 38)}_${toHash([table, ...columns].join())}`
 }
 
 /** `product_price_check_0a1b2c3d`: contains a hash of its rule, so that another rule gets another name. */

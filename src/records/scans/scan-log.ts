@@ -8,7 +8,7 @@ import { setTimeout as startTimer } from 'node:timers'
 import { setTimeout } from 'node:timers/promises'
 import type { Database } from '../database.js'
 import { ensureTable, hasTable } from '../own-tables.js'
-import { ownQuestion } from '../../engines/contract/statement.js'
+import { frameworkQuery } from '../../engines/contract/statement.js'
 import type { StatementEvent } from '../statement-events.js'
 import { adviseIndex, tableCalled } from './advise-index.js'
 
@@ -64,7 +64,7 @@ async function readStatistics({ context: { engine, dialect } }: Database): Promi
   const { statistics } = dialect.scans
   if (statistics === undefined) return []
   try {
-    const { rows } = await engine.run(ownQuestion(statistics), [], 'all')
+    const { rows } = await engine.run(frameworkQuery(statistics), [], 'all')
     return rows.map(([sql]) => String(sql))
   } catch {
     return []

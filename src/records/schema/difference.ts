@@ -19,7 +19,7 @@ import {
   writeDropIndex,
   writeIndex,
 } from '../../engines/contract/ddl.js'
-import { isSearchName } from '../../engines/contract/table.js'
+import { isSearchIndexName } from '../../engines/contract/table.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
 import { isOwnIndexName, toConstraintName } from '../model/column-names.js'
 import { compareConstraints, isOwnTable, rebuildTable } from './constraint-differences.js'
@@ -306,7 +306,7 @@ function staleSearches(
   dialect: Dialect,
 ): Difference[] {
   return [...actual.indexes.keys()]
-    .filter((name) => isSearchName(name) && !indexes.some((index) => index.name === name))
+    .filter((name) => isSearchIndexName(name) && !indexes.some((index) => index.name === name))
     .map((name) => ({
       kind: 'unknown search',
       table,
@@ -485,7 +485,7 @@ function unknownColumns(schema: TableSchema, actual: ActualTable, dialect: Diale
 function dropIndexesOf(column: string, { indexes }: ActualTable, dialect: Dialect): string[] {
   if (dialect.changes.kind !== 'anew') return []
   return [...indexes]
-    .filter(([name, { columns }]) => columns.includes(column) && !isSearchName(name))
+    .filter(([name, { columns }]) => columns.includes(column) && !isSearchIndexName(name))
     .map(([name]) => `drop index ${quote(name)}`)
 }
 

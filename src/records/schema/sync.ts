@@ -3,11 +3,11 @@ import { DeclarationError, type Problem } from '../../errors/declaration-error.j
 import type { Difference } from './difference-kinds.js'
 import { findDifferences } from './difference.js'
 import type { Runner } from '../../engines/contract/engine.js'
-import { EngineFault } from '../../engines/contract/engine-error.js'
+import { EngineError } from '../../engines/contract/engine-error.js'
 import { toSchema } from './schema.js'
 import type { RecordsContext } from '../statements/source.js'
 import type { Table } from '../model/table.js'
-import { ownScript } from '../../engines/contract/statement.js'
+import { frameworkScript } from '../../engines/contract/statement.js'
 
 /** The differences between the tables of the records and those of the database. */
 export async function readDifferences(
@@ -72,9 +72,9 @@ function isSettled({ blocks, upgrades }: Difference): boolean {
 async function apply(difference: Difference, runner: Runner): Promise<void> {
   try {
     for (const sql of [...difference.sql, ...(difference.later ?? [])])
-      await runner.run(ownScript(sql), [], 'nothing')
+      await runner.run(frameworkScript(sql), [], 'nothing')
   } catch (error) {
-    if (!(error instanceof EngineFault) || !hindrances.has(error.kind)) throw error
+    if (!(error instanceof EngineError) || !hindrances.has(error.kind)) throw error
     const refusal = new DeclarationError([toProblem(difference)])
     refusal.cause = error
     throw refusal

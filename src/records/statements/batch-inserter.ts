@@ -4,7 +4,7 @@
  */
 
 import type { Runner, Statement } from '../../engines/contract/engine.js'
-import { ownQuestion } from '../../engines/contract/statement.js'
+import { frameworkQuery } from '../../engines/contract/statement.js'
 import type { Table } from '../model/table.js'
 import { quote } from '../../engines/contract/ddl.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
@@ -28,7 +28,7 @@ export async function readColumnTypes(
   sql: string,
   isFresh = false,
 ): Promise<ColumnTypes> {
-  const found = await runner.run(ownQuestion(sql, { isFresh }), [quote(table.name)], 'rows')
+  const found = await runner.run(frameworkQuery(sql, { isFresh }), [quote(table.name)], 'rows')
   return new Map(found.map(([name, type]) => [name, String(type)]))
 }
 
@@ -124,7 +124,7 @@ export class Inserting {
     if (copy === undefined) return false
     if (passKeys !== undefined && key.generated === 'increment' && columns.includes(key))
       return false
-    const statement = ownQuestion(copy.isAllowed, { isFresh: true })
+    const statement = frameworkQuery(copy.isAllowed, { isFresh: true })
     this.#isCopied ??= Promise.resolve(this.#runner.run(statement, [quote(name)], 'first')).then(
       (found) => found?.[0] === true,
       (error: unknown) => {

@@ -11,10 +11,10 @@ import type {
 } from 'kysely'
 import {
   anyTable,
-  concernsOwnTable,
+  usesFrameworkTable,
   type Statement,
   type StatementKind,
-  changes,
+  isWrite,
 } from '../../engines/contract/statement.js'
 import { attempt } from '../../core/maybe-promise.js'
 import type { Isolation } from '../../core/transaction.js'
@@ -36,7 +36,7 @@ function applicationStatement(sql: string, query: RootOperationNode): Statement 
   const isKnown = kind !== 'unknown' && !found.writesOut
   const tables = isKnown ? found.tables : [...found.tables, anyTable]
   const statement = { sql, kind, tables, mayWait: true, for: 'program' } as const
-  return concernsOwnTable(statement) ? { ...statement, for: 'ourselves' } : statement
+  return usesFrameworkTable(statement) ? { ...statement, for: 'ourselves' } : statement
 }
 
 function kindOf(query: RootOperationNode, { changes }: Found): StatementKind {
@@ -184,7 +184,7 @@ class EngineConnection implements DatabaseConnection {
     const values = parameters.map(this.#engine.dialect.toDriver)
     const runner = this.#transaction?.runner() ?? this.#runner
     const result = await attempt(() => runner.run(statement, values, 'all'), refuseUnavailable)
-    if (changes(statement)) this.#home.wrote(statement, result)
+    if (isWrite(statement)) this.#home.wrote(statement, result)
     return toKyselyResult<R>(result)
   }
 

@@ -5,7 +5,7 @@
 import { HttpError } from '../../errors/http-error.js'
 import { unmarked } from '../../errors/field-errors.js'
 import { isCheckOf, toConstraintName } from '../model/column-names.js'
-import { EngineFault } from '../../engines/contract/engine-error.js'
+import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Constraint } from '../model/read-constraints.js'
 import type { Relation, Table } from '../model/table.js'
@@ -36,7 +36,7 @@ export function toClientError(
   doing: Doing,
   { broken, referrer }: Hint = {},
 ): unknown {
-  if (!(error instanceof EngineFault)) return error
+  if (!(error instanceof EngineError)) return error
   const declared = table.constraints.get(error.constraint ?? '')
   if (declared !== undefined) return violated(error, declared)
   switch (error.kind) {
@@ -54,7 +54,7 @@ export function toClientError(
 }
 
 /** The application has declared what clients are told: whoever wrote the values, the error is the client's. */
-function violated(fault: EngineFault, declared: Constraint): HttpError {
+function violated(fault: EngineError, declared: Constraint): HttpError {
   const isCheck = fault.kind === 'value'
   const { column, status = isCheck ? 400 : 409 } = declared
   const isShown = column?.field.hidden !== true
@@ -74,18 +74,18 @@ const unfitting = 'A value does not fit the record.'
 const inTheWay = 'Another record is in its way.'
 
 /** For the log. */
-function reasonOf({ constraint }: EngineFault): string {
+function reasonOf({ constraint }: EngineError): string {
   return `the constraint ${constraint ?? ''} of the database is violated`
 }
 
 /** The error of a read that names no field: a value that a column cannot have was asked for. */
 export function toReadError(error: unknown): unknown {
-  if (!(error instanceof EngineFault) || error.kind !== 'value') return toUnavailable(error)
+  if (!(error instanceof EngineError) || error.kind !== 'value') return toUnavailable(error)
   return unfitted([], error)
 }
 
 /** A rule was not met: another program changed the table, or two changes of a number came together. */
-function unfit(table: Table, fault: EngineFault): HttpError {
+function unfit(table: Table, fault: EngineError): HttpError {
   const { columns, constraint = '' } = fault
   const paths = table.columns
     .filter(({ name }) => columns?.includes(name) ?? isCheckOf(constraint, table.name, name))
@@ -94,7 +94,7 @@ function unfit(table: Table, fault: EngineFault): HttpError {
   return unfitted(paths, fault)
 }
 
-function unfitted(paths: readonly string[], fault: EngineFault): HttpError {
+function unfitted(paths: readonly string[], fault: EngineError): HttpError {
   const errors = paths.map((path) => ({ path, code: 'check', message: `${path} is not allowed` }))
   return new HttpError(400, errors[0]?.message ?? unfitting, {
     code: 'VALIDATION',
@@ -110,7 +110,7 @@ export function refuseUnavailable(error: unknown): never {
 
 /** 503 if a later attempt may succeed, 409 after a conflict. */
 export function toUnavailable(error: unknown): unknown {
-  if (!(error instanceof EngineFault)) return error
+  if (!(error instanceof EngineError)) return error
   if (error.kind === 'conflict') {
     const message = 'Other requests changed the same records at the same time. Try again.'
     return new HttpError(409, message, {
@@ -130,7 +130,7 @@ export function toUnavailable(error: unknown): unknown {
   })
 }
 
-function taken(table: Table, fault: EngineFault): HttpError {
+function taken(table: Table, fault: EngineError): HttpError {
   const fields = uniqueColumns(table, fault)
     .filter((column) => !column.field.hidden && column !== table.shard)
     .map(({ property }) => property)
@@ -144,21 +144,21 @@ function taken(table: Table, fault: EngineFault): HttpError {
   return conflict(message, fault, errors)
 }
 
-function uniqueColumns(table: Table, { columns, constraint }: EngineFault): readonly Column[] {
+function uniqueColumns(table: Table, { columns, constraint }: EngineError): readonly Column[] {
   if (columns !== undefined) return table.columns.filter(({ name }) => columns.includes(name))
   const index = table.indexes.find(({ name }) => name === constraint)
   if (index !== undefined) return index.columns
   return constraint === `${table.name}_pkey` ? [table.key] : []
 }
 
-function noSuch(table: Table, fault: EngineFault, broken: Relation | undefined): HttpError {
+function noSuch(table: Table, fault: EngineError, broken: Relation | undefined): HttpError {
   const relation = broken ?? relationOf(table, fault.constraint)
   if (relation === undefined) return conflict('A record it refers to does not exist.', fault)
   return noSuchKey(relation, fault)
 }
 
 /** The error for a key that refers to no row, or to none that the client can see. */
-export function noSuchKey(relation: Relation, fault?: EngineFault): HttpError {
+export function noSuchKey(relation: Relation, fault?: EngineError): HttpError {
   const path = relation.kind === 'belongsTo' ? relation.local.property : relation.name
   if (relation.local.field.hidden) return conflict('A record it refers to does not exist.', fault)
   const message = `${path} names no ${relation.target.type.name}`
@@ -174,7 +174,7 @@ function relationOf(table: Table, constraint: string | undefined): Relation | un
   return undefined
 }
 
-function stillUsed(table: Table, fault: EngineFault, referrer: Referrer | undefined): HttpError {
+function stillUsed(table: Table, fault: EngineError, referrer: Referrer | undefined): HttpError {
   const path = referrer === undefined ? undefined : toPath(referrer)
   const message = `This ${table.type.name} is still referred to by ${path ?? 'other records'}.`
   if (path === undefined) return conflict(message, fault)
@@ -186,7 +186,7 @@ function toPath({ table, column }: Referrer): string {
   return column.field.hidden ? table.type.name : `${table.type.name}.${column.property}`
 }
 
-function conflict(message: string, cause?: EngineFault, errors?: HttpError['errors']): HttpError {
+function conflict(message: string, cause?: EngineError, errors?: HttpError['errors']): HttpError {
   const reason = cause?.constraint === undefined ? {} : { reason: reasonOf(cause) }
   return new HttpError(409, message, { code: 'CONFLICT', errors, cause, ...reason })
 }

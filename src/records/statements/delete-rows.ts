@@ -5,7 +5,7 @@
 import { type MaybePromise, attempt } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
 import type { Isolation } from '../../core/transaction.js'
-import { EngineFault } from '../../engines/contract/engine-error.js'
+import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Column } from '../../engines/contract/table.js'
 import { arrangeValues } from '../../sql/write-statement.js'
 import { rejectUndefined } from '../filters/list-options.js'
@@ -143,7 +143,7 @@ function deleteHeld(
 /**
  * As the database does for rows that it deletes.
  *
- * @throws {EngineFault} undeleted rows refer to a row that is to be soft-deleted
+ * @throws {EngineError} undeleted rows refer to a row that is to be soft-deleted
  */
 async function refuseReferred(
   references: readonly Relation[],
@@ -161,7 +161,7 @@ async function refuseReferred(
     const values = local === owner.shard ? [key] : keyValues(owner, context, key)
     const found = await source.runner().run(statement, values, 'first')
     if (found === undefined || (await isOnlyItself(owner, target, local, row, source))) continue
-    throw new EngineFault('reference', 'The row is still referred to.', undefined, {
+    throw new EngineError('reference', 'The row is still referred to.', undefined, {
       constraint: toConstraintName(owner.name, local.name),
     })
   }

@@ -4,9 +4,15 @@
  * transaction no part helps: the whole transaction must run again.
  */
 import { attempt, type MaybePromise } from '../../core/maybe-promise.js'
-import { EngineFault } from '../../engines/contract/engine-error.js'
-import type { Answers, Runner, Statement, Values, Wanted } from '../../engines/contract/engine.js'
-import { changes } from '../../engines/contract/statement.js'
+import { EngineError } from '../../engines/contract/engine-error.js'
+import type {
+  Results,
+  Runner,
+  Statement,
+  Values,
+  ResultKind,
+} from '../../engines/contract/engine.js'
+import { isWrite } from '../../engines/contract/statement.js'
 
 export class GuardedRunner implements Runner {
   /** Runs statements even after a failure. */
@@ -16,21 +22,25 @@ export class GuardedRunner implements Runner {
   #failed = false
   #failure: unknown = undefined
   /** Why the whole transaction must run again; rolling a part back does not help. */
-  #conflict: EngineFault | undefined
+  #conflict: EngineError | undefined
   #hasRead = false
 
   constructor(inner: Runner) {
     this.inner = inner
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    wanted: W,
+  ): MaybePromise<Results[W]> {
     this.assertWhole()
-    if (changes(statement)) this.hasWritten = true
+    if (isWrite(statement)) this.hasWritten = true
     if (statement.kind === 'select' || statement.kind === 'unknown') this.#hasRead = true
     return attempt(() => this.inner.run(statement, values, wanted), this.#fail)
   }
 
-  get conflict(): EngineFault | undefined {
+  get conflict(): EngineError | undefined {
     return this.#conflict
   }
 
@@ -56,7 +66,7 @@ export class GuardedRunner implements Runner {
       this.#failed = true
       this.#failure = error
     }
-    if (error instanceof EngineFault && error.kind === 'conflict') this.#conflict ??= error
+    if (error instanceof EngineError && error.kind === 'conflict') this.#conflict ??= error
     throw error
   }
 }

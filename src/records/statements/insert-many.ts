@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
 import { HttpError } from '../../errors/http-error.js'
-import { EngineFault } from '../../engines/contract/engine-error.js'
+import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Table } from '../model/table.js'
 import { isolationOf, hasWriteHooks } from '../model/write-hooks.js'
 import { Inserting, type AlikeRows } from './batch-inserter.js'
@@ -52,7 +52,7 @@ export function insertMany(
     async (transaction) => {
       // The rest of rows that can only be read once would be stored as if it were all of them.
       if (isRead && isReadOnce(rows))
-        throw toUnavailable(new EngineFault('conflict', 'The rows can be read once.'))
+        throw toUnavailable(new EngineError('conflict', 'The rows can be read once.'))
       isRead = true
       if (hasWriteHooks(table)) return createEach(table, transaction, rows, onProgress)
       const inserting = new Inserting(table, transaction)

@@ -5,17 +5,17 @@
  * changed later, while it runs and for nobody that is known, it is followed again.
  */
 import type { MaybePromise } from '../../core/maybe-promise.js'
-import { writesOn } from '../../engines/client-writes.js'
+import { clientWritesOf } from '../../engines/client-writes.js'
 import type {
-  Answers,
+  Results,
   ClientWriting,
   Engine,
   Runner,
   Statement,
   Values,
-  Wanted,
+  ResultKind,
 } from '../../engines/contract/engine.js'
-import { changes, concernsOwnTable } from '../../engines/contract/statement.js'
+import { isWrite, usesFrameworkTable } from '../../engines/contract/statement.js'
 
 /** A client's request. */
 interface Asked extends ClientWriting {
@@ -59,11 +59,16 @@ export class QuietHandlers implements Runner {
     this.#requests = requests
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
-    if (!changes(statement) || concernsOwnTable(statement))
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    wanted: W,
+  ): MaybePromise<Results[W]> {
+    if (!isWrite(statement) || usesFrameworkTable(statement))
       return this.#engine.run(statement, values, wanted)
     const { served } = this.#requests
-    if (served !== undefined) return writesOn(this.#engine, served).run(statement, values, wanted)
+    if (served !== undefined)
+      return clientWritesOf(this.#engine, served).run(statement, values, wanted)
     this.changed()
     return this.#engine.run(statement, values, wanted)
   }
@@ -72,7 +77,8 @@ export class QuietHandlers implements Runner {
   changed(): void {
     for (const handler of this.#handlers) {
       const { last } = handler
-      if (last !== undefined && (last.answered === false || last.late)) handler.isFollowed = true
+      if (last !== undefined && (last.answered === false || last.isTimedOut))
+        handler.isFollowed = true
     }
   }
 

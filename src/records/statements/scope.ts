@@ -3,9 +3,9 @@
  * has a savepoint.
  */
 import type { OpenTransaction, Isolation } from '../../core/transaction.js'
-import { EngineFault } from '../../engines/contract/engine-error.js'
+import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Runner } from '../../engines/contract/engine.js'
-import { ownScript, type Statement } from '../../engines/contract/statement.js'
+import { frameworkScript, type Statement } from '../../engines/contract/statement.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { GuardedRunner } from './guarded-runner.js'
@@ -53,7 +53,7 @@ export class Scope implements Source, OpenTransaction {
   }
 
   runner(): Runner {
-    if (this.isOver) throw new EngineFault('other', 'The transaction is over.')
+    if (this.isOver) throw new EngineError('other', 'The transaction is over.')
     return this.#runner
   }
 
@@ -136,7 +136,7 @@ export class Scope implements Source, OpenTransaction {
 
 /** Begins or ends a part of a transaction. */
 function part(sql: string): Statement {
-  return ownScript(sql, { kind: 'savepoint', tables: [] })
+  return frameworkScript(sql, { kind: 'savepoint', tables: [] })
 }
 
 /** Runs a function; an exception becomes a rejection. */

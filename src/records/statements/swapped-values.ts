@@ -9,7 +9,7 @@ import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { causesOf } from '../../errors/http-error.js'
 import { promise } from '../../core/maybe-promise.js'
-import { EngineFault } from '../../engines/contract/engine-error.js'
+import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Runner } from '../../engines/contract/engine.js'
 import { arrangeValues } from '../../sql/write-statement.js'
 import { GuardedRunner } from './guarded-runner.js'
@@ -175,7 +175,7 @@ export function findPlaceholders(runner: Runner): Placeholders | undefined {
 
 function isTaken(error: unknown): boolean {
   for (const cause of causesOf(error))
-    if (cause instanceof EngineFault) return cause.kind === 'unique'
+    if (cause instanceof EngineError) return cause.kind === 'unique'
   return false
 }
 

@@ -6,17 +6,17 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { causesOf } from '../../errors/http-error.js'
 import type {
   BeginOptions,
-  Answers,
+  Results,
   Runner,
   Statement,
   Values,
-  Wanted,
+  ResultKind,
 } from '../../engines/contract/engine.js'
 import type { Isolation } from '../../core/transaction.js'
 import { isThenable, promise, type MaybePromise } from '../../core/maybe-promise.js'
-import { writesOn, lateFault } from '../../engines/client-writes.js'
-import type { ClientWriting, UnderWay } from '../../engines/contract/request-context.js'
-import { EngineFault } from '../../engines/contract/engine-error.js'
+import { clientWritesOf, requestTimeoutError } from '../../engines/client-writes.js'
+import type { ClientWriting, PendingWrite } from '../../engines/contract/request-context.js'
+import { EngineError } from '../../engines/contract/engine-error.js'
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { Log } from '../../core/log.js'
 import { defaultIsolation } from '../model/write-hooks.js'
@@ -30,7 +30,7 @@ import {
 } from './transaction-options.js'
 import { Scope, type ScopeHost } from './scope.js'
 import type { RecordsContext } from './source.js'
-import { changes, concernsOwnTable } from '../../engines/contract/statement.js'
+import { isWrite, usesFrameworkTable } from '../../engines/contract/statement.js'
 import { toUnavailable } from './client-errors.js'
 
 /** Where code runs: in this transaction, once it has begun, and for this request. */
@@ -58,8 +58,12 @@ class HeardRunner implements Runner {
     this.#onChange = onChange
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
-    if (changes(statement)) this.#onChange()
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    wanted: W,
+  ): MaybePromise<Results[W]> {
+    if (isWrite(statement)) this.#onChange()
     return this.#inner.run(statement, values, wanted)
   }
 }
@@ -77,8 +81,12 @@ class TransactionalWrites implements Runner {
     this.#together = together
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
-    if (!changes(statement) || concernsOwnTable(statement))
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    wanted: W,
+  ): MaybePromise<Results[W]> {
+    if (!isWrite(statement) || usesFrameworkTable(statement))
       return this.#inner.run(statement, values, wanted)
     return this.#together((runner) => runner.run(statement, values, wanted) as MaybePromise<never>)
   }
@@ -156,7 +164,7 @@ export class Transactions implements ScopeHost {
 
   /** Runs the statements of a request outside transactions. */
   writesOf(request: ClientWriting): Runner {
-    const writes = writesOn(this.#context.engine, request)
+    const writes = clientWritesOf(this.#context.engine, request)
     if (!this.needsTransaction(request)) return writes
     return new TransactionalWrites(writes, (write) =>
       this.together((scope) => promise(() => write(scope.runner())), undefined, request),
@@ -175,12 +183,12 @@ export class Transactions implements ScopeHost {
     const leave = (): void => {
       if (!isOpen) return
       isOpen = false
-      writing.ended(place, false)
+      writing.writeEnded(place, false)
       this.#left()
     }
-    const place: UnderWay = {
+    const place: PendingWrite = {
       stop: () => {
-        writing.ended(place, false)
+        writing.writeEnded(place, false)
         isOpen = false
         setTimeout(() => {
           request.writing = undefined
@@ -188,7 +196,7 @@ export class Transactions implements ScopeHost {
         }, leftOverTime).unref()
       },
     }
-    writing.begun(place)
+    writing.writeStarted(place)
     try {
       const result = this.#ambient.run({ scope: undefined, request }, work)
       if (isThenable(result)) result.then(leave, leave)
@@ -248,7 +256,7 @@ export class Transactions implements ScopeHost {
     let collision: string | undefined
     for (;;) {
       try {
-        return await this.#runOnce(work, { isolation, writing, patience: retries.left })
+        return await this.#runOnce(work, { isolation, writing, waitTimeout: retries.left })
       } catch (error) {
         if (error instanceof Overtaken) {
           // The same values again: the row was there before, and the work writes it all the same.
@@ -333,15 +341,19 @@ export class Transactions implements ScopeHost {
   async #runOnce<T>(work: (scope: Scope) => Promise<T>, options: BeginOptions): Promise<T> {
     const context = this.#context
     const { served, quiet } = this.#beginning
-    const { isolation, patience, writing = this.#request()?.writing ?? served } = options
-    const runner = await context.engine.begin({ isolation, patience, writing })
+    const {
+      isolation,
+      waitTimeout: patience,
+      writing = this.#request()?.writing ?? served,
+    } = options
+    const runner = await context.engine.begin({ isolation, waitTimeout: patience, writing })
     const guarded = new GuardedRunner(runner)
     const scope = new Scope({ context, runner: guarded, transactions: this, isolation })
     this.#open++
     try {
       const result = await this.inside(scope, () => work(scope))
       guarded.assertWhole()
-      if (writing?.late === true) throw lateFault()
+      if (writing?.isTimedOut === true) throw requestTimeoutError()
       const before = writing && this.#beforeCommit?.get(writing)
       if (before !== undefined && guarded.hasWritten) await this.inside(scope, before)
       await this.feed.send(scope.changes, runner)
@@ -406,14 +418,14 @@ class Overtaken extends Error {
   /** What collides. */
   readonly collision: string
 
-  constructor(cause: unknown, { constraint = '', collision = '' }: EngineFault) {
+  constructor(cause: unknown, { constraint = '', collision = '' }: EngineError) {
     super('A concurrent transaction may have written the same values.', { cause })
     this.collision = `${constraint} ${collision}`
   }
 }
 
 /** The fault may be the cause of a repository's or application's error. */
-function faultOf(error: unknown): EngineFault | undefined {
-  for (const cause of causesOf(error)) if (cause instanceof EngineFault) return cause
+function faultOf(error: unknown): EngineError | undefined {
+  for (const cause of causesOf(error)) if (cause instanceof EngineError) return cause
   return undefined
 }

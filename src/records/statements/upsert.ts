@@ -14,7 +14,7 @@ import { referencesToMarked } from './undeleted-references.js'
 import { announced, runRows, type Instance, valuesToInsert } from './write-row.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
-import { EngineFault } from '../../engines/contract/engine-error.js'
+import { EngineError } from '../../engines/contract/engine-error.js'
 import { invalid } from '../filters/invalid.js'
 import type { Id, ListOptions } from '../filters/list-options.js'
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'
@@ -207,7 +207,7 @@ export function uniqueKeys({ key, indexes, shard }: Table, isClient: boolean): C
 
 /** The transaction may run again from its beginning, and then sees the row. */
 export function unseen(error: HttpError): HttpError {
-  const cause = new EngineFault('conflict', 'The row of an upsert is not seen here.', error)
+  const cause = new EngineError('conflict', 'The row of an upsert is not seen here.', error)
   return new HttpError(409, error.message, { code: error.code, errors: error.errors, cause })
 }
 
@@ -215,7 +215,7 @@ export function unseen(error: HttpError): HttpError {
 export function isOvertaken(error: unknown, by: readonly Column[]): error is HttpError {
   if (!(error instanceof HttpError) || error.status !== 409) return false
   const { cause } = error
-  if (!(cause instanceof EngineFault) || cause.kind !== 'unique') return false
+  if (!(cause instanceof EngineError) || cause.kind !== 'unique') return false
   const isIts = (path: string): boolean => by.some(({ property }) => property === path)
   return error.errors === undefined || error.errors.every(({ path }) => isIts(path))
 }

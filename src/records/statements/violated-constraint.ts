@@ -1,7 +1,7 @@
 /** Finds the name of a unique index whose columns a database names instead: SQLite. */
 
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
-import { EngineFault } from '../../engines/contract/engine-error.js'
+import { EngineError } from '../../engines/contract/engine-error.js'
 import { referencesTo } from '../model/relations.js'
 import { probing } from './guarded-runner.js'
 import { keyValues, inShardOf } from './shard.js'
@@ -9,7 +9,7 @@ import type { Source } from './source.js'
 import type { Table, Relation } from '../model/table.js'
 import { toConstraintName } from '../model/column-names.js'
 import type { Referrer } from './client-errors.js'
-import { ownQuestion } from '../../engines/contract/statement.js'
+import { frameworkQuery } from '../../engines/contract/statement.js'
 
 /**
  * @param key the row's key in the driver's form
@@ -21,7 +21,7 @@ export function findReferrer(
   error: unknown,
   key: unknown,
 ): MaybePromise<Referrer | undefined> {
-  if (!(error instanceof EngineFault) || error.kind !== 'reference') return undefined
+  if (!(error instanceof EngineError) || error.kind !== 'reference') return undefined
   const { constraint } = error
   if (constraint !== undefined) {
     // Any table: the database may also delete other rows along, which are still referred to.
@@ -68,7 +68,7 @@ export function findBrokenRelation(
   error: unknown,
   record: Readonly<Record<string, unknown>>,
 ): MaybePromise<Relation | undefined> {
-  if (!(error instanceof EngineFault) || error.kind !== 'reference') return undefined
+  if (!(error instanceof EngineError) || error.kind !== 'reference') return undefined
   if (error.constraint !== undefined) return undefined
   let found = undefined as MaybePromise<Relation | undefined>
   for (const relation of table.relations.values()) {
@@ -105,17 +105,17 @@ export function nameConstraint(
   source: Source,
   error: unknown,
 ): MaybePromise<unknown> {
-  if (table.constraints.size === 0 || !(error instanceof EngineFault)) return error
+  if (table.constraints.size === 0 || !(error instanceof EngineError)) return error
   const { uniqueIndexes } = source.context.dialect
   const { kind, columns, constraint } = error
   if (uniqueIndexes === undefined || kind !== 'unique' || constraint !== undefined) return error
   if (columns === undefined) return error
-  const question = ownQuestion(uniqueIndexes(table.name), { isFresh: true })
+  const question = frameworkQuery(uniqueIndexes(table.name), { isFresh: true })
   const named = (rows: readonly (readonly unknown[])[]): unknown => {
     const found = rows.find(([, names]) => names === columns.join())
     if (found === undefined) return error
     const { message, cause } = error
-    return new EngineFault(kind, message, cause, { columns, constraint: String(found[0]) })
+    return new EngineError(kind, message, cause, { columns, constraint: String(found[0]) })
   }
   return attempt<unknown>(
     () => after(probing(source.runner()).run(question, [], 'rows'), named),

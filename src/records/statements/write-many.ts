@@ -4,7 +4,7 @@
  */
 import { type MaybePromise, after, isThenable, promise, settle } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
-import { EngineFault } from '../../engines/contract/engine-error.js'
+import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Id } from '../filters/list-options.js'
 import { toKey } from '../model/codec.js'
 import type { Column } from '../../engines/contract/table.js'
@@ -279,7 +279,7 @@ function together<R, E>(
 
 /** Faults caused by a single row, by a changed column type, or by others for whom single writes would wait. */
 function isRefused(error: unknown, isPart: boolean): boolean {
-  if (!(error instanceof EngineFault) || error.kind === 'unavailable') return false
+  if (!(error instanceof EngineError) || error.kind === 'unavailable') return false
   return error.kind !== 'conflict' || !isPart
 }
 

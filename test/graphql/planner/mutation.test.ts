@@ -2,7 +2,7 @@ import { afterAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { BelongsTo, Field, GraphQL, HasMany, Record, type Rel } from '../../../src/index.js'
 import { connect, type Database } from '../../../src/records/database.js'
 import type { Engine } from '../../../src/engines/contract/engine.js'
-import { EngineFault } from '../../../src/engines/contract/engine-error.js'
+import { EngineError } from '../../../src/engines/contract/engine-error.js'
 import { startBothEngines } from '../../records/both-engines.js'
 import { logStatements } from './driver-log.js'
 
@@ -174,7 +174,7 @@ describe.each(engines)("an update of a row that must be the caller's on %s", (_n
     const engine: Partial<Engine> & Engine = database.context.engine
     const run = engine.run.bind(engine)
     engine.run = (statement, values, wanted) => {
-      if (wanted === 'first') throw new EngineFault('unavailable', 'disk I/O error')
+      if (wanted === 'first') throw new EngineError('unavailable', 'disk I/O error')
       return run(statement, values, wanted)
     }
     const text =

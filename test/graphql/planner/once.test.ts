@@ -10,7 +10,7 @@ import {
   type Rel,
 } from '../../../src/index.js'
 import { connect, type Database } from '../../../src/records/database.js'
-import { EngineFault, type FaultKind } from '../../../src/engines/contract/engine-error.js'
+import { EngineError, type EngineErrorKind } from '../../../src/engines/contract/engine-error.js'
 import { bothEngines } from '../../records/both-engines.js'
 import { startPostgres } from '../../records/postgres-server.js'
 import { countStatements } from './count-statements.js'
@@ -96,7 +96,7 @@ describe.each(bothEngines(server))('a question that failed on %s', (engine, open
     }
   })
 
-  const kinds: readonly (readonly [FaultKind, string])[] = [
+  const kinds: readonly (readonly [EngineErrorKind, string])[] = [
     ['unavailable', 'The database is not available at the moment.'],
     ['conflict', 'Other requests changed the same records at the same time. Try again.'],
     ['value', 'A value does not fit the record.'],
@@ -108,7 +108,7 @@ describe.each(bothEngines(server))('a question that failed on %s', (engine, open
     let count = 0
     const fail = () => {
       count++
-      return Promise.reject(new EngineFault(kind, 'It failed.'))
+      return Promise.reject(new EngineError(kind, 'It failed.'))
     }
     asked.run = fail
     try {

@@ -3,10 +3,10 @@
  * statement finds for them. Source: PostgreSQL, LATERAL Subqueries; Table Functions, WITH ORDINALITY; PREPARE.
  */
 import type { Engine, Statement } from '../../contract/engine.js'
-import { EngineFault } from '../../contract/engine-error.js'
+import { EngineError } from '../../contract/engine-error.js'
 import { postgresLists } from '../bulk-insert.js'
 
-export interface JoinedStatement {
+export interface BatchedStatement {
   /** Answers the rows of all calls, each with the number of its call, from 1, behind its own columns. */
   readonly statement: Statement
   /** A list for each placeholder, of all calls' values at that place. */
@@ -14,44 +14,44 @@ export interface JoinedStatement {
 }
 
 /** Writes it from the types of the placeholders. */
-export type WriteJoined = (
+export type WriteBatch = (
   statement: Statement,
   types: readonly string[],
-) => JoinedStatement | undefined
+) => BatchedStatement | undefined
 
 /**
  * The statement that answers many calls of this one, once it has run; `never` where there is none, `unknown` where the
  * database was not available to tell. Does not reject.
  */
-export async function askJoined(
+export async function prepareBatch(
   statement: Statement,
   engine: Engine,
-  write: WriteJoined,
-): Promise<JoinedStatement | 'never' | 'unknown'> {
+  write: WriteBatch,
+): Promise<BatchedStatement | 'never' | 'unknown'> {
   try {
     if (engine.parameterTypes === undefined) return 'never'
     return write(statement, await engine.parameterTypes(statement)) ?? 'never'
   } catch (error) {
-    return error instanceof EngineFault && error.kind === 'unavailable' ? 'unknown' : 'never'
+    return error instanceof EngineError && error.kind === 'unavailable' ? 'unknown' : 'never'
   }
 }
 
 /** @returns `undefined` where there is nothing that calls could differ in */
-export function writeJoined(
+export function writeBatchedRead(
   { sql, tables }: Statement,
   types: readonly string[],
-): JoinedStatement | undefined {
+): BatchedStatement | undefined {
   if (types.length === 0) return undefined
   return {
     statement: Object.freeze({
-      sql: `select filigree_rows.*, ${placeOfCall} from ${callsOf(types)} cross join lateral (${ofCall(sql, types)}) as filigree_rows`,
+      sql: `select filigree_rows.*, ${callNumberSql} from ${callRowsSql(types)} cross join lateral (${withCallValues(sql, types)}) as filigree_rows`,
       kind: 'select',
       tables,
       mayWait: false,
       for: 'client',
       together: 'calls',
     }),
-    toLists: listsOf(types),
+    toLists: toColumnLists(types),
   }
 }
 
@@ -59,25 +59,25 @@ export function writeJoined(
  * The change of a row for each call whose row is free: a row that others hold is passed over, and so is one that is not
  * there, so that nobody waits here for anybody. Source: PostgreSQL, SELECT, The Locking Clause.
  */
-export function writeJoinedChange(
+export function writeBatchedUpdate(
   { sql, tables, oneRow }: Statement,
   types: readonly string[],
-): JoinedStatement | undefined {
+): BatchedStatement | undefined {
   if (oneRow === undefined) return undefined
-  const { table, key, keyPlace, head } = oneRow
-  const type = types[keyPlace - 1] ?? ''
-  const held = `select ${key} as filigree_key from ${table} where ${key} = any($${keyPlace}::${type}[]) for no key update skip locked`
-  const sets = ofCall(sql.slice(0, head), types)
-  const meant = ofCall(sql.slice(head + ' where '.length), types)
+  const { table, key, keyPosition, head } = oneRow
+  const type = types[keyPosition - 1] ?? ''
+  const lockedRows = `select ${key} as filigree_key from ${table} where ${key} = any($${keyPosition}::${type}[]) for no key update skip locked`
+  const sets = withCallValues(sql.slice(0, head), types)
+  const condition = withCallValues(sql.slice(head + ' where '.length), types)
   return {
     statement: Object.freeze({
-      sql: `${sets} from ${callsOf(types)}, (${held}) as filigree_held where filigree_held.filigree_key = filigree_call.filigree_p${keyPlace} and ${meant}, ${placeOfCall}`,
+      sql: `${sets} from ${callRowsSql(types)}, (${lockedRows}) as filigree_held where filigree_held.filigree_key = filigree_call.filigree_p${keyPosition} and ${condition}, ${callNumberSql}`,
       kind: 'update',
       tables,
       mayWait: false,
       for: 'client',
     }),
-    toLists: listsOf(types),
+    toLists: toColumnLists(types),
   }
 }
 
@@ -85,7 +85,7 @@ export function writeJoinedChange(
  * The changes of several rows of each call, of whose rows none is held by others: nobody waits here for anybody. The lists of
  * the calls become one by their texts.
  */
-export function writeJoinedRows({ tables, rows }: Statement): JoinedStatement | undefined {
+export function writeBatchedRowUpdates({ tables, rows }: Statement): BatchedStatement | undefined {
   if (rows === undefined) return undefined
   const { together, lists, keys, sizeOf } = rows
   return {
@@ -98,15 +98,15 @@ export function writeJoinedRows({ tables, rows }: Statement): JoinedStatement | 
     }),
     toLists: (calls) => {
       const values: unknown[] = []
-      for (let place = 0; place < lists; place++)
-        values.push(`{${calls.map((call) => (call[place] as string).slice(1, -1)).join()}}`)
-      return [...values, ...placesOf(calls.map(sizeOf)), values[keys]]
+      for (let position = 0; position < lists; position++)
+        values.push(`{${calls.map((call) => (call[position] as string).slice(1, -1)).join()}}`)
+      return [...values, ...callNumbersOf(calls.map(sizeOf)), values[keys]]
     },
   }
 }
 
 /** For each row its call, and how many rows that has. */
-function placesOf(sizes: readonly number[]): readonly [calls: string, sizes: string] {
+function callNumbersOf(sizes: readonly number[]): readonly [calls: string, sizes: string] {
   const each = (text: (call: number) => number): string =>
     `{${sizes.map((size, call) => `${text(call)},`.repeat(size).slice(0, -1)).join()}}`
   return [each((call) => call + 1), each((call) => sizes[call] ?? 0)]
@@ -117,24 +117,24 @@ function placesOf(sizes: readonly number[]): readonly [calls: string, sizes: str
  * or none where one of their rows is not there or somebody holds it. They are done in their order, for the table's triggers. Its
  * lists are of the rows' values; behind a row stand its place and its call.
  */
-export function writeJoinedLine(
+export function writeOrderedUpdates(
   { sql, tables, oneRow }: Statement,
   types: readonly string[],
-): JoinedStatement | undefined {
+): BatchedStatement | undefined {
   if (oneRow === undefined) return undefined
-  const { table, key, keyPlace, head, tail } = oneRow
-  const sets = ofCall(sql.slice(0, head), types)
-  const test = ofCall(sql.slice(head, -tail), types)
-  const answered = sql.slice(-tail)
-  const more = (place: number): string => `$${types.length + place}`
+  const { table, key, keyPosition, head, tail } = oneRow
+  const sets = withCallValues(sql.slice(0, head), types)
+  const test = withCallValues(sql.slice(head, -tail), types)
+  const returning = sql.slice(-tail)
+  const more = (position: number): string => `$${types.length + position}`
   const lists = types.map((type, index) => `$${index + 1}::${isList(type) ? 'text' : type}[]`)
   const names = types.map((_, index) => `filigree_p${index + 1}`)
-  const given = `unnest(${lists.join(', ')}, ${more(1)}::integer[], ${more(2)}::integer[]) with ordinality as filigree_call(${names.join(', ')}, filigree_group, filigree_size, filigree_place)`
-  const type = types[keyPlace - 1] ?? ''
-  const held = `select filigree_call.* from ${given}, ${table}${test} and ${table}.${key} = any(${more(3)}::${type}[]) for no key update of ${table} skip locked`
-  const whole = `select filigree_held.*, count(*) over (partition by filigree_group order by filigree_place rows between unbounded preceding and unbounded following) as filigree_found from (${held}) as filigree_held`
-  const together = `${sets} from (${whole}) as filigree_call where ${table}.${key} = filigree_call.filigree_p${keyPlace} and filigree_found = filigree_size${answered}, ${placeOfCall}, filigree_group`
-  const toRows = listsOf(types)
+  const callRows = `unnest(${lists.join(', ')}, ${more(1)}::integer[], ${more(2)}::integer[]) with ordinality as filigree_call(${names.join(', ')}, filigree_group, filigree_size, filigree_place)`
+  const type = types[keyPosition - 1] ?? ''
+  const lockedRows = `select filigree_call.* from ${callRows}, ${table}${test} and ${table}.${key} = any(${more(3)}::${type}[]) for no key update of ${table} skip locked`
+  const completeCalls = `select filigree_held.*, count(*) over (partition by filigree_group order by filigree_place rows between unbounded preceding and unbounded following) as filigree_found from (${lockedRows}) as filigree_held`
+  const together = `${sets} from (${completeCalls}) as filigree_call where ${table}.${key} = filigree_call.filigree_p${keyPosition} and filigree_found = filigree_size${returning}, ${callNumberSql}, filigree_group`
+  const toRows = toColumnLists(types)
   return {
     statement: Object.freeze({
       sql: together,
@@ -145,77 +145,77 @@ export function writeJoinedLine(
       rows: {
         together,
         lists: types.length,
-        keys: keyPlace - 1,
+        keys: keyPosition - 1,
         sizeOf: (values: readonly unknown[]) => (values[types.length] as string).split(',').length,
       },
     }),
     toLists: (rows) => {
       const values = toRows(rows)
-      return [...values, ...placesOf([rows.length]), values[keyPlace - 1]]
+      return [...values, ...callNumbersOf([rows.length]), values[keyPosition - 1]]
     },
   }
 }
 
 /** Milliseconds that one of several new rows may wait for somebody: then each of them is written by itself. */
-const patience = 100
+const insertLockTimeout = 100
 
 /**
  * A new row for each call, answered in their order, or none where a trigger of the table has left one out. Source:
  * PostgreSQL, INSERT; Configuration Settings Functions.
  */
-export function writeJoinedCreate(
+export function writeBatchedInsert(
   { sql, tables, newRow, mayWait }: Statement,
   types: readonly string[],
-): JoinedStatement | undefined {
+): BatchedStatement | undefined {
   if (newRow === undefined || types.length === 0) return undefined
-  const values = types.map((_, index) => ofCall(`$${index + 1}`, types))
-  const hasty = `(select set_config('lock_timeout', '${patience}', true) as is_set) as filigree_patience`
-  const made = `${sql.slice(0, newRow.head)} select ${values.join(', ')} from ${callsOf(types)}, ${hasty} where is_set <> '' order by filigree_call.filigree_place${sql.slice(-newRow.tail)}`
-  const isWhole = `(select case when count(*) = cardinality($1) then 1 else 0 end from filigree_made)`
+  const values = types.map((_, index) => withCallValues(`$${index + 1}`, types))
+  const lockTimeoutSql = `(select set_config('lock_timeout', '${insertLockTimeout}', true) as is_set) as filigree_patience`
+  const made = `${sql.slice(0, newRow.head)} select ${values.join(', ')} from ${callRowsSql(types)}, ${lockTimeoutSql} where is_set <> '' order by filigree_call.filigree_place${sql.slice(-newRow.tail)}`
+  const isComplete = `(select case when count(*) = cardinality($1) then 1 else 0 end from filigree_made)`
   return {
     statement: Object.freeze({
-      sql: `with filigree_made as (${made}) select * from filigree_made where 1 / ${isWhole} = 1`,
+      sql: `with filigree_made as (${made}) select * from filigree_made where 1 / ${isComplete} = 1`,
       kind: 'insert',
       tables,
       mayWait,
       for: 'client',
     }),
-    toLists: listsOf(types),
+    toLists: toColumnLists(types),
   }
 }
 
-const placeOfCall = 'filigree_call.filigree_place::integer'
+const callNumberSql = 'filigree_call.filigree_place::integer'
 
 /** The rows of values: one for each call. */
-function callsOf(types: readonly string[]): string {
+function callRowsSql(types: readonly string[]): string {
   const lists = types.map((type, index) => `$${index + 1}::${isList(type) ? 'text' : type}[]`)
   const names = types.map((_, index) => `filigree_p${index + 1}`)
   return `unnest(${lists.join(', ')}) with ordinality as filigree_call(${names.join(', ')}, filigree_place)`
 }
 
 /** With the values of a call in the place of the placeholders. */
-function ofCall(sql: string, types: readonly string[]): string {
-  return sql.replace(placeholders, (found, place: string | undefined) => {
-    if (place === undefined) return found
-    const type = types[Number(place) - 1] ?? ''
-    const value = `filigree_call.filigree_p${place}`
+function withCallValues(sql: string, types: readonly string[]): string {
+  return sql.replace(placeholders, (found, position: string | undefined) => {
+    if (position === undefined) return found
+    const type = types[Number(position) - 1] ?? ''
+    const value = `filigree_call.filigree_p${position}`
     return isList(type) ? `cast(${value} as ${type})` : value
   })
 }
 
-function listsOf(types: readonly string[]): JoinedStatement['toLists'] {
+function toColumnLists(types: readonly string[]): BatchedStatement['toLists'] {
   return (calls) =>
-    types.map((type, place) =>
+    types.map((type, position) =>
       postgresLists.write(
-        isList(type) ? calls.map((values) => asText(values, place)) : calls,
-        isList(type) ? 0 : place,
+        isList(type) ? calls.map((values) => toArrayText(values, position)) : calls,
+        isList(type) ? 0 : position,
       ),
     )
 }
 
 /** Lists of a list need not be alike in length: each goes as its text. */
-function asText(values: readonly unknown[], place: number): readonly unknown[] {
-  const value = values[place]
+function toArrayText(values: readonly unknown[], position: number): readonly unknown[] {
+  const value = values[position]
   if (!Array.isArray(value)) return [value]
   return [
     postgresLists.write(

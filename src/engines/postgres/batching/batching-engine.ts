@@ -14,7 +14,7 @@
  * - the time that the engine gives a statement holds for that of a group too, and a group has one connection.
  */
 import type {
-  Answers,
+  Results,
   ClientReading,
   ClientWriting,
   Engine,
@@ -22,166 +22,173 @@ import type {
   Runner,
   Statement,
   Values,
-  Wanted,
+  ResultKind,
   OrderedRunner,
 } from '../../contract/engine.js'
 import type { MaybePromise } from '../../../core/maybe-promise.js'
-import { changes, isBrief, mayShare } from '../../contract/statement.js'
-import { writesOn, lateFault } from '../../client-writes.js'
+import { isWrite, isBrief, mayShare } from '../../contract/statement.js'
+import { clientWritesOf, requestTimeoutError } from '../../client-writes.js'
 import { EngineLayer } from '../../engine-layer.js'
-import { CallQueue, isLarge, WaitingCall, type Caller, keyOfValues } from './read-queue.js'
-import { ChangeQueue, CreateQueue, type WriteCaller } from './write-queues.js'
-import { JoinedLine, LineForm } from './ordered-batch.js'
+import { ReadQueue, isLarge, WaitingCall, type Caller, keyOfValues } from './read-queue.js'
+import { UpdateQueue, InsertQueue, type WriteCaller } from './write-queues.js'
+import { OrderedBatch, OrderedUpdate } from './ordered-batch.js'
 
 /** Milliseconds between two looks at the calls that wait. */
-const lookTime = 50
+const checkInterval = 50
 
 /** The queues of an engine's brief statements. */
 class Queues {
   readonly #engine: Engine
-  readonly #most: number
-  readonly #byStatement = new WeakMap<Statement, CallQueue>()
-  readonly #same = new WeakMap<Statement, Map<string, CallQueue>>()
-  readonly #writes = new WeakMap<Statement, ChangeQueue | CreateQueue>()
-  readonly #lines = new WeakMap<Statement, LineForm>()
+  readonly #maxInFlight: number
+  readonly #byStatement = new WeakMap<Statement, ReadQueue>()
+  readonly #same = new WeakMap<Statement, Map<string, ReadQueue>>()
+  readonly #writes = new WeakMap<Statement, UpdateQueue | InsertQueue>()
+  readonly #orderedUpdates = new WeakMap<Statement, OrderedUpdate>()
   /** In which somebody may wait. */
-  readonly #looked = new Set<Pick<CallQueue, 'look'>>()
-  #looking: NodeJS.Timeout | undefined
+  readonly #checkedQueues = new Set<Pick<ReadQueue, 'check'>>()
+  #checkTimer: NodeJS.Timeout | undefined
 
   constructor(engine: Engine) {
     this.#engine = engine
-    this.#most = Math.max(2, Math.floor((engine.pool?.().most ?? 1) / 3))
+    this.#maxInFlight = Math.max(2, Math.floor((engine.pool?.().most ?? 1) / 3))
   }
 
-  run<W extends Wanted>(
+  run<W extends ResultKind>(
     statement: Statement,
     values: readonly unknown[],
-    wanted: W,
+    resultKind: W,
     caller: Caller & WriteCaller,
-  ): MaybePromise<Answers[W]> {
-    if (wanted === 'rows' && !caller.mayLeave) {
-      const queue = this.#ofWrites(statement)
-      if (queue !== undefined) return this.#write(queue, values, caller) as MaybePromise<Answers[W]>
+  ): MaybePromise<Results[W]> {
+    if (resultKind === 'rows' && !caller.mayDisconnect) {
+      const queue = this.#writeQueueOf(statement)
+      if (queue !== undefined) return this.#write(queue, values, caller) as MaybePromise<Results[W]>
     }
-    const queue = wanted === 'rows' || wanted === 'first' ? this.#of(statement, values) : undefined
-    if (queue === undefined) return caller.runner.run(statement, values, wanted)
-    if (queue.isFree) return queue.follow(caller.runner.run(statement, values, wanted))
+    const queue =
+      resultKind === 'rows' || resultKind === 'first'
+        ? this.#readQueueOf(statement, values)
+        : undefined
+    if (queue === undefined) return caller.runner.run(statement, values, resultKind)
+    if (queue.canRunAlone) return queue.track(caller.runner.run(statement, values, resultKind))
     return new Promise((resolve, reject) => {
       const answer = (rows: readonly Row[]): void => {
-        resolve((wanted === 'first' ? rows[0] : rows) as Answers[W])
+        resolve((resultKind === 'first' ? rows[0] : rows) as Results[W])
       }
       queue.wait(new WaitingCall(values, caller, answer, reject))
-      this.#lookAt(queue)
+      this.#watch(queue)
     })
   }
 
   /** @returns `undefined` for what goes by itself */
-  #of(statement: Statement, values: readonly unknown[]): CallQueue | undefined {
+  #readQueueOf(statement: Statement, values: readonly unknown[]): ReadQueue | undefined {
     if (!isBrief(statement) || isLarge(statement, values))
-      return mayShare(statement) ? this.#ofSame(statement, values) : undefined
+      return mayShare(statement) ? this.#sharedQueueOf(statement, values) : undefined
     let queue = this.#byStatement.get(statement)
     if (queue === undefined) {
-      queue = new CallQueue(statement, this.#engine, this.#most)
+      queue = new ReadQueue(statement, this.#engine, this.#maxInFlight)
       this.#byStatement.set(statement, queue)
     }
     return queue
   }
 
   /** Of calls with the same values, as long as there are some. */
-  #ofSame(statement: Statement, values: readonly unknown[]): CallQueue {
+  #sharedQueueOf(statement: Statement, values: readonly unknown[]): ReadQueue {
     const key = keyOfValues(values)
-    const same = this.#same.get(statement) ?? new Map<string, CallQueue>()
+    const same = this.#same.get(statement) ?? new Map<string, ReadQueue>()
     this.#same.set(statement, same)
     let queue = same.get(key)
     if (queue === undefined) {
-      queue = new CallQueue(statement, this.#engine, this.#most, () => same.delete(key))
+      queue = new ReadQueue(statement, this.#engine, this.#maxInFlight, () => same.delete(key))
       same.set(key, queue)
     }
     return queue
   }
 
   /** Of changes of rows by their keys, and of new rows. */
-  #ofWrites(statement: Statement): ChangeQueue | CreateQueue | undefined {
+  #writeQueueOf(statement: Statement): UpdateQueue | InsertQueue | undefined {
     const { oneRow, rows, newRow } = statement
     if (oneRow === undefined && rows === undefined && newRow === undefined) return undefined
     let queue = this.#writes.get(statement)
     if (queue === undefined) {
       queue =
         newRow !== undefined
-          ? new CreateQueue(statement, this.#engine)
-          : new ChangeQueue(statement, this.#engine, rows === undefined ? this.#most : 1)
+          ? new InsertQueue(statement, this.#engine)
+          : new UpdateQueue(statement, this.#engine, rows === undefined ? this.#maxInFlight : 1)
       this.#writes.set(statement, queue)
     }
     return queue
   }
 
   /** How changes of one row that one caller asks for in order go as one. */
-  lineOf(statement: Statement): LineForm {
-    let line = this.#lines.get(statement)
-    if (line === undefined) {
-      line = new LineForm(statement, this.#engine)
-      this.#lines.set(statement, line)
+  orderedUpdateOf(statement: Statement): OrderedUpdate {
+    let runner = this.#orderedUpdates.get(statement)
+    if (runner === undefined) {
+      runner = new OrderedUpdate(statement, this.#engine)
+      this.#orderedUpdates.set(statement, runner)
     }
-    return line
+    return runner
   }
 
   /** Runs what stands for a line's changes. */
-  changeInLine(
+  runOrderedUpdate(
     statement: Statement,
     values: readonly unknown[],
     caller: WriteCaller,
   ): MaybePromise<readonly Row[]> {
-    const queue = this.#ofWrites(statement)
+    const queue = this.#writeQueueOf(statement)
     return queue === undefined
       ? caller.runner.run(statement, values, 'rows')
       : this.#write(queue, values, caller)
   }
 
   #write(
-    queue: ChangeQueue | CreateQueue,
+    queue: UpdateQueue | InsertQueue,
     values: readonly unknown[],
     caller: WriteCaller,
   ): MaybePromise<readonly Row[]> {
     const answer = queue.run(values, caller)
-    if (queue.isWaiting) this.#lookAt(queue)
+    if (queue.isWaiting) this.#watch(queue)
     return answer
   }
 
-  #lookAt(queue: Pick<CallQueue, 'look'>): void {
-    this.#looked.add(queue)
-    this.#looking ??= setInterval(() => {
-      this.#look()
-    }, lookTime).unref()
+  #watch(queue: Pick<ReadQueue, 'check'>): void {
+    this.#checkedQueues.add(queue)
+    this.#checkTimer ??= setInterval(() => {
+      this.#checkQueues()
+    }, checkInterval).unref()
   }
 
-  #look(): void {
-    for (const queue of this.#looked) if (!queue.look()) this.#looked.delete(queue)
-    if (this.#looked.size > 0) return
-    clearInterval(this.#looking)
-    this.#looking = undefined
+  #checkQueues(): void {
+    for (const queue of this.#checkedQueues) if (!queue.check()) this.#checkedQueues.delete(queue)
+    if (this.#checkedQueues.size > 0) return
+    clearInterval(this.#checkTimer)
+    this.#checkTimer = undefined
   }
 }
 
 /** Runs what goes together in its queue, and all else as it stands. */
-abstract class JoiningRunner implements Runner, Caller, WriteCaller {
+abstract class BatchingRunner implements Runner, Caller, WriteCaller {
   readonly writing?: ClientWriting
   abstract readonly runner: Runner
-  abstract readonly mayLeave: boolean
-  abstract readonly isGone: boolean
+  abstract readonly mayDisconnect: boolean
+  abstract readonly isDisconnected: boolean
   protected readonly queues: Queues
 
   constructor(queues: Queues) {
     this.queues = queues
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
-    return this.queues.run(statement, values, wanted, this)
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    resultKind: W,
+  ): MaybePromise<Results[W]> {
+    return this.queues.run(statement, values, resultKind, this)
   }
 }
 
 /** The reads of one request. */
-class JoiningReads extends JoiningRunner {
-  readonly mayLeave = true
+class BatchingReads extends BatchingRunner {
+  readonly mayDisconnect = true
   readonly #engine: Engine
   readonly #reading: ClientReading
   #runner: Runner | undefined
@@ -198,15 +205,15 @@ class JoiningReads extends JoiningRunner {
     return this.#runner
   }
 
-  get isGone(): boolean {
+  get isDisconnected(): boolean {
     return this.#reading.isOver === true
   }
 }
 
 /** The changes of one request. */
-class JoiningWrites extends JoiningRunner {
-  readonly mayLeave = false
-  readonly isGone = false
+class BatchingWrites extends BatchingRunner {
+  readonly mayDisconnect = false
+  readonly isDisconnected = false
   override readonly writing: ClientWriting
   readonly #engine: Engine
   #runner: Runner | undefined
@@ -217,23 +224,23 @@ class JoiningWrites extends JoiningRunner {
     this.writing = writing
   }
 
-  override run<W extends Wanted>(
+  override run<W extends ResultKind>(
     statement: Statement,
     values: Values,
-    wanted: W,
-  ): MaybePromise<Answers[W]> {
-    if (this.writing.late && changes(statement)) throw lateFault()
-    return super.run(statement, values, wanted)
+    resultKind: W,
+  ): MaybePromise<Results[W]> {
+    if (this.writing.isTimedOut && isWrite(statement)) throw requestTimeoutError()
+    return super.run(statement, values, resultKind)
   }
 
   get runner(): Runner {
-    return (this.#runner ??= writesOn(this.#engine, this.writing))
+    return (this.#runner ??= clientWritesOf(this.#engine, this.writing))
   }
 }
 
-export class JoinedEngine extends EngineLayer implements Caller, WriteCaller {
-  readonly mayLeave = false
-  readonly isGone = false
+export class BatchingEngine extends EngineLayer implements Caller, WriteCaller {
+  readonly mayDisconnect = false
+  readonly isDisconnected = false
   readonly #queues: Queues
 
   constructor(engine: Engine) {
@@ -241,11 +248,13 @@ export class JoinedEngine extends EngineLayer implements Caller, WriteCaller {
     const queues = new Queues(engine)
     this.#queues = queues
     if (engine.clientReads !== undefined)
-      this.clientReads = (reading) => new JoiningReads(engine, queues, reading)
+      this.clientReads = (reading) => new BatchingReads(engine, queues, reading)
     if (engine.inOrder !== undefined)
       this.inOrder = (writing) => {
-        const runner = writing === undefined ? engine : writesOn(engine, writing)
-        return new JoinedLine(queues, { runner, writing }, () => openLine(engine, writing))
+        const runner = writing === undefined ? engine : clientWritesOf(engine, writing)
+        return new OrderedBatch(queues, { runner, writing }, () =>
+          openOrderedRunner(engine, writing),
+        )
       }
   }
 
@@ -253,20 +262,24 @@ export class JoinedEngine extends EngineLayer implements Caller, WriteCaller {
     return this.inner
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
-    return this.#queues.run(statement, values, wanted, this)
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    resultKind: W,
+  ): MaybePromise<Results[W]> {
+    return this.#queues.run(statement, values, resultKind, this)
   }
 
   clientWrites(writing: ClientWriting): Runner {
-    return new JoiningWrites(this.inner, this.#queues, writing)
+    return new BatchingWrites(this.inner, this.#queues, writing)
   }
 }
 
-async function openLine(
+async function openOrderedRunner(
   engine: Engine,
   writing: ClientWriting | undefined,
 ): Promise<OrderedRunner> {
-  const line = await engine.inOrder?.(writing)
-  if (line === undefined) throw new TypeError('The database runs nothing in order any more.')
-  return line
+  const runner = await engine.inOrder?.(writing)
+  if (runner === undefined) throw new TypeError('The database runs nothing in order any more.')
+  return runner
 }

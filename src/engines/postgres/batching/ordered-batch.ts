@@ -5,23 +5,23 @@
  */
 import type { MaybePromise } from '../../../core/maybe-promise.js'
 import type {
-  Answers,
+  Results,
   Engine,
   Row,
   Statement,
   Values,
-  Wanted,
+  ResultKind,
   OrderedRunner,
 } from '../../contract/engine.js'
 import { isOutage } from '../errors.js'
-import { askJoined, writeJoinedLine, type JoinedStatement } from './batched-statement.js'
+import { prepareBatch, writeOrderedUpdates, type BatchedStatement } from './batched-statement.js'
 import type { WriteCaller } from './write-queues.js'
 
 /** How the changes of a statement go as one. */
-export class LineForm {
+export class OrderedUpdate {
   readonly statement: Statement
   readonly #engine: Engine
-  #known: JoinedStatement | 'unknown' | 'asked' | 'never' = 'unknown'
+  #state: BatchedStatement | 'unknown' | 'asked' | 'never' = 'unknown'
 
   constructor(statement: Statement, engine: Engine) {
     this.statement = statement
@@ -29,12 +29,12 @@ export class LineForm {
   }
 
   /** `undefined` as long as it is not known. */
-  get joined(): JoinedStatement | undefined {
-    if (typeof this.#known === 'object') return this.#known
-    if (this.#known === 'unknown') {
-      this.#known = 'asked'
-      void askJoined(this.statement, this.#engine, writeJoinedLine).then((joined) => {
-        this.#known = joined
+  get batched(): BatchedStatement | undefined {
+    if (typeof this.#state === 'object') return this.#state
+    if (this.#state === 'unknown') {
+      this.#state = 'asked'
+      void prepareBatch(this.statement, this.#engine, writeOrderedUpdates).then((batched) => {
+        this.#state = batched
       })
     }
     return undefined
@@ -44,22 +44,22 @@ export class LineForm {
 interface Step {
   readonly statement: Statement
   readonly values: Values
-  readonly wanted: Wanted
+  readonly resultKind: ResultKind
   readonly resolve: (answer: unknown) => void
   readonly reject: (error: unknown) => void
 }
 
 /** What the line is told by those who know all calls. */
 interface Queues {
-  lineOf(statement: Statement): LineForm
-  changeInLine(
+  orderedUpdateOf(statement: Statement): OrderedUpdate
+  runOrderedUpdate(
     statement: Statement,
     values: Values,
     caller: WriteCaller,
   ): MaybePromise<readonly Row[]>
 }
 
-export class JoinedLine implements OrderedRunner {
+export class OrderedBatch implements OrderedRunner {
   readonly #queues: Queues
   readonly #caller: WriteCaller
   readonly #open: () => Promise<OrderedRunner>
@@ -72,10 +72,14 @@ export class JoinedLine implements OrderedRunner {
     this.#open = open
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Promise<Answers[W]> {
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    resultKind: W,
+  ): Promise<Results[W]> {
     return new Promise((resolve, reject) => {
       const answer = resolve as (answer: unknown) => void
-      this.#steps.push({ statement, values, wanted, resolve: answer, reject })
+      this.#steps.push({ statement, values, resultKind, resolve: answer, reject })
     })
   }
 
@@ -87,7 +91,7 @@ export class JoinedLine implements OrderedRunner {
     const steps = this.#steps
     if (steps.length === 0) return
     try {
-      const rows = await this.#together(steps)
+      const rows = await this.#runTogether(steps)
       if (rows !== undefined && rows.length === steps.length)
         for (const [index, row] of rows.entries()) steps[index]?.resolve([row])
       else this.#inOrder(steps, await this.#open())
@@ -96,22 +100,22 @@ export class JoinedLine implements OrderedRunner {
     }
   }
 
-  #inOrder(steps: readonly Step[], line: OrderedRunner): void {
-    for (const { statement, values, wanted, resolve, reject } of steps) {
-      Promise.resolve(line.run(statement, values, wanted)).then(resolve, reject)
+  #inOrder(steps: readonly Step[], runner: OrderedRunner): void {
+    for (const { statement, values, resultKind, resolve, reject } of steps) {
+      Promise.resolve(runner.run(statement, values, resultKind)).then(resolve, reject)
     }
-    line.end()
+    runner.end()
   }
 
   /** @returns the changed rows in the order of the steps; `undefined` or fewer where none of them was changed */
-  async #together(steps: readonly Step[]): Promise<readonly Row[] | undefined> {
+  async #runTogether(steps: readonly Step[]): Promise<readonly Row[] | undefined> {
     const [first] = steps
-    if (first === undefined || !areAlike(steps)) return undefined
-    const joined = this.#queues.lineOf(first.statement).joined
-    if (joined === undefined) return undefined
-    const values = joined.toLists(steps.map(({ values: own }) => own))
+    if (first === undefined || !updateDifferentRows(steps)) return undefined
+    const batched = this.#queues.orderedUpdateOf(first.statement).batched
+    if (batched === undefined) return undefined
+    const values = batched.toLists(steps.map(({ values: stepValues }) => stepValues))
     try {
-      const rows = await this.#queues.changeInLine(joined.statement, values, this.#caller)
+      const rows = await this.#queues.runOrderedUpdate(batched.statement, values, this.#caller)
       return [...rows].sort((one, other) => Number(one.at(-2)) - Number(other.at(-2)))
     } catch (error) {
       // Nobody knows then what was done. Of all else nothing was.
@@ -122,14 +126,14 @@ export class JoinedLine implements OrderedRunner {
 }
 
 /** The same change of a row, for different rows. */
-function areAlike(steps: readonly Step[]): boolean {
+function updateDifferentRows(steps: readonly Step[]): boolean {
   const statement = steps[0]?.statement
-  const place = (statement?.oneRow?.keyPlace ?? 0) - 1
-  if (place < 0 || steps.length < 2) return false
+  const index = (statement?.oneRow?.keyPosition ?? 0) - 1
+  if (index < 0 || steps.length < 2) return false
   const keys = new Set<string>()
   for (const step of steps) {
-    if (step.statement !== statement || step.wanted !== 'rows') return false
-    keys.add(String(step.values[place]))
+    if (step.statement !== statement || step.resultKind !== 'rows') return false
+    keys.add(String(step.values[index]))
   }
   return keys.size === steps.length
 }

@@ -4,19 +4,19 @@
  * is tried by itself behind it. Of what fails each half is tried, down to the call that is the reason.
  */
 
-import { lateFault } from '../../client-writes.js'
-import type { ClientWriting, UnderWay } from '../../contract/request-context.js'
+import { requestTimeoutError } from '../../client-writes.js'
+import type { ClientWriting, PendingWrite } from '../../contract/request-context.js'
 import type { Row, Runner, Statement, Engine } from '../../contract/engine.js'
 import { isThenable, type MaybePromise } from '../../../core/maybe-promise.js'
 import {
-  askJoined,
-  type JoinedStatement,
-  type WriteJoined,
-  writeJoinedCreate,
-  writeJoinedChange,
-  writeJoinedRows,
+  prepareBatch,
+  type BatchedStatement,
+  type WriteBatch,
+  writeBatchedInsert,
+  writeBatchedUpdate,
+  writeBatchedRowUpdates,
 } from './batched-statement.js'
-import { isLockTimeout, isOfAll } from '../errors.js'
+import { isLockTimeout, affectsAllCalls } from '../errors.js'
 
 /**
  * What the queues of changes and of new rows share: what is on its way, what waits, and what is known of how the calls of a
@@ -26,7 +26,7 @@ import { isLockTimeout, isOfAll } from '../errors.js'
 /** A write that waits to go together with others of its statement, and how one goes by itself. */
 
 /** Rows in one statement. */
-const mostRows = 64
+const maxRows = 64
 
 /** Who writes: a request, or the program itself. */
 export interface WriteCaller {
@@ -41,13 +41,13 @@ interface Answer {
   reject(error: unknown): void
 }
 
-class QueuedWrite implements UnderWay {
+class QueuedWrite implements PendingWrite {
   readonly values: readonly unknown[]
   readonly keys: readonly string[]
   /** It was answered, or its request's time was over before it went. */
   isOver = false
   /** It is on its way, with others or by itself: who stops it then waits for what becomes of it. */
-  hasGone = false
+  isSent = false
   readonly #caller: WriteCaller
   readonly #answer: Answer
 
@@ -61,7 +61,7 @@ class QueuedWrite implements UnderWay {
     this.keys = keys
     this.#caller = caller
     this.#answer = answer
-    caller.writing?.begun(this)
+    caller.writing?.writeStarted(this)
   }
 
   resolve(rows: readonly Row[]): void {
@@ -75,12 +75,12 @@ class QueuedWrite implements UnderWay {
   }
 
   stop(): void {
-    if (!this.hasGone) this.reject(lateFault())
+    if (!this.isSent) this.reject(requestTimeoutError())
   }
 
   /** @returns whether it was answered, and not refused */
   async runAlone(statement: Statement): Promise<boolean> {
-    this.hasGone = true
+    this.isSent = true
     try {
       this.resolve(await this.#caller.runner.run(statement, this.values, 'rows'))
       return true
@@ -92,27 +92,27 @@ class QueuedWrite implements UnderWay {
 
   #end(isDone: boolean): void {
     this.isOver = true
-    this.#caller.writing?.ended(this, isDone)
+    this.#caller.writing?.writeEnded(this, isDone)
   }
 }
 
 /** Groups that failed where each of their calls did not: then all go by themselves. */
-const mostFailures = 3
+const maxGroupFailures = 3
 
 abstract class WriteQueue {
   protected readonly statement: Statement
   protected readonly engine: Engine
   protected waiting: QueuedWrite[] = []
-  protected underWay = 0
-  protected joined: JoinedStatement | 'unknown' | 'asked' | 'never' = 'unknown'
-  readonly #write: WriteJoined
+  protected inFlight = 0
+  protected batched: BatchedStatement | 'unknown' | 'asked' | 'never' = 'unknown'
+  readonly #write: WriteBatch
   /** What is on its way from an earlier one is not waited for any more. */
-  #turn = 0
+  #generation = 0
   /** Nothing has come since somebody looked. */
   #isSlow = false
   #failures = 0
 
-  constructor(statement: Statement, engine: Engine, write: WriteJoined) {
+  constructor(statement: Statement, engine: Engine, write: WriteBatch) {
     this.statement = statement
     this.engine = engine
     this.#write = write
@@ -127,10 +127,10 @@ abstract class WriteQueue {
    *
    * @returns whether somebody waits
    */
-  look(): boolean {
+  check(): boolean {
     if (this.#isSlow) {
-      this.#turn++
-      this.underWay = 0
+      this.#generation++
+      this.inFlight = 0
       this.send()
     } else this.#isSlow = true
     return this.isWaiting
@@ -140,14 +140,14 @@ abstract class WriteQueue {
   protected abstract send(): void
 
   /** Something on its way was answered. */
-  protected abstract answered(): void
+  protected abstract onResult(): void
 
   /** A call that goes by itself. */
-  protected goAlone(
+  protected runDirectly(
     values: readonly unknown[],
     { runner }: WriteCaller,
   ): MaybePromise<readonly Row[]> {
-    if (this.underWay > 0 && this.joined === 'unknown') this.#ask()
+    if (this.inFlight > 0 && this.batched === 'unknown') this.#prepare()
     const answer = runner.run(this.statement, values, 'rows')
     if (isThenable(answer)) {
       const onAnswer = this.begin()
@@ -169,27 +169,27 @@ abstract class WriteQueue {
 
   /** Something goes. @returns what is called with its answer */
   protected begin(): () => void {
-    const turn = this.#turn
-    this.underWay++
+    const generation = this.#generation
+    this.inFlight++
     this.#isSlow = false
     return () => {
-      if (turn !== this.#turn) return
-      this.underWay--
+      if (generation !== this.#generation) return
+      this.inFlight--
       this.#isSlow = false
-      this.answered()
+      this.onResult()
     }
   }
 
-  protected async runJoined(
+  protected async runBatched(
     calls: readonly QueuedWrite[],
-    joined: JoinedStatement,
+    batched: BatchedStatement,
   ): Promise<readonly Row[]> {
     const onAnswer = this.begin()
-    for (const call of calls) call.hasGone = true
+    for (const call of calls) call.isSent = true
     try {
       return await this.engine.run(
-        joined.statement,
-        joined.toLists(calls.map(({ values }) => values)),
+        batched.statement,
+        batched.toLists(calls.map(({ values }) => values)),
         'rows',
       )
     } finally {
@@ -198,17 +198,17 @@ abstract class WriteQueue {
   }
 
   /** A group has failed, and none of its calls. @returns whether all go by themselves from now on */
-  protected failedTogether(): boolean {
+  protected recordGroupFailure(): boolean {
     this.#failures++
-    if (this.#failures !== mostFailures) return false
-    this.joined = 'never'
+    if (this.#failures !== maxGroupFailures) return false
+    this.batched = 'never'
     return true
   }
 
-  #ask(): void {
-    this.joined = 'asked'
-    void askJoined(this.statement, this.engine, this.#write).then((joined) => {
-      this.joined = joined
+  #prepare(): void {
+    this.batched = 'asked'
+    void prepareBatch(this.statement, this.engine, this.#write).then((batched) => {
+      this.batched = batched
     })
   }
 }
@@ -220,26 +220,26 @@ abstract class WriteQueue {
  * transaction has written, a row that it refers to) holds the others for a moment only: then it waits by itself.
  */
 
-export class CreateQueue extends WriteQueue {
+export class InsertQueue extends WriteQueue {
   constructor(statement: Statement, engine: Engine) {
-    super(statement, engine, writeJoinedCreate)
+    super(statement, engine, writeBatchedInsert)
   }
 
   /** @returns the stored row */
   run(values: readonly unknown[], caller: WriteCaller): MaybePromise<readonly Row[]> {
-    return this.underWay > 0 && typeof this.joined === 'object'
+    return this.inFlight > 0 && typeof this.batched === 'object'
       ? this.queue(values, caller)
-      : this.goAlone(values, caller)
+      : this.runDirectly(values, caller)
   }
 
-  protected override answered(): void {
-    if (this.underWay === 0) this.send()
+  protected override onResult(): void {
+    if (this.inFlight === 0) this.send()
   }
 
   protected override send(): void {
-    const { joined } = this
+    const { batched: joined } = this
     this.waiting = this.waiting.filter(({ isOver }) => !isOver)
-    const calls = this.waiting.splice(0, mostRows)
+    const calls = this.waiting.splice(0, maxRows)
     const [first] = calls
     if (first === undefined) return
     if (calls.length === 1 || typeof joined !== 'object')
@@ -247,10 +247,10 @@ export class CreateQueue extends WriteQueue {
     else void this.#runTogether(calls, joined)
   }
 
-  async #runTogether(calls: readonly QueuedWrite[], joined: JoinedStatement): Promise<void> {
+  async #runTogether(calls: readonly QueuedWrite[], batched: BatchedStatement): Promise<void> {
     let rows: readonly Row[]
     try {
-      rows = await this.runJoined(calls, joined)
+      rows = await this.runBatched(calls, batched)
     } catch (error) {
       await this.#fail(calls, error)
       return
@@ -261,50 +261,55 @@ export class CreateQueue extends WriteQueue {
 
   /** Where the server was lost or took its time, each call is told so: nobody knows, or it would take as long again. */
   async #fail(calls: readonly QueuedWrite[], error: unknown): Promise<void> {
-    const isWait = isLockTimeout(error)
-    if (!isWait && isOfAll(error)) {
+    const isLockWait = isLockTimeout(error)
+    if (!isLockWait && affectsAllCalls(error)) {
       for (const call of calls) call.reject(error)
       return
     }
-    const answered = await Promise.all(calls.map((call) => call.runAlone(this.statement)))
-    if (!isWait && answered.every(Boolean)) this.failedTogether()
+    const onResult = await Promise.all(calls.map((call) => call.runAlone(this.statement)))
+    if (!isLockWait && onResult.every(Boolean)) this.recordGroupFailure()
   }
 }
 
 /** Rows in one statement, of calls that change several. */
-const mostOfLists = 1000
+const maxListRows = 1000
 
 /** Rows of one of them: what changes more goes by itself, and nobody waits for it. */
-const mostOfOne = 100
+const maxRowsPerCall = 100
 
-export class ChangeQueue extends WriteQueue {
-  readonly #most: number
+export class UpdateQueue extends WriteQueue {
+  readonly #maxInFlight: number
   #isGathering = false
 
   /** @param most statements on their way at once */
   constructor(statement: Statement, engine: Engine, most: number) {
-    super(statement, engine, statement.rows === undefined ? writeJoinedChange : writeJoinedRows)
-    this.#most = most
+    super(
+      statement,
+      engine,
+      statement.rows === undefined ? writeBatchedUpdate : writeBatchedRowUpdates,
+    )
+    this.#maxInFlight = most
   }
 
   /** @returns the changed row. It goes by itself where nobody is before it, or it is not known how they go together */
   run(values: readonly unknown[], caller: WriteCaller): MaybePromise<readonly Row[]> {
     if (this.#isLong(values)) return caller.runner.run(this.statement, values, 'rows')
-    if (this.underWay === 0 || typeof this.joined !== 'object') return this.goAlone(values, caller)
-    if (this.underWay < this.#most) this.#gather()
-    return this.queue(values, caller, this.#keysOf(values))
+    if (this.inFlight === 0 || typeof this.batched !== 'object')
+      return this.runDirectly(values, caller)
+    if (this.inFlight < this.#maxInFlight) this.#gather()
+    return this.queue(values, caller, this.#rowKeysOf(values))
   }
 
   #isLong(values: readonly unknown[]): boolean {
     const { rows } = this.statement
-    return rows !== undefined && rows.sizeOf(values) > mostOfOne
+    return rows !== undefined && rows.sizeOf(values) > maxRowsPerCall
   }
 
   /** Texts that are the same for the same row. */
-  #keysOf(values: readonly unknown[]): readonly string[] {
+  #rowKeysOf(values: readonly unknown[]): readonly string[] {
     const { oneRow, rows } = this.statement
     if (rows !== undefined) return (values[rows.keys] as string).slice(1, -1).split(',')
-    return [String(values[(oneRow?.keyPlace ?? 1) - 1])]
+    return [String(values[(oneRow?.keyPosition ?? 1) - 1])]
   }
 
   /** Sends at the end of the loop's turn: until then others may come. */
@@ -313,16 +318,16 @@ export class ChangeQueue extends WriteQueue {
     this.#isGathering = true
     setImmediate(() => {
       this.#isGathering = false
-      if (this.underWay < this.#most) this.send()
+      if (this.inFlight < this.#maxInFlight) this.send()
     })
   }
 
-  protected override answered(): void {
-    if (this.underWay < this.#most) this.send()
+  protected override onResult(): void {
+    if (this.inFlight < this.#maxInFlight) this.send()
   }
 
   protected override send(): void {
-    const { joined } = this
+    const { batched: joined } = this
     if (!this.isWaiting || typeof joined !== 'object') return
     const calls = this.#take()
     const [first] = calls
@@ -333,41 +338,41 @@ export class ChangeQueue extends WriteQueue {
 
   /** Calls for different rows, as many as go into one statement; what else is for one of them comes behind it. */
   #take(): QueuedWrite[] {
-    const most = this.statement.rows === undefined ? mostRows : mostOfLists
+    const most = this.statement.rows === undefined ? maxRows : maxListRows
     const keys = new Set<string>()
     const calls: QueuedWrite[] = []
-    const left: QueuedWrite[] = []
+    const remaining: QueuedWrite[] = []
     for (const call of this.waiting) {
       if (call.isOver) continue
       const isFull = calls.length > 0 && keys.size + call.keys.length > most
       const goes = !isFull && !call.keys.some((key) => keys.has(key))
       for (const key of call.keys) keys.add(key)
-      ;(goes ? calls : left).push(call)
+      ;(goes ? calls : remaining).push(call)
     }
-    this.waiting = left
+    this.waiting = remaining
     return calls
   }
 
   /** @returns whether each was answered */
-  async #runTogether(calls: readonly QueuedWrite[], joined: JoinedStatement): Promise<boolean> {
+  async #runTogether(calls: readonly QueuedWrite[], batched: BatchedStatement): Promise<boolean> {
     let rows: readonly Row[]
     try {
-      rows = await this.runJoined(calls, joined)
+      rows = await this.runBatched(calls, batched)
     } catch (error) {
-      return this.#fail(calls, error, joined)
+      return this.#fail(calls, error, batched)
     }
     const changed = calls.map((): Row[] => [])
     for (const row of rows) changed[Number(row.at(-1)) - 1]?.push(row)
     for (const [index, call] of calls.entries()) {
-      const own = changed[index] ?? []
-      if (own.length > 0) call.resolve(own)
-      else this.#runApart(call)
+      const changedRows = changed[index] ?? []
+      if (changedRows.length > 0) call.resolve(changedRows)
+      else this.#runSeparately(call)
     }
     return true
   }
 
   /** In a turn of the loop of its own: calls of one turn may wait for each other. */
-  #runApart(call: QueuedWrite): void {
+  #runSeparately(call: QueuedWrite): void {
     setImmediate(() => void call.runAlone(this.statement))
   }
 
@@ -375,9 +380,9 @@ export class ChangeQueue extends WriteQueue {
   async #fail(
     calls: readonly QueuedWrite[],
     error: unknown,
-    joined: JoinedStatement,
+    batched: BatchedStatement,
   ): Promise<boolean> {
-    if (isOfAll(error)) {
+    if (affectsAllCalls(error)) {
       for (const call of calls) call.reject(error)
       return false
     }
@@ -385,11 +390,11 @@ export class ChangeQueue extends WriteQueue {
     const tried = [calls.slice(0, half), calls.slice(half)].map((part) => {
       const [first] = part
       if (first !== undefined && part.length === 1) return first.runAlone(this.statement)
-      return this.#runTogether(part, joined)
+      return this.#runTogether(part, batched)
     })
     const isAnswered = (await Promise.all(tried)).every(Boolean)
-    if (isAnswered && this.failedTogether())
-      for (const call of this.waiting.splice(0)) this.#runApart(call)
+    if (isAnswered && this.recordGroupFailure())
+      for (const call of this.waiting.splice(0)) this.#runSeparately(call)
     return isAnswered
   }
 }

@@ -3,7 +3,7 @@
 import type { Catalogue } from '../../contract/table-schema.js'
 import type {
   BeginOptions,
-  Answers,
+  Results,
   ClientReading,
   ClientWriting,
   Engine,
@@ -14,18 +14,18 @@ import type {
   Statement,
   TransactionRunner,
   Values,
-  Wanted,
+  ResultKind,
   ChannelHandlers,
   ChannelListener,
 } from '../../contract/engine.js'
 import type { Dialect } from '../../contract/dialect.js'
-import { EngineFault } from '../../contract/engine-error.js'
-import { writesOn } from '../../client-writes.js'
+import { EngineError } from '../../contract/engine-error.js'
+import { clientWritesOf } from '../../client-writes.js'
 import type { Heartbeat, HeartbeatOptions } from '../../contract/heartbeat.js'
 import { loadDriver } from '../driver.js'
 import type { PostgresOptions } from '../options.js'
 import { openPostgres } from '../postgres.js'
-import { heartbeatOfServer } from '../session.js'
+import { startPostgresHeartbeat } from '../session.js'
 import { PositionProbe, Replica } from './replica.js'
 import { ReplicaSet } from './replica-set.js'
 import { ReplicatedEngine } from './replicated-engine.js'
@@ -36,9 +36,9 @@ import { ReplicatedEngine } from './replicated-engine.js'
  */
 
 /** Milliseconds between two attempts. */
-const pause = 1000
+const retryDelay = 1000
 
-class AbsentPrimary implements Engine {
+class UnreachablePrimary implements Engine {
   readonly dialect: Dialect
   readonly driver: string
   readonly changesPiecemeal: boolean
@@ -68,8 +68,9 @@ class AbsentPrimary implements Engine {
     const channel = async (): Promise<EngineChannel | undefined> => (await this.#primary()).channel
     this.channel = {
       send: async (runner, messages) => (await channel())?.send(runner, messages),
-      topics: async (runner, but) => (await (await channel())?.topics(runner, but)) ?? new Set(),
-      listen: (handlers) => new LateListener(channel, handlers),
+      topics: async (runner, exceptProcess) =>
+        (await (await channel())?.topics(runner, exceptProcess)) ?? new Set(),
+      listen: (handlers) => new DeferredListener(channel, handlers),
     }
   }
 
@@ -78,12 +79,12 @@ class AbsentPrimary implements Engine {
     return this.#engine === undefined || this.#engine.isReadOnly === true
   }
 
-  async run<W extends Wanted>(
+  async run<W extends ResultKind>(
     statement: Statement,
     values: Values,
-    wanted: W,
-  ): Promise<Answers[W]> {
-    return (await this.#primary()).run(statement, values, wanted)
+    resultKind: W,
+  ): Promise<Results[W]> {
+    return (await this.#primary()).run(statement, values, resultKind)
   }
 
   clientReads(reading: ClientReading): Runner {
@@ -91,7 +92,7 @@ class AbsentPrimary implements Engine {
   }
 
   clientWrites(writing: ClientWriting): Runner {
-    return this.#engine === undefined ? this : writesOn(this.#engine, writing)
+    return this.#engine === undefined ? this : clientWritesOf(this.#engine, writing)
   }
 
   async begin(options?: BeginOptions): Promise<TransactionRunner> {
@@ -126,8 +127,8 @@ class AbsentPrimary implements Engine {
 
   async #primary(): Promise<Engine> {
     if (this.#engine !== undefined) return this.#engine
-    const isSoon = performance.now() - this.#triedAt < pause
-    if (isSoon && this.#opening === undefined) throw absent(undefined)
+    const isTooSoon = performance.now() - this.#triedAt < retryDelay
+    if (isTooSoon && this.#opening === undefined) throw unreachableError(undefined)
     this.#triedAt = performance.now()
     this.#opening ??= this.#open().finally(() => {
       this.#opening = undefined
@@ -135,16 +136,16 @@ class AbsentPrimary implements Engine {
     try {
       return (this.#engine = await this.#opening)
     } catch (error) {
-      throw absent(error)
+      throw unreachableError(error)
     }
   }
 }
 
-function absent(cause: unknown): EngineFault {
-  return new EngineFault('unavailable', 'The primary of the database does not answer.', cause)
+function unreachableError(cause: unknown): EngineError {
+  return new EngineError('unavailable', 'The primary of the database does not answer.', cause)
 }
 
-class LateListener implements ChannelListener {
+class DeferredListener implements ChannelListener {
   readonly #channel: () => Promise<EngineChannel | undefined>
   readonly #handlers: ChannelHandlers
   #inner: ChannelListener | undefined
@@ -173,29 +174,29 @@ export interface ReplicatedOptions {
   readonly primary: PostgresOptions
   readonly replicas: readonly PostgresOptions[]
   /** How many milliseconds a replica may be behind. */
-  readonly bound: number
+  readonly maxLag: number
 }
 
 /** The shortest time, in milliseconds, for a server to tell its position. */
-const leastPatience = 1000
+const minProbeTimeout = 1000
 
 /** @throws {DeclarationError} the primary cannot be reached; unreachable replicas are left out until they answer */
 export async function openReplicated(options: ReplicatedOptions): Promise<Engine> {
-  const { primary, bound } = options
+  const { primary, maxLag: bound } = options
   const { log } = primary
   const engine = await openPrimary(options)
   const driver = await loadDriver()
-  const patience = Math.max(leastPatience, bound)
-  const probe = new PositionProbe(driver, primary, patience)
+  const timeout = Math.max(minProbeTimeout, bound)
+  const probe = new PositionProbe(driver, primary, timeout)
   const replicas = options.replicas.map((one) => {
     // For replicas, the features that a pooler hides are not needed.
     const settings = { ...one, direct: one.direct ?? one.url }
-    const ofReplica = new PositionProbe(driver, settings, patience)
+    const ofReplica = new PositionProbe(driver, settings, timeout)
     return new Replica({
       name: new URL(one.url).host,
       log,
       open: () => openPostgres(settings),
-      ask: () => ofReplica.read(),
+      readPosition: () => ofReplica.read(),
       close: () => {
         ofReplica.close()
       },
@@ -203,11 +204,11 @@ export async function openReplicated(options: ReplicatedOptions): Promise<Engine
   })
   const set = new ReplicaSet({
     replicas,
-    askPrimary: () => probe.read(),
+    readPrimaryPosition: () => probe.read(),
     closePrimary: () => {
       probe.close()
     },
-    bound,
+    maxLag: bound,
     log,
   })
   await set.start()
@@ -219,14 +220,15 @@ async function openPrimary({ primary, replicas }: ReplicatedOptions): Promise<En
   try {
     return await openPostgres(primary)
   } catch (error) {
-    const replica = isGone(error) ? await openFirst(replicas) : undefined
+    const replica = isUnreachable(error) ? await openFirst(replicas) : undefined
     if (replica === undefined) throw error
     primary.log.warn(
       { err: error },
       'the primary of the database does not answer: started read-only',
     )
-    const heartbeat = (options: HeartbeatOptions): Heartbeat => heartbeatOfServer(primary, options)
-    return new AbsentPrimary(() => openPostgres(primary), replica, heartbeat)
+    const heartbeat = (options: HeartbeatOptions): Heartbeat =>
+      startPostgresHeartbeat(primary, options)
+    return new UnreachablePrimary(() => openPostgres(primary), replica, heartbeat)
   }
 }
 
@@ -240,7 +242,7 @@ async function openFirst(replicas: readonly PostgresOptions[]): Promise<Engine |
 }
 
 /** The server does not answer (yet). A wrong name or password would not become right later. */
-function isGone(error: unknown): boolean {
+function isUnreachable(error: unknown): boolean {
   const { cause } = error as { readonly cause?: unknown }
   const { code, message } = (cause ?? {}) as { readonly code?: unknown; readonly message?: unknown }
   if (typeof code === 'string') {

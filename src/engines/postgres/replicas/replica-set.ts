@@ -22,25 +22,25 @@ interface Mark {
 }
 
 /** What a caller must see: everything, or all writes before a position. */
-type Needed = bigint | 'everything'
+type RequiredPosition = bigint | 'everything'
 
 export class WriteMarks {
   readonly #marks = new Map<string, Mark>()
   #open: Mark[] = []
   /** For callers that were dropped for lack of room: everybody must see their writes. */
   #floor: Mark = { lsn: 0n, until: -Infinity }
-  readonly #most: number
-  readonly #lasts: number
+  readonly #maxCallers: number
+  readonly #lifetime: number
 
-  /** @param lasts milliseconds. @param most the number of callers that are remembered individually */
-  constructor(lasts: number, most = 10_000) {
-    this.#lasts = lasts
-    this.#most = most
+  /** @param lifetime milliseconds. @param maxCallers the number of callers that are remembered individually */
+  constructor(lifetime: number, maxCallers = 10_000) {
+    this.#lifetime = lifetime
+    this.#maxCallers = maxCallers
   }
 
   /** Remembers a write that has ended, successfully or not. */
   add(names: readonly string[], now: number): void {
-    const mark: Mark = { lsn: undefined, until: now + this.#lasts }
+    const mark: Mark = { lsn: undefined, until: now + this.#lifetime }
     this.#open.push(mark)
     for (const name of names) {
       // The last write comes after the earlier ones.
@@ -60,16 +60,17 @@ export class WriteMarks {
     for (const mark of this.#open.splice(0, count)) mark.lsn = lsn
   }
 
-  needed(names: readonly string[], now: number): Needed {
-    let needed: Needed = neededOf(this.#floor, now)
+  requiredPosition(names: readonly string[], now: number): RequiredPosition {
+    let requiredPosition: RequiredPosition = requiredByMark(this.#floor, now)
     for (const name of names) {
       const mark = this.#marks.get(name)
       if (mark === undefined) continue
-      const more = neededOf(mark, now)
-      if (more === 'everything' || needed === 'everything') needed = 'everything'
-      else if (more > needed) needed = more
+      const more = requiredByMark(mark, now)
+      if (more === 'everything' || requiredPosition === 'everything')
+        requiredPosition = 'everything'
+      else if (more > requiredPosition) requiredPosition = more
     }
-    return needed
+    return requiredPosition
   }
 
   get size(): number {
@@ -80,7 +81,7 @@ export class WriteMarks {
   #forget(now: number): void {
     for (const [name, mark] of this.#marks) {
       if (mark.until > now) {
-        if (this.#marks.size <= this.#most) return
+        if (this.#marks.size <= this.#maxCallers) return
         if (mark.until >= this.#floor.until) this.#floor = mark
       }
       this.#marks.delete(name)
@@ -88,7 +89,7 @@ export class WriteMarks {
   }
 }
 
-function neededOf(mark: Mark, now: number): Needed {
+function requiredByMark(mark: Mark, now: number): RequiredPosition {
   if (mark.until <= now) return 0n
   return mark.lsn ?? 'everything'
 }
@@ -104,7 +105,7 @@ interface Sample {
   readonly lsn: bigint
 }
 
-const mostSamples = 64
+const maxSamples = 64
 
 export class WalHistory {
   #samples: Sample[] = []
@@ -112,13 +113,13 @@ export class WalHistory {
   /** @returns false if the log starts again: another server answers, and the history is dropped */
   add(at: number, lsn: bigint): boolean {
     const last = this.#samples.at(-1)
-    const goesOn = last === undefined || lsn >= last.lsn
-    if (!goesOn) this.#samples = []
+    const isContinuous = last === undefined || lsn >= last.lsn
+    if (!isContinuous) this.#samples = []
     // Of two samples with the same position the later one says more.
     if (last?.lsn === lsn) this.#samples.pop()
     this.#samples.push({ at, lsn })
-    if (this.#samples.length > mostSamples) this.#samples.shift()
-    return goesOn
+    if (this.#samples.length > maxSamples) this.#samples.shift()
+    return isContinuous
   }
 
   /** The time of the last question; `-Infinity` before the first. */
@@ -127,7 +128,7 @@ export class WalHistory {
   }
 
   /** The time up to which a replica at this position shows everything; `-Infinity` if that is too long ago to know. */
-  shownUntil(lsn: bigint): number {
+  visibleUntil(lsn: bigint): number {
     for (let index = this.#samples.length - 1; index >= 0; index--) {
       const sample = this.#samples[index] as Sample
       if (sample.lsn <= lsn) return sample.at
@@ -139,20 +140,20 @@ export class WalHistory {
 export interface ReplicaSetParts {
   readonly replicas: readonly Replica[]
   /** Asks the primary for its position. */
-  readonly askPrimary: () => Promise<Position>
+  readonly readPrimaryPosition: () => Promise<Position>
   readonly closePrimary: () => void
   /** How many milliseconds a replica may be behind. */
-  readonly bound: number
+  readonly maxLag: number
   readonly log: Log
 }
 
 /** After so many milliseconds without a read the servers are not asked until the next one. */
-const restsAfter = 60_000
+const idleAfter = 60_000
 /** The shortest time, in milliseconds, for which writes are remembered: replicas within the bound show them sooner. */
-const leastMemory = 5000
+const minMarkLifetime = 5000
 
 /** The name for writes without a caller: of jobs and programs. */
-const ownNames: readonly string[] = ['']
+const programNames: readonly string[] = ['']
 
 export class ReplicaSet {
   readonly #parts: ReplicaSetParts
@@ -160,35 +161,35 @@ export class ReplicaSet {
   readonly #marks: WriteMarks
   readonly #interval: number
   #caller: CurrentCaller = () => undefined
-  #others: OtherProcesses | undefined
-  #stopHearing: (() => void) | undefined
+  #otherProcesses: OtherProcesses | undefined
+  #unsubscribe: (() => void) | undefined
   #isPrimaryUp = false
   #usedAt = performance.now()
-  #isResting = true
+  #isIdle = true
   #next = 0
   /** Incremented when asking starts; earlier rounds end. */
-  #round = 0
+  #pollGeneration = 0
   readonly #timers = new Set<NodeJS.Timeout>()
   #isClosed = false
 
   constructor(parts: ReplicaSetParts) {
     this.#parts = parts
-    this.#interval = Math.min(1000, Math.max(20, parts.bound / 4))
-    this.#marks = new WriteMarks(Math.max(leastMemory, 2 * parts.bound))
+    this.#interval = Math.min(1000, Math.max(20, parts.maxLag / 4))
+    this.#marks = new WriteMarks(Math.max(minMarkLifetime, 2 * parts.maxLag))
   }
 
   /** Asks all servers once, and continues to ask. */
   async start(): Promise<void> {
-    await this.#askPrimary()
-    await Promise.all(this.#parts.replicas.map((replica) => this.#askReplica(replica)))
-    this.#goOn()
+    await this.#pollPrimary()
+    await Promise.all(this.#parts.replicas.map((replica) => this.#pollReplica(replica)))
+    this.#startPolling()
   }
 
-  followCallers(caller: CurrentCaller, others?: OtherProcesses): void {
+  followCallers(caller: CurrentCaller, otherProcesses?: OtherProcesses): void {
     this.#caller = caller
-    this.#others = others
-    this.#stopHearing?.()
-    this.#stopHearing = others?.onTold((names) => {
+    this.#otherProcesses = otherProcesses
+    this.#unsubscribe?.()
+    this.#unsubscribe = otherProcesses?.onNotified((names) => {
       this.#marks.add(names, performance.now())
     })
   }
@@ -197,29 +198,29 @@ export class ReplicaSet {
   choose(): Replica | undefined {
     const now = performance.now()
     this.#usedAt = now
-    if (this.#isResting) this.#goOn()
+    if (this.#isIdle) this.#startPolling()
     const caller = this.#caller()
     if (caller !== undefined && (caller.isFresh || caller.hasWritten)) return undefined
-    const needed = this.#marks.needed(caller?.names ?? ownNames, now)
-    if (needed === 'everything') return undefined
+    const required = this.#marks.requiredPosition(caller?.names ?? programNames, now)
+    if (required === 'everything') return undefined
     // Without a primary there are no writes: replicas that were up to date when it was lost stay usable.
-    const since = (this.#isPrimaryUp ? now : this.#history.newest) - this.#parts.bound
-    return this.#leastBusy(needed, since)
+    const since = (this.#isPrimaryUp ? now : this.#history.newest) - this.#parts.maxLag
+    return this.#idlest(required, since)
   }
 
   /** @returns a replica that was up to date when the primary was lost; `undefined` while the primary answers */
-  standIn(): Replica | undefined {
+  fallback(): Replica | undefined {
     if (this.#isPrimaryUp) return undefined
-    return this.#leastBusy(0n, this.#history.newest - this.#parts.bound)
+    return this.#idlest(0n, this.#history.newest - this.#parts.maxLag)
   }
 
   /** A write has ended, successfully or not: from now on its caller must see it. */
-  wrote(): void {
+  recordWrite(): void {
     const caller: EngineCaller | undefined = this.#caller()
-    this.#marks.add(caller?.ownNames ?? ownNames, performance.now())
+    this.#marks.add(caller?.ownNames ?? programNames, performance.now())
     if (caller === undefined) return
     caller.hasWritten = true
-    this.#others?.tell(caller.ownNames)
+    this.#otherProcesses?.notify(caller.ownNames)
   }
 
   /** How the connections of each are used; one that was never reached has none. */
@@ -232,30 +233,30 @@ export class ReplicaSet {
 
   async close(): Promise<void> {
     this.#isClosed = true
-    this.#stopHearing?.()
+    this.#unsubscribe?.()
     for (const timer of this.#timers) clearTimeout(timer)
     this.#parts.closePrimary()
     await Promise.all(this.#parts.replicas.map((replica) => replica.close()))
   }
 
-  #leastBusy(needed: bigint, since: number): Replica | undefined {
+  #idlest(required: bigint, since: number): Replica | undefined {
     const { replicas } = this.#parts
     let best: Replica | undefined
     // Equally busy ones take turns.
     const first = this.#next++
     for (let index = 0; index < replicas.length; index++) {
       const replica = replicas[(first + index) % replicas.length] as Replica
-      if (!replica.isUp || replica.lsn < needed || replica.shownUntil < since) continue
+      if (!replica.isUp || replica.lsn < required || replica.visibleUntil < since) continue
       if (best === undefined || replica.running < best.running) best = replica
     }
     return best
   }
 
-  async #askPrimary(): Promise<void> {
+  async #pollPrimary(): Promise<void> {
     const at = performance.now()
     const open = this.#marks.open
     try {
-      const { lsn } = await this.#parts.askPrimary()
+      const { lsn } = await this.#parts.readPrimaryPosition()
       if (!this.#history.add(at, lsn)) this.#parts.log.warn({}, anotherPrimary)
       this.#marks.settle(open, lsn)
       this.#isPrimaryUp = true
@@ -266,30 +267,31 @@ export class ReplicaSet {
     }
   }
 
-  async #askReplica(replica: Replica): Promise<void> {
-    if (await replica.look()) this.#measure(replica)
+  async #pollReplica(replica: Replica): Promise<void> {
+    if (await replica.poll()) this.#measure(replica)
   }
 
   #measure(replica: Replica): void {
-    replica.shownUntil = this.#history.shownUntil(replica.lsn)
+    replica.visibleUntil = this.#history.visibleUntil(replica.lsn)
   }
 
-  #goOn(): void {
+  #startPolling(): void {
     if (this.#isClosed) return
-    this.#isResting = false
-    const round = ++this.#round
-    this.#repeat(round, () => this.#askPrimary())
-    for (const replica of this.#parts.replicas) this.#repeat(round, () => this.#askReplica(replica))
+    this.#isIdle = false
+    const generation = ++this.#pollGeneration
+    this.#pollRepeatedly(generation, () => this.#pollPrimary())
+    for (const replica of this.#parts.replicas)
+      this.#pollRepeatedly(generation, () => this.#pollReplica(replica))
   }
 
-  #repeat(round: number, ask: () => Promise<void>): void {
-    if (this.#isClosed || round !== this.#round) return
+  #pollRepeatedly(generation: number, poll: () => Promise<void>): void {
+    if (this.#isClosed || generation !== this.#pollGeneration) return
     const timer = setTimeout(() => {
       this.#timers.delete(timer)
-      this.#isResting ||= performance.now() - this.#usedAt > restsAfter
-      if (this.#isResting || round !== this.#round) return
-      void ask().then(() => {
-        this.#repeat(round, ask)
+      this.#isIdle ||= performance.now() - this.#usedAt > idleAfter
+      if (this.#isIdle || generation !== this.#pollGeneration) return
+      void poll().then(() => {
+        this.#pollRepeatedly(generation, poll)
       })
     }, this.#interval)
     this.#timers.add(timer.unref())

@@ -23,15 +23,15 @@ const readPosition = `select pg_is_in_recovery(),
 export class PositionProbe {
   readonly #driver: Driver
   readonly #options: PostgresOptions
-  readonly #patience: number
+  readonly #timeout: number
   #client: Client | undefined
   #isClosed = false
 
-  /** @param patience milliseconds to wait for an answer */
-  constructor(driver: Driver, options: PostgresOptions, patience: number) {
+  /** @param timeout milliseconds to wait for an answer */
+  constructor(driver: Driver, options: PostgresOptions, timeout: number) {
     this.#driver = driver
-    this.#options = { ...options, connectTimeout: patience }
-    this.#patience = patience
+    this.#options = { ...options, connectTimeout: timeout }
+    this.#timeout = timeout
   }
 
   /** @throws the error that kept the server from answering */
@@ -40,35 +40,35 @@ export class PositionProbe {
     try {
       const { rows } = await client.query({ text: readPosition, values: [], rowMode: 'array' })
       const [isReplica, lsn] = rows[0] ?? []
-      return { isReplica: isReplica === true, lsn: toBytes(lsn) }
+      return { isReplica: isReplica === true, lsn: parseLsn(lsn) }
     } catch (error) {
-      this.#letGo()
+      this.#disconnect()
       throw error
     }
   }
 
   close(): void {
     this.#isClosed = true
-    this.#letGo()
+    this.#disconnect()
   }
 
   async #connect(): Promise<Client> {
     const { client } = await openSession(this.#driver, this.#options, {
       applicationName: 'filigree replicas',
-      queryTimeout: this.#patience,
+      queryTimeout: this.#timeout,
     })
     if (this.#isClosed) endSession(client)
     return client
   }
 
-  #letGo(): void {
+  #disconnect(): void {
     if (this.#client !== undefined) endSession(this.#client)
     this.#client = undefined
   }
 }
 
 /** `16/B374D848`: two halves of 32 bits. */
-export function toBytes(lsn: unknown): bigint {
+export function parseLsn(lsn: unknown): bigint {
   const [high = '', low = ''] = String(lsn).split('/')
   if (!/^[0-9a-f]+$/i.test(high) || !/^[0-9a-f]+$/i.test(low)) {
     throw new TypeError(
@@ -84,7 +84,7 @@ export interface ReplicaParts {
   readonly log: Log
   open(): Promise<Engine>
   /** Asks for its position. */
-  ask(): Promise<Position>
+  readPosition(): Promise<Position>
   close(): void
 }
 
@@ -96,11 +96,11 @@ export class Replica {
   isUp = false
   lsn = 0n
   /** Milliseconds: everything committed before is visible on it. */
-  shownUntil = -Infinity
+  visibleUntil = -Infinity
   /** The number of its running statements. */
   running = 0
   readonly #parts: ReplicaParts
-  #told: 'up' | 'down' | 'no replica' | undefined
+  #loggedState: 'up' | 'down' | 'no replica' | undefined
   #isClosed = false
 
   constructor(parts: ReplicaParts) {
@@ -109,31 +109,31 @@ export class Replica {
   }
 
   /** @returns whether it answered and is a replica */
-  async look(): Promise<boolean> {
+  async poll(): Promise<boolean> {
     try {
-      const { isReplica, lsn } = await this.#parts.ask()
+      const { isReplica, lsn } = await this.#parts.readPosition()
       if (!isReplica) {
-        this.#leaveOut('no replica', 'it takes writes itself')
+        this.#exclude('no replica', 'it takes writes itself')
         return false
       }
       this.engine ??= await this.#parts.open()
       if (this.#isClosed) await this.engine.close()
       this.lsn = lsn
       this.isUp = !this.#isClosed
-      if (this.#told === 'down') {
+      if (this.#loggedState === 'down') {
         this.#parts.log.info({ replica: this.name }, 'a replica of the database is back')
       }
-      this.#told = 'up'
+      this.#loggedState = 'up'
       return true
     } catch (error) {
-      this.#leaveOut('down', error)
+      this.#exclude('down', error)
       return false
     }
   }
 
   /** A statement failed because the server is unreachable. */
-  lose(error: unknown): void {
-    this.#leaveOut('down', error)
+  markUnreachable(error: unknown): void {
+    this.#exclude('down', error)
   }
 
   async close(): Promise<void> {
@@ -143,10 +143,10 @@ export class Replica {
     await this.engine?.close()
   }
 
-  #leaveOut(why: 'down' | 'no replica', err: unknown): void {
+  #exclude(why: 'down' | 'no replica', err: unknown): void {
     this.isUp = false
-    if (this.#told === why || this.#isClosed) return
-    this.#told = why
+    if (this.#loggedState === why || this.#isClosed) return
+    this.#loggedState = why
     const { log } = this.#parts
     if (why === 'down') {
       log.warn(

@@ -5,7 +5,7 @@
 import type { MaybePromise } from '../../../core/maybe-promise.js'
 import type {
   BeginOptions,
-  Answers,
+  Results,
   ClientReading,
   ClientWriting,
   Engine,
@@ -13,50 +13,57 @@ import type {
   Statement,
   TransactionRunner,
   Values,
-  Wanted,
+  ResultKind,
   OrderedRunner,
 } from '../../contract/engine.js'
-import { EngineFault } from '../../contract/engine-error.js'
-import { changes, concernsOwnTable } from '../../contract/statement.js'
-import { writesOn } from '../../client-writes.js'
+import { EngineError } from '../../contract/engine-error.js'
+import { isWrite, usesFrameworkTable } from '../../contract/statement.js'
+import { clientWritesOf } from '../../client-writes.js'
 import { EngineLayer, noPool } from '../../engine-layer.js'
 import { tookTooLong } from '../errors.js'
 import type { Replica } from './replica.js'
 import type { ReplicaSet } from './replica-set.js'
 
-type Ask<T> = (runner: Runner) => Promise<T>
+type Run<T> = (runner: Runner) => Promise<T>
 
 /** Decides where a statement runs: on the primary, or on a replica that is up to date enough. */
-class Routes implements Runner {
+class ReplicaRouter implements Runner {
   readonly #primary: Runner
   readonly #set: ReplicaSet
-  readonly #on: (replica: Replica) => Runner | undefined
+  readonly #runnerOn: (replica: Replica) => Runner | undefined
 
   /** @param on gives the runner for a replica */
   constructor(primary: Runner, set: ReplicaSet, on: (replica: Replica) => Runner | undefined) {
     this.#primary = primary
     this.#set = set
-    this.#on = on
+    this.#runnerOn = on
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Promise<Answers[W]> {
-    const ask: Ask<Answers[W]> = async (runner) => runner.run(statement, values, wanted)
-    const isOwn = concernsOwnTable(statement)
-    if (changes(statement)) return isOwn ? ask(this.#primary) : this.#write(ask)
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    resultKind: W,
+  ): Promise<Results[W]> {
+    const runOn: Run<Results[W]> = async (runner) => runner.run(statement, values, resultKind)
+    const isFrameworkTable = usesFrameworkTable(statement)
+    if (isWrite(statement)) return isFrameworkTable ? runOn(this.#primary) : this.#write(runOn)
     // What asks for everything is kept by nobody: it looks into tables as they are, at the start.
-    if (isOwn && wanted === 'all') return ask(this.#primary)
-    if (statement.isFresh === true) return isOwn ? this.#readOwn(ask) : ask(this.#primary)
+    if (isFrameworkTable && resultKind === 'all') return runOn(this.#primary)
+    if (statement.isFresh === true)
+      return isFrameworkTable ? this.#readFrameworkTable(runOn) : runOn(this.#primary)
     const replica = this.#set.choose()
-    const runner = replica && this.#on(replica)
-    return runner === undefined ? ask(this.#primary) : this.#read(replica as Replica, runner, ask)
+    const runner = replica && this.#runnerOn(replica)
+    return runner === undefined
+      ? runOn(this.#primary)
+      : this.#read(replica as Replica, runner, runOn)
   }
 
   /** Whether it fails or not: a connection may be lost after the commit. */
-  async #write<T>(ask: Ask<T>): Promise<T> {
+  async #write<T>(runOn: Run<T>): Promise<T> {
     try {
-      return await ask(this.#primary)
+      return await runOn(this.#primary)
     } finally {
-      this.#set.wrote()
+      this.#set.recordWrite()
     }
   }
 
@@ -64,88 +71,92 @@ class Routes implements Runner {
    * Sessions and revocations: while the primary is down they cannot change, so a replica can answer for callers with a
    * token.
    */
-  async #readOwn<T>(ask: Ask<T>): Promise<T> {
+  async #readFrameworkTable<T>(runOn: Run<T>): Promise<T> {
     try {
-      return await ask(this.#primary)
+      return await runOn(this.#primary)
     } catch (error) {
       const replica =
-        error instanceof EngineFault && isGone(error) ? this.#set.standIn() : undefined
-      const runner = replica && this.#on(replica)
+        error instanceof EngineError && isUnreachable(error) ? this.#set.fallback() : undefined
+      const runner = replica && this.#runnerOn(replica)
       if (runner === undefined) throw error
-      return this.#read(replica as Replica, runner, ask)
+      return this.#read(replica as Replica, runner, runOn)
     }
   }
 
-  async #read<T>(replica: Replica, runner: Runner, ask: Ask<T>): Promise<T> {
+  async #read<T>(replica: Replica, runner: Runner, runOn: Run<T>): Promise<T> {
     replica.running++
     try {
-      return await ask(runner)
+      return await runOn(runner)
     } catch (error) {
-      if (!isReplicas(error)) throw error
-      if (isGone(error)) replica.lose(error)
+      if (!mayPassOnPrimary(error)) throw error
+      if (isUnreachable(error)) replica.markUnreachable(error)
     } finally {
       replica.running--
     }
-    return ask(this.#primary)
+    return runOn(this.#primary)
   }
 }
 
 /** Faults that the same statement might not have on the primary. */
-function isReplicas(error: unknown): error is EngineFault {
-  if (!(error instanceof EngineFault) || tookTooLong(error)) return false
+function mayPassOnPrimary(error: unknown): error is EngineError {
+  if (!(error instanceof EngineError) || tookTooLong(error)) return false
   // A table or column that has not arrived yet; work for a primary only; a row that was cleaned up while it was read.
-  return isGone(error) || /^(?:42|25006|55000|0A000|40)/.test(codeOf(error))
+  return isUnreachable(error) || /^(?:42|25006|55000|0A000|40)/.test(codeOf(error))
 }
 
-function isGone(fault: EngineFault): boolean {
-  return fault.kind === 'unavailable' && codeOf(fault) !== '25006'
+function isUnreachable(error: EngineError): boolean {
+  return error.kind === 'unavailable' && codeOf(error) !== '25006'
 }
 
-function codeOf({ cause }: EngineFault): string {
+function codeOf({ cause }: EngineError): string {
   const { code } = (cause ?? {}) as { readonly code?: unknown }
   return typeof code === 'string' ? code : ''
 }
 
 /** Statements in order on the primary: each sees what the ones before have written. */
-class RoutedLine extends Routes implements OrderedRunner {
-  readonly #line: OrderedRunner
+class RoutedSequence extends ReplicaRouter implements OrderedRunner {
+  readonly #runner: OrderedRunner
 
-  constructor(line: OrderedRunner, set: ReplicaSet) {
-    super(line, set, () => undefined)
-    this.#line = line
+  constructor(runner: OrderedRunner, set: ReplicaSet) {
+    super(runner, set, () => undefined)
+    this.#runner = runner
   }
 
   end(): void {
-    this.#line.end()
+    this.#runner.end()
   }
 }
 
 export class ReplicatedEngine extends EngineLayer {
   readonly #replicas: ReplicaSet
-  readonly #routes: Routes
+  readonly #routes: ReplicaRouter
 
   constructor(primary: Engine, set: ReplicaSet) {
     super(primary)
     this.#replicas = set
-    this.#routes = new Routes(primary, set, ({ engine }) => engine)
-    this.clientReads = (reading) => this.#reads(reading)
-    this.followCallers = (caller, others) => {
-      set.followCallers(caller, others)
+    this.#routes = new ReplicaRouter(primary, set, ({ engine }) => engine)
+    this.clientReads = (reading) => this.#readRunner(reading)
+    this.followCallers = (caller, otherProcesses) => {
+      set.followCallers(caller, otherProcesses)
     }
     this.inOrder = async (writing) => {
-      const line = await primary.inOrder?.(writing)
-      return line && new RoutedLine(line, set)
+      const runner = await primary.inOrder?.(writing)
+      return runner && new RoutedSequence(runner, set)
     }
     this.pool = () => ({ ...(primary.pool?.() ?? noPool), replicas: set.states })
     this.parameterTypes = undefined
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): Promise<Answers[W]> {
-    return this.#routes.run(statement, values, wanted)
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    resultKind: W,
+  ): Promise<Results[W]> {
+    return this.#routes.run(statement, values, resultKind)
   }
 
   /** A share for each server that the request reads from. */
-  #reads(reading: ClientReading): Runner {
+  #readRunner(reading: ClientReading): Runner {
     const shares = new Map<Engine, Runner>()
     const of = (engine: Engine): Runner => {
       let share = shares.get(engine)
@@ -156,17 +167,21 @@ export class ReplicatedEngine extends EngineLayer {
       return share
     }
     const on = ({ engine }: Replica): Runner | undefined => engine && of(engine)
-    return new Routes(of(this.inner), this.#replicas, on)
+    return new ReplicaRouter(of(this.inner), this.#replicas, on)
   }
 
   override async begin(options?: BeginOptions): Promise<TransactionRunner> {
-    return new MarkedTransaction(await this.inner.begin(options), () => {
-      this.#replicas.wrote()
+    return new TrackedTransaction(await this.inner.begin(options), () => {
+      this.#replicas.recordWrite()
     })
   }
 
   clientWrites(writing: ClientWriting): Runner {
-    return new Routes(writesOn(this.inner, writing), this.#replicas, ({ engine }) => engine)
+    return new ReplicaRouter(
+      clientWritesOf(this.inner, writing),
+      this.#replicas,
+      ({ engine }) => engine,
+    )
   }
 
   override async close(): Promise<void> {
@@ -176,26 +191,30 @@ export class ReplicatedEngine extends EngineLayer {
 }
 
 /** A transaction on the primary; when it is over, its caller must see its changes. */
-class MarkedTransaction implements TransactionRunner {
+class TrackedTransaction implements TransactionRunner {
   readonly #inner: TransactionRunner
-  readonly #wrote: () => void
+  readonly #onWritten: () => void
   #hasWritten = false
 
-  constructor(inner: TransactionRunner, wrote: () => void) {
+  constructor(inner: TransactionRunner, onWritten: () => void) {
     this.#inner = inner
-    this.#wrote = wrote
+    this.#onWritten = onWritten
   }
 
-  run<W extends Wanted>(statement: Statement, values: Values, wanted: W): MaybePromise<Answers[W]> {
-    if (changes(statement)) this.#hasWritten = true
-    return this.#inner.run(statement, values, wanted)
+  run<W extends ResultKind>(
+    statement: Statement,
+    values: Values,
+    resultKind: W,
+  ): MaybePromise<Results[W]> {
+    if (isWrite(statement)) this.#hasWritten = true
+    return this.#inner.run(statement, values, resultKind)
   }
 
   async commit(): Promise<void> {
     try {
       await this.#inner.commit()
     } finally {
-      if (this.#hasWritten) this.#wrote()
+      if (this.#hasWritten) this.#onWritten()
     }
   }
 
