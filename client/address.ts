@@ -1,4 +1,4 @@
-/** Makes the address of a request. Source: specification, "Browser fetch client" 1; decisions, "Parameters". */
+/** Makes the address of a request. Source: specification, "Browser fetch client" 1; decisions, Browser client. */
 import { plain } from './body.js'
 import type { RequestOptions } from './options.js'
 

@@ -1,4 +1,4 @@
-/** Reads a response by its type. Source: specification, "Browser fetch client" 5; decisions, "Answers". */
+/** Reads a response by its type. Source: specification, "Browser fetch client" 5; decisions, Browser client. */
 import type { Answer } from './options.js'
 
 /**

@@ -1,6 +1,5 @@
 /**
- * Makes a request's body from the caller's value. Source: specification, Authentication 6; decisions, "Bodies" and
- * "formToken".
+ * Makes a request's body from the caller's value. Source: specification, Authentication 6; decisions, Browser client.
  */
 
 /** The options for `fetch`, with headers as a mapping and a body that is not yet encoded. */

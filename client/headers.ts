@@ -1,4 +1,4 @@
-/** Merges headers. Source: specification, "Browser fetch client" 2; decisions, "Headers". */
+/** Merges headers. Source: specification, "Browser fetch client" 2; decisions, Browser client. */
 import type { HeaderValues } from './options.js'
 
 /**

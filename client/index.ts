@@ -1,5 +1,5 @@
 /**
- * The browser client. Source: specification, "Browser fetch client" and Authentication 6 to 8; decisions, "Browser client".
+ * The browser client. Source: specification, "Browser fetch client" and Authentication 6 to 8; decisions, Browser client.
  *
  * It must fit into 1,536 bytes, gzip -9, which a test checks. Hence arrow functions, `==` and short error messages.
  */

@@ -3,7 +3,7 @@
  * connection, and tabs with the same sign-in share it: the one that holds a lock asks, the others hear from it.
  *
  * It must fit into 2,048 bytes, gzip -9, which a test checks; hence the short names of messages between tabs. Source:
- * decisions, "Third storey: live answers"; docs/client.md, "Live queries".
+ * decisions, Live queries; docs/client.md, "Live queries".
  */
 import { api, createClient } from './index.js'
 import type { ApiError } from './options.js'

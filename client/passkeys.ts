@@ -1,6 +1,6 @@
 /**
  * Passkeys in the browser: `import 'filigree/client/passkeys'` adds `api.passkeys`. The server's side is `filigree/passkeys`.
- * Source: decisions, "Third storey: signing in", passkeys; WebAuthn Level 3 §5.1.
+ * Source: decisions, Sign-in; WebAuthn Level 3 §5.1.
  *
  * It must fit into 2,048 bytes, gzip -9, which a test checks.
  */

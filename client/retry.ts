@@ -1,4 +1,4 @@
-/** A `fetch` that tries again. Source: decisions, "Browser client"; RFC 9110 §9.2.2 (idempotent methods) and §10.2.3 (Retry-After). */
+/** A `fetch` that tries again. Source: decisions, Browser client; RFC 9110 §9.2.2 (idempotent methods) and §10.2.3 (Retry-After). */
 import type { Fetch } from './options.js'
 import { wait } from './wait.js'
 

@@ -1,4 +1,4 @@
-/** Decides whether a route needs a token, and whose. Source: specification, Authentication 1, 2 and 5; decisions, Gate. */
+/** Decides whether a route needs a token, and whose. Source: specification, Authentication 1, 2 and 5; decisions, Access to routes. */
 import type { Claims, HttpRequest } from '../http/request.js'
 import { timestampOf } from '../http/server-request.js'
 import { clockTolerance } from './jose.js'

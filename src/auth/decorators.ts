@@ -1,4 +1,4 @@
-/** `@Secured` and `@NoAuth`, on classes and methods. Source: specification, Authentication 5; decisions, Authentication. */
+/** `@Secured` and `@NoAuth`, on classes and methods. Source: specification, Authentication 5; decisions, Access to routes. */
 import { isMap } from '../core/json.js'
 import { readSeconds } from '../core/duration.js'
 import type { Problem } from '../errors/declaration-error.js'

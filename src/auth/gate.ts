@@ -1,6 +1,6 @@
 /**
  * Lets a request in, or answers 401 or 403. It reads only the head, so a refused client sends no body.
- * Source: specification, Authentication 2, 3, 5 and 7; decisions, Authentication and "Gate".
+ * Source: specification, Authentication 2, 3, 5 and 7; decisions, Access to routes.
  */
 import { hash, timingSafeEqual } from 'node:crypto'
 import { HttpError } from '../errors/http-error.js'

@@ -1,4 +1,4 @@
-/** Where the keys come from, decided and checked at bootstrap. Source: decisions, Authentication, "Keys". */
+/** Where the keys come from, decided and checked at bootstrap. Source: decisions, Tokens. */
 
 import { generateKeyPair, randomUUID } from 'node:crypto'
 import { chmod, link, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises'

@@ -7,8 +7,7 @@ import { signatureAlgorithms, type SignatureAlgorithm } from './token-header.js'
 import { openKeyFolder, type KeyOrigin } from './key-origin.js'
 
 /**
- * An issuer's key set, fetched when it is first needed and kept. Source: RFC 7517; decisions, "Keys", asked again on an
- * unknown `kid`, at most once per 30 s. The address is configured by the application; addresses in tokens are never
+ * An issuer's key set, fetched when it is first needed and kept. Source: RFC 7517; decisions, Tokens. The address is configured by the application; addresses in tokens are never
  * used.
  */
 

@@ -1,4 +1,4 @@
-/** What an application may say about tokens and keys, checked once at bootstrap. Source: decisions, Authentication. */
+/** What an application may say about tokens and keys, checked once at bootstrap. Source: decisions, Access to routes. */
 import type { Problem } from '../errors/declaration-error.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'

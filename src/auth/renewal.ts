@@ -1,4 +1,4 @@
-/** Makes the token that follows another, and asks the application first. Source: decisions, "FreshToken" and "Sign-in". */
+/** Makes the token that follows another, and asks the application first. Source: decisions, Tokens. */
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Log } from '../core/log.js'
 import type { Claims } from '../http/request.js'

@@ -1,4 +1,4 @@
-/** Tokens that were revoked before they expired. Source: decisions, Authentication, "Revocation", and "Sign-in". */
+/** Tokens that were revoked before they expired. Source: decisions, Tokens. */
 
 import { createHash } from 'node:crypto'
 import type { Log } from '../core/log.js'
@@ -9,7 +9,7 @@ import { isStorable } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
 import { firstSignIn } from './rotation.js'
 
-/** Ends the streams of a token once the token is revoked. Source: decisions, "Sign-in". */
+/** Ends the streams of a token once the token is revoked. Source: decisions, Tokens. */
 
 /** Milliseconds between two looks at what other processes have revoked. */
 const every = 2000

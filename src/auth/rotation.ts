@@ -1,6 +1,5 @@
 /**
- * Decides when a token is followed by a fresh one, and makes its claims. Source: decisions, Authentication,
- * "FreshToken".
+ * Decides when a token is followed by a fresh one, and makes its claims. Source: decisions, Tokens.
  */
 import type { Claims } from '../http/request.js'
 import type { Rotation } from './options.js'

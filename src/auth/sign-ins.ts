@@ -1,6 +1,6 @@
 /**
  * Sign-ins as data: since when, last use, from where. A sign-in is named by the `jti` that rotation keeps; what was revoked
- * is left out where they are read. Source: decisions, "Third storey: signing in", signIns.
+ * is left out where they are read. Source: decisions, Tokens.
  */
 
 import type { Log } from '../core/log.js'
@@ -10,7 +10,7 @@ import { askStore, toTrace, type Revocations, type TokenTrace } from './revocati
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { OpenTransaction } from '../core/transaction.js'
 
-/** Where people are signed in: notes it, and tells it without what was revoked. Source: decisions, "Third storey: signing in". */
+/** Where people are signed in: notes it, and tells it without what was revoked. Source: decisions, Tokens. */
 
 interface KnownSignInsOptions {
   readonly store: SignIns

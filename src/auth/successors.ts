@@ -1,6 +1,6 @@
 /**
  * What a token was replaced by: the first successor stands, for all who show the token again. In memory it holds for this
- * process; a store in the database holds for all of them. Source: decisions, "Third storey: signing in", Rotation.
+ * process; a store in the database holds for all of them. Source: decisions, Tokens.
  */
 
 import { createHash } from 'node:crypto'
@@ -13,7 +13,7 @@ import { seal, unseal } from './secrets.js'
 
 /**
  * Tokens that have a successor: by rotation, or because they were exchanged for what the application made of them. A token
- * has one, whichever was first. Source: decisions, "Third storey: signing in", Rotation.
+ * has one, whichever was first. Source: decisions, Tokens.
  */
 
 /** Where nothing is said, for `exchange`. */

@@ -5,7 +5,7 @@ import type { Claims } from '../http/request.js'
 import { clockTolerance } from './jose.js'
 import { readSeconds } from '../core/duration.js'
 
-/** What is wrong with the claims of a signed token. Source: RFC 7519 §4.1; decisions, Authentication, "JWT". */
+/** What is wrong with the claims of a signed token. Source: RFC 7519 §4.1; decisions, Tokens. */
 
 const texts = ['sub', 'iss', 'jti'] as const
 

@@ -1,6 +1,6 @@
 /**
  * Checks the form of a token before any key is looked up: most forgeries are refused here, cheaply.
- * Source: RFC 7515 §3 and §4.1, RFC 8725 §3.1; decisions, Authentication, "JWT".
+ * Source: RFC 7515 §3 and §4.1, RFC 8725 §3.1; decisions, Tokens.
  */
 import { isMap } from '../core/json.js'
 

@@ -1,6 +1,6 @@
 /**
  * Verified tokens, so that a repeated one costs a hash and a look-up. Only the SHA-256 of a token is kept: somebody who
- * reads the memory cannot use it. Source: decisions, Authentication; design, Speed.
+ * reads the memory cannot use it. Source: decisions, Tokens; design, Speed.
  */
 import { hash } from 'node:crypto'
 import type { Claims } from '../http/request.js'

@@ -1,5 +1,5 @@
 /**
- * Reads environment variables; only this file does. Source: specification, neutral naming; decisions, Authentication.
+ * Reads environment variables; only this file does. Source: specification, neutral naming; decisions, Tokens.
  */
 import type { Problem } from '../errors/declaration-error.js'
 import { readPublicUrl } from './public-url.js'

@@ -1,6 +1,6 @@
 /**
  * Lines of the log that need not be there at once: they are written together, after 100 ms at most, and before the process
- * ends. Source: decisions, "Third storey: in operation", The access log.
+ * ends. Source: decisions, Operations.
  */
 import type { DeferredLog } from '../core/log.js'
 

@@ -1,6 +1,6 @@
 /**
  * What everybody may read and write, without a token: said in one line at the start in production, and by
- * `filigree doctor --production`. Source: decisions, "Third storey: nothing silent", Closed.
+ * `filigree doctor --production`. Source: decisions, Access to routes.
  */
 import type { Log } from '../core/log.js'
 import { joinPaths } from '../routing/pattern.js'

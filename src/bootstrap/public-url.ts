@@ -1,6 +1,6 @@
 /**
  * The address at which browsers find the application: what links and addresses for others are made of. It comes from the
- * settings, never from a request. Source: decisions, "Third storey: signing in", The public address.
+ * settings, never from a request. Source: decisions, Sign-in.
  */
 import type { Problem } from '../errors/declaration-error.js'
 import { prefixLocation } from '../http/response-head.js'

@@ -1,6 +1,6 @@
 /**
  * Faults of what a program writes. A client is told of a fault where it has sent the value itself; any other is the
- * program's. Source: decisions, Third storey, "Whose fault".
+ * program's. Source: decisions, Records: writes.
  */
 
 import { type FieldError, HttpError } from './http-error.js'

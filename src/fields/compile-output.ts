@@ -1,6 +1,5 @@
 /**
- * Compiles a shape into the mapping of an output: only declared fields that are not hidden are sent. Source: decisions,
- * Responses.
+ * Compiles a shape into the mapping of an output: only declared fields that are not hidden are sent. Source: decisions, Validation and fields.
  */
 import { relationCountName } from './count-name.js'
 import { FunctionSet, quote, readProperty } from './function-set.js'

@@ -1,5 +1,5 @@
 /**
- * Gathers all faults of an input and makes one answer of them. Sources: decisions, Responses and Small print, Errors.
+ * Gathers all faults of an input and makes one answer of them. Sources: decisions, Validation and fields.
  */
 import { clip } from '../core/text.js'
 import { withRuleValue } from '../errors/field-errors.js'

@@ -1,4 +1,4 @@
-/** The frozen description of a class: checks, schemas, GraphQL types and tables are all made from it. Source: architecture, The house. */
+/** The frozen description of a class: checks, schemas, GraphQL types and tables are all made from it. Source: docs/maintainers/architecture.md. */
 import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { emittedFieldType } from '../metadata/dialect.js'
 import { lineage, type Class } from '../metadata/class-metadata.js'

@@ -1,4 +1,4 @@
-/** Classes named by themselves, by thunk, or in brackets for a list of them. Source: decisions, Classes named before they are defined. */
+/** Classes named by themselves, by thunk, or in brackets for a list of them. Source: decisions, Validation and fields. */
 import { isClass } from '../metadata/dialect.js'
 import type { Class } from '../metadata/class-metadata.js'
 

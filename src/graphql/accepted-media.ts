@@ -1,4 +1,4 @@
-/** Negotiates how results are sent. Source: GraphQL over HTTP, "Media types"; decisions, GraphQL, "Status". */
+/** Negotiates how results are sent. Source: GraphQL over HTTP, "Media types"; decisions, GraphQL. */
 
 /** What a client takes. */
 export interface AcceptedMedia {

@@ -1,6 +1,5 @@
 /**
- * Who runs an operation, read from the context that it was given. Source: decisions, Small print: GraphQL, the gate and
- * `rows` look at `context.user` when a context with `user` or `request` is given, else the caller is trusted.
+ * Who runs an operation, read from the context that it was given. Source: decisions, GraphQL.
  */
 
 import type { Database } from '../records/database.js'

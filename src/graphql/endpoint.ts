@@ -1,7 +1,6 @@
 /**
  * Answers GraphQL requests over HTTP, once, as finished text. What is sent by POST and takes a result is answered
- * straight away, the rest is negotiated by graphql-http. Source: GraphQL over HTTP; decisions, GraphQL, "Status" and
- * "Who may call".
+ * straight away, the rest is negotiated by graphql-http. Source: GraphQL over HTTP; decisions, GraphQL.
  */
 import { createRequire } from 'node:module'
 import type { GraphQLError } from 'graphql'

@@ -1,4 +1,4 @@
-/** Writes the `errors` of a response. Source: decisions, GraphQL, "Error entries" and "Resolver throws". */
+/** Writes the `errors` of a response. Source: decisions, GraphQL. */
 
 import type { GraphQLError } from 'graphql'
 import { type Log, fieldsOf, isDebugged } from '../core/log.js'

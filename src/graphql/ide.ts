@@ -1,4 +1,4 @@
-/** The IDE: Altair, whose files lie in the package, so that no request leaves the origin. Source: decisions, GraphQL, "IDE". */
+/** The IDE: Altair, whose files lie in the package, so that no request leaves the origin. Source: decisions, GraphQL. */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** What an operation may cost before it is refused. Source: decisions, GraphQL, "Limits on by default". */
+/** What an operation may cost before it is refused. Source: decisions, GraphQL. */
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 

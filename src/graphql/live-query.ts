@@ -23,7 +23,7 @@ import type { DefaultAccess } from './executor.js'
 import type { GraphQL } from './graphql.js'
 import { generatedOf } from './records/model.js'
 
-/** `query @live`: a query whose answer stays true. Source: decisions, "Third storey: live answers". */
+/** `query @live`: a query whose answer stays true. Source: decisions, Live queries. */
 
 interface LiveQueryOptions {
   /** The whole answer each time, for clients that know no differences. */

@@ -1,6 +1,6 @@
 /**
  * Measures an operation with its fragments expanded, without expanding them: each fragment is measured once, so that a
- * bomb of fragments costs no more than its text. Source: decisions, Small print: GraphQL, depth and cost.
+ * bomb of fragments costs no more than its text. Source: decisions, GraphQL.
  */
 
 import type {

@@ -11,7 +11,7 @@ import type { Admission } from '../records/rights/caller.js'
 
 /**
  * Whether an operation has no result because the database does not answer: then the whole answer is 503, as everywhere
- * else. Source: decisions, Second storey: rulings, "The database is gone".
+ * else. Source: decisions, Records: transactions.
  */
 
 /** The code of what repositories throw where the database does not answer. */
@@ -60,7 +60,7 @@ export function toEventItems(
   return [toItem(outcomes[0]), complete]
 }
 
-/** Writes results: as values for the program, as text for the endpoint. Source: decisions, GraphQL, "Status" and "Error entries". */
+/** Writes results: as values for the program, as text for the endpoint. Source: decisions, GraphQL. */
 
 /** What `execute` and `handleRequest` give. */
 export interface GraphQLResult {

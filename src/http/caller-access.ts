@@ -1,6 +1,6 @@
 /**
  * What was read of the caller while an answer is made: an answer that depends on its caller must not be given to
- * another. Source: decisions, "Third storey: nothing silent", Kept answers.
+ * another. Source: decisions, Operations.
  */
 import type { HttpRequest } from './request.js'
 

@@ -1,4 +1,4 @@
-/** The client's address, and what trusted proxies say about it. Source: decisions, "Proxies"; RFC 7239. */
+/** The client's address, and what trusted proxies say about it. Source: decisions, Requests; RFC 7239. */
 import { isIP } from 'node:net'
 import type { IncomingHttpHeaders } from 'node:http'
 

@@ -1,4 +1,4 @@
-/** Answers an error, whatever state the request is in. Source: decisions, Responses and "Errors". */
+/** Answers an error, whatever state the request is in. Source: decisions, Responses. */
 
 import { HttpError, reasonPhrase } from '../errors/http-error.js'
 import {
@@ -16,7 +16,7 @@ import { fieldsOf, isDebugged, type Log } from '../core/log.js'
 import type { ServerRequest } from './server-request.js'
 import { isBodyless, toHead } from './response-head.js'
 
-/** Turns an error into the client's answer. Source: decisions, Responses and "Errors"; RFC 9457. */
+/** Turns an error into the client's answer. Source: decisions, Responses; RFC 9457. */
 
 interface ErrorAnswer {
   readonly status: number

@@ -1,6 +1,6 @@
 /**
  * The type of a file, read from its first bytes. What the client says about a file decides only between types that its
- * bytes cannot tell apart. Source: decisions, "Type of an uploaded file"; WHATWG MIME Sniffing §5 and §7.
+ * bytes cannot tell apart. Source: decisions, Responses; WHATWG MIME Sniffing §5 and §7.
  */
 
 export interface FileType {

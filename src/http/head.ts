@@ -1,4 +1,4 @@
-/** Checks the head of a request before anything else looks at it. Source: decisions, Requests, "Head"; RFC 9112 §3.2. */
+/** Checks the head of a request before anything else looks at it. Source: decisions, Requests; RFC 9112 §3.2. */
 import { clip } from '../core/text.js'
 import { HttpError } from '../errors/http-error.js'
 import type { Incoming } from './node-messages.js'

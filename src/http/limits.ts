@@ -61,7 +61,7 @@ export function resolveBounds(
   return Object.freeze(bounds)
 }
 
-/** How much of a request is read before it is refused. Source: decisions on Requests, "Limits" and "Head". */
+/** How much of a request is read before it is refused. Source: decisions, Requests. */
 
 /** Sizes in bytes. Every one can be set for the application, the first three for a route. */
 export interface Limits {

@@ -1,7 +1,7 @@
 /**
  * HTTP/1.1 pipelining, one request of a connection at a time. Node's parser hands over all requests of a chunk one after the
  * other. Here the parser stops before the second one. The bytes from there on wait, unparsed, until the response to the first
- * request is written and other connections had a turn. Source: decisions, "Pipelining"; RFC 9112 §9.3.2.
+ * request is written and other connections had a turn. Source: decisions, Security limits; RFC 9112 §9.3.2.
  */
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'

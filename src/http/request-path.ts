@@ -1,6 +1,6 @@
 /**
  * The path of a request as its router reads it, in one form: two requests have the same path exactly where the router
- * sees the same segments. Source: decisions, "Third storey: nothing silent", One path; RFC 3986 §3.3 and §6.2.2.
+ * sees the same segments. Source: decisions, Routing; RFC 3986 §3.3 and §6.2.2.
  */
 import { pathError } from '../routing/route-table.js'
 

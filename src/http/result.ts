@@ -1,6 +1,5 @@
 /**
- * Turns a handler's result into an answer: status, headers and a body of text, bytes or a stream. Source: decisions,
- * Responses.
+ * Turns a handler's result into an answer: status, headers and a body of text, bytes or a stream. Source: decisions, Responses.
  */
 import { HttpError } from '../errors/http-error.js'
 import type { MaybePromise } from '../core/maybe-promise.js'

@@ -1,4 +1,4 @@
-/** Whether a page of ours sent a request: a write that a cookie lets in must come from one. Source: decisions, "Sign-in". */
+/** Whether a page of ours sent a request: a write that a cookie lets in must come from one. Source: decisions, CORS and cookies. */
 import type { ServerRequest } from './server-request.js'
 
 /** By `Sec-Fetch-Site`, which no page can set (Fetch Metadata §2.4); where no browser sent it, by `Origin` to the letter. */
@@ -13,7 +13,7 @@ export function isSameOrigin(request: ServerRequest): boolean {
 
 /**
  * Whether a page of another site sent a request: by `Sec-Fetch-Site`, or by an `Origin` that is not ours where no browser sent
- * the former. Source: decisions, "Sign-in from another site".
+ * the former. Source: decisions, CORS and cookies.
  */
 export function isCrossSite(request: ServerRequest): boolean {
   const { origin, 'sec-fetch-site': site } = request.incoming.headers

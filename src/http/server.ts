@@ -1,6 +1,6 @@
 /**
  * The Node server: hands each request on, answers by itself what never becomes one, and closes without losing any.
- * Source: decisions, Requests, "Times"; RFC 9112.
+ * Source: decisions, Requests; RFC 9112.
  */
 
 import { type Server, createServer, type IncomingMessage, type ServerResponse } from 'node:http'

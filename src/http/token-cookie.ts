@@ -1,6 +1,6 @@
 /**
  * The cookie that carries a token for browsers that can send no header: `<img>`, EventSource, pages made by the server.
- * Source: decisions, "Sign-in"; RFC 6265bis §4.1.3.2 (`__Host-`).
+ * Source: decisions, CORS and cookies; RFC 6265bis §4.1.3.2 (`__Host-`).
  */
 import { readSoleCookie, toSetCookie } from './cookies.js'
 import type { ServerRequest } from './server-request.js'

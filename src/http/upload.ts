@@ -1,4 +1,4 @@
-/** An uploaded file that lies in the request's temporary folder until it is moved. Source: decisions, "Uploads". */
+/** An uploaded file that lies in the request's temporary folder until it is moved. Source: decisions, Responses. */
 
 import type { Readable } from 'node:stream'
 import { randomUUID } from 'node:crypto'

@@ -1,6 +1,6 @@
 /**
  * How answers and their differences are written. Rows with a key, `id`, are told apart by it; what has none is told whole.
- * Source: decisions, "Third storey: live answers", Messages.
+ * Source: decisions, Live queries.
  */
 import { isMap } from '../core/json.js'
 

@@ -15,7 +15,7 @@
  * `open` rejects with an `HttpError` where the first run is refused, or there are too many answers (429). Who stops listening
  * calls `return()`. A door does nothing for a reader that does not read: the engine calls the listener's `abandon`.
  *
- * Source: decisions, "Third storey: live answers".
+ * Source: decisions, Live queries.
  */
 
 import { AsyncResource } from 'node:async_hooks'

@@ -1,4 +1,4 @@
-/** `@Live`: a handler's answer again, whenever a table changes that it read. Source: decisions, "Third storey: live answers". */
+/** `@Live`: a handler's answer again, whenever a table changes that it read. Source: decisions, Live queries. */
 
 import type {
   ContentObject,

@@ -1,6 +1,6 @@
 /**
  * The media types of a route's bodies: the document lists them, and the server refuses all others.
- * Source: decisions, "Third storey: nothing silent", Media.
+ * Source: decisions, Requests.
  */
 import { otherMedia, uploadMedia } from '../http/bodies/body-plan.js'
 import { anyMedia, bodyTypes } from '../http/bodies/body-types.js'

@@ -1,4 +1,4 @@
-/** The files under `/swagger`. Each is made or read when it is first requested. Source: decisions, Documentation. */
+/** The files under `/swagger`. Each is made or read when it is first requested. Source: decisions, OpenAPI. */
 import type { AccessRule } from '../auth/access.js'
 import { pageFolder } from '../core/page-files.js'
 import { HttpError } from '../errors/http-error.js'

@@ -1,4 +1,4 @@
-/** Writes the OpenAPI 3.1 document of an application. Source: decisions, Documentation; OpenAPI 3.1.1. */
+/** Writes the OpenAPI 3.1 document of an application. Source: decisions, OpenAPI; OpenAPI 3.1.1. */
 import type {
   ComponentsObject,
   OpenAPIObject,

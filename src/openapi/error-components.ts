@@ -1,5 +1,5 @@
 /**
- * The answers that Filigree itself gives, shared by all routes. Source: decisions, Responses and "Errors"; RFC 9457.
+ * The answers that Filigree itself gives, shared by all routes. Source: decisions, Responses; RFC 9457.
  */
 import type { TokenSource } from '../auth/token-source.js'
 import { secureTokenCookie } from '../http/token-cookie.js'

@@ -1,5 +1,5 @@
 /**
- * Makes the JSON Schema of a described property (2020-12, which OpenAPI 3.1 uses). Source: decisions, Documentation.
+ * Makes the JSON Schema of a described property (2020-12, which OpenAPI 3.1 uses). Source: decisions, OpenAPI.
  */
 import type { SchemaObject } from 'openapi3-ts/oas31'
 import { isCheckbox, isEmptyAbsent } from '../fields/compile-text.js'

@@ -1,4 +1,4 @@
-/** Makes a schema from a sample, for routes without a declared class. Source: decisions, Documentation. */
+/** Makes a schema from a sample, for routes without a declared class. Source: decisions, OpenAPI. */
 import { isMap } from '../core/json.js'
 import type { SchemaObject, SchemaObjectType } from 'openapi3-ts/oas31'
 

@@ -1,4 +1,4 @@
-/** The classes of an application as components of a document, each once. Source: decisions, Documentation. */
+/** The classes of an application as components of a document, each once. Source: decisions, OpenAPI. */
 import type { SchemaObject } from 'openapi3-ts/oas31'
 import { accessNotes } from '../auth/decorators.js'
 import { relationCountName } from '../fields/count-name.js'

@@ -1,7 +1,7 @@
 /**
  * The time of the database's machine, which all processes that use it share, however their own clocks stand. It is read
  * now and then and goes on by the process's steady clock between two readings, so that asking costs nothing. Source:
- * decisions, "Third storey: in operation", Clocks.
+ * decisions, Operations.
  */
 import { attempt, promise, type MaybePromise } from '../core/maybe-promise.js'
 import type { Clock } from '../core/clock.js'

@@ -1,6 +1,6 @@
 /**
  * Asks a database for no longer than the asker can wait, and remembers that it does not answer, so that the next ones
- * need not wait at all. Source: decisions, "Third storey: in operation", A store that does not answer.
+ * need not wait at all. Source: decisions, Operations.
  */
 import { promise, type MaybePromise } from '../core/maybe-promise.js'
 import { HttpError } from '../errors/http-error.js'

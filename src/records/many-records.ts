@@ -1,5 +1,5 @@
 /**
- * The methods of a repository that work on many rows, all or nothing. Source: decisions, Second storey: records, Many.
+ * The methods of a repository that work on many rows, all or nothing. Source: decisions, Records: writes.
  */
 import { promise, type MaybePromise } from '../core/maybe-promise.js'
 import type { Isolation } from '../core/transaction.js'

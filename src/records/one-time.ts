@@ -1,6 +1,6 @@
 /**
  * Tokens that are good once: invitations, password resets, confirmations of an address. Only the hash of a token is stored;
- * taking it deletes its row, in the transaction that is open there. Source: decisions, "Third storey: signing in".
+ * taking it deletes its row, in the transaction that is open there. Source: decisions, Sign-in.
  *
  *     const invitations = oneTime<{ orgId: number }>('invitation', { for: '7d' })    // @Module({ providers: [invitations] })
  *     const token = await invitations.make({ orgId: 3 })

@@ -1,5 +1,5 @@
 /**
- * Revoked tokens in the database, shared by all processes that use it. Source: decisions, Authentication, "Revocation".
+ * Revoked tokens in the database, shared by all processes that use it. Source: decisions, Tokens.
  */
 import type { Revocations, TokenTrace } from '../auth/revocations.js'
 import type { Clock } from '../core/clock.js'

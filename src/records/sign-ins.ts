@@ -1,4 +1,4 @@
-/** Sign-ins and replaced tokens in the database, shared by all processes. Source: decisions, "Third storey: signing in". */
+/** Sign-ins and replaced tokens in the database, shared by all processes. Source: decisions, Tokens. */
 import { mostSignIns, notedEvery, type SignIns, type SignInUse } from '../auth/sign-ins.js'
 import { sweepEvery, type Replaced, type Successors } from '../auth/successors.js'
 import { after, type MaybePromise } from '../core/maybe-promise.js'

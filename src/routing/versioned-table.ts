@@ -1,6 +1,5 @@
 /**
- * Routes of several versions under one path: a header says which version is meant. Source: decisions, "Second storey:
- * production".
+ * Routes of several versions under one path: a header says which version is meant. Source: decisions, Routing.
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Pattern } from './pattern.js'

@@ -1,7 +1,7 @@
 /**
  * Routes whose answers can stay true: lists and finds of `crud`, and handlers with `@Live`. Who asks for events gets a live
  * answer; each of its runs is the handler again, with the rule of its gate, the interceptors around it and the shape of its
- * answer. Source: decisions, "Third storey: live answers".
+ * answer. Source: decisions, Live queries.
  */
 import { asksGuard, type AccessRule } from '../auth/access.js'
 import { after, type MaybePromise } from '../core/maybe-promise.js'

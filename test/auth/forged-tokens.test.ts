@@ -1,4 +1,4 @@
-/** Tokens that must not let in. Every one gets the same answer, and none is a crash. Source: RFC 8725; decisions, Authentication. */
+/** Tokens that must not let in. Every one gets the same answer, and none is a crash. Source: RFC 8725; decisions, Tokens. */
 import { createHmac, createPublicKey, sign, type KeyObject } from 'node:crypto'
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import type { Gate } from '../../src/auth/gate.js'

@@ -1,4 +1,4 @@
-/** A key set served by a local issuer. Source: decisions, Authentication, "Keys". */
+/** A key set served by a local issuer. Source: decisions, Tokens. */
 import { createPublicKey, generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-/** Source: decisions, Authentication, "Keys" and "APP_API_KEY". */
+/** Source: decisions, Tokens. */
 import { generateKeyPairSync } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

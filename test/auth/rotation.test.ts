@@ -1,4 +1,4 @@
-/** Source: decisions, Authentication, "FreshToken" and "Tokens". */
+/** Source: decisions, Tokens. */
 import { beforeAll, describe, expect, it } from '@jest/globals'
 import { decodeJwt } from 'jose'
 import { openAccess, tokenAccess } from '../../src/auth/access.js'

@@ -1,4 +1,4 @@
-/** Rotation, exchanges and ended sign-ins over two processes of one database. Source: decisions, "Third storey: signing in". */
+/** Rotation, exchanges and ended sign-ins over two processes of one database. Source: decisions, Tokens. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'

@@ -1,4 +1,4 @@
-/** Source: specification, Authentication; decisions, Authentication and "Gate". Titles begin with the statement they show. */
+/** Source: specification, Authentication; decisions, Access to routes. Titles begin with the statement they show. */
 import { createHmac } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import jsonwebtoken from 'jsonwebtoken'

@@ -1,4 +1,4 @@
-/** Source: decisions, "Second storey: the seam": Prefix. */
+/** Source: decisions, Routing. */
 import { runInNewContext } from 'node:vm'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {

@@ -1,4 +1,4 @@
-/** What caches may keep of answers that were made for one caller. Source: decisions, "Second storey"; RFC 9111. */
+/** What caches may keep of answers that were made for one caller. Source: decisions, Responses; RFC 9111. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Controller,

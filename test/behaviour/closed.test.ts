@@ -1,4 +1,4 @@
-/** Source: decisions, "Third storey: nothing silent", Closed. Titles begin with the statement they show. */
+/** Source: decisions, Access to routes. Titles begin with the statement they show. */
 import { afterAll, afterEach, describe, expect, it } from '@jest/globals'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** Source: decisions, "Conversion". Fields of queries and forms. Titles begin with the statement. */
+/** Source: decisions, Validation and fields. Fields of queries and forms. Titles begin with the statement. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,

@@ -1,4 +1,4 @@
-/** `auth: { cookie: true }`. Source: decisions, "Sign-in". */
+/** `auth: { cookie: true }`. Source: decisions, CORS and cookies. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Auth,

@@ -1,4 +1,4 @@
-/** Which headers pages of other origins may send and read. Source: decisions, "CORS". */
+/** Which headers pages of other origins may send and read. Source: decisions, CORS and cookies. */
 import { describe, expect, it } from '@jest/globals'
 import {
   bootstrap,

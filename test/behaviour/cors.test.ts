@@ -1,4 +1,4 @@
-/** Source: specification, Authentication 8; decisions, "CORS". Titles begin with the statement they show. */
+/** Source: specification, Authentication 8; decisions, CORS and cookies. Titles begin with the statement they show. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application, InjectRequest } from '../../src/index.js'
 import { give, startAnswers } from './answer-application.js'

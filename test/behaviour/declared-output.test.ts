@@ -1,4 +1,4 @@
-/** Source: decisions, Responses: `returns`. Titles begin with the statement. */
+/** Source: decisions, Responses. Titles begin with the statement. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,

@@ -1,4 +1,4 @@
-/** Source: decisions, "Errors". Titles begin with the statement they show. */
+/** Source: decisions, Responses. Titles begin with the statement they show. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { HttpError, type Application, type InjectRequest } from '../../src/index.js'
 import { ask, jsonType, startAnswers } from './answer-application.js'

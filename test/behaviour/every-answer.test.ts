@@ -1,4 +1,4 @@
-/** Headers that no answer lacks, whatever made it. Source: decisions, "Second storey"; RFC 9110; Fetch standard. */
+/** Headers that no answer lacks, whatever made it. Source: decisions, Responses; RFC 9110; Fetch standard. */
 import { mkdtemp, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Streams of tokens that run out, or whose sign-in gets too old. Source: decisions, "Third storey: signing in", `fresh`. */
+/** Streams of tokens that run out, or whose sign-in gets too old. Source: decisions, Access to routes. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from '@jest/globals'
 import {
   Auth,

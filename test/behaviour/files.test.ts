@@ -1,4 +1,4 @@
-/** Source: decisions, Responses: file. Titles begin with the statement they show. */
+/** Source: decisions, Responses. Titles begin with the statement they show. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application } from '../../src/index.js'
 import { exchange } from '../bootstrap/raw-client.js'

@@ -1,4 +1,4 @@
-/** Source: decisions, Authentication: formToken. */
+/** Source: decisions, Requests. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application, InjectRequest } from 'filigree'
 import { expectUnauthorized } from './answers.js'

@@ -1,4 +1,4 @@
-/** What forms send for declared fields. Source: decisions, "Requests and bodies", multipart; "Validation and fields". */
+/** What forms send for declared fields. Source: decisions, Requests; "Validation and fields". */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'

@@ -1,4 +1,4 @@
-/** Source: decisions, "Third storey: signing in": `fresh` and `amr` are rules like roles. */
+/** Source: decisions, Access to routes. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import {
   Auth,

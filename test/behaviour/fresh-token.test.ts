@@ -1,4 +1,4 @@
-/** Source: specification, Authentication 7; decisions, Authentication: rotation and revocation. Titles begin with the statement. */
+/** Source: specification, Authentication 7; decisions, Tokens. Titles begin with the statement. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import jsonwebtoken from 'jsonwebtoken'
 import type { Application, InjectResponse } from 'filigree'

@@ -1,4 +1,4 @@
-/** Source: decisions, "Bodies" and "Errors". Bodies that are large, deep or oddly named. Titles begin with the statement. */
+/** Source: decisions, Responses. Bodies that are large, deep or oddly named. Titles begin with the statement. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,

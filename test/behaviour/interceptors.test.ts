@@ -1,4 +1,4 @@
-/** Source: decisions, "Second storey: the seam": Order, Answers and Routes. */
+/** Source: decisions, Interceptors. */
 import { Readable } from 'node:stream'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {

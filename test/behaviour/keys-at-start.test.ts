@@ -1,4 +1,4 @@
-/** Source: decisions, Authentication: what is wrong with keys stops the start. */
+/** Source: decisions, Tokens. */
 import { describe, expect, it } from '@jest/globals'
 import { apiKey, startGated } from './gated-application.js'
 

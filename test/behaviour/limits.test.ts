@@ -1,4 +1,4 @@
-/** Source: decisions, Requests, Limits. Titles begin with the statement they show; those of uploads have a file of their own. */
+/** Source: decisions, Requests. Titles begin with the statement they show; those of uploads have a file of their own. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application, InjectResponse } from '../../src/index.js'
 import { bodyOf, exchange, statusOf } from '../bootstrap/raw-client.js'

@@ -1,4 +1,4 @@
-/** Source: decisions, "Third storey: nothing silent", One path. Titles begin with the statement they show. */
+/** Source: decisions, Routing. Titles begin with the statement they show. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

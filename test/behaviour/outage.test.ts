@@ -1,4 +1,4 @@
-/** The database is gone, and comes back. Source: decisions, Second storey: rulings, "The database is gone". */
+/** The database is gone, and comes back. Source: decisions, Records: transactions. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   Auth,

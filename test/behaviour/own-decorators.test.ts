@@ -1,4 +1,4 @@
-/** Source: decisions, "Second storey: the seam": Decorators. */
+/** Source: decisions, Interceptors. */
 import { describe, expect, it } from '@jest/globals'
 import {
   bootstrap,

@@ -1,4 +1,4 @@
-/** Pipelined requests: one of a connection at a time. Source: decisions, "Pipelining". RFC 9112 §9.3.2. */
+/** Pipelined requests: one of a connection at a time. Source: decisions, Security limits. RFC 9112 §9.3.2. */
 import { connect, type Socket } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {

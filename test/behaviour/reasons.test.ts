@@ -1,4 +1,4 @@
-/** Source: decisions, "Third storey: nothing silent", Reasons. Titles begin with the statement they show. */
+/** Source: decisions, Responses. Titles begin with the statement they show. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   ApplicationState,

@@ -1,4 +1,4 @@
-/** Source: decisions, Requests: all but the bodies of writes and their limits. Titles begin with the statement they show. */
+/** Source: decisions, Requests. Titles begin with the statement they show. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import type { Application, InjectRequest } from '../../src/index.js'
 import { exchange } from '../bootstrap/raw-client.js'

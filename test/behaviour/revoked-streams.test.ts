@@ -1,4 +1,4 @@
-/** Streams end when their token is revoked, in every process of a database. Source: decisions, "Sign-in". */
+/** Streams end when their token is revoked, in every process of a database. Source: decisions, Tokens. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

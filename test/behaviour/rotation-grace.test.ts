@@ -1,4 +1,4 @@
-/** `auth: { rotation }`: a token that was replaced. Source: decisions, "Third storey: signing in", Rotation. */
+/** `auth: { rotation }`: a token that was replaced. Source: decisions, Tokens. */
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   Auth,

@@ -1,4 +1,4 @@
-/** `auth.signIns`: where somebody is signed in. Source: decisions, "Third storey: signing in", signIns. */
+/** `auth.signIns`: where somebody is signed in. Source: decisions, Tokens. */
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   Auth,

@@ -1,4 +1,4 @@
-/** Programs throw whatever they like: the process lives, and answers. Source: decisions, Errors. */
+/** Programs throw whatever they like: the process lives, and answers. Source: decisions, Responses. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,

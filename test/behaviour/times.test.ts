@@ -1,4 +1,4 @@
-/** Source: decisions, Requests, Times. Titles begin with the statement they show. */
+/** Source: decisions, Requests. Titles begin with the statement they show. */
 import { once } from 'node:events'
 import { Readable } from 'node:stream'
 import { describe, it, expect } from '@jest/globals'

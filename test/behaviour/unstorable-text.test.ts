@@ -1,4 +1,4 @@
-/** Text that no store takes is 400 by every rule, never 5xx. Source: decisions, "Second storey: the document". */
+/** Text that no store takes is 400 by every rule, never 5xx. Source: decisions, Validation and fields. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import * as rules from 'class-validator'
 import {

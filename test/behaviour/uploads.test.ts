@@ -1,4 +1,4 @@
-/** Source: decisions, "Uploads". Titles begin with the statement they show. */
+/** Source: decisions, Responses. Titles begin with the statement they show. */
 import { once } from 'node:events'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'

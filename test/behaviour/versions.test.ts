@@ -1,4 +1,4 @@
-/** Source: decisions, "Second storey: production", Versions. */
+/** Source: decisions, Routing. */
 import { afterEach, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,

@@ -1,4 +1,4 @@
-/** Source: decisions, "Third storey: signing in", The public address. */
+/** Source: decisions, Sign-in. */
 import { describe, expect, it } from '@jest/globals'
 import {
   bootstrap,

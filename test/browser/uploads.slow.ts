@@ -1,4 +1,4 @@
-/** What a browser does with the page that somebody uploaded. Source: decisions, "Uploaded files never run". */
+/** What a browser does with the page that somebody uploaded. Source: decisions, Responses. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'

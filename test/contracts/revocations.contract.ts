@@ -1,4 +1,4 @@
-/** What every store of revocations does. Source: decisions, Authentication, "Revocation", and "Sign-in". */
+/** What every store of revocations does. Source: decisions, Tokens. */
 import { describe, expect, it } from '@jest/globals'
 import type { Revocations, TokenTrace } from '../../src/auth/revocations.js'
 

@@ -8,7 +8,7 @@ import { testApplication } from 'filigree/testing'
 import { root } from '../repository/source-files.js'
 import { toPattern } from '../tutorial/pages.js'
 import { toOurModule, type OurBlock } from './our-side.js'
-import { readPairPages, type Pair } from './pairs.js'
+import { readPairPages, toShown, type Pair } from './pairs.js'
 import { runCurl, type Jar } from './requests.js'
 
 const pages = readPairPages()
@@ -51,8 +51,8 @@ it('compiles every block of ours alone', () => {
 })
 
 describe.each(pages)('coming from $name', ({ name, pairs }) => {
-  it('has twenty things', () => {
-    expect(pairs.length).toBeGreaterThanOrEqual(20)
+  it('compares at least eighteen things', () => {
+    expect(pairs.length).toBeGreaterThanOrEqual(18)
     const unpaired = pairs.filter(({ blocks, asks }) => blocks.size < 2 || asks.length === 0)
     expect(unpaired.map(({ title }) => title)).toEqual([])
   })
@@ -66,7 +66,8 @@ describe.each(pages)('coming from $name', ({ name, pairs }) => {
 async function askAll({ asks }: Pair, block: OurBlock): Promise<void> {
   const own = asks.filter(({ of }) => of === undefined || of === ours)
   if (block.module === undefined) {
-    for (const ask of own) if (ask.kind === 'value') expect(plain(block.answer)).toEqual(ask.value)
+    for (const ask of own)
+      if (ask.kind === 'value') expect(toShown(block.answer)).toEqual(ask.value)
     return
   }
   const env = { APP_API_KEY: 'a-key-only-to-try-it' }
@@ -98,9 +99,4 @@ async function askAll({ asks }: Pair, block: OurBlock): Promise<void> {
       }
     }
   for (const { next, result } of open) expect(await next).toEqual(result)
-}
-
-/** As JSON sends it. */
-function plain(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value)) as unknown
 }

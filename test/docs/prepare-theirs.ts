@@ -49,10 +49,10 @@ app.listen(Number(process.env.PORT))
 /** The tables of the page's schema: Prisma's own command for them wants an engine that it downloads. */
 export const prismaTables = [
   'create table "Category" (id integer primary key autoincrement, name text not null unique)',
-  `create table "Product" (id integer primary key autoincrement, name text not null,
+  `create table "Product" (id integer primary key autoincrement, name text not null unique,
     price real not null default 1, stock integer not null default 0, deletedAt datetime,
     categoryId integer references "Category" (id))`,
-  'create table "Tag" (id integer primary key autoincrement, word text not null unique)',
+  'create table "Tag" (id integer primary key autoincrement, name text not null)',
   `create table "_ProductToTag" ("A" integer not null references "Product" (id),
     "B" integer not null references "Tag" (id), unique ("A", "B"))`,
 ]

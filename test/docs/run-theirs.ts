@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { installTool, root } from '../tools/install.js'
 import { toPattern } from '../tutorial/pages.js'
 import type { Library } from './libraries.js'
-import type { Pair, PairPage } from './pairs.js'
+import { toShown, type Pair, type PairPage } from './pairs.js'
 import { runCurl, type Jar } from './requests.js'
 
 export interface Outcome {
@@ -89,7 +89,7 @@ function compareLines(folder: string, program: string, asks: readonly OwnAsk[]):
     if (ask.kind === 'request') continue
     const wanted = ask.kind === 'value' ? ask.value : ask.result
     const line = lines[at] ?? ''
-    if (line === '' || !isDeepStrictEqual(JSON.parse(line), wanted))
+    if (line === '' || !isDeepStrictEqual(toShown(JSON.parse(line)), wanted))
       throw new Error(`printed ${line}\n${stderr}`)
   }
 }

@@ -1,4 +1,4 @@
-/** Limits of WebSockets. Source: decisions, "WebSockets"; GraphQL over WebSocket Protocol. */
+/** Limits of WebSockets. Source: decisions, Security limits; GraphQL over WebSocket Protocol. */
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { afterEach, describe, expect, it } from '@jest/globals'

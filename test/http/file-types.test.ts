@@ -1,4 +1,4 @@
-/** Source: decisions, "Type of an uploaded file". */
+/** Source: decisions, Responses. */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { extname, join } from 'node:path'

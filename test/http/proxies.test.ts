@@ -1,4 +1,4 @@
-/** Source: decisions, "Proxies"; docs/configuration.md, "Behind a proxy". */
+/** Source: decisions, Requests; docs/configuration.md, "Behind a proxy". */
 import { describe, expect, it } from '@jest/globals'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createIncoming, FakeResponse } from '../../src/http/fake-messages.js'

@@ -1,4 +1,4 @@
-/** GraphQL's `query @live` over server-sent events. Source: decisions, "Third storey: live answers". */
+/** GraphQL's `query @live` over server-sent events. Source: decisions, Live queries. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'

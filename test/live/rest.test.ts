@@ -1,4 +1,4 @@
-/** Live answers of `crud` and of handlers with `@Live`. Source: decisions, "Third storey: live answers". */
+/** Live answers of `crud` and of handlers with `@Live`. Source: decisions, Live queries. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
 import {

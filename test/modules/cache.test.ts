@@ -1,4 +1,4 @@
-/** Source: decisions, "Second storey: production", Caching. */
+/** Source: decisions, Operations. */
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   Auth,

@@ -1,4 +1,4 @@
-/** Source: decisions, "Second storey: production", Compression. */
+/** Source: decisions, Operations. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { request as ask } from 'node:http'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** Source: decisions, "Second storey: production", Idempotency. */
+/** Source: decisions, Operations. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Auth,

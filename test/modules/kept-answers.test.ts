@@ -1,4 +1,4 @@
-/** Answers that depend on their caller are not kept for others. Source: decisions, "Third storey: nothing silent", Kept answers. */
+/** Answers that depend on their caller are not kept for others. Source: decisions, Operations. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Auth,

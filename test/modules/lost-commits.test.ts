@@ -1,4 +1,4 @@
-/** A key is not released while it is unknown whether its request has written. Source: decisions, Unknown outcome. */
+/** A key is not released while it is unknown whether its request has written. Source: decisions, Records: transactions. */
 import { afterAll, expect, it } from '@jest/globals'
 import { startPostgres } from '../records/postgres-server.js'
 import { loseCommits } from './lost-commits.js'

@@ -1,4 +1,4 @@
-/** Source: decisions, "Third storey: signing in": a limit by the body, beside one by address. */
+/** Source: decisions, Operations. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   ApplicationState,

@@ -1,4 +1,4 @@
-/** Source: decisions, "Second storey: production", Throttle. */
+/** Source: decisions, Operations. */
 import { afterEach, describe, expect, it } from '@jest/globals'
 import {
   Auth,

@@ -1,4 +1,4 @@
-/** Every media type × every shape of a route. Source: decisions, "Third storey: nothing silent", Media. */
+/** Every media type × every shape of a route. Source: decisions, Requests. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,

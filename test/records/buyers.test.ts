@@ -1,4 +1,4 @@
-/** A hundred buyers of ten pieces at once over HTTP, by every way that a program or a client has. Source: decisions, Second storey: rulings, Transactions. */
+/** A hundred buyers of ten pieces at once over HTTP, by every way that a program or a client has. Source: decisions, Records: transactions. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { sql } from 'kysely'
 import {

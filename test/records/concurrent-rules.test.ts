@@ -1,6 +1,6 @@
 /**
  * Rules that read rows and then write, raced on PostgreSQL by every interface: one of the requests wins, the others get 409.
- * Two applications share the database. Source: decisions, Second storey: rulings, Transactions.
+ * Two applications share the database. Source: decisions, Records: transactions.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {

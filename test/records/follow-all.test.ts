@@ -1,4 +1,4 @@
-/** Source: decisions, "Third storey: nothing silent". Follows all tables without waiting for one after the other. */
+/** Source: decisions, Records: writes. Follows all tables without waiting for one after the other. */
 import { describe, expect, it } from '@jest/globals'
 import { silentLog } from '../silent-log.js'
 import { followAll } from '../../src/records/changes/follow-all.js'

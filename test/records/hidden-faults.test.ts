@@ -1,4 +1,4 @@
-/** Faults that name hidden fields are the program's alone: no door tells them to a client, and none is a 500. Source: decisions, Second storey: records, Rules. */
+/** Faults that name hidden fields are the program's alone: no door tells them to a client, and none is a 500. Source: decisions, Records: writes. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   type Application,

@@ -1,6 +1,6 @@
 /**
  * What was answered 503 for its time was not done, by whichever door and repository it was written, while somebody holds the
- * rows or the whole database. Source: decisions, Third storey: bounds.
+ * rows or the whole database. Source: decisions, Records: transactions.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** What holds of one write holds of many, by every path: rules of the whole row, hooks, versions, changes; and few statements where nobody asks for more. Source: decisions, Second storey: records, Many and Rules. */
+/** What holds of one write holds of many, by every path: rules of the whole row, hooks, versions, changes; and few statements where nobody asks for more. Source: decisions, Records: writes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { ValidateBy } from 'class-validator'

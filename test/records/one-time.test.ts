@@ -1,4 +1,4 @@
-/** Tokens that are good once. Source: decisions, "Third storey: signing in", oneTime. */
+/** Tokens that are good once. Source: decisions, Sign-in. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

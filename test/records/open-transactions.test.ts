@@ -1,6 +1,6 @@
 /**
  * What the framework stores for a program is part of the transaction that is open where it is asked: it waits for
- * nothing, and what is rolled back never was. Source: decisions, Third storey, "Waiting for oneself".
+ * nothing, and what is rolled back never was. Source: decisions, Records: transactions.
  */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {

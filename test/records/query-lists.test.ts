@@ -1,4 +1,4 @@
-/** Lists in queries whose items contain commas. Source: decisions, "Records: REST", Filters. */
+/** Lists in queries whose items contain commas. Source: decisions, Records: REST. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { createClient } from '../../client/index.js'
 import {

@@ -1,4 +1,4 @@
-/** ETags of rows by who asks and for what, and rules across fields that look at what no client sends. Source: decisions, Second storey: records, Versions and Rules. */
+/** ETags of rows by who asks and for what, and rules across fields that look at what no client sends. Source: decisions, Records: writes. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { ValidateBy, ValidateIf } from 'class-validator'
 import {

@@ -1,4 +1,4 @@
-/** Versions and rules of the whole row by every door of a client. Source: decisions, Second storey: records, Versions and Rules. */
+/** Versions and rules of the whole row by every door of a client. Source: decisions, Records: writes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { ValidateBy } from 'class-validator'
 import {

@@ -1,6 +1,5 @@
 /**
- * Who is told of a fault of a write: the client of what it has sent, the log of what the program does. Source: decisions,
- * Third storey, "Whose fault".
+ * Who is told of a fault of a write: the client of what it has sent, the log of what the program does. Source: decisions, Records: writes.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {

@@ -1,4 +1,4 @@
-/** Source: decisions, Sessions: a store that fails is told, never passed over. */
+/** Source: decisions, Sessions. */
 import { describe, expect, it } from '@jest/globals'
 import { HttpError } from '../../src/index.js'
 import type { ServerRequest } from '../../src/http/server-request.js'

@@ -1,4 +1,4 @@
-/** Source: decisions, Sessions: a session's life. */
+/** Source: decisions, Sessions. */
 import { describe, expect, it } from '@jest/globals'
 import { ServerRequest } from '../../src/http/server-request.js'
 import { createIncoming, FakeResponse } from '../../src/http/fake-messages.js'

@@ -1,4 +1,4 @@
-/** Source: decisions, Sessions: the cookie. */
+/** Source: decisions, Sessions. */
 import { hash } from 'node:crypto'
 import { describe, expect, it } from '@jest/globals'
 import { countingStore, createMemoryStore, makeKeeper, setUser, visit } from './visits.js'

@@ -1,4 +1,4 @@
-/** Whole numbers of 64 bits, beyond what JSON's numbers hold exactly: text outside. Source: decisions, Second storey: records, Kinds. */
+/** Whole numbers of 64 bits, beyond what JSON's numbers hold exactly: text outside. Source: decisions, Validation and fields. */
 import type { Kind } from './kind.js'
 
 export const bigint: Kind = {

@@ -1,4 +1,4 @@
-/** A calendar day, `2026-11-20`. Source: decisions, Second storey: records, Kinds. */
+/** A calendar day, `2026-11-20`. Source: decisions, Validation and fields. */
 import { isDate, toTimestamp } from './datetime.js'
 import type { Kind } from './kind.js'
 

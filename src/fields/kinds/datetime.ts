@@ -1,4 +1,4 @@
-/** A moment, written as ISO 8601. Sources: decisions, Small print: records; RFC 3339 §5.6. */
+/** A moment, written as ISO 8601. Sources: decisions, Validation and fields; RFC 3339 §5.6. */
 import type { Kind } from './kind.js'
 
 const iso =

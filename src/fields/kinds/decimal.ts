@@ -1,6 +1,6 @@
 /**
  * Exact decimal numbers, written as text with their full scale: `9.5` of scale 2 is `9.50`. No exponent, no blanks, no
- * commas. Source: decisions, Second storey: records, Kinds.
+ * commas. Source: decisions, Validation and fields.
  */
 import type { Kind, KindRules } from './kind.js'
 

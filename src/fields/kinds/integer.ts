@@ -1,4 +1,4 @@
-/** Whole numbers that survive JSON: the safe integers. Source: decisions, Routing, `int`. */
+/** Whole numbers that survive JSON: the safe integers. Source: decisions, Routing. */
 import type { Kind } from './kind.js'
 
 export const integer: Kind = {

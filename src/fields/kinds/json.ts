@@ -4,7 +4,7 @@ import type { Kind } from './kind.js'
 
 /**
  * Levels of lists and objects in a value. Deeper ones are refused: `JSON.stringify` would overflow the stack on them.
- * Source: decisions, Requests, JSON.
+ * Source: decisions, Requests.
  */
 export const maxDepth = 64
 

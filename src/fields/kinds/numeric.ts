@@ -1,4 +1,4 @@
-/** Finite numbers, whole or not. Source: decisions, Routing, `float`. */
+/** Finite numbers, whole or not. Source: decisions, Routing. */
 import { toSafeNumber } from './integer.js'
 import type { Kind } from './kind.js'
 

@@ -1,4 +1,4 @@
-/** A time of the day without a zone, `10:30:00`. Source: decisions, Second storey: records, Kinds. */
+/** A time of the day without a zone, `10:30:00`. Source: decisions, Validation and fields. */
 import type { Kind } from './kind.js'
 
 const timeOfDay = /^(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/

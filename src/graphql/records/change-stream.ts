@@ -1,6 +1,5 @@
 /**
- * The changes of a record that one subscriber gets: rows that it may see, as it may see them. Source: decisions, Small
- * print: GraphQL; docs/graphql.md, Subscriptions.
+ * The changes of a record that one subscriber gets: rows that it may see, as it may see them. Source: decisions, GraphQL; docs/graphql.md, Subscriptions.
  */
 
 import { arrangeValues, writeStatement } from '../../sql/write-statement.js'

@@ -1,6 +1,6 @@
 /**
  * Declares `productsAggregate(where, groupBy, groupByTime, having, orderBy, limit)`: a list of groups, each with its key under its own
- * name, and what is made of its rows. Source: decisions, Second storey: records, Aggregates.
+ * name, and what is made of its rows. Source: decisions, Records: queries.
  */
 
 import type { FieldNode, GraphQLResolveInfo } from 'graphql'

@@ -1,4 +1,4 @@
-/** Declares the input types of filters and orders. Source: decisions, Small print: GraphQL. */
+/** Declares the input types of filters and orders. Source: decisions, GraphQL. */
 
 import type { TypeDeclaration, ArgumentDeclaration } from '../declarations.js'
 import type { Kind } from '../../fields/kinds/kind.js'

@@ -1,6 +1,6 @@
 /**
  * Declares the mutations of many rows: `createProducts(input: [...])`, `updateProducts(input: [{ id, … }])`,
- * `deleteProducts(ids)`, and `upsertProduct(by, input)`. Source: decisions, Second storey: records, Many.
+ * `deleteProducts(ids)`, and `upsertProduct(by, input)`. Source: decisions, Records: writes.
  */
 
 import { isPlainObject } from '../../core/json.js'

@@ -1,6 +1,6 @@
 /**
  * Declares the inputs of nested records: `products: { create, update, connect, disconnect, delete }`, or a
- * row by itself, to be made with its parent. Source: decisions, Second storey: records, Nested updates.
+ * row by itself, to be made with its parent. Source: decisions, Records: writes.
  */
 import type { ArgumentDeclaration, TypeDeclaration } from '../declarations.js'
 import type { NestedOperation } from '../../records/statements/nested-input.js'

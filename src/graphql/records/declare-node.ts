@@ -1,6 +1,6 @@
 /**
  * Declares `Node`, `node(id)` and `nodes(ids)`: any record by its global id. Source: GraphQL Server Specification of Relay,
- * Object Identification; decisions, Second storey: the document.
+ * Object Identification; decisions, GraphQL.
  */
 import { after, type MaybePromise } from '../../core/maybe-promise.js'
 import { invalid } from '../../records/filters/invalid.js'

@@ -1,4 +1,4 @@
-/** Declares the subscription of a record. Source: decisions, Small print: GraphQL, `productChanged`. */
+/** Declares the subscription of a record. Source: decisions, GraphQL. */
 import type { FieldDeclaration, TypeDeclaration } from '../declarations.js'
 import { openChanges, type ChangeOrFailure, type RecordChange } from './change-stream.js'
 import type { RecordModel } from './model.js'

@@ -1,6 +1,6 @@
 /**
  * Ids that say what they are of: `Product:7` as base64, by which a client reads any record again without knowing its query.
- * Source: GraphQL Server Specification of Relay, Object Identification; decisions, Second storey: the document.
+ * Source: GraphQL Server Specification of Relay, Object Identification; decisions, GraphQL.
  */
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../../records/model/table.js'

@@ -1,4 +1,4 @@
-/** Names of what is generated from a record. Source: decisions, GraphQL, Names; Small print: GraphQL. */
+/** Names of what is generated from a record. Source: decisions, GraphQL. */
 import { toPlural } from '../../records/model/english.js'
 
 /** Names of a record's queries. */

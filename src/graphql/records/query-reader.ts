@@ -1,6 +1,6 @@
 /**
  * Reads the arguments of a list (`where`, `orderBy`, `limit`, `offset`) into conditions with placeholders for values,
- * and adds the caller's row filter. Resolvers and planner both use this. Source: decisions, Small print: GraphQL.
+ * and adds the caller's row filter. Resolvers and planner both use this. Source: decisions, GraphQL.
  */
 import { HttpError } from '../../errors/http-error.js'
 import type { Condition } from '../../records/filters/condition.js'

@@ -1,4 +1,4 @@
-/** Takes an `XInput` apart: the record's own values, records to be made with it, and ties. Source: decisions, GraphQL, Input. */
+/** Takes an `XInput` apart: the record's own values, records to be made with it, and ties. Source: decisions, GraphQL. */
 import { HttpError } from '../../errors/http-error.js'
 import { isPlainObject, parseJson } from '../../core/json.js'
 import { invalid } from '../../records/filters/invalid.js'

@@ -1,4 +1,4 @@
-/** Makes models of tables, and says what GraphQL cannot show. Source: decisions, GraphQL, Names and Kinds. */
+/** Makes models of tables, and says what GraphQL cannot show. Source: decisions, GraphQL. */
 
 import type { Problem } from '../../errors/declaration-error.js'
 import type { ShapeField } from '../../fields/shape.js'
@@ -19,7 +19,7 @@ import type { FieldForm } from '../../engines/contract/json-sql.js'
 import { argumentNames } from '../declarations.js'
 import { readResolveMetadata, type ResolveMetadata } from './resolve-decorator.js'
 
-/** Makes GraphQL enums of fields with `oneOf` and `enum`. Source: decisions, Small print: GraphQL. */
+/** Makes GraphQL enums of fields with `oneOf` and `enum`. Source: decisions, GraphQL. */
 
 class EnumReader {
   readonly #enums = new Map<string, EnumModel>()

@@ -1,4 +1,4 @@
-/** `@Resolve`: makes a method of a record a field of its GraphQL type. Source: decisions, Small print: GraphQL. */
+/** `@Resolve`: makes a method of a record a field of its GraphQL type. Source: decisions, GraphQL. */
 import { toDecorator, type AnyDecorator } from '../../metadata/dialect.js'
 import { createMemberMetadata, type Class } from '../../metadata/class-metadata.js'
 import type { ArgumentDeclaration } from '../declarations.js'

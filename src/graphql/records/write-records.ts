@@ -1,6 +1,6 @@
 /**
  * Creates, updates and deletes records for clients, nested records and ties included: reads the input, and leaves the
- * writing to the policy's writer. Source: decisions, GraphQL, Input and Not found; Small print: GraphQL.
+ * writing to the policy's writer. Source: decisions, GraphQL.
  */
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Database } from '../../records/database.js'

@@ -9,7 +9,7 @@ import { readQuery, type TextValues } from '../query.js'
 import { formMedia, jsonMedia, otherMedia, textMedia, uploadMedia } from './body-plan.js'
 import { readJson } from './json.js'
 
-/** Reads a text/plain body: UTF-8, or nothing. Source: decisions on Requests; RFC 3629. */
+/** Reads a text/plain body: UTF-8, or nothing. Source: decisions, Requests; RFC 3629. */
 
 const byteOrderMark = 0xfeff
 
@@ -26,7 +26,7 @@ export function readText(bytes: Buffer): string {
   return text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text
 }
 
-/** Passes on a body of any other media type unchanged. Source: decisions on Requests, "any other type". */
+/** Passes on a body of any other media type unchanged. Source: decisions, Requests. */
 
 /** @returns the very bytes; they are the request's own */
 export function readRaw(bytes: Buffer): Buffer {

@@ -1,4 +1,4 @@
-/** Reads a body's bytes into memory and stops at a limit. Source: decisions on Requests, "Limits". */
+/** Reads a body's bytes into memory and stops at a limit. Source: decisions, Requests. */
 import { HttpError } from '../../errors/http-error.js'
 import type { Incoming } from '../node-messages.js'
 

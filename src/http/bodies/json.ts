@@ -1,6 +1,6 @@
 /**
  * Reads JSON of clients: UTF-8, at most 64 levels deep, no key that reaches a prototype, and no more keys and objects than
- * `JSON.parse`, which cannot be interrupted, reads in time. Source: decisions on Requests, "JSON"; RFC 8259.
+ * `JSON.parse`, which cannot be interrupted, reads in time. Source: decisions, Requests; RFC 8259.
  */
 import { scan } from 'secure-json-parse'
 import { InexactNumberError, parseJson } from '../../core/json.js'

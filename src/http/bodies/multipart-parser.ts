@@ -1,7 +1,7 @@
 /**
  * Takes a multipart body apart: heads, bytes and ends of parts. It looks at most bytes never and at none more
  * than six times, whatever the body is made of, and gives a part's bytes once for each chunk.
- * Source: RFC 2046 §5.1.1; RFC 7578; decisions, "Third storey: bounds", Multipart.
+ * Source: RFC 2046 §5.1.1; RFC 7578; decisions, Requests.
  */
 import { HttpError } from '../../errors/http-error.js'
 import { malformed } from './part-header.js'

@@ -1,6 +1,6 @@
 /**
  * Reads multipart/form-data: text into `request.body`, files streamed to disk into `request.files`.
- * Source: decisions on Requests, multipart; RFC 7578.
+ * Source: decisions, Requests; RFC 7578.
  */
 
 import { Readable, Stream } from 'node:stream'

@@ -1,4 +1,4 @@
-/** Reads a request's body by its media type. Source: decisions on Requests; specification, Request body parsing. */
+/** Reads a request's body by its media type. Source: decisions, Requests; specification, Request body parsing. */
 import { HttpError } from '../../errors/http-error.js'
 import type { ServerRequest } from '../server-request.js'
 import { formMedia, jsonMedia, otherMedia, uploadMedia, type BodyPlan } from './body-plan.js'

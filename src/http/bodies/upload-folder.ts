@@ -1,4 +1,4 @@
-/** The temporary folder of one request's uploads. Source: decisions on Requests, multipart; Uploads. */
+/** The temporary folder of one request's uploads. Source: decisions, Requests; Uploads. */
 import { hash, randomUUID } from 'node:crypto'
 import { createWriteStream, rmSync, type WriteStream } from 'node:fs'
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises'

@@ -1,6 +1,6 @@
 /**
  * Refuses patterns for which a database would have to look at every row of a large table: a picker asks with each letter that is
- * typed. Beginnings and words have indexes. Source: decisions, Third storey: admin and agents.
+ * typed. Beginnings and words have indexes. Source: decisions, Query cost.
  */
 import {
   Clock,

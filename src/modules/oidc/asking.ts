@@ -1,6 +1,6 @@
 /**
  * Asks a provider over HTTP within a time and a size, and keeps what may be kept. Redirects are not followed: openid-client
- * asks for them by hand and refuses them. Source: decisions, "Third storey: signing in"; RFC 9111 §4.2.
+ * asks for them by hand and refuses them. Source: decisions, Sign-in; RFC 9111 §4.2.
  */
 
 /** Bytes of the largest answer that is read. */

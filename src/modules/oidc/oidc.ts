@@ -4,8 +4,7 @@
  * `POST /signout` ends the token and leads to the provider's own sign-out. Several providers are several `oidc(…)`.
  *
  * Where a sign-in stands (PKCE's verifier, nonce, where to go) lies sealed in a cookie of the browser that began it, named
- * by `state`: `transaction.ts`. What the provider says is fetched and checked in `provider.ts`. Source: decisions, "Third
- * storey: signing in"; OpenID Connect Core 1.0 §3.1; RFC 7636; RFC 9207; RFC 9700.
+ * by `state`: `transaction.ts`. What the provider says is fetched and checked in `provider.ts`. Source: decisions, Sign-in; OpenID Connect Core 1.0 §3.1; RFC 7636; RFC 9207; RFC 9700.
  */
 import {
   ApplicationState,

@@ -1,6 +1,6 @@
 /**
  * The pages of signing in and out: the one that gives the token to the browser's client, the one that goes on, and the refusal.
- * None loads anything, is framed, or tells anybody its address. Source: decisions, "Third storey: signing in", Handing over; CSP 3 §8.
+ * None loads anything, is framed, or tells anybody its address. Source: decisions, Sign-in; CSP 3 §8.
  */
 import { createHash } from 'node:crypto'
 import { html, HttpError, type HttpRequest, type Reply } from '../../index.js'

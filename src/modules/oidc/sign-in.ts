@@ -1,6 +1,5 @@
 /**
- * The two routes of a provider: the way there and the way back. Source: decisions, "Third storey: signing in", oidc and Handing
- * over.
+ * The two routes of a provider: the way there and the way back. Source: decisions, Sign-in.
  */
 import {
   ApplicationState,

@@ -1,4 +1,4 @@
-/** `POST /signout`: the token ends, and so does the provider's own session. Source: decisions, "Third storey: signing in". */
+/** `POST /signout`: the token ends, and so does the provider's own session. Source: decisions, Sign-in. */
 import {
   ApplicationState,
   Auth,

@@ -1,7 +1,7 @@
 /**
  * Sign-ins under way. Each lies sealed (AES-256-GCM) in a cookie of its own, named by its `state`, so that several tabs do not
  * meet and nothing is kept here; what was used is remembered until it would have run out, in the database where there is
- * one. Source: decisions, "Third storey: signing in"; RFC 6265bis §4.1.3.2 (`__Host-`).
+ * one. Source: decisions, Sign-in; RFC 6265bis §4.1.3.2 (`__Host-`).
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import {

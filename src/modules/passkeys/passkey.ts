@@ -1,4 +1,4 @@
-/** The record of a passkey. Source: decisions, "Third storey: signing in", passkeys. */
+/** The record of a passkey. Source: decisions, Sign-in. */
 import { Field, Record, type Claims, type Generated, type RowsCaller } from '../../index.js'
 
 /** One's own; the operator's key sees all. */

@@ -5,7 +5,7 @@
  *
  * A challenge is a token of `oneTime`, bound to the browser by a cookie (`challenges.ts`); it is taken before anything is
  * verified. Signatures are checked by @simplewebauthn/server (`ceremony.ts`). Who has no passkeys is answered like who has
- * (`decoys.ts`). Origin and relying party come from the public address alone. Source: decisions, "Third storey: signing in".
+ * (`decoys.ts`). Origin and relying party come from the public address alone. Source: decisions, Sign-in.
  */
 import { createModule, type ModuleOptions } from '../../index.js'
 import { Ceremony, webauthnServer } from './ceremony.js'

@@ -1,4 +1,4 @@
-/** The routes of passkeys. Source: decisions, "Third storey: signing in", passkeys; WebAuthn Level 3 §7. */
+/** The routes of passkeys. Source: decisions, Sign-in; WebAuthn Level 3 §7. */
 import { createHash } from 'node:crypto'
 import {
   Auth,

@@ -1,7 +1,7 @@
 /**
  * The time zones that the runtime knows: when the distance of local time from UTC changes. SQLite knows no zones, and the
  * server's may be of another year, so a statement carries the changes itself, as a tree of comparisons: nine of them find
- * the distance at any moment. Source: decisions, Third storey: nothing silent, Groups by time.
+ * the distance at any moment. Source: decisions, Records: queries.
  */
 import { BoundedCache } from '../../core/bounded-cache.js'
 

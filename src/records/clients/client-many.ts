@@ -1,4 +1,4 @@
-/** Many writes of a client, all or nothing, each checked like a single write. Source: decisions, Many. */
+/** Many writes of a client, all or nothing, each checked like a single write. Source: decisions, Records: writes. */
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Database } from '../database.js'

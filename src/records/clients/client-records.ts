@@ -1,7 +1,7 @@
 /**
  * One client's view of a record: every door reads and writes for clients through it. Hidden fields do not exist, rows
  * that the client may not see are missing, and secured fields are left out for callers without the role. Source:
- * decisions, Second storey: rulings and rights.
+ * decisions, Records: access rules.
  */
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Database } from '../database.js'

@@ -1,7 +1,7 @@
 /**
  * Creates, updates and deletes for a client, with nested rows and links, all or nothing. Each row is checked before the
  * write, as it is stored, and afterwards with its children and links; keys may only name rows that the caller can see.
- * Source: decisions, Second storey: rights.
+ * Source: decisions, Records: access rules.
  */
 import { type MaybePromise, after, isThenable } from '../../core/maybe-promise.js'
 import type { Database } from '../database.js'

@@ -1,4 +1,4 @@
-/** Reads the fields in which the rows of a list must differ. Source: decisions, Second storey: records, Aggregates. */
+/** Reads the fields in which the rows of a list must differ. Source: decisions, Records: queries. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { readProgramQuery } from '../model/hidden-names.js'

@@ -1,4 +1,4 @@
-/** The names of tables, columns and indexes. Source: decisions, Small print: records; SQL identifiers fit PostgreSQL's 63 bytes. */
+/** The names of tables, columns and indexes. Source: decisions, Records: queries; SQL identifiers fit PostgreSQL's 63 bytes. */
 import { createHash } from 'node:crypto'
 import { searchIndexPrefix, type IndexForm } from '../../engines/contract/table.js'
 

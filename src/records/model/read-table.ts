@@ -16,8 +16,7 @@ import type { Relation, Table } from './table.js'
 import { readHooks } from './write-hooks.js'
 
 /**
- * Reads `@Record({ search })`: the texts in which words are searched. Source: decisions, Second storey: records,
- * Filters.
+ * Reads `@Record({ search })`: the texts in which words are searched. Source: decisions, Records: queries.
  */
 
 interface SearchSource {

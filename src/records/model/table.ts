@@ -1,6 +1,6 @@
 /**
  * A record class as a table: frozen data made once from its Shape. The repository, the schema's SQL, `crud` and GraphQL
- * read only this about records. Source: architecture, The house.
+ * read only this about records. Source: docs/maintainers/architecture.md.
  */
 import type { Column, TableSearch } from '../../engines/contract/table.js'
 import type { Shape } from '../../fields/shape.js'

@@ -15,7 +15,7 @@ import { createMemberMetadata, type Class } from '../../metadata/class-metadata.
 
 /**
  * Decides the isolation of transactions that run the application's code. Statements without it need none: each is a
- * transaction of its own, or locks the rows that it reads. Source: decisions, Second storey: rulings, Transactions.
+ * transaction of its own, or locks the rows that it reads. Source: decisions, Records: transactions.
  */
 
 export const defaultIsolation: Isolation = 'serializable'

@@ -1,6 +1,5 @@
 /**
- * The types of a record's properties that a new row need not name, and of those that it must. Source: decisions, Third
- * storey: nothing silent, Whose fault.
+ * The types of a record's properties that a new row need not name, and of those that it must. Source: decisions, Records: writes.
  */
 
 declare const filled: unique symbol

@@ -1,7 +1,6 @@
 /**
  * Limits what one client sees: the rows of each record, and the fields and relations that it may filter and sort by.
- * Every question of a client is bound here, including filters through relations. Source: decisions, Second storey:
- * rights.
+ * Every question of a client is bound here, including filters through relations. Source: decisions, Records: access rules.
  */
 
 import { didYouMean } from '../../errors/did-you-mean.js'

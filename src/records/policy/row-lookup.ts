@@ -1,6 +1,6 @@
 /**
  * Looks up all rows that a write names before anything is written: rows of another parent, invisible and missing rows
- * give the same error. The rows are locked until the transaction ends. Source: decisions, Second storey: rights.
+ * give the same error. The rows are locked until the transaction ends. Source: decisions, Records: access rules.
  */
 
 import type { MaybePromise } from '../../core/maybe-promise.js'

@@ -1,6 +1,6 @@
 /**
  * Checks the caller's rights to write a tree of rows, before any row is read: a record that is closed for writes cannot
- * be written through another, and a field that is closed for writes not through a relation. Source: decisions, Second storey: rights.
+ * be written through another, and a field that is closed for writes not through a relation. Source: decisions, Records: access rules.
  */
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import { after, type MaybePromise } from '../../core/maybe-promise.js'

@@ -1,6 +1,6 @@
 /**
  * Writes a row with everything nested in it, in an open transaction. All rows that it names were looked up before.
- * Source: decisions, Second storey: records, Nested updates.
+ * Source: decisions, Records: writes.
  */
 
 import { silentLog } from '../../core/log.js'

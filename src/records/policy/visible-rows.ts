@@ -1,7 +1,6 @@
 /**
  * Calls `@Record({ rows })`, which decides which rows a caller may see and write. If its answer is neither `true`,
- * `false` nor a filter, no row is shown, and the application's fault is logged. Source: decisions, Second storey:
- * rights.
+ * `false` nor a filter, no row is shown, and the application's fault is logged. Source: decisions, Records: access rules.
  */
 import { silentLog, type Log } from '../../core/log.js'
 import { isThenable } from '../../core/maybe-promise.js'

@@ -1,6 +1,6 @@
 /**
  * Versions of rows as ETags, and the conditions of requests: `If-Match` before a write, `If-None-Match` before a read.
- * Source: RFC 9110 §8.8.3 and §13.1; decisions, Second storey: records, Versions.
+ * Source: RFC 9110 §8.8.3 and §13.1; decisions, Records: REST.
  */
 import { HttpError } from '../../errors/http-error.js'
 import { entityTag, matchesEntityTag } from '../../http/entity-tags.js'

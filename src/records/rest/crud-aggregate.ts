@@ -1,7 +1,7 @@
 /**
  * Reads a query as an aggregate and answers it, with groups of values or of local time (`groupBy=createdAt:week&zone=…`):
  * `/items/aggregate?groupBy=categoryId&count=true&sum=price&having.count.gte=2`
- * `&orderBy=-sumPrice&limit=10&active=true`. Source: decisions, Second storey: records, Aggregates.
+ * `&orderBy=-sumPrice&limit=10&active=true`. Source: decisions, Records: queries.
  */
 import type { TextValues } from '../../http/query.js'
 import {

@@ -1,6 +1,6 @@
 /**
  * Makes the body classes for a record's routes: its own fields, the keys of linked records (`tagIds`), and changes of
- * related rows. Source: decisions, Second storey: records, Nested updates.
+ * related rows. Source: decisions, Records: writes.
  */
 import { withOptionalMembers, omit, partial, withoutObjectRules } from '../../fields/derive.js'
 import { writeFieldMetadata, type FieldMetadata } from '../../fields/field.js'

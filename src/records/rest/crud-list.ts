@@ -1,4 +1,4 @@
-/** A page of a record's rows, with its total and the link to the next page. Source: decisions, Totals; RFC 8288. */
+/** A page of a record's rows, with its total and the link to the next page. Source: decisions, Records: REST; RFC 8288. */
 import type { HttpRequest } from '../../http/request.js'
 import { ServerRequest } from '../../http/server-request.js'
 import { reply, type Reply } from '../../http/reply.js'

@@ -1,7 +1,6 @@
 /**
  * Reads a query as filter, order and page:
- * `?price.gte=5&name.like=La%&category.name=Light&orderBy=-price,name&limit=20`. Source: decisions, Small print:
- * records, `crud` controllers.
+ * `?price.gte=5&name.like=La%&category.name=Light&orderBy=-price,name&limit=20`. Source: decisions, Records: REST.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'

@@ -1,7 +1,7 @@
 /**
  * Reads which parts of rows a client wants: `?with=products.tags,category` adds related records, `?fields=id,name` leaves out all
  * other fields of the row itself, and `?fields=id,category.name` adds a related record with the named fields alone. Source:
- * decisions, Second storey: records, `crud`.
+ * decisions, Records: REST.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'

@@ -1,7 +1,6 @@
 /**
  * What a record is and what a caller may do with it, as data: its fields and relations, those of them that there are for this
- * caller, and which writes it may do. For packages that make pages, tools and documents of records. Source: decisions,
- * Second storey: rights.
+ * caller, and which writes it may do. For packages that make pages, tools and documents of records. Source: decisions, Records: access rules.
  */
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import type { FieldRules } from '../../fields/rules.js'

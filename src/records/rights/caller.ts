@@ -1,6 +1,6 @@
 /**
  * The caller of a request, and whether an access rule admits it. Every door creates a caller; all reads and writes for
- * clients are checked with it. Source: decisions, Second storey: rights.
+ * clients are checked with it. Source: decisions, Records: access rules.
  */
 
 import { type AccessRule, suffices, type Guard } from '../../auth/access.js'

@@ -1,6 +1,6 @@
 /**
  * The access rules of a record, compiled once from its notes: who reads, who writes, which rows, which fields. Only
- * this file reads those notes. Source: decisions, Second storey: rulings and rights.
+ * this file reads those notes. Source: decisions, Records: access rules.
  */
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import { accessNotes, classAccess, memberProblems } from '../../auth/decorators.js'

@@ -1,7 +1,7 @@
 /**
  * Removes secured fields from records in the answers of handlers, for callers who may not read them. If a route
  * declares what it `returns`, the class is known at the start; otherwise the instances remove them when their JSON is
- * made. Source: decisions, Second storey: rights.
+ * made. Source: decisions, Records: access rules.
  */
 import type { AccessRule } from '../../auth/access.js'
 import { type MaybePromise, after, isThenable } from '../../core/maybe-promise.js'

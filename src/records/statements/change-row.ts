@@ -1,6 +1,6 @@
 /**
  * Changes a row that must be read first: because of additions, a condition, its version, hooks, or rules for the whole
- * row. The row is locked meanwhile, so that no other change comes between. Source: decisions, Second storey: records.
+ * row. The row is locked meanwhile, so that no other change comes between. Source: decisions, Records: writes.
  */
 import { type MaybePromise, after, promise } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'

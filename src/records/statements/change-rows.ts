@@ -1,5 +1,5 @@
 /**
- * Changes all rows that match a filter: all of them or none. Source: decisions, Second storey: records, Changes.
+ * Changes all rows that match a filter: all of them or none. Source: decisions, Records: writes.
  */
 import { after, attempt } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'

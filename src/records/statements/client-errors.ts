@@ -1,6 +1,5 @@
 /**
- * Converts a database's refusal to an error for clients: with the field's name, never with SQL. Source: decisions,
- * Small print: records.
+ * Converts a database's refusal to an error for clients: with the field's name, never with SQL. Source: decisions, Records: writes.
  */
 import { HttpError } from '../../errors/http-error.js'
 import { unmarked } from '../../errors/field-errors.js'

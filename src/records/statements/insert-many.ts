@@ -1,6 +1,6 @@
 /**
  * Writes many rows in one transaction, in pieces, so that other work can run in between. A source is read at most two
- * pieces ahead of the database. Source: decisions, Third storey: nothing silent, Streams.
+ * pieces ahead of the database. Source: decisions, Records: writes.
  */
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'

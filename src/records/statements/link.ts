@@ -1,4 +1,4 @@
-/** Links and unlinks records of many-to-many relations. Source: decisions, Small print: records. */
+/** Links and unlinks records of many-to-many relations. Source: decisions, Records: writes. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
 import { arrangeValues } from '../../sql/write-statement.js'

@@ -1,4 +1,4 @@
-/** Loads related records, with one statement for each level. Source: decisions, Small print: records. */
+/** Loads related records, with one statement for each level. Source: decisions, Records: queries. */
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { clip } from '../../core/text.js'
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'

@@ -1,6 +1,6 @@
 /**
  * Reads the part of an input about nested rows: `{ create, update, connect, disconnect, delete }`, the same for all
- * doors. Source: decisions, Second storey: records, Nested updates.
+ * doors. Source: decisions, Records: writes.
  */
 
 import type { Id } from '../filters/list-options.js'

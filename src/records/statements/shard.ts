@@ -1,6 +1,6 @@
 /**
  * The shard that statements are about: rows of `@Record({ shardBy })` are found by their key and by the shard's value, which
- * is known from what a call says, or from the call around it. Source: decisions, Second storey: records.
+ * is known from what a call says, or from the call around it. Source: decisions, Records: queries.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Condition } from '../filters/condition.js'

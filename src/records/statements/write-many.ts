@@ -1,6 +1,6 @@
 /**
  * Writes many rows with one statement each, if no row must be checked alone. If such a statement is refused, the rows
- * are written one by one, which tells the row of an error. Source: decisions, Second storey: records, Many.
+ * are written one by one, which tells the row of an error. Source: decisions, Records: writes.
  */
 import { type MaybePromise, after, isThenable, promise, settle } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'

@@ -1,6 +1,6 @@
 /**
  * Bounds the messages that WebSockets are still receiving: their size, their time, and the bytes of all of them together. The
- * library keeps an unfinished message in memory without a limit in time. Source: decisions, "WebSockets"; RFC 6455 §5.2.
+ * library keeps an unfinished message in memory without a limit in time. Source: decisions, Security limits; RFC 6455 §5.2.
  */
 import type { Socket } from 'node:net'
 

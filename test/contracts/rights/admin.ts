@@ -1,6 +1,6 @@
 /**
  * The rule of the record by the doors of the admin page, which ask for a role themselves. Source: specification, Admin page;
- * decisions, Second storey: rights.
+ * decisions, Records: access rules.
  */
 import { describe, expect, it } from '@jest/globals'
 import { openAdminMany, openAdminRows } from './admin-doors.js'

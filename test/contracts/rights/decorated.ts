@@ -1,6 +1,6 @@
 /**
  * The rule of the record × the decorator of its `crud` controller: both must consent, and `@NoAuth` opens what nothing
- * but the verb closes. Source: decisions, Third storey: nothing silent.
+ * but the verb closes. Source: decisions, Records: access rules.
  */
 import { describe, expect, it } from '@jest/globals'
 import { openCrud } from './crud-doors.js'

@@ -1,5 +1,5 @@
 /**
- * Every rule of a record by every door, for everybody who may ask. Source: decisions, Second storey: rights. Tables say
+ * Every rule of a record by every door, for everybody who may ask. Source: decisions, Records: access rules. Tables say
  * what is asked and what each caller gets; a door is an adapter in `doors.ts`.
  */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'

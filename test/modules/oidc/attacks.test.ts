@@ -1,4 +1,4 @@
-/** What somebody may try with sign-ins of others. Source: decisions, "Third storey: signing in"; RFC 9700 §4. */
+/** What somebody may try with sign-ins of others. Source: decisions, Sign-in; RFC 9700 §4. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   ApplicationState,

@@ -1,4 +1,4 @@
-/** Sign-ins by a real browser at two certified providers. Source: decisions, "Third storey: signing in". */
+/** Sign-ins by a real browser at two certified providers. Source: decisions, Sign-in. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals'
 import {
   bootstrap,

@@ -1,4 +1,4 @@
-/** Source: decisions, "Third storey: signing in", Handing over, and what holds over processes and clocks. */
+/** Source: decisions, Sign-in. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   Auth,

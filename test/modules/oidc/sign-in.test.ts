@@ -1,4 +1,4 @@
-/** Source: decisions, "Third storey: signing in", oidc and Handing over. Over real HTTP, with a provider that may lie. */
+/** Source: decisions, Sign-in. Over real HTTP, with a provider that may lie. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   ApplicationState,

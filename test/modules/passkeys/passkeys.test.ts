@@ -1,4 +1,4 @@
-/** `filigree/passkeys`, with an authenticator written by hand. Source: decisions, "Third storey: signing in", passkeys. */
+/** `filigree/passkeys`, with an authenticator written by hand. Source: decisions, Sign-in. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   Auth,
