@@ -214,7 +214,7 @@ function followAsNeeded(
     database !== undefined && followCallers(database, currentRequest, otherWorkers())
   const hasHooks = database !== undefined && [...database.tables].some(wantsUser)
   if (hasHooks) followUsers(currentRequest)
-  if (database !== undefined) database.context.home.get = (token) => container.get(token)
+  if (database !== undefined) database.context.providers.get = (token) => container.get(token)
   if (requestContext || hasReplicas || hasHooks) followRequests()
 }
 

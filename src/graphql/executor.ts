@@ -47,7 +47,7 @@ export interface ExecutorOptions {
   /** Told of each operation before it runs; absent where nobody has to know. */
   readonly onRun?: ((type: OperationType, context: unknown) => void) | undefined
   /** Runs a request's work so that its changes end with the request's time; absent without a database. */
-  readonly runWithin?: Database['within'] | undefined
+  readonly runWithin?: Database['runForRequest'] | undefined
 }
 
 type OperationType = Operation['node']['operation']
@@ -69,14 +69,14 @@ export class Executor {
   readonly #guarded = new WeakMap<DefaultAccess, WeakMap<Operation, readonly GuardedRoot[]>>()
 
   constructor(options: ExecutorOptions) {
-    const { built, limits, cacheBytes: cacheBytes, streams = new OpenStreams() } = options
+    const { built, limits, cacheBytes, streams = new OpenStreams() } = options
     this.#owner = options.owner
     this.#onRun = options.onRun
     this.#runWithin = options.runWithin
     this.built = built
     this.#streams = streams
     this.#limits = limits
-    this.#operations = new Operations({ ...built, limits, cacheBytes: cacheBytes })
+    this.#operations = new Operations({ ...built, limits, cacheBytes })
   }
 
   find(text: string, name: string | null | undefined): Operation | Refusal {

@@ -302,7 +302,7 @@ export class GraphQL {
 
   /** Some rule of its records asks a guard, which may read whatever a request has. */
   get usesGuards(): boolean {
-    return this.schema.records.some((type) => policyOf(this.#database().table(type)).mayWait)
+    return this.schema.records.some((type) => policyOf(this.#database().table(type)).mayAwaitGuards)
   }
 
   /** How failures are written and logged. */
@@ -330,7 +330,7 @@ export class GraphQL {
       const { limits, streams } = this
       const database = this.#boundDatabase
       const onRun = createReplicaPolicy(database)
-      const within = database?.within.bind(database)
+      const within = database?.runForRequest.bind(database)
       this.#executor = new Executor({
         built,
         limits,

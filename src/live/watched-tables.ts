@@ -152,7 +152,7 @@ class DatabaseTables {
     const watched = this.#tablesOf(name).map((table) =>
       feed.watch(table, {
         columns: [],
-        tell: (changes) => {
+        onChanges: (changes) => {
           this.#changed(name, table, changes)
         },
         end: () => undefined,
@@ -176,8 +176,8 @@ class DatabaseTables {
         if (table === undefined || !wanted.has(column.name) || this.#followed.has(key)) continue
         const watching = this.#database.feed.watch(table, {
           columns: [column],
-          goesByRows: true,
-          tell: () => undefined,
+          needsRowValues: true,
+          onChanges: () => undefined,
           end: () => undefined,
         })
         this.#followed.set(

@@ -25,7 +25,7 @@ import type {
 } from '../engines/contract/engine.js'
 import { defaultUrl, openEngine } from '../engines/engine-for-url.js'
 import { sourceOf, WritingSource } from './statements/client-source.js'
-import { QuietHandlers } from './statements/read-handlers.js'
+import { ReadHandlers } from './statements/read-handlers.js'
 import { createContext, type RecordsContext, type Source } from './statements/source.js'
 import {
   checkDatabaseOptions,
@@ -115,7 +115,7 @@ export class Database implements Source {
   readonly #clock: DatabaseClock
   readonly #patience = new Map<number, DatabaseTimeouts>()
   /** Handlers of GETs, and what runs for no request that is followed. */
-  readonly quiet: QuietHandlers
+  readonly quiet: ReadHandlers
   /** The request whose work begins in this turn. */
   served: ClientWriting | undefined = undefined
   /** Ends each of `changes`. */
@@ -131,10 +131,10 @@ export class Database implements Source {
       records: (type: Class, source: Source) => new Repository(this.table(type), source),
     }
     const { tables } = this
-    this.context = createContext({ engine, kysely, now, tables, searchLimit, home })
+    this.context = createContext({ engine, kysely, now, tables, searchLimit, providers: home })
     this.sizes = new TableSizes({ engine, tables, searchLimit })
     this.feed = new ChangeFeed({ channel: engine.channel, engine, log })
-    this.quiet = new QuietHandlers(engine, this)
+    this.quiet = new ReadHandlers(engine, this)
     this.#transactions = new Transactions(this.context, this.feed, log, this)
     this.line = new Line(engine, this.#transactions)
   }
@@ -188,14 +188,14 @@ export class Database implements Source {
    * For work that cannot wait for a database that does not answer: `database.timeouts(200).run(() => …)` is 503 after
    * 200 ms, and at once from then on, until the database has answered a question in the background.
    *
-   * @param within milliseconds; who gives the same number shares what is known
+   * @param runForRequest milliseconds; who gives the same number shares what is known
    */
-  timeouts(within: number): DatabaseTimeouts {
-    let known = this.#patience.get(within)
+  timeouts(runForRequest: number): DatabaseTimeouts {
+    let known = this.#patience.get(runForRequest)
     if (known === undefined) {
       const isClosed = (): boolean => this.#closing !== undefined
-      known = new DatabaseTimeouts(within, () => this.check(), isClosed)
-      this.#patience.set(within, known)
+      known = new DatabaseTimeouts(runForRequest, () => this.check(), isClosed)
+      this.#patience.set(runForRequest, known)
     }
     return known
   }
@@ -427,8 +427,8 @@ export class Database implements Source {
    *
    * @param onChange called for each of them
    */
-  within<R>(request: ClientWriting, work: () => R, onChange?: () => void): R {
-    return this.#transactions.within(request, work, onChange)
+  runForRequest<R>(request: ClientWriting, work: () => R, onChange?: () => void): R {
+    return this.#transactions.runForRequest(request, work, onChange)
   }
 
   /** The same for work that asks for its source in the turn in which it begins, which costs nothing. */
@@ -456,7 +456,7 @@ export class Database implements Source {
 
   changed(changes: RowChanges): void {
     const scope = this.#transactions.current()
-    if (scope === undefined) this.feed.tell([changes])
+    if (scope === undefined) this.feed.notify([changes])
     else scope.changed(changes)
   }
 

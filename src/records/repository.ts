@@ -29,7 +29,7 @@ import {
 import { type TableCodec, toKey } from './model/codec.js'
 import { type MaybePromise, after, attempt, promise, settle } from '../core/maybe-promise.js'
 import type { Row } from '../engines/contract/engine.js'
-import { deleteChecked, deleteWhere, mustHold } from './statements/delete-rows.js'
+import { deleteChecked, deleteWhere, mustReadBeforeDelete } from './statements/delete-rows.js'
 import { deleteRow } from './statements/delete-row.js'
 import type { Selected, SelectOptions, Where } from './model/filter-types.js'
 import { ManyRecords } from './many-records.js'
@@ -104,10 +104,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   list(given?: ListOptions<T>): Promise<T[]> {
     const options: ListOptions<T> = given ?? {}
     return promise(() => {
-      const { plan, values, readBehind } = planList(this.table, this.source.context, options)
+      const { plan, values, setExtraValues } = planList(this.table, this.source.context, options)
       return after(this.#rows(plan, values, 'read'), (rows) => {
         const records = this.#readRows(rows)
-        readBehind?.(records, rows)
+        setExtraValues?.(records, rows)
         return options.with === undefined
           ? records
           : after(this.#load(records, options.with, false), () => records)
@@ -279,7 +279,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     if (key === undefined) return false
     return attempt<boolean>(
       () =>
-        mustHold(this.table, this.source.context)
+        mustReadBeforeDelete(this.table, this.source.context)
           ? deleteChecked(this.table, this.source, key, { expected, writer })
           : this.#deletePlainly(key, expected),
       (error) =>

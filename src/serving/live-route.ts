@@ -16,7 +16,7 @@ import { type LiveAnswers, type Within, rightsKey, type RightsDepth } from '../l
 import { liveEvents, rowEvents } from '../live/live-events.js'
 import { rowsForm } from '../live/live-format.js'
 import { admission, requestCaller } from '../records/rights/caller.js'
-import { shownRights } from '../records/rights/secured-responses.js'
+import { responseRights } from '../records/rights/secured-responses.js'
 import type { RouteInterceptors } from './interceptors.js'
 import type { Invoker } from './invoker.js'
 import type { PlannedRoute } from './served-route.js'
@@ -37,7 +37,7 @@ let routes = 0
 export function answeringLive(route: LiveRoute, live: LiveAnswers): Invoker {
   const { plan, handler, invoke } = route
   const { method, name, pattern } = plan.route
-  const generated = shownRights(handler)
+  const generated = responseRights(handler)
   const isLive = generated !== undefined || plan.info.metadata.get(Live) !== undefined
   if (method !== 'GET' || !isLive) return invoke
   // Versions of a route may have all else in common.

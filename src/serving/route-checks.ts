@@ -16,8 +16,8 @@ import type { Class } from '../metadata/class-metadata.js'
 import { requestCaller } from '../records/rights/caller.js'
 import {
   concealFrom,
-  securedAnswers,
-  type SecuredAnswers,
+  securedResponse,
+  type SecuredResponse,
 } from '../records/rights/secured-responses.js'
 import { anySuccess } from '../openapi/documented-route.js'
 import type { DeclaredClasses } from './declared-classes.js'
@@ -114,7 +114,7 @@ function compileAnswers(
   const maps = new Map(
     [...returns].map(([statusKey, { type }]) => [statusKey, compileMap(type, problems)]),
   )
-  const secured = new Map<number, SecuredAnswers>()
+  const secured = new Map<number, SecuredResponse>()
   for (const [statusKey, { type }] of isFilteredForCaller ? [] : returns) {
     const answers = securedIn(type)
     if (answers !== undefined) secured.set(statusKey, answers)
@@ -132,7 +132,7 @@ function compileAnswers(
 function compileReturnsForCaller(
   usual: number,
   mapFor: (status: number) => ((value: unknown) => unknown) | undefined,
-  securedFor: (status: number) => SecuredAnswers | undefined,
+  securedFor: (status: number) => SecuredResponse | undefined,
 ): RouteChecks['returnsForCaller'] {
   return (result, request) => {
     const status = result instanceof Reply ? (result.status ?? usual) : usual
@@ -164,9 +164,9 @@ function inResult(
 }
 
 /** Faults of the class's shape are reported when the mapping is compiled. */
-function securedIn(type: Class): SecuredAnswers | undefined {
+function securedIn(type: Class): SecuredResponse | undefined {
   try {
-    return securedAnswers(type)
+    return securedResponse(type)
   } catch (error) {
     if (error instanceof DeclarationError) return undefined
     throw error

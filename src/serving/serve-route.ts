@@ -4,7 +4,7 @@
  */
 import { asksGuard, type AccessRule } from '../auth/access.js'
 import { after } from '../core/maybe-promise.js'
-import { isShown } from '../records/rights/secured-responses.js'
+import { isConcealed } from '../records/rights/secured-responses.js'
 import type { Gate } from '../auth/gate.js'
 import { writesClientValuesOnly } from '../errors/field-errors.js'
 import { HttpError } from '../errors/http-error.js'
@@ -63,7 +63,7 @@ export function serveRoute(
   const hasSession = usesSession(plan, argumentNames)
   const hasBody = route.method !== 'GET' && (wantsBody(argumentNames) || checks.body !== undefined)
   const handler = (controller as Readonly<Record<string, unknown>>)[route.member]
-  const isGenerated = isShown(handler)
+  const isGenerated = isConcealed(handler)
   if (isGenerated) writesClientValuesOnly(plan.info)
   const inside = (invoke: InvokeWith): InvokeWith =>
     endingInTime(inTransaction(invoke, route, context), { route, isGenerated }, context)
@@ -192,7 +192,7 @@ function endingInTime(
     const run = database.quiet.add(hasDatabase)
     return (request, customValues) => run(request, () => invoke(request, customValues))
   }
-  const method = isGenerated ? 'serve' : 'within'
+  const method = isGenerated ? 'serve' : 'runForRequest'
   return (request, customValues) => database[method](request, () => invoke(request, customValues))
 }
 

@@ -127,7 +127,7 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
       await database.transaction(async (tx) => {
         await tx.records(Category).insertMany([{ name: 'a' }])
         end = await database.watch(Category, {
-          tell: ({ event, ids }) => seen.push([event, ids]),
+          onChanges: ({ event, ids }) => seen.push([event, ids]),
           end: () => undefined,
           columns: [],
         })
@@ -143,7 +143,7 @@ export function describeChanges(name: string, open: () => Promise<DatabaseUnderT
     it('ends those who follow when it is closed', async () => {
       const other = await openShop(await server.url())
       let ended = 0
-      await other.watch(Category, { tell: () => undefined, end: () => ended++, columns: [] })
+      await other.watch(Category, { onChanges: () => undefined, end: () => ended++, columns: [] })
       await other.close()
       expect(ended).toBe(1)
       expect(other.feed.size).toBe(0)

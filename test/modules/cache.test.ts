@@ -454,7 +454,7 @@ describe('@CacheFor', () => {
       const told = new Promise<void>((resolve) => {
         void app.get(Database).watch(Lamp, {
           columns: [],
-          tell: () => {
+          onChanges: () => {
             resolve()
           },
           end: () => undefined,

@@ -164,8 +164,8 @@ describe('changes between processes on PostgreSQL', () => {
     const told: [past: unknown, now: unknown][] = []
     await there.watch(Category, {
       columns: [name],
-      goesByRows: true,
-      tell: ({ event, past, now }) => {
+      needsRowValues: true,
+      onChanges: ({ event, past, now }) => {
         if (event === 'updated') told.push([past?.[0]?.name, now?.[0]?.name])
       },
       end: () => undefined,

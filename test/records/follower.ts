@@ -19,7 +19,7 @@ export async function follow(
   const seen: Follower['seen'] = []
   let check: () => void = () => undefined
   const stop = await database.watch(type, {
-    tell: ({ event, ids, past }) => {
+    onChanges: ({ event, ids, past }) => {
       seen.push(past === undefined ? [event, ...ids] : [event, ...ids, past])
       check()
     },

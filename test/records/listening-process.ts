@@ -19,7 +19,7 @@ for (const type of records) {
 const database = await connect(process.argv[2] ?? '', { records })
 await database.sync()
 const listen = (type: object): Promise<() => void> =>
-  database.watch(type as never, { tell: () => undefined, end: () => undefined, columns: [] })
+  database.watch(type as never, { onChanges: () => undefined, end: () => undefined, columns: [] })
 const stops = await Promise.all([One, Two, Three, Four].map(listen))
 for (const stop of stops) stop()
 await Promise.all([One, Five].map(listen))

@@ -207,7 +207,7 @@ const where =
     const told: string[] = []
     const log = { ...silentLog, error: (_: object, message: string) => told.push(message) }
     const database = await open(pooled, { log })
-    const watcher = { tell: () => undefined, end: () => undefined, columns: [] }
+    const watcher = { onChanges: () => undefined, end: () => undefined, columns: [] }
     await expect(database.watch(Entry, watcher)).rejects.toMatchObject({ status: 503 })
     await expect(database.watch(Entry, watcher)).rejects.toMatchObject({ status: 503 })
     expect(told).toEqual([expect.stringContaining('set DATABASE_DIRECT_URL')])
@@ -221,7 +221,7 @@ const where =
     const listening = await openListening()
     const heard = new Promise((resolve, reject) => {
       listening
-        .watch(Entry, { tell: resolve, end: () => undefined, columns: [] })
+        .watch(Entry, { onChanges: resolve, end: () => undefined, columns: [] })
         .then(() => open(pooled))
         .then((other) => other.records(Entry).create({ owner: 'a', number: 1 }))
         .catch(reject)
@@ -246,7 +246,7 @@ const where =
       const heard = new Promise((resolve, reject) => {
         app
           .get(Database)
-          .watch(Entry, { tell: resolve, end: () => undefined, columns: [] })
+          .watch(Entry, { onChanges: resolve, end: () => undefined, columns: [] })
           .then(() => open(direct))
           .then((other) => other.records(Entry).create({ owner: 'a', number: 1 }))
           .catch(reject)

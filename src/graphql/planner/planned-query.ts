@@ -8,7 +8,7 @@ import { toReadError } from '../../records/statements/client-errors.js'
 import { BoundedCache } from '../../core/bounded-cache.js'
 import type { Database } from '../../records/database.js'
 import type { RecordsContext } from '../../records/statements/source.js'
-import { admitsAtOnce, type Caller } from '../../records/rights/caller.js'
+import { admitsImmediately, type Caller } from '../../records/rights/caller.js'
 import { callerOf } from '../caller.js'
 import type { Arguments } from '../declarations.js'
 import type { RootPlan } from '../planner-contract.js'
@@ -59,7 +59,7 @@ export class Preparation {
 
   /** True where everything selected may be shown, and that can be said at once. */
   admits(caller: Caller): boolean {
-    for (const rule of this.#compiler.rules) if (!admitsAtOnce(rule, caller)) return false
+    for (const rule of this.#compiler.rules) if (!admitsImmediately(rule, caller)) return false
     return true
   }
 

@@ -145,7 +145,7 @@ class ChangeStream implements AsyncIterableIterator<ChangeOrFailure>, Watcher {
     this.#stop = await this.#services.database().watch(this.#model.type, this)
   }
 
-  tell(changes: RowChanges): void {
+  onChanges(changes: RowChanges): void {
     if (this.#ended) return
     if (changes.event === 'lost') {
       if (this.#waiting.at(-1)?.event !== 'lost') this.#waiting.push(changes)

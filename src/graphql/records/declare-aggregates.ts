@@ -13,7 +13,7 @@ import {
 import { nameOf } from '../../records/aggregates/measure.js'
 import { isPlainObject } from '../../core/json.js'
 import { invalid } from '../../records/filters/invalid.js'
-import { type Caller, asked } from '../../records/rights/caller.js'
+import { type Caller, withGuards } from '../../records/rights/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'
 import { callerOf } from '../caller.js'
 import {
@@ -56,7 +56,7 @@ function resolveAggregate(
   services: RecordServices,
   request: AggregateRequest,
 ): MaybePromise<readonly object[]> {
-  return asked(model.table, callerOf(request.context), (caller) =>
+  return withGuards(model.table, callerOf(request.context), (caller) =>
     readAggregate(model, services, request, caller),
   )
 }
@@ -314,7 +314,7 @@ function declareRow(
   return { kind: 'object', fields, description: `What is made of a group of ${name}.` }
 }
 
-function declareAggregateField({ aggregate: aggregate, field }: AggregateField): FieldDeclaration {
+function declareAggregateField({ aggregate, field }: AggregateField): FieldDeclaration {
   const keepsType = aggregate === 'min' || aggregate === 'max'
   return {
     type: keepsType ? field.type : numberType(aggregate, field),

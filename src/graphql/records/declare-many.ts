@@ -9,7 +9,7 @@ import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { ClientManyWriter } from '../../records/clients/client-many.js'
 import { ClientWriter } from '../../records/clients/client-writer.js'
-import { notThere } from '../../records/statements/write-each.js'
+import { noSuchRow } from '../../records/statements/write-each.js'
 import { uniqueKeys } from '../../records/statements/upsert.js'
 import { type FieldModel, type RecordModel, hasInput } from './model.js'
 import type { Instance } from './read-rows.js'
@@ -50,7 +50,7 @@ class ManyWriter {
       const tree = readInput(model, values, `input.${index}`)
       refuseBare(tree)
       const rowKey = model.ids.read(id) as string | undefined
-      if (rowKey === undefined && model.ids.type !== undefined) throw notThere(model.name, id)
+      if (rowKey === undefined && model.ids.type !== undefined) throw noSuchRow(model.name, id)
       return { id: rowKey as string, tree }
     })
     return this.#writer.update(trees)

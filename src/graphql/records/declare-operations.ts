@@ -2,7 +2,7 @@
 
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { ListOptions } from '../../records/filters/list-options.js'
-import { type Caller, asked } from '../../records/rights/caller.js'
+import { type Caller, withGuards } from '../../records/rights/caller.js'
 import { ClientView } from '../../records/policy/client-view.js'
 import { callerOf } from '../caller.js'
 import {
@@ -31,7 +31,7 @@ function resolveDistinct(
   args: Arguments,
   context: unknown,
 ): MaybePromise<Instance[]> {
-  return asked(model.table, callerOf(context), (caller) =>
+  return withGuards(model.table, callerOf(context), (caller) =>
     readDistinct(model, services, args, caller),
   )
 }

@@ -6,7 +6,7 @@
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import { type Order, reversed } from '../../sql/order.js'
 import type { Arguments } from '../declarations.js'
-import { type Caller, asked } from '../../records/rights/caller.js'
+import { type Caller, withGuards } from '../../records/rights/caller.js'
 import { callerOf } from '../caller.js'
 import { writeCursor, afterCursor } from '../../records/filters/cursor.js'
 import { writeOffsetCursor, checkRanked, readOffsetCursor } from '../../records/filters/search.js'
@@ -39,7 +39,7 @@ export function resolvePage(
   args: Arguments,
   context: unknown,
 ): MaybePromise<Page> {
-  return asked(model.table, callerOf(context), (caller) =>
+  return withGuards(model.table, callerOf(context), (caller) =>
     readPage(model, services, args, { context, caller }),
   )
 }

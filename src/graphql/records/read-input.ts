@@ -11,7 +11,7 @@ import {
   type NestedOperation,
   type NestedReader,
 } from '../../records/statements/nested-input.js'
-import type { Tie, ToMany, ToOne, WriteTree } from '../../records/statements/write-tree.js'
+import type { LinkSet, ToMany, ToOne, WriteTree } from '../../records/statements/write-tree.js'
 import { hasInput, type FieldModel, type RecordModel, type RelationModel } from './model.js'
 import { toKeyValue } from './query-reader.js'
 
@@ -23,7 +23,7 @@ import { toKeyValue } from './query-reader.js'
 export function readInput(model: RecordModel, input: unknown, path: string): WriteTree {
   const ones: ToOne[] = []
   const manys: ToMany[] = []
-  const links: Tie[] = []
+  const links: LinkSet[] = []
   let bare: string | undefined
   const values: Record<string, unknown> = {}
   const fields = isPlainObject(input) ? input : {}
@@ -54,16 +54,16 @@ export function readInput(model: RecordModel, input: unknown, path: string): Wri
     fields: new Set(),
     ones,
     manys,
-    ties: links,
+    links,
     bare,
-    told: mapError,
+    toClientError: mapError,
   }
 }
 
-function readLinks({ relation, target }: RelationModel, value: unknown, at: string): Tie {
+function readLinks({ relation, target }: RelationModel, value: unknown, at: string): LinkSet {
   const mapError = (error: unknown): unknown => withClientPath(error, relation.name, at)
   const ids = (value as Id[]).map((id, index) => toLinkedKey(target, id, `${at}.${index}`))
-  return { relation, ids, told: mapError }
+  return { relation, ids, toClientError: mapError }
 }
 
 /** A list of rows to be made with their parent, or one object that says what is done. */

@@ -12,7 +12,7 @@ import { isOrdered } from '../../sql/operators.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { Relation, Table } from '../../records/model/table.js'
-import { rulesBehind } from '../../records/policy/client-view.js'
+import { rulesOfRelation } from '../../records/policy/client-view.js'
 import { memberAccess, policyOf, reportPolicy } from '../../records/rights/record-policy.js'
 import { globalIds, keyColumns, plainIds } from './global-ids.js'
 import type { FieldForm } from '../../engines/contract/json-sql.js'
@@ -337,7 +337,7 @@ function toRelation(
     target,
     isList: relation.kind !== 'belongsTo',
     idsName: relation.kind === 'manyToMany' ? idsName(name) : undefined,
-    rules: rulesBehind(relation),
+    rules: rulesOfRelation(relation),
   })
 }
 

@@ -11,7 +11,7 @@ import type { Table } from '../../records/model/table.js'
 import { inShard } from '../../records/statements/shard.js'
 import type { Source } from '../../records/statements/source.js'
 import type { Arguments } from '../declarations.js'
-import { admitted, type Caller, asked } from '../../records/rights/caller.js'
+import { admitted, type Caller, withGuards } from '../../records/rights/caller.js'
 import { allOf } from '../../sql/condition.js'
 import { callerOf } from '../caller.js'
 import { isShared, readBelow } from './shared-reads.js'
@@ -149,7 +149,7 @@ export function resolveList(
   args: Arguments,
   context: unknown,
 ): MaybePromise<Instance[]> {
-  return asked(model.table, callerOf(context), (caller) => {
+  return withGuards(model.table, callerOf(context), (caller) => {
     const { source, reader } = openReading(services, caller)
     return readList(model.table, reader.list(model, args), reader, source)
   })
@@ -161,7 +161,7 @@ export function resolveCount(
   where: unknown,
   context: unknown,
 ): MaybePromise<number> {
-  return asked(model.table, callerOf(context), (caller) => {
+  return withGuards(model.table, callerOf(context), (caller) => {
     const { source, reader } = openReading(services, caller)
     return readCount(model.table, reader.condition(model, where), reader, source)
   })
@@ -236,7 +236,7 @@ function resolveMany(request: RelationRequest, record: Instance): MaybePromise<I
   const value = record[relation.relation.local.property]
   if (value === undefined || value === null) return []
   const batch = batchOf<Instance[]>(request, record, (keys) =>
-    asked(relation.target.table, caller, () => {
+    withGuards(relation.target.table, caller, () => {
       const { source, reader } = openBelow(record, services, caller)
       const query = reader.list(relation.target, args)
       const lists = readBelow(record, relation.relation, keys, reader, () =>

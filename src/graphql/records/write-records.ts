@@ -6,7 +6,7 @@ import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Database } from '../../records/database.js'
 import type { Caller } from '../../records/rights/caller.js'
 import { ClientWriter } from '../../records/clients/client-writer.js'
-import { notThere } from '../../records/statements/write-each.js'
+import { noSuchRow } from '../../records/statements/write-each.js'
 import { refuseBare, type WriteTree } from '../../records/statements/write-tree.js'
 import type { RecordModel } from './model.js'
 import type { Instance } from './read-rows.js'
@@ -65,7 +65,7 @@ export class RecordWriter {
 
 /** @throws {HttpError} 404 `NOT_FOUND` where no row was changed */
 function found(changed: Instance | null, model: RecordModel, id: string): Instance {
-  if (changed === null) throw notThere(model.name, id)
+  if (changed === null) throw noSuchRow(model.name, id)
   return changed
 }
 
@@ -77,7 +77,7 @@ function readChange(
   const tree = readInput(model, input, 'input')
   refuseBare(tree)
   const key = model.ids.read(id) as string | undefined
-  if (key === undefined) throw notThere(model.name, id)
+  if (key === undefined) throw noSuchRow(model.name, id)
   return { key, tree }
 }
 

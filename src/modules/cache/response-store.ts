@@ -255,7 +255,7 @@ export class ResponseStore {
     const table = name.toLowerCase()
     return database.watch(type, {
       columns: [],
-      tell: () => {
+      onChanges: () => {
         this.#invalidate(table)
       },
       end: () => undefined,

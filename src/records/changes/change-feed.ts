@@ -30,13 +30,13 @@ import { policyOf } from '../rights/record-policy.js'
 /** A listener that follows a table. */
 export interface Watcher {
   /** Must not throw and must not block. */
-  tell(changes: RowChanges): void
+  onChanges(changes: RowChanges): void
   /** The database is closed: no more changes will come. */
   end(): void
   /** The columns of deleted rows that it needs, to tell who was allowed to see them. */
   readonly columns: readonly Column[]
   /** It needs them of created and updated rows too, as they were and as they are. Default false. */
-  readonly goesByRows?: boolean
+  readonly needsRowValues?: boolean
 }
 
 export interface ChangeFeedOptions {
@@ -56,12 +56,12 @@ export class ChangeFeed {
   readonly #writtenBy = new Set<(table: string) => void>()
   readonly #signals = new Set<{ readonly name: string; readonly listener: () => void }>()
   /** The topics that this process listens to, each with its number of watchers. */
-  readonly #wanted = new Map<number, number>()
+  readonly #listenedTopics = new Map<number, number>()
   #listener: ChannelListener | undefined
   /** The topics that other processes listen to, as of the last look. */
   #topics: ReadonlySet<number> = new Set()
-  #knownUntil = -Infinity
-  #asking: Promise<void> | undefined
+  #topicsValidUntil = -Infinity
+  #topicLookup: Promise<void> | undefined
 
   constructor(options: ChangeFeedOptions) {
     this.#options = options
@@ -91,15 +91,15 @@ export class ChangeFeed {
     this.#watchers.set(table, watchers.add(watcher))
     this.#past.delete(table)
     const topics = [undefined, ...watcher.columns].map((column) => topicOf(table, column))
-    if (watcher.goesByRows === true) topics.push(topicOfRows(table))
-    this.#want(topics, 1)
+    if (watcher.needsRowValues === true) topics.push(topicOfRows(table))
+    this.#countTopics(topics, 1)
     const stop = (): void => {
       if (!watchers.delete(watcher)) return
       this.#past.delete(table)
       if (watchers.size === 0 && this.#watchers.get(table) === watchers)
         this.#watchers.delete(table)
-      this.#want(topics, -1)
-      this.#listener?.listenTo(new Set(this.#wanted.keys())).catch(() => undefined)
+      this.#countTopics(topics, -1)
+      this.#listener?.listenTo(new Set(this.#listenedTopics.keys())).catch(() => undefined)
     }
     const { channel } = this.#options
     if (channel === undefined) return stop
@@ -155,11 +155,11 @@ export class ChangeFeed {
     if (channel === undefined) return undefined
     const entry = { name, listener }
     this.#signals.add(entry)
-    this.#want([topicOfSignal(name)], 1)
+    this.#countTopics([topicOfSignal(name)], 1)
     const stop = (): void => {
       if (!this.#signals.delete(entry)) return
-      this.#want([topicOfSignal(name)], -1)
-      this.#listener?.listenTo(new Set(this.#wanted.keys())).catch(() => undefined)
+      this.#countTopics([topicOfSignal(name)], -1)
+      this.#listener?.listenTo(new Set(this.#listenedTopics.keys())).catch(() => undefined)
     }
     try {
       await this.#listen(channel)
@@ -176,10 +176,10 @@ export class ChangeFeed {
         this.#receive(text)
       },
       messagesLost: () => {
-        this.#tellLoss()
+        this.#notifyLoss()
       },
     })
-    return this.#listener.listenTo(new Set(this.#wanted.keys()))
+    return this.#listener.listenTo(new Set(this.#listenedTopics.keys()))
   }
 
   /** True if anybody, here or in another process, follows some table. */
@@ -206,25 +206,27 @@ export class ChangeFeed {
   }
 
   /** True if somebody goes by what its rows held and hold, as far as that is known now. */
-  goesByRows(table: Table): boolean {
+  needsRowValues(table: Table): boolean {
     if (this.#topics.size > 0 && this.#topics.has(topicOfRows(table))) return true
-    for (const watcher of this.#watchers.get(table) ?? []) if (watcher.goesByRows) return true
+    for (const watcher of this.#watchers.get(table) ?? []) if (watcher.needsRowValues) return true
     return false
   }
 
   /** The same of some of its columns alone: what is not written stays what it was. */
-  goesBy(table: Table, isWritten: (column: Column) => boolean): boolean {
-    return this.goesByRows(table) && this.pastColumns(table).some(isWritten)
+  needsColumns(table: Table, isWritten: (column: Column) => boolean): boolean {
+    return this.needsRowValues(table) && this.pastColumns(table).some(isWritten)
   }
 
   /** The columns that watchers need of a deleted row of this table. Call it after `follows`. */
   pastColumns(table: Table): readonly Column[] {
-    if (!policyOf(table).hasRows && !this.goesByRows(table)) return []
+    if (!policyOf(table).hasRows && !this.needsRowValues(table)) return []
     let columns = this.#past.get(table)
     if (columns === undefined) {
-      const own = new Set([...(this.#watchers.get(table) ?? [])].flatMap((one) => one.columns))
+      const watchedColumns = new Set(
+        [...(this.#watchers.get(table) ?? [])].flatMap((one) => one.columns),
+      )
       columns = table.columns.filter(
-        (column) => own.has(column) || this.#topics.has(topicOf(table, column)),
+        (column) => watchedColumns.has(column) || this.#topics.has(topicOf(table, column)),
       )
       this.#past.set(table, columns)
     }
@@ -237,16 +239,16 @@ export class ChangeFeed {
     if (channel === undefined || changes.length === 0) return
     await this.#look(runner)
     if (this.#topics.size === 0) return
-    const messages = joinAlike(changes)
+    const messages = joinNeighbours(changes)
       .filter(({ table }) => this.#topics.has(topicOf(table)))
       .flatMap((one) => toMessages(this.#origin, one))
     if (messages.length > 0) await channel.send(runner, messages)
   }
 
   /** Tells the watchers in this process. Call it after the commit. */
-  tell(changes: readonly RowChanges[]): void {
-    if (this.#listeners.size > 0) for (const one of changes) this.#tellEach(one)
-    if (this.#watchers.size > 0) for (const one of changes) this.#tellWatchers(one)
+  notify(changes: readonly RowChanges[]): void {
+    if (this.#listeners.size > 0) for (const one of changes) this.#notifyListeners(one)
+    if (this.#watchers.size > 0) for (const one of changes) this.#notifyWatchers(one)
   }
 
   /** Ends all watchers, and the connection that listens. */
@@ -257,7 +259,7 @@ export class ChangeFeed {
     await this.#listener?.close()
   }
 
-  #tellEach({ event, table, ids }: RowChanges): void {
+  #notifyListeners({ event, table, ids }: RowChanges): void {
     if (event === 'lost') return
     for (const id of ids) {
       for (const listener of this.#listeners) {
@@ -270,12 +272,13 @@ export class ChangeFeed {
     }
   }
 
-  #tellWatchers(changes: RowChanges): void {
-    for (const watcher of this.#watchers.get(changes.table) ?? []) watcher.tell(changes)
+  #notifyWatchers(changes: RowChanges): void {
+    for (const watcher of this.#watchers.get(changes.table) ?? []) watcher.onChanges(changes)
   }
 
-  #tellLoss(): void {
-    for (const table of this.#watchers.keys()) this.#tellWatchers({ event: 'lost', table, ids: [] })
+  #notifyLoss(): void {
+    for (const table of this.#watchers.keys())
+      this.#notifyWatchers({ event: 'lost', table, ids: [] })
     for (const { listener } of this.#signals) listener()
   }
 
@@ -288,14 +291,14 @@ export class ChangeFeed {
     }
     const message = readMessage(text, this.#watchers.keys())
     if (message === undefined || message.origin === this.#origin) return
-    this.#tellWatchers(message.changes)
+    this.#notifyWatchers(message.changes)
   }
 
-  #want(topics: readonly number[], more: 1 | -1): void {
+  #countTopics(topics: readonly number[], more: 1 | -1): void {
     for (const topic of topics) {
-      const count = (this.#wanted.get(topic) ?? 0) + more
-      if (count > 0) this.#wanted.set(topic, count)
-      else this.#wanted.delete(topic)
+      const count = (this.#listenedTopics.get(topic) ?? 0) + more
+      if (count > 0) this.#listenedTopics.set(topic, count)
+      else this.#listenedTopics.delete(topic)
     }
   }
 
@@ -305,19 +308,19 @@ export class ChangeFeed {
    */
   #look(runner: Runner): MaybePromise<void> {
     const { channel, engine } = this.#options
-    if (channel === undefined || performance.now() < this.#knownUntil) return undefined
+    if (channel === undefined || performance.now() < this.#topicsValidUntil) return undefined
     if (runner !== engine) return this.#lookNow(channel, runner)
-    this.#asking ??= this.#lookNow(channel, runner).finally(() => {
-      this.#asking = undefined
+    this.#topicLookup ??= this.#lookNow(channel, runner).finally(() => {
+      this.#topicLookup = undefined
     })
-    return this.#asking
+    return this.#topicLookup
   }
 
   async #lookNow(channel: EngineChannel, runner: Runner): Promise<void> {
-    const began = performance.now()
+    const startTime = performance.now()
     this.#topics = await channel.topics(runner, this.#listener?.processId)
     this.#past.clear()
-    this.#knownUntil = began + topicCacheTime
+    this.#topicsValidUntil = startTime + topicCacheTime
   }
 }
 
@@ -326,18 +329,18 @@ function toWritten(table: string): string {
 }
 
 /** Joins neighbouring changes of one table and event, so that few messages carry them. */
-function joinAlike(changes: readonly RowChanges[]): readonly RowChanges[] {
+function joinNeighbours(changes: readonly RowChanges[]): readonly RowChanges[] {
   const joined: RowChanges[] = []
   let [ids, past]: [RowChanges['ids'][number][], (PastRow | undefined)[]] = [[], []]
   let now: PastRow[] = []
   for (const one of changes) {
     const last = joined.at(-1)
-    const isAlike =
+    const canJoin =
       last?.table === one.table &&
       last.event === one.event &&
       (last.past === undefined) === (one.past === undefined) &&
       (last.now === undefined) === (one.now === undefined)
-    if (!isAlike) {
+    if (!canJoin) {
       ids = [...one.ids]
       past = [...(one.past ?? [])]
       now = [...(one.now ?? [])]

@@ -31,7 +31,7 @@ export interface RowChanges {
 export type PastRow = Readonly<Record<string, unknown>>
 
 /** The most bytes of one message. PostgreSQL accepts less than 8,000. */
-const mostBytes = 7900
+const maxBytes = 7900
 
 /**
  * Writes changes as messages, as many as needed: `["<origin>","item","created",[1,2,3]]`.
@@ -42,8 +42,8 @@ export function toMessages(origin: string, { event, table, ids, past, now }: Row
   const head = JSON.stringify([origin, table.name, event]).slice(0, -1)
   const messages: string[] = []
   let [idTexts, pastTexts, nowTexts]: [string[], string[], string[]] = [[], [], []]
-  const room = mostBytes - Buffer.byteLength(head) - 8
-  let left = room
+  const room = maxBytes - Buffer.byteLength(head) - 8
+  let remaining = room
   const flush = (): void => {
     const hasRows = past !== undefined || now !== undefined
     const rows = hasRows ? `,[${pastTexts.join(',')}]` : ''
@@ -52,7 +52,7 @@ export function toMessages(origin: string, { event, table, ids, past, now }: Row
     idTexts = []
     pastTexts = []
     nowTexts = []
-    left = room
+    remaining = room
   }
   for (const [index, id] of ids.entries()) {
     const idText = JSON.stringify(id)
@@ -63,11 +63,11 @@ export function toMessages(origin: string, { event, table, ids, past, now }: Row
     if (idText.length + Buffer.byteLength(pastText) + Buffer.byteLength(nowText) > room)
       pastText = nowText = 'null'
     const size = idText.length + Buffer.byteLength(pastText) + Buffer.byteLength(nowText) + 3
-    if (size > left && idTexts.length > 0) flush()
+    if (size > remaining && idTexts.length > 0) flush()
     idTexts.push(idText)
     pastTexts.push(pastText)
     nowTexts.push(nowText)
-    left -= size
+    remaining -= size
   }
   if (idTexts.length > 0 || ids.length === 0) flush()
   return messages

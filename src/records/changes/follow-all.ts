@@ -22,7 +22,7 @@ export async function followAll(
   tables: Iterable<Table>,
   listener: (change: Change | MissedChanges) => void,
 ): Promise<() => void> {
-  const tell = (change: Change | MissedChanges): void => {
+  const notify = (change: Change | MissedChanges): void => {
     try {
       listener(change)
     } catch (error) {
@@ -31,9 +31,9 @@ export async function followAll(
   }
   const watcherOf = ({ type: record }: Table): Watcher => ({
     columns: [],
-    tell: ({ event, ids }: RowChanges) => {
-      if (event === 'lost') tell({ event, record })
-      else for (const id of ids) tell({ event, record, id })
+    onChanges: ({ event, ids }: RowChanges) => {
+      if (event === 'lost') notify({ event, record })
+      else for (const id of ids) notify({ event, record, id })
     },
     end: () => undefined,
   })
@@ -42,12 +42,12 @@ export async function followAll(
     for (const one of stops) one()
   }
   // All at once: on PostgreSQL each takes a moment to be sure that it misses nothing.
-  const asked = await Promise.allSettled(
+  const results = await Promise.allSettled(
     [...tables].map(async (table) => {
       stops.push(await feed.watch(table, watcherOf(table)))
     }),
   )
-  const failed = asked.find((one) => one.status === 'rejected')
+  const failed = results.find((one) => one.status === 'rejected')
   if (failed === undefined) return stop
   stop()
   throw failed.reason

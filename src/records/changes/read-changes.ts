@@ -14,11 +14,11 @@ export interface ChangesOptions {
   everywhere?: boolean
 }
 
-type Told = Change | MissedChanges
+type ReportedChange = Change | MissedChanges
 
 const optionNames: ReadonlySet<string> = new Set(['signal', 'everywhere'])
 /** More unread ones are not kept. */
-const mostUnread = 1000
+const maxUnread = 1000
 
 interface Following {
   readonly feed: ChangeFeed
@@ -31,11 +31,11 @@ export function readChanges(
   table: Table,
   options: ChangesOptions,
   readers: Set<() => void>,
-): AsyncIterableIterator<Told> {
+): AsyncIterableIterator<ReportedChange> {
   refuseUnknownOptions('changes', options, optionNames)
   const { signal, everywhere = false } = options
   const unread = new UnreadChanges(table.type)
-  const tell = (change: Told): void => {
+  const addChange = (change: ReportedChange): void => {
     if (change.record === table.type) unread.add(change)
   }
   if (signal?.aborted === true) {
@@ -46,8 +46,8 @@ export function readChanges(
     unread.end()
   }
   const started = everywhere
-    ? followAll(following, [table], tell)
-    : Promise.resolve(following.feed.onChange(tell))
+    ? followAll(following, [table], addChange)
+    : Promise.resolve(following.feed.onChange(addChange))
   unread.follow(started, () => {
     readers.delete(end)
     signal?.removeEventListener('abort', end)
@@ -57,11 +57,11 @@ export function readChanges(
   return unread
 }
 
-class UnreadChanges implements AsyncIterableIterator<Told> {
+class UnreadChanges implements AsyncIterableIterator<ReportedChange> {
   readonly #type: Class
-  #unread: Told[] = []
+  #unread: ReportedChange[] = []
   #lost = 0
-  #waiting: ((result: IteratorResult<Told>) => void)[] = []
+  #waiting: ((result: IteratorResult<ReportedChange>) => void)[] = []
   #started: Promise<() => void> = Promise.resolve(() => undefined)
   #ended: (() => void) | undefined
   #isOver = false
@@ -80,26 +80,26 @@ class UnreadChanges implements AsyncIterableIterator<Told> {
     })
   }
 
-  add(change: Told): void {
+  add(change: ReportedChange): void {
     if (this.#isOver) return
     const reader = this.#waiting.shift()
     if (reader !== undefined) {
       reader({ value: change, done: false })
       return
     }
-    if (this.#unread.length >= mostUnread) {
+    if (this.#unread.length >= maxUnread) {
       this.#lost += this.#unread.length
       this.#unread = []
     }
     this.#unread.push(change)
   }
 
-  async next(): Promise<IteratorResult<Told>> {
+  async next(): Promise<IteratorResult<ReportedChange>> {
     await this.#started
     if (this.#lost > 0) {
-      const lost: MissedChanges = { event: 'lost', record: this.#type, count: this.#lost }
+      const missedCount: MissedChanges = { event: 'lost', record: this.#type, count: this.#lost }
       this.#lost = 0
-      return { value: lost, done: false }
+      return { value: missedCount, done: false }
     }
     const value = this.#unread.shift()
     if (value !== undefined) return { value, done: false }
@@ -121,7 +121,7 @@ class UnreadChanges implements AsyncIterableIterator<Told> {
     for (const reader of this.#waiting.splice(0)) reader({ value: undefined, done: true })
   }
 
-  return(): Promise<IteratorResult<Told>> {
+  return(): Promise<IteratorResult<ReportedChange>> {
     this.end()
     this.#unread = []
     this.#lost = 0

@@ -7,12 +7,12 @@ import type { Column } from '../../engines/contract/table.js'
 import { isolationOf } from '../model/write-hooks.js'
 import type { Table } from '../model/table.js'
 import { isolationToDelete } from '../statements/delete-rows.js'
-import { isOvertaken, storedForm, unseen, upsertTogether } from '../statements/upsert.js'
-import { notThere } from '../statements/write-each.js'
+import { isConcurrentInsert, storedForm, toConflict, upsertTogether } from '../statements/upsert.js'
+import { noSuchRow } from '../statements/write-each.js'
 import { changeTogether, createTogether, deleteTogether } from '../statements/write-many.js'
 import type { ClientWriter } from './client-writer.js'
 import { demandWrite } from '../policy/tree-rights.js'
-import { settled } from '../rights/caller.js'
+import { retryAfterGuards } from '../rights/caller.js'
 import { policyOf } from '../rights/record-policy.js'
 import {
   tablesOf,
@@ -21,7 +21,7 @@ import {
   type WriteTree,
 } from '../statements/write-tree.js'
 
-const mostAttempts = 5
+const maxAttempts = 5
 
 /** They are then written one by one. */
 const notTogether = (): undefined => undefined
@@ -36,7 +36,7 @@ export class ClientManyWriter {
   }
 
   async create(trees: readonly WriteTree[]): Promise<Instance[]> {
-    const made = await this.#together<object[]>(trees, (table) =>
+    const createdRows = await this.#together<object[]>(trees, (table) =>
       createTogether(
         table,
         this.#writer.source,
@@ -44,7 +44,7 @@ export class ClientManyWriter {
         notTogether,
       ),
     )
-    if (made !== undefined) return made as Instance[]
+    if (createdRows !== undefined) return createdRows as Instance[]
     return this.#writer.transaction(
       isolationOf(trees.flatMap((tree) => [...tablesOf(tree)])),
       async () => {
@@ -70,7 +70,7 @@ export class ClientManyWriter {
       const changed: Instance[] = []
       for (const { id, tree } of trees) {
         const record = await this.#writer.update(id, tree)
-        if (record === null) throw notThere(tree.table.type.name, id)
+        if (record === null) throw noSuchRow(tree.table.type.name, id)
         changed.push(record)
       }
       return changed
@@ -80,8 +80,8 @@ export class ClientManyWriter {
   /** @returns how many of them the caller could see */
   async delete(table: Table, ids: readonly Id[]): Promise<number> {
     if (!this.#writer.view.isBound(table)) {
-      const gone = await deleteTogether(table, this.#writer.source, ids, notTogether)
-      if (gone !== undefined) return gone
+      const deletedCount = await deleteTogether(table, this.#writer.source, ids, notTogether)
+      if (deletedCount !== undefined) return deletedCount
     }
     return this.#writer.transaction(isolationToDelete(table, this.#database.context), async () => {
       let count = 0
@@ -110,8 +110,8 @@ export class ClientManyWriter {
           ? this.#upsertOnce(tree, by)
           : this.#writer.inShard(tree.table, tree.values, () => this.#upsertOnce(tree, by)))
       } catch (error) {
-        if (!isOvertaken(error, by)) throw error
-        if (attempt >= mostAttempts) throw unseen(error)
+        if (!isConcurrentInsert(error, by)) throw error
+        if (attempt >= maxAttempts) throw toConflict(error)
       }
     }
   }
@@ -140,11 +140,13 @@ export class ClientManyWriter {
     const { view } = this.#writer
     const where = await storedForm(table, this.#database, by, tree.values).catch(
       (error: unknown) => {
-        throw tree.told(error)
+        throw tree.toClientError(error)
       },
     )
     const records = this.#database.records(table.type)
-    const [found] = await settled(view.caller, () => records.list({ where, limit: 1, view }))
+    const [found] = await retryAfterGuards(view.caller, () =>
+      records.list({ where, limit: 1, view }),
+    )
     if (found !== undefined) {
       const id = (found as Instance)[table.key.property] as Id
       await demandWrite(table, 'update', view.caller)

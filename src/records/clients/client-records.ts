@@ -13,8 +13,8 @@ import type { Table } from '../model/table.js'
 import type { RelatedRows } from '../filters/rows-view.js'
 import type { Repository } from '../repository.js'
 import { defaultCost, relatedRowLimit } from '../budget/check-cost.js'
-import { admission, type Caller, settled } from '../rights/caller.js'
-import { readWanted, type RelationTree } from '../policy/client-view.js'
+import { admission, type Caller, retryAfterGuards } from '../rights/caller.js'
+import { readRelatedQueries, type RelationTree } from '../policy/client-view.js'
 import { ClientWriter } from './client-writer.js'
 import { keyOf } from '../filters/key-forms.js'
 import { readTree } from '../statements/nested-input.js'
@@ -26,7 +26,7 @@ export class ClientRecords<T extends object> {
   readonly #records: Repository<T>
   readonly #caller: Caller
   readonly #database: Database
-  #itsWriter: ClientWriter | undefined
+  #cachedWriter: ClientWriter | undefined
 
   constructor(database: Database, records: Repository<T>, caller: Caller) {
     this.#table = records.table
@@ -37,8 +37,8 @@ export class ClientRecords<T extends object> {
 
   /** Created when first needed: records that everybody can see are read without it. */
   get #writer(): ClientWriter {
-    this.#itsWriter ??= new ClientWriter(this.#database, this.#caller)
-    return this.#itsWriter
+    this.#cachedWriter ??= new ClientWriter(this.#database, this.#caller)
+    return this.#cachedWriter
   }
 
   get table(): Table<T> {
@@ -51,7 +51,7 @@ export class ClientRecords<T extends object> {
     const { hasRows, columns } = policyOf(this.#table)
     const found = hasRows ? this.#writer.find(this.#table, id, records) : records.find(id)
     if (columns.size === 0) return found as MaybePromise<T | null>
-    return after(found, (record) => this.#shownOrNull(record))
+    return after(found, (record) => this.#concealOrNull(record))
   }
 
   /** The same with related rows and their counts, with one statement. @throws {HttpError} 401 or 403 for relations */
@@ -82,19 +82,19 @@ export class ClientRecords<T extends object> {
   ): Promise<T[]> {
     const { view } = this.#writer
     const related: { table: Table; record: Instance }[] = []
-    const wanted: RelatedRows | undefined =
+    const relatedRows: RelatedRows | undefined =
       relations === undefined || relations.size === 0
         ? undefined
         : {
             maxRows: relatedRowLimit(relations, options.limit, this.#database.sizes, cost),
-            read: (slots) => readWanted(relations, view, slots),
+            read: (slots) => readRelatedQueries(relations, view, slots),
             found: (table, record) => {
               if (policyOf(table).columns.size > 0) related.push({ table, record })
             },
           }
-    const behind = wanted === undefined ? {} : { related: wanted }
-    const asked: ListOptions<T> = Object.assign(behind, options, { view })
-    const records = await this.#asked(() => this.#records.list(asked))
+    const relatedOptions = relatedRows === undefined ? {} : { related: relatedRows }
+    const boundOptions: ListOptions<T> = Object.assign(relatedOptions, options, { view })
+    const records = await this.#withGuards(() => this.#records.list(boundOptions))
     for (const { table, record } of related) without(record, await this.#concealed(table))
     if (policyOf(this.#table).columns.size === 0) return records
     const concealed = await this.#concealed()
@@ -103,22 +103,22 @@ export class ClientRecords<T extends object> {
 
   /** @throws {HttpError} as `list` */
   count(where: Where<T> = {}, distinct?: ListOptions<T>['distinct']): Promise<number> {
-    return this.#asked(() => {
+    return this.#withGuards(() => {
       const view = this.#writer.view
       return this.#records.count(where, distinct === undefined ? { view } : { view, distinct })
     })
   }
 
   /** Counts no further than `most`; undefined if there are more. */
-  countUpTo(most: number, where: Where<T>): Promise<number | undefined> {
+  countUpTo(max: number, where: Where<T>): Promise<number | undefined> {
     const { counts } = this.#records
-    return this.#asked(() => counts.upTo(most, { where, view: this.#writer.view }))
+    return this.#withGuards(() => counts.upTo(max, { where, view: this.#writer.view }))
   }
 
   /** An estimate of the count. */
   estimate(where: Where<T>): Promise<number> {
     const { counts } = this.#records
-    return this.#asked(() => counts.roughly({ where, view: this.#writer.view }))
+    return this.#withGuards(() => counts.roughly({ where, view: this.#writer.view }))
   }
 
   /** The place of a row in the order of a list. */
@@ -128,7 +128,7 @@ export class ClientRecords<T extends object> {
 
   /** Only over rows that the client sees. @throws {HttpError} 401 or 403 for fields that the client may not read */
   aggregate(options: Omit<AggregateOptions<T>, 'view'>): Promise<AggregateRow<T>[]> {
-    return this.#asked(() =>
+    return this.#withGuards(() =>
       this.#records.aggregate(Object.assign({}, options, { view: this.#writer.view })),
     )
   }
@@ -136,7 +136,7 @@ export class ClientRecords<T extends object> {
   /** @throws {HttpError} 403 if the client could not see the new row; then nothing is written */
   create(values: Partial<T>): MaybePromise<T> {
     const created = this.#writer.create(readTree(this.#table, values))
-    return after(created, (record) => this.#shown(record))
+    return after(created, (record) => this.#conceal(record))
   }
 
   /**
@@ -146,7 +146,7 @@ export class ClientRecords<T extends object> {
    */
   update(id: Id, values: Partial<T>, expected?: readonly number[]): MaybePromise<T | null> {
     const updated = this.#writer.update(id, readTree(this.#table, values), expected)
-    return after(updated, (record) => this.#shownOrNull(record))
+    return after(updated, (record) => this.#concealOrNull(record))
   }
 
   /** @returns false if there is no such row, or the client cannot see it */
@@ -155,16 +155,16 @@ export class ClientRecords<T extends object> {
   }
 
   /** Runs the question, and again after each guard that returns a promise. */
-  #asked<R>(ask: () => Promise<R>): Promise<R> {
-    if (!policyOf(this.#table).mayWait) return ask()
-    return Promise.resolve(settled(this.#caller, ask))
+  #withGuards<R>(ask: () => Promise<R>): Promise<R> {
+    if (!policyOf(this.#table).mayAwaitGuards) return ask()
+    return Promise.resolve(retryAfterGuards(this.#caller, ask))
   }
 
-  #shownOrNull(record: Instance | null): MaybePromise<T | null> {
-    return record === null ? null : this.#shown(record)
+  #concealOrNull(record: Instance | null): MaybePromise<T | null> {
+    return record === null ? null : this.#conceal(record)
   }
 
-  #shown(record: Instance): MaybePromise<T> {
+  #conceal(record: Instance): MaybePromise<T> {
     if (policyOf(this.#table).columns.size === 0) return record as T
     return after(this.#concealed(), (concealed) => without(record, concealed) as T)
   }
@@ -174,8 +174,8 @@ export class ClientRecords<T extends object> {
     let concealed: MaybePromise<readonly string[]> = []
     for (const [{ property }, rule] of policyOf(table).columns) {
       concealed = after(concealed, (before) =>
-        after(admission(rule, this.#caller), (verdict) =>
-          verdict === 'admitted' ? before : [...before, property],
+        after(admission(rule, this.#caller), (result) =>
+          result === 'admitted' ? before : [...before, property],
         ),
       )
     }

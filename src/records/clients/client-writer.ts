@@ -21,9 +21,9 @@ import { allowingSwaps } from '../statements/swapped-values.js'
 import { referencesToMarked } from '../statements/undeleted-references.js'
 import type { Caller } from '../rights/caller.js'
 import { ClientView } from '../policy/client-view.js'
-import { JudgedKeys, type WriterHome } from '../policy/row-lookup.js'
+import { KeyChecker, type WriteTarget } from '../policy/row-lookup.js'
 import { keyOf } from '../filters/key-forms.js'
-import { mayTell } from '../rights/conceal-errors.js'
+import { canNameReferrers } from '../rights/conceal-errors.js'
 import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 import { demandFields, refuseMany, TreeRights } from '../policy/tree-rights.js'
 import {
@@ -33,7 +33,12 @@ import {
   writerFor,
   type RowConditions,
 } from '../policy/tree-writer.js'
-import { hasMore, tablesOf, type Instance, type WriteTree } from '../statements/write-tree.js'
+import {
+  hasNestedWrites,
+  tablesOf,
+  type Instance,
+  type WriteTree,
+} from '../statements/write-tree.js'
 
 /** The writes of one request. */
 export class ClientWriter {
@@ -43,8 +48,8 @@ export class ClientWriter {
   readonly #caller: Caller
   /** Nothing is done for it any more once its time is over. */
   readonly #request: ClientWriting | undefined
-  readonly #home: WriterHome
-  readonly #keys: JudgedKeys
+  readonly #target: WriteTarget
+  readonly #keys: KeyChecker
 
   constructor(database: Database, caller: Caller) {
     const { request } = caller
@@ -53,8 +58,8 @@ export class ClientWriter {
     this.#request = request instanceof ServerRequest ? request : database.served
     this.source = database.writesFor(this.#request)
     this.view = new ClientView({ context: database.context, caller, log: database.log })
-    this.#home = { source: this.source, records: (table) => this.#repository(table) }
-    this.#keys = new JudgedKeys(this.#home, this.view)
+    this.#target = { source: this.source, records: (table) => this.#repository(table) }
+    this.#keys = new KeyChecker(this.#target, this.view)
   }
 
   /**
@@ -95,7 +100,7 @@ export class ClientWriter {
   }
 
   #isAlone(tree: WriteTree): boolean {
-    return !hasMore(tree) && !this.view.isBound(tree.table) && !this.#keys.names(tree)
+    return !hasNestedWrites(tree) && !this.view.isBound(tree.table) && !this.#keys.names(tree)
   }
 
   /** True if a creation or change is one statement, which is sent to the database without waiting for anything. */
@@ -111,19 +116,20 @@ export class ClientWriter {
   }
 
   #createNow(tree: WriteTree): MaybePromise<Instance> {
-    if (this.#isAlone(tree)) return insertTree(this.#home, tree, this.#caller)
-    return this.#wholly(tree, true, (writer) => writer.create(tree))
+    if (this.#isAlone(tree)) return insertTree(this.#target, tree, this.#caller)
+    return this.#writeWithChecks(tree, true, (writer) => writer.create(tree))
   }
 
   #updateNow(id: Id, tree: WriteTree, expected?: readonly number[]): MaybePromise<Instance | null> {
     const { table } = tree
-    if (hasMore(tree) || this.#keys.names(tree)) return this.#changeWhole(id, tree, expected)
+    if (hasNestedWrites(tree) || this.#keys.names(tree))
+      return this.#changeWithChecks(id, tree, expected)
     if (!this.view.isBound(table)) return this.#change(id, tree, { expected })
     const slots = { values: [] as unknown[], key: '' }
     const condition = this.view.rows(table, slots)
     if (condition === undefined) return this.#change(id, tree, { expected })
-    const changing = this.#change(id, tree, { expected, within: { condition, ...slots } })
-    return after(changing, (changed) => changed ?? this.#changeWhole(id, tree, expected))
+    const changing = this.#change(id, tree, { expected, visibleRows: { condition, ...slots } })
+    return after(changing, (changed) => changed ?? this.#changeWithChecks(id, tree, expected))
   }
 
   /**
@@ -138,9 +144,9 @@ export class ClientWriter {
 
   #deleteNow(table: Table, id: Id, expected?: readonly number[]): MaybePromise<boolean> {
     const repository = this.#repository(table)
-    const tell = mayTell(this.#caller)
+    const canName = canNameReferrers(this.#caller)
     const deleteNow = (): MaybePromise<boolean> =>
-      repository.deleteNow(id, tell, expected, writerFor(this.#caller))
+      repository.deleteNow(id, canName, expected, writerFor(this.#caller))
     if (!this.view.isBound(table)) return deleteNow()
     return this.transaction(
       isolationToDelete(table, this.#database.context),
@@ -166,18 +172,18 @@ export class ClientWriter {
   }
 
   /** Checks, writes, and checks again. */
-  #changeWhole(
+  #changeWithChecks(
     id: Id,
     tree: WriteTree,
     expected: readonly number[] | undefined,
   ): Promise<Instance | null> {
-    return this.#wholly(tree, false, async (writer) => {
+    return this.#writeWithChecks(tree, false, async (writer) => {
       const before = await this.find(tree.table, id)
       return before === null ? null : writer.update(tree, before, expected)
     })
   }
 
-  async #wholly<T>(
+  async #writeWithChecks<T>(
     tree: WriteTree,
     isNew: boolean,
     write: (writer: TreeWriter) => Promise<T>,
@@ -185,12 +191,12 @@ export class ClientWriter {
     refuseMany(tree, this.#caller)
     const isRootOpen = isOpen(tree.table, isNew ? 'create' : 'update')
     await new TreeRights(this.#caller, isRootOpen).demand(tree, isNew)
-    const work = (): Promise<T> => write(new TreeWriter(this.#home, this.view, this.#keys))
+    const work = (): Promise<T> => write(new TreeWriter(this.#target, this.view, this.#keys))
     return isNew ? this.transaction(isolationOf(tablesOf(tree)), work) : this.swapping([tree], work)
   }
 
   #change(id: Id, tree: WriteTree, conditions: RowConditions): MaybePromise<Instance | null> {
-    return changeTree(this.#home, id, tree, this.#caller, conditions)
+    return changeTree(this.#target, id, tree, this.#caller, conditions)
   }
 
   /**

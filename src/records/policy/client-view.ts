@@ -17,18 +17,18 @@ import { isDerived, type Derived } from '../../sql/derived.js'
 import type { Order } from '../../sql/order.js'
 import type { Column } from '../../engines/contract/table.js'
 import { allOf, noRows } from '../../sql/condition.js'
-import { knownShard } from '../statements/shard.js'
+import { currentShard } from '../statements/shard.js'
 import type { RecordsContext } from '../statements/source.js'
 import { demand, type Caller } from '../rights/caller.js'
 import { policyOf } from '../rights/record-policy.js'
-import { logFault, visibleRows } from './visible-rows.js'
+import { logProblem, visibleRows } from './visible-rows.js'
 
 /** Each relation, with the relations to load behind it. */
 export type RelationTree = ReadonlyMap<Relation, RelationTree>
 
-const deepest = 4
+const maxDepth = 4
 /** The most relations in one question. */
-const mostRelations = 20
+const maxRelations = 20
 
 /**
  * @param paths `['products.tags', 'category']`
@@ -39,15 +39,15 @@ export function readRelationTree(table: Table, paths: readonly string[]): Relati
   let count = 0
   for (const path of paths) {
     const names = path.split('.')
-    if (names.length > deepest) throw invalid('with', 'depth', `is deeper than ${deepest} levels`)
+    if (names.length > maxDepth) throw invalid('with', 'depth', `is deeper than ${maxDepth} levels`)
     let current = table
     let node = tree as Map<Relation, RelationTree>
     for (const name of names) {
       const relation = readRelation(current, name)
       let next = node.get(relation) as Map<Relation, RelationTree> | undefined
       if (next === undefined) {
-        if (++count > mostRelations)
-          throw invalid('with', 'maxItems', `names more than ${mostRelations} relations`)
+        if (++count > maxRelations)
+          throw invalid('with', 'maxItems', `names more than ${maxRelations} relations`)
         node.set(relation, (next = new Map()))
       }
       node = next
@@ -60,8 +60,8 @@ export function readRelationTree(table: Table, paths: readonly string[]): Relati
 function readRelation(table: Table, name: string): Relation {
   const relation = table.relations.get(name)
   if (relation !== undefined && !isHidden(relation)) return relation
-  const meant = didYouMean(clip(name), suggestedRelations(table, true))
-  const text = `names "${clip(name)}", which is not a relation of ${table.type.name}. ${meant}`
+  const suggestion = didYouMean(clip(name), suggestedRelations(table, true))
+  const text = `names "${clip(name)}", which is not a relation of ${table.type.name}. ${suggestion}`
   throw invalid('with', 'unknown', text.trim())
 }
 
@@ -70,7 +70,7 @@ function readRelation(table: Table, name: string): Relation {
  *
  * @throws {HttpError} 401 or 403 for a relation that the client may not follow
  */
-export function readWanted(
+export function readRelatedQueries(
   tree: RelationTree,
   view: ClientView,
   slots: Slots,
@@ -79,12 +79,12 @@ export function readWanted(
     view.demandRelation(relation)
     slots.key += ';'
     const where = view.rows(relation.target, slots)
-    return { relation, where, nested: readWanted(below, view, slots) }
+    return { relation, where, nested: readRelatedQueries(below, view, slots) }
   })
 }
 
 /** The reader's context, and the application whose records are asked for. */
-type ViewContext = FilterContext & Pick<RecordsContext, 'home'>
+type ViewContext = FilterContext & Pick<RecordsContext, 'providers'>
 
 export interface ClientViewOptions {
   readonly context: ViewContext
@@ -115,19 +115,22 @@ export class ClientView implements RowsView {
 
   /** False if `rows` shows the caller none. */
   seesAny(table: Table): boolean {
-    return !this.isBound(table) || this.#ask(table) !== false
+    return !this.isBound(table) || this.#visibleRowsOf(table) !== false
   }
 
   /** True if `rows` shows the caller every row; of a sharded record it is never every one. */
   seesAll(table: Table): boolean {
-    return !this.isBound(table) || (table.shard === undefined && this.#ask(table) === true)
+    return (
+      !this.isBound(table) || (table.shard === undefined && this.#visibleRowsOf(table) === true)
+    )
   }
 
   /** A condition for the rows that the caller may see; `undefined` if it may see all. */
   rows(table: Table, slots: Slots): Condition | undefined {
     if (!policyOf(table).hasRows) return undefined
     this.isPersonal = true
-    const answer = table.shard === undefined ? this.#ask(table) : this.#inShard(table, table.shard)
+    const answer =
+      table.shard === undefined ? this.#visibleRowsOf(table) : this.#rowsInShard(table, table.shard)
     if (typeof answer === 'boolean') {
       slots.key += answer ? 'T' : 'F'
       return answer ? undefined : noRows
@@ -141,7 +144,7 @@ export class ClientView implements RowsView {
     } catch (error) {
       slots.values.length = before
       this.#answers.set(table, false)
-      logFault(table, this.#log, 'answered a filter that cannot be used', error)
+      logProblem(table, this.#log, 'answered a filter that cannot be used', error)
       slots.key += 'F'
       return noRows
     }
@@ -150,13 +153,13 @@ export class ClientView implements RowsView {
   /**
    * Adds conditions to a client's question: for its own rows, and for the rows behind every relation.
    *
-   * @param asked the client's parsed filter; its values and those added here are in `slots`
+   * @param requested the client's parsed filter; its values and those added here are in `slots`
    * @throws {HttpError} 401 `UNAUTHENTICATED` or 403 `FORBIDDEN` for fields, relations and records that it may not use
    */
-  bind(table: Table, asked: Condition | undefined, slots: Slots): Condition | undefined {
-    const own = this.rows(table, slots)
-    if (asked === undefined) return own
-    return allOf(this.#bindAsked(table, asked, slots), own)
+  bind(table: Table, requested: Condition | undefined, slots: Slots): Condition | undefined {
+    const visible = this.rows(table, slots)
+    if (requested === undefined) return visible
+    return allOf(this.#bindRequested(table, requested, slots), visible)
   }
 
   /** @throws {HttpError} as `bind` */
@@ -196,22 +199,22 @@ export class ClientView implements RowsView {
 
   /** Checks the relation itself, and the record that it leads to. @throws {HttpError} as `bind` */
   demandRelation(relation: Relation): void {
-    for (const rule of rulesBehind(relation)) this.#demand(rule)
+    for (const rule of rulesOfRelation(relation)) this.#demand(rule)
   }
 
-  #bindAsked(table: Table, condition: Condition, slots: Slots): Condition {
+  #bindRequested(table: Table, condition: Condition, slots: Slots): Condition {
     switch (condition.kind) {
       case 'all':
       case 'any': {
-        const parts = condition.parts.map((part) => this.#bindAsked(table, part, slots))
+        const parts = condition.parts.map((part) => this.#bindRequested(table, part, slots))
         return { ...condition, parts }
       }
       case 'not':
-        return { ...condition, part: this.#bindAsked(table, condition.part, slots) }
+        return { ...condition, part: this.#bindRequested(table, condition.part, slots) }
       case 'related': {
         const { relation } = condition
         this.demandRelation(relation)
-        const part = this.#bindAsked(relation.target, condition.part, slots)
+        const part = this.#bindRequested(relation.target, condition.part, slots)
         return { ...condition, part: allOf(part, this.rows(relation.target, slots)) ?? part }
       }
       case 'search':
@@ -231,25 +234,28 @@ export class ClientView implements RowsView {
 
   /** The shard that the call is about, or else the one that the caller's `rows` name; for records that are sharded. */
   shard(table: Table, { property }: Column): unknown {
-    const known = knownShard(table)
-    if (known !== undefined) return known
-    return valueIn(this.#ask(table), property)
+    const callShard = currentShard(table)
+    if (callShard !== undefined) return callShard
+    return valueIn(this.#visibleRowsOf(table), property)
   }
 
   /** The caller's rows, of the shard that the call is about. */
-  #inShard(table: Table, column: Column): object | boolean {
-    const answer = this.#ask(table)
+  #rowsInShard(table: Table, column: Column): object | boolean {
+    const answer = this.#visibleRowsOf(table)
     if (answer === false || this.caller.trusted) return answer
-    const known = knownShard(table)
-    if (known === undefined) return answer
-    const own = { [column.property]: known }
+    const callShard = currentShard(table)
+    if (callShard === undefined) return answer
+    const own = { [column.property]: callShard }
     return answer === true ? own : { and: [answer, own] }
   }
 
-  #ask(table: Table): object | boolean {
+  #visibleRowsOf(table: Table): object | boolean {
     let answer = this.#answers.get(table)
     if (answer === undefined) {
-      answer = visibleRows(table, this.caller, { log: this.#log, home: this.#context.home })
+      answer = visibleRows(table, this.caller, {
+        log: this.#log,
+        providers: this.#context.providers,
+      })
       this.#answers.set(table, answer)
     }
     return answer
@@ -259,8 +265,8 @@ export class ClientView implements RowsView {
 /** The only value that a filter allows for a property, if it does so. */
 function valueIn(filter: unknown, property: string): string | number | undefined {
   if (typeof filter !== 'object' || filter === null) return undefined
-  const { [property]: own, and } = filter as Readonly<Record<string, unknown>>
-  const named = typeof own === 'object' && own !== null && 'eq' in own ? own.eq : own
+  const { [property]: value, and } = filter as Readonly<Record<string, unknown>>
+  const named = typeof value === 'object' && value !== null && 'eq' in value ? value.eq : value
   if (typeof named === 'string' || typeof named === 'number') return named
   if (!Array.isArray(and)) return undefined
   for (const part of and) {
@@ -271,8 +277,8 @@ function valueIn(filter: unknown, property: string): string | number | undefined
 }
 
 /** The rules that must admit a caller who follows a relation. */
-export function rulesBehind(relation: Relation): readonly AccessRule[] {
-  const own = policyOf(relation.table).relations.get(relation) ?? []
+export function rulesOfRelation(relation: Relation): readonly AccessRule[] {
+  const relationRules = policyOf(relation.table).relations.get(relation) ?? []
   const { read } = policyOf(relation.target)
-  return read === undefined || read.open ? own : [...own, read]
+  return read === undefined || read.open ? relationRules : [...relationRules, read]
 }

@@ -8,7 +8,7 @@ import type { Id, ListOptions } from '../filters/list-options.js'
 import { type RowChange, holdRows } from '../statements/change-row.js'
 import type { Writer } from '../statements/hooks.js'
 import { type Referrer, noSuchKey } from '../statements/client-errors.js'
-import type { Instance, Tie, WriteTree, ToMany, ToOne } from '../statements/write-tree.js'
+import type { Instance, LinkSet, WriteTree, ToMany, ToOne } from '../statements/write-tree.js'
 import { allOf } from '../../sql/condition.js'
 import type { Condition } from '../filters/condition.js'
 import { FilterReader } from '../filters/filter.js'
@@ -35,7 +35,7 @@ export interface TreeRecords {
   ): MaybePromise<Instance | null>
   deleteNow(
     id: Id,
-    mayTell?: (referrer: Referrer) => boolean,
+    canNameReferrer?: (referrer: Referrer) => boolean,
     expected?: readonly number[],
     writer?: Writer,
   ): MaybePromise<boolean>
@@ -43,19 +43,19 @@ export interface TreeRecords {
   unlink(id: Id, relation: string, ids: readonly Id[]): Promise<number>
 }
 
-export interface WriterHome {
+export interface WriteTarget {
   readonly source: Source
   records(table: Table): TreeRecords
 }
 
 /** The most keys that are looked up at once. */
-const mostAtOnce = 5000
+const maxKeysPerQuery = 5000
 
 /**
  * The undeleted rows of a filter that the caller can see, locked until the transaction ends. The filter comes from the
  * program, so it may use any field.
  */
-export async function holdSeen(
+export async function lockVisibleRows(
   table: Table,
   where: object,
   view: ClientView,
@@ -63,30 +63,30 @@ export async function holdSeen(
 ): Promise<Instance[]> {
   const values: unknown[] = []
   const reader = new FilterReader(source.context, false, values)
-  const asked: Condition = reader.read(table, where)
-  const seen = view.isBound(table) ? view.rows(table, reader) : undefined
-  const condition = allOf(allOf(asked, seen), shardCondition(table, source.context, reader))
+  const requested: Condition = reader.read(table, where)
+  const visible = view.isBound(table) ? view.rows(table, reader) : undefined
+  const condition = allOf(allOf(requested, visible), shardCondition(table, source.context, reader))
   demandShard(table, condition)
   const selection = { condition, key: reader.key, count: values.length, withDeleted: false }
-  const rows = await holdRows(table, source, { selection, values }, mostAtOnce)
+  const rows = await holdRows(table, source, { selection, values }, maxKeysPerQuery)
   const { readRow } = source.context.codecOf(table)
   return rows.map((row) => readRow(row) as Instance)
 }
 
 /** Checks the keys and links that a client names: rows that the client cannot see count as missing. */
-export class JudgedKeys {
-  readonly #home: WriterHome
+export class KeyChecker {
+  readonly #home: WriteTarget
   readonly #view: ClientView
 
-  constructor(home: WriterHome, view: ClientView) {
-    this.#home = home
+  constructor(target: WriteTarget, view: ClientView) {
+    this.#home = target
     this.#view = view
   }
 
   /** True if a given key must be checked. */
   names({ table, values }: WriteTree): boolean {
     if (this.#view.caller.trusted) return false
-    for (const { kind, local } of policyOf(table).judged)
+    for (const { kind, local } of policyOf(table).checkedRelations)
       if (kind === 'belongsTo' && !isNothing(values[local.property])) return true
     return false
   }
@@ -95,24 +95,24 @@ export class JudgedKeys {
    * @param before the stored row: a key that does not change is not checked
    * @throws {HttpError} 409 `CONFLICT`
    */
-  async judge(tree: WriteTree, before?: Instance): Promise<void> {
+  async check(tree: WriteTree, before?: Instance): Promise<void> {
     if (this.#view.caller.trusted) return
     const { context } = this.#home.source
-    for (const relation of policyOf(tree.table).judged) {
+    for (const relation of policyOf(tree.table).checkedRelations) {
       const { property } = relation.local
       const value = tree.values[property]
       if (relation.kind !== 'belongsTo' || isNothing(value) || tree.fields.has(property)) continue
       if (before !== undefined && textOf(before[property]) === textOf(value)) continue
       // A value that cannot be a key is reported as a fault of the value.
       if (toKey(context.codecOf(relation.target), value) === undefined) continue
-      const seen = await this.seen(relation.target, [value as Id])
-      if (seen.length === 0) throw tree.told(noSuchKey(relation))
+      const visibleKeys = await this.seen(relation.target, [value as Id])
+      if (visibleKeys.length === 0) throw tree.toClientError(noSuchKey(relation))
     }
-    for (const tie of tree.ties) await this.#judgeTie(tie)
+    for (const link of tree.links) await this.#checkLinks(link)
   }
 
-  async #judgeTie({ relation, ids, told }: Tie): Promise<void> {
-    if (!this.isJudged(relation) || !Array.isArray(ids)) return
+  async #checkLinks({ relation, ids, toClientError: told }: LinkSet): Promise<void> {
+    if (!this.mustCheck(relation) || !Array.isArray(ids)) return
     const codec = this.#home.source.context.codecOf(relation.target)
     const keys = ids.filter((id) => toKey(codec, id) !== undefined)
     if (keys.length < ids.length) return
@@ -120,16 +120,16 @@ export class JudgedKeys {
     if (seen.length < keys.length) throw told(noSuchKey(relation))
   }
 
-  isJudged(relation: Relation): boolean {
-    return !this.#view.caller.trusted && policyOf(relation.table).judged.has(relation)
+  mustCheck(relation: Relation): boolean {
+    return !this.#view.caller.trusted && policyOf(relation.table).checkedRelations.has(relation)
   }
 
   /** Those of the keys whose rows the caller can see. */
   async seen(target: Table, ids: readonly Id[]): Promise<Id[]> {
     const { property } = target.key
     const seen = new Set<string>()
-    for (let from = 0; from < ids.length; from += mostAtOnce) {
-      const some = ids.slice(from, from + mostAtOnce).map((id) => keyOf(target, id))
+    for (let from = 0; from < ids.length; from += maxKeysPerQuery) {
+      const some = ids.slice(from, from + maxKeysPerQuery).map((id) => keyOf(target, id))
       const where = { [property]: { in: some } }
       const rows = await this.#home.records(target).list({ where, view: this.#view })
       for (const row of rows) seen.add(textOf(row[property]))
@@ -142,17 +142,17 @@ export class JudgedKeys {
  * Looks up all rows that a write names before anything is written. Rows of another parent, invisible and missing rows give the same
  * error. The rows are locked until the transaction ends.
  */
-export class TreeLooks {
+export class RowLookup {
   /** The stored rows that will change. */
   readonly before = new Map<WriteTree, Instance>()
   /** The rows to which the row stops belonging. */
   readonly owners = new Map<ToOne, Instance>()
-  readonly #home: WriterHome
+  readonly #home: WriteTarget
   readonly #view: ClientView
-  readonly #keys: JudgedKeys
+  readonly #keys: KeyChecker
 
-  constructor(home: WriterHome, view: ClientView, keys: JudgedKeys) {
-    this.#home = home
+  constructor(target: WriteTarget, view: ClientView, keys: KeyChecker) {
+    this.#home = target
     this.#view = view
     this.#keys = keys
   }
@@ -163,7 +163,7 @@ export class TreeLooks {
    */
   async look(tree: WriteTree, before: Instance | undefined): Promise<void> {
     if (before !== undefined) this.before.set(tree, before)
-    await this.#keys.judge(tree, before)
+    await this.#keys.check(tree, before)
     for (const one of tree.ones) await this.#lookOne(one, before)
     for (const many of tree.manys) await this.#lookMany(many, before)
   }
@@ -175,8 +175,8 @@ export class TreeLooks {
     if (one.does === 'connect') return this.#lookConnected(relation, [one.id], () => path)
     const key = parent?.[local.property] as Id | null | undefined
     const ids = key === undefined || key === null ? [] : [key]
-    const [row] = (await this.#held(target, ids)).values()
-    if (row === undefined) throw notTheirs(relation, path)
+    const [row] = (await this.#lockRows(target, ids)).values()
+    if (row === undefined) throw notRelated(relation, path)
     if (one.does === 'update') return this.look(one.tree, row)
     this.owners.set(one, row)
   }
@@ -187,7 +187,7 @@ export class TreeLooks {
     const found = await this.#related(relation, parent, named)
     const find = (id: Id, at: string): Instance => {
       const row = found.get(textOf(id))
-      if (row === undefined) throw notTheirs(relation, at, id)
+      if (row === undefined) throw notRelated(relation, at, id)
       return row
     }
     for (const [index, id] of disconnect.entries()) find(id, `${path}.disconnect.${index}`)
@@ -207,23 +207,23 @@ export class TreeLooks {
     if (parent === undefined || ids.length === 0) return new Map()
     const { target, local, foreign, join } = relation
     const own = parent[local.property]
-    if (join === undefined) return this.#held(target, ids, { [foreign.property]: own })
+    if (join === undefined) return this.#lockRows(target, ids, { [foreign.property]: own })
     const { source } = this.#home
     const { context } = source
-    const { statement } = context.plansOf(relation.table).tiedAmong(relation)
+    const { statement } = context.plansOf(relation.table).linkedAmong(relation)
     const mine = context.codecOf(relation.table).key.encode(own)
     const codec = context.codecOf(target)
-    const tied: Id[] = []
+    const linkedIds: Id[] = []
     const keys = ids.map((id) => toKey(codec, id)).filter((key) => key !== undefined)
-    for (let from = 0; from < keys.length; from += mostAtOnce) {
-      const some = context.dialect.encodeList(target.key, keys.slice(from, from + mostAtOnce))
+    for (let from = 0; from < keys.length; from += maxKeysPerQuery) {
+      const some = context.dialect.encodeList(target.key, keys.slice(from, from + maxKeysPerQuery))
       for (const [, ...row] of await source.runner().run(statement, [mine, some], 'rows'))
-        tied.push((codec.readRow(row) as Instance)[target.key.property] as Id)
+        linkedIds.push((codec.readRow(row) as Instance)[target.key.property] as Id)
     }
-    return this.#held(target, tied)
+    return this.#lockRows(target, linkedIds)
   }
 
-  async #held(
+  async #lockRows(
     target: Table,
     ids: readonly Id[],
     where: object = {},
@@ -231,9 +231,9 @@ export class TreeLooks {
     const { property } = target.key
     const found = new Map<string, Instance>()
     const keys = this.#keysOf(target, ids)
-    for (let from = 0; from < keys.length; from += mostAtOnce) {
-      const asked = { ...where, [property]: { in: keys.slice(from, from + mostAtOnce) } }
-      for (const row of await holdSeen(target, asked, this.#view, this.#home.source))
+    for (let from = 0; from < keys.length; from += maxKeysPerQuery) {
+      const filter = { ...where, [property]: { in: keys.slice(from, from + maxKeysPerQuery) } }
+      for (const row of await lockVisibleRows(target, filter, this.#view, this.#home.source))
         found.set(textOf(row[property]), row)
     }
     return found
@@ -258,7 +258,7 @@ export class TreeLooks {
       if (toKey(codec, id) === undefined) throw invalid(pathOf(index), 'type', 'must be an id')
     const seen =
       kind === 'hasMany'
-        ? await this.#held(target, ids)
+        ? await this.#lockRows(target, ids)
         : new Set((await this.#keys.seen(target, ids)).map(textOf))
     for (const [index, id] of ids.entries())
       if (!seen.has(textOf(id))) throw atKey(noSuchKey(relation), relation.table, pathOf(index))
@@ -266,9 +266,9 @@ export class TreeLooks {
 }
 
 /** The row is missing, invisible to the caller, or belongs to another parent. */
-export function notTheirs({ table, target, name }: Relation, path: string, id?: Id): HttpError {
-  const which = id === undefined ? '' : ` ${String(id).slice(0, 50)}`
-  const message = `There is no ${target.type.name}${which} among the ${name} of this ${table.type.name}.`
+export function notRelated({ table, target, name }: Relation, path: string, id?: Id): HttpError {
+  const keyText = id === undefined ? '' : ` ${String(id).slice(0, 50)}`
+  const message = `There is no ${target.type.name}${keyText} among the ${name} of this ${table.type.name}.`
   const errors = [{ path, code: 'reference', message }]
   return new HttpError(404, message, { code: 'NOT_FOUND', errors })
 }

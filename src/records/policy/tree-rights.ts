@@ -8,12 +8,12 @@ import { HttpError } from '../../errors/http-error.js'
 import { invalid } from '../filters/invalid.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
-import { admitsAtOnce, demand, demandAll, forbidden, type Caller } from '../rights/caller.js'
+import { admitsImmediately, demand, demandAll, forbidden, type Caller } from '../rights/caller.js'
 import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 import { countNested, type ToMany, type ToOne, type WriteTree } from '../statements/write-tree.js'
 
 /** The most rows and keys that a client may nest in one write. */
-const mostNested = 1000
+const maxNested = 1000
 
 /**
  * Checks the fields of the row itself, and its links.
@@ -22,7 +22,7 @@ const mostNested = 1000
  * @throws {HttpError} 401 or 403
  */
 export function demandFields(tree: WriteTree, caller: Caller): MaybePromise<void> {
-  const { table, values, fields: given, ties } = tree
+  const { table, values, fields: given, links: ties } = tree
   const { columns, columnWrites, relations } = policyOf(table)
   if (columns.size + columnWrites.size + relations.size === 0 || caller.trusted) return undefined
   const rules: AccessRule[] = []
@@ -44,15 +44,15 @@ export function demandFields(tree: WriteTree, caller: Caller): MaybePromise<void
  */
 function demandFieldWrite(
   rule: AccessRule,
-  { table, told }: WriteTree,
+  { table, toClientError: told }: WriteTree,
   property: string,
   caller: Caller,
 ): void {
   // The rule has roles and no guard.
-  if (admitsAtOnce(rule, caller)) return
+  if (admitsImmediately(rule, caller)) return
   if (caller.auth === undefined) demand(rule, caller)
   const { read } = policyOf(table)
-  if (read !== undefined && !admitsAtOnce(read, caller)) throw forbidden()
+  if (read !== undefined && !admitsImmediately(read, caller)) throw forbidden()
   throw told(fieldForbidden(property, rule))
 }
 
@@ -81,8 +81,8 @@ export function demandWrite(
 
 /** @throws {HttpError} 400 `VALIDATION` */
 export function refuseMany(tree: WriteTree, caller: Caller): void {
-  if (caller.trusted || countNested(tree) <= mostNested) return
-  const message = `at most ${mostNested} rows and keys can be nested in one write`
+  if (caller.trusted || countNested(tree) <= maxNested) return
+  const message = `at most ${maxNested} rows and keys can be nested in one write`
   const errors = [{ path: tree.path, code: 'maxItems', message }]
   throw new HttpError(400, message, { code: 'VALIDATION', errors })
 }
@@ -151,7 +151,7 @@ export class TreeRights {
   /** A foreign key with `writes` cannot be changed through its relation by other callers either. */
   #demandKey(relation: Relation, path: string): void {
     const rule = policyOf(relation.table).relationWrites.get(relation)
-    if (rule === undefined || admitsAtOnce(rule, this.#caller)) return
+    if (rule === undefined || admitsImmediately(rule, this.#caller)) return
     if (this.#caller.auth === undefined) demand(rule, this.#caller)
     throw fieldForbidden(path, rule)
   }

@@ -10,11 +10,11 @@ import { isolationOf } from '../model/write-hooks.js'
 import type { Table, Relation } from '../model/table.js'
 import {
   type TreeRecords,
-  holdSeen,
-  type WriterHome,
-  JudgedKeys,
-  notTheirs,
-  TreeLooks,
+  lockVisibleRows,
+  type WriteTarget,
+  KeyChecker,
+  notRelated,
+  RowLookup,
 } from './row-lookup.js'
 import type { Source } from '../statements/source.js'
 import { allowingSwaps } from '../statements/swapped-values.js'
@@ -25,16 +25,16 @@ import {
   tablesOf,
   type Instance,
   type WriteTree,
-  giveKey,
+  setDerivedKey,
   refuseOwner,
-  type Tie,
+  type LinkSet,
   type ToMany,
 } from '../statements/write-tree.js'
 import { type MaybePromise, attempt } from '../../core/maybe-promise.js'
-import type { RowsWithin } from '../statements/write-row.js'
+import type { VisibleRows } from '../statements/write-row.js'
 import { writerOf, type Writer } from '../statements/hooks.js'
 import { atKey } from '../statements/nested-input.js'
-import { concealFaults, mayTell } from '../rights/conceal-errors.js'
+import { concealErrors, canNameReferrers } from '../rights/conceal-errors.js'
 import { textOf } from '../filters/key-forms.js'
 
 type Repositories = (table: Table, source: Source) => TreeRecords
@@ -80,8 +80,8 @@ export class ProgramWriter {
     const update = async (inner: Source): Promise<Instance | null> => {
       const { writer, view } = this.#writerIn(inner)
       const isIt = { [table.key.property]: table.key.isUuid ? id : Number(id) }
-      const asked = where === undefined ? isIt : { and: [isIt, where] }
-      const [before] = await holdSeen(table, asked, view, inner)
+      const filter = where === undefined ? isIt : { and: [isIt, where] }
+      const [before] = await lockVisibleRows(table, filter, view, inner)
       return before === undefined ? null : writer.update(tree, before, expected)
     }
     const isolation = isolationOf(tablesOf(tree))
@@ -89,12 +89,12 @@ export class ProgramWriter {
   }
 
   #writerIn(inner: Source): { writer: TreeWriter; view: ClientView } {
-    const home: WriterHome = {
+    const home: WriteTarget = {
       source: inner,
       records: (table) => this.#repositories(table, inner),
     }
     const view = new ClientView({ context: inner.context, caller: program, log: silentLog })
-    return { writer: new TreeWriter(home, view, new JudgedKeys(home, view)), view }
+    return { writer: new TreeWriter(home, view, new KeyChecker(home, view)), view }
   }
 }
 
@@ -102,31 +102,31 @@ export interface RowConditions {
   /** Update only a row at one of these versions. */
   readonly expected?: readonly number[] | undefined
   /** Update only rows that the caller can see, before and after. */
-  readonly within?: RowsWithin | undefined
+  readonly visibleRows?: VisibleRows | undefined
 }
 
 export class TreeWriter {
-  readonly #home: WriterHome
+  readonly #home: WriteTarget
   readonly #view: ClientView
-  readonly #keys: JudgedKeys
-  readonly #looks: TreeLooks
+  readonly #keys: KeyChecker
+  readonly #lookup: RowLookup
   readonly #caller: Caller
   /** Keys of written rows, to be checked at the end. */
   readonly #written = new Map<Table, Set<unknown>>()
 
-  constructor(home: WriterHome, view: ClientView, keys: JudgedKeys) {
-    this.#home = home
+  constructor(target: WriteTarget, view: ClientView, keys: KeyChecker) {
+    this.#home = target
     this.#view = view
     this.#keys = keys
-    this.#looks = new TreeLooks(home, view, keys)
+    this.#lookup = new RowLookup(target, view, keys)
     this.#caller = view.caller
   }
 
   /** @throws {HttpError} 400, 404, 409; 403 if the caller could not see a row afterwards */
   async create(tree: WriteTree): Promise<Instance> {
-    await this.#looks.look(tree, undefined)
+    await this.#lookup.look(tree, undefined)
     const record = await this.#create(tree)
-    await this.#judge()
+    await this.#checkWritten()
     return record
   }
 
@@ -136,9 +136,9 @@ export class TreeWriter {
     before: Instance,
     expected?: readonly number[],
   ): Promise<Instance | null> {
-    await this.#looks.look(tree, before)
+    await this.#lookup.look(tree, before)
     const record = await this.#change(tree, before, expected)
-    if (record !== null) await this.#judge()
+    if (record !== null) await this.#checkWritten()
     return record
   }
 
@@ -147,7 +147,7 @@ export class TreeWriter {
     const record = await insertTree(this.#home, tree, this.#caller)
     this.#wrote(tree.table, record)
     for (const many of tree.manys) await this.#writeMany(many, record)
-    for (const tie of tree.ties) await this.#tie(tree.table, record, tie)
+    for (const tie of tree.links) await this.#addLinks(tree.table, record, tie)
     return record
   }
 
@@ -163,12 +163,12 @@ export class TreeWriter {
     if (record === null) return null
     this.#wrote(table, record)
     for (const one of tree.ones) {
-      const owner = this.#looks.owners.get(one)
+      const owner = this.#lookup.owners.get(one)
       if (one.does !== 'delete' || owner === undefined) continue
       await this.#delete(one.relation, owner[one.relation.target.key.property] as Id, one.path)
     }
     for (const many of tree.manys) await this.#writeMany(many, record)
-    for (const tie of tree.ties) await this.#retie(table, record, tie)
+    for (const tie of tree.links) await this.#replaceLinks(table, record, tie)
     return record
   }
 
@@ -178,61 +178,61 @@ export class TreeWriter {
       const { local, foreign } = one.relation
       if (one.does === 'create') {
         const owner = await this.#create(one.tree)
-        giveKey(tree, local.property, owner[foreign.property])
+        setDerivedKey(tree, local.property, owner[foreign.property])
       } else if (one.does === 'connect')
-        giveKey(tree, local.property, keyAsIs(one.relation, one.id))
+        setDerivedKey(tree, local.property, keyAsIs(one.relation, one.id))
       else if (one.does === 'update') await this.#changeLooked(one.tree, one.relation, one.path)
-      else giveKey(tree, local.property, null)
+      else setDerivedKey(tree, local.property, null)
     }
   }
 
   async #changeLooked(tree: WriteTree, relation: Relation, path: string): Promise<void> {
-    const before = this.#looks.before.get(tree)
+    const before = this.#lookup.before.get(tree)
     const changed = before && (await this.#change(tree, before))
-    if (changed === undefined || changed === null) throw notTheirs(relation, path)
+    if (changed === undefined || changed === null) throw notRelated(relation, path)
   }
 
   /** Rows are removed before others are added, because values may be unique. */
   async #writeMany(many: ToMany, record: Instance): Promise<void> {
     const { relation, path, create, update } = many
     const { local, foreign, kind } = relation
-    const own = record[local.property] as Id
+    const ownKey = record[local.property] as Id
     for (const [index, id] of many.delete.entries())
       await this.#delete(relation, id, `${path}.delete.${index}`)
-    if (kind === 'manyToMany') await this.#tieMany(many, own)
-    else await this.#moveMany(many, own)
+    if (kind === 'manyToMany') await this.#linkMany(many, ownKey)
+    else await this.#moveMany(many, ownKey)
     for (const [index, { tree }] of update.entries()) {
       if (kind === 'hasMany' && tree.values[foreign.property] !== undefined)
-        giveKey(tree, foreign.property, own)
+        setDerivedKey(tree, foreign.property, ownKey)
       refuseOwner(tree, kind === 'hasMany' ? foreign.property : '')
       await this.#changeLooked(tree, relation, `${path}.update.${index}`)
     }
-    const made: Id[] = []
+    const createdIds: Id[] = []
     for (const tree of create) {
       if (kind === 'hasMany') {
         refuseOwner(tree, foreign.property)
-        giveKey(tree, foreign.property, own)
+        setDerivedKey(tree, foreign.property, ownKey)
       }
       const child = await this.#create(tree)
-      made.push(child[relation.target.key.property] as Id)
+      createdIds.push(child[relation.target.key.property] as Id)
     }
-    if (kind === 'manyToMany' && made.length > 0)
-      await this.#home.records(relation.table).link(own, relation.name, made)
+    if (kind === 'manyToMany' && createdIds.length > 0)
+      await this.#home.records(relation.table).link(ownKey, relation.name, createdIds)
   }
 
-  async #tieMany({ relation, path, connect, disconnect }: ToMany, own: Id): Promise<void> {
+  async #linkMany({ relation, path, connect, disconnect }: ToMany, ownKey: Id): Promise<void> {
     const repository = this.#home.records(relation.table)
-    if (disconnect.length > 0) await repository.unlink(own, relation.name, disconnect)
+    if (disconnect.length > 0) await repository.unlink(ownKey, relation.name, disconnect)
     if (connect.length === 0) return
     try {
-      await repository.link(own, relation.name, connect)
+      await repository.link(ownKey, relation.name, connect)
     } catch (error) {
       throw atKey(error, relation.table, `${path}.connect`)
     }
   }
 
   /** Gives the named children another parent, or none. */
-  async #moveMany({ relation, path, connect, disconnect }: ToMany, own: Id): Promise<void> {
+  async #moveMany({ relation, path, connect, disconnect }: ToMany, ownKey: Id): Promise<void> {
     const { target, foreign } = relation
     const move = async (id: Id, to: Id | null, at: string): Promise<void> => {
       const repository = this.#home.records(target)
@@ -242,7 +242,7 @@ export class TreeWriter {
           { [foreign.property]: to },
           { writer: writerFor(this.#caller) },
         )
-        if (moved === null) throw notTheirs(relation, at, id)
+        if (moved === null) throw notRelated(relation, at, id)
         this.#wrote(target, moved)
       } catch (error) {
         throw atKey(error, target, at)
@@ -250,23 +250,23 @@ export class TreeWriter {
     }
     for (const [index, id] of disconnect.entries())
       await move(id, null, `${path}.disconnect.${index}`)
-    for (const [index, id] of connect.entries()) await move(id, own, `${path}.connect.${index}`)
+    for (const [index, id] of connect.entries()) await move(id, ownKey, `${path}.connect.${index}`)
   }
 
   async #delete(relation: Relation, id: Id, path: string): Promise<void> {
     const { target } = relation
     try {
       const writer = writerFor(this.#caller)
-      const tell = mayTell(this.#caller)
-      if (!(await this.#home.records(target).deleteNow(id, tell, undefined, writer)))
-        throw notTheirs(relation, path, id)
+      const canName = canNameReferrers(this.#caller)
+      if (!(await this.#home.records(target).deleteNow(id, canName, undefined, writer)))
+        throw notRelated(relation, path, id)
     } catch (error) {
       throw atKey(error, target, path)
     }
   }
 
-  async #tie(table: Table, record: Instance, tie: Tie): Promise<void> {
-    const { relation, ids, told } = tie
+  async #addLinks(table: Table, record: Instance, tie: LinkSet): Promise<void> {
+    const { relation, ids, toClientError: told } = tie
     try {
       const id = record[table.key.property] as Id
       await this.#home.records(table).link(id, relation.name, ids)
@@ -276,21 +276,21 @@ export class TreeWriter {
   }
 
   /** Replaces the links: afterwards exactly these exist, among the rows that the caller can see. */
-  async #retie(table: Table, record: Instance, tie: Tie): Promise<void> {
+  async #replaceLinks(table: Table, record: Instance, tie: LinkSet): Promise<void> {
     const { relation, ids } = tie
     const { property } = relation.target.key
     const repository = this.#home.records(table)
     const id = record[table.key.property] as Id
-    const whole = await repository.find(id, { with: [relation.name] })
-    const tied = (whole?.[relation.name] as Instance[] | undefined) ?? []
-    const wanted = new Set(ids.map(textOf))
-    const others = tied.map((other) => other[property] as Id)
-    const gone = others.filter((other) => !wanted.has(textOf(other)))
-    const untied = this.#keys.isJudged(relation)
-      ? await this.#keys.seen(relation.target, gone)
-      : gone
+    const recordWithLinks = await repository.find(id, { with: [relation.name] })
+    const linkedRows = (recordWithLinks?.[relation.name] as Instance[] | undefined) ?? []
+    const newIds = new Set(ids.map(textOf))
+    const linkedIds = linkedRows.map((other) => other[property] as Id)
+    const removedIds = linkedIds.filter((other) => !newIds.has(textOf(other)))
+    const untied = this.#keys.mustCheck(relation)
+      ? await this.#keys.seen(relation.target, removedIds)
+      : removedIds
     if (untied.length > 0) await repository.unlink(id, relation.name, untied)
-    await this.#tie(table, record, tie)
+    await this.#addLinks(table, record, tie)
   }
 
   #wrote(table: Table, record: Instance): void {
@@ -300,40 +300,40 @@ export class TreeWriter {
   }
 
   /** Checks the written rows of records with `rows`; rows of other records need no check. */
-  async #judge(): Promise<void> {
+  async #checkWritten(): Promise<void> {
     for (const [table, ids] of this.#written) {
-      const seen = await this.#keys.seen(table, [...ids] as Id[])
-      if (seen.length < ids.size) throw forbidden()
+      const visibleIds = await this.#keys.seen(table, [...ids] as Id[])
+      if (visibleIds.length < ids.size) throw forbidden()
     }
   }
 }
 
 /** Inserts one row. */
 export function insertTree(
-  home: WriterHome,
-  { table, values, told }: WriteTree,
+  target: WriteTarget,
+  { table, values, toClientError: told }: WriteTree,
   caller: Caller,
 ): MaybePromise<Instance> {
   return attempt<Instance>(
-    () => home.records(table).createNow(values, writerFor(caller)),
+    () => target.records(table).createNow(values, writerFor(caller)),
     (error) => {
-      throw told(concealFaults(error, table, caller))
+      throw told(concealErrors(error, table, caller))
     },
   )
 }
 
 /** Updates one row. */
 export function changeTree(
-  home: WriterHome,
+  target: WriteTarget,
   id: Id,
-  { table, values, told }: WriteTree,
+  { table, values, toClientError: told }: WriteTree,
   caller: Caller,
   conditions: RowConditions = {},
 ): MaybePromise<Instance | null> {
   return attempt<Instance | null>(
-    () => home.records(table).updateNow(id, values, { writer: writerFor(caller), ...conditions }),
+    () => target.records(table).updateNow(id, values, { writer: writerFor(caller), ...conditions }),
     (error) => {
-      throw told(concealFaults(error, table, caller))
+      throw told(concealErrors(error, table, caller))
     },
   )
 }

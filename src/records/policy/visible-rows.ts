@@ -10,46 +10,46 @@ import type { RowsCaller } from '../model/record.js'
 import { skip } from '../model/skip.js'
 import type { Table } from '../model/table.js'
 import { anonymous, type Caller } from '../rights/caller.js'
-import { providerOf, type Home } from '../statements/source.js'
+import { providerOf, type RecordProviders } from '../statements/source.js'
 
 export interface RowsParts {
   /** Receives errors of `rows`. */
   readonly log: Log
   /** Undefined where there is no application. */
-  readonly home: Pick<Home, 'get'> | undefined
+  readonly providers: Pick<RecordProviders, 'get'> | undefined
 }
 
 /** @returns a filter; true for all rows, if `rows` answers `true` or is not given; false for none */
 export function visibleRows(
   table: Table,
   caller: Caller,
-  { log, home }: RowsParts,
+  { log, providers }: RowsParts,
 ): object | boolean {
   const { rows } = table.options
   if (rows === undefined || caller.trusted) return true
   try {
-    const answer: unknown = rows(caller.user, new Asking(caller, home))
+    const answer: unknown = rows(caller.user, new RowsCallerContext(caller, providers))
     if (typeof answer === 'boolean') return answer
-    const fault = findFault(answer, caller.user)
-    if (fault === undefined) return answer as object
-    logFault(table, log, fault)
+    const problem = findProblem(answer, caller.user)
+    if (problem === undefined) return answer as object
+    logProblem(table, log, problem)
     if (isThenable(answer)) ignore(answer, table, log)
   } catch (error) {
-    logFault(table, log, 'threw', error)
+    logProblem(table, log, 'threw', error)
   }
   return false
 }
 
 /** What a caller with these claims sees, in words: `all`, `none`, `where {"owner":"7"}`, or what is wrong with the answer. */
 export function describeRows(table: Table, claims: Claims | undefined): string {
-  const faults: string[] = []
-  const log = { ...silentLog, error: (_details: object, text: string) => void faults.push(text) }
+  const problems: string[] = []
+  const log = { ...silentLog, error: (_details: object, text: string) => void problems.push(text) }
   const auth = claims === undefined ? undefined : ({ by: 'token', claims } as const)
   const caller = { trusted: false, auth, user: claims ?? null, request: undefined }
-  const answer = visibleRows(table, caller, { log, home: undefined })
+  const answer = visibleRows(table, caller, { log, providers: undefined })
   if (typeof answer === 'object') return `where ${JSON.stringify(answer)}`
   if (answer) return 'all'
-  return ['none', ...faults].join(': ')
+  return ['none', ...problems].join(': ')
 }
 
 /**
@@ -58,31 +58,31 @@ export function describeRows(table: Table, claims: Claims | undefined): string {
  */
 export function showsAnonymous(table: Table): boolean {
   let needsProvider = false
-  const home = {
+  const providers = {
     get: (): never => {
       needsProvider = true
       throw new Error('Providers are not created yet.')
     },
   }
-  return visibleRows(table, anonymous, { log: silentLog, home }) !== false || needsProvider
+  return visibleRows(table, anonymous, { log: silentLog, providers }) !== false || needsProvider
 }
 
 /** Logs that the answer of `rows` could not be used. */
-export function logFault({ type }: Table, log: Log, what: string, error?: unknown): void {
-  const message = `${type.name}: rows ${what}. No row is shown. It must answer a filter such as { owner: user.sub }, true or false.`
+export function logProblem({ type }: Table, log: Log, problem: string, error?: unknown): void {
+  const message = `${type.name}: rows ${problem}. No row is shown. It must answer a filter such as { owner: user.sub }, true or false.`
   log.error(
     error === undefined ? { record: type.name } : { record: type.name, err: error },
     message,
   )
 }
 
-class Asking implements RowsCaller {
+class RowsCallerContext implements RowsCaller {
   readonly by?: 'key' | 'token'
-  readonly #home: Pick<Home, 'get'> | undefined
+  readonly #home: Pick<RecordProviders, 'get'> | undefined
 
-  constructor({ auth }: Caller, home: Pick<Home, 'get'> | undefined) {
+  constructor({ auth }: Caller, providers: Pick<RecordProviders, 'get'> | undefined) {
     if (auth !== undefined) this.by = auth.by === 'key' ? 'key' : 'token'
-    this.#home = home
+    this.#home = providers
   }
 
   get get(): RowsCaller['get'] {
@@ -93,30 +93,30 @@ class Asking implements RowsCaller {
 /** Nothing awaits the promise: without a handler its rejection would end the process. */
 function ignore(answer: PromiseLike<unknown>, table: Table, log: Log): void {
   Promise.resolve(answer).catch((error: unknown) => {
-    logFault(table, log, 'rejected', error)
+    logProblem(table, log, 'rejected', error)
   })
 }
 
 /** @returns what is wrong with an answer, to be put behind `rows …` */
-function findFault(answer: unknown, user: Claims | null): string | undefined {
+function findProblem(answer: unknown, user: Claims | null): string | undefined {
   if (isThenable(answer)) return 'answered a promise'
   if (!isPlain(answer)) return `answered ${nameOf(answer)}, which is not a filter`
-  const given = user === null ? none : objectsOf(user)
-  return findFaultIn(answer, given, [])
+  const claimObjects = user === null ? none : objectsOf(user)
+  return findProblemIn(answer, claimObjects, [])
 }
 
 /** @param path the names that lead to the value */
-function findFaultIn(
+function findProblemIn(
   value: unknown,
-  given: ReadonlySet<unknown>,
+  claimObjects: ReadonlySet<unknown>,
   path: readonly string[],
 ): string | undefined {
   if (value === undefined || value === skip) {
-    const said = value === skip ? 'skip' : 'undefined'
-    return `answered a filter whose ${path.join('.')} is ${said}`
+    const valueName = value === skip ? 'skip' : 'undefined'
+    return `answered a filter whose ${path.join('.')} is ${valueName}`
   }
   if (typeof value !== 'object' || value === null) return undefined
-  if (given.has(value)) {
+  if (claimObjects.has(value)) {
     // A list of texts or numbers is allowed for `in`. Everything else would let the token choose the filter's
     // operators.
     const isNames = path.at(-1) === 'in' && Array.isArray(value) && value.every(isScalar)
@@ -126,16 +126,18 @@ function findFaultIn(
   if (Array.isArray(value)) {
     // An empty `and` would match every row.
     if (value.length === 0 && path.at(-1) === 'and') return 'answered a filter without a condition'
-    const places = Array.from(value.keys())
-    return firstFault(places, (index) => findFaultIn(value[index], given, [...path, `${index}`]))
+    const indexes = Array.from(value.keys())
+    return firstProblem(indexes, (index) =>
+      findProblemIn(value[index], claimObjects, [...path, `${index}`]),
+    )
   }
   if (!isPlain(value)) return `answered a filter with ${nameOf(value)} in it`
   const keys = Object.keys(value)
   if (keys.length === 0) return 'answered a filter without a condition'
-  return firstFault(keys, (key) => findFaultIn(value[key], given, [...path, key]))
+  return firstProblem(keys, (key) => findProblemIn(value[key], claimObjects, [...path, key]))
 }
 
-function firstFault<T>(items: readonly T[], find: (item: T) => string | undefined) {
+function firstProblem<T>(items: readonly T[], find: (item: T) => string | undefined) {
   for (const item of items) {
     const fault = find(item)
     if (fault !== undefined) return fault
@@ -144,11 +146,11 @@ function firstFault<T>(items: readonly T[], find: (item: T) => string | undefine
 }
 
 const none: ReadonlySet<unknown> = new Set()
-const known = new WeakMap<object, ReadonlySet<unknown>>()
+const cachedClaimObjects = new WeakMap<object, ReadonlySet<unknown>>()
 
 /** All objects and lists within the claims, to recognize them later. Claims are frozen, so they are collected once. */
 function objectsOf(claims: Claims): ReadonlySet<unknown> {
-  const before = known.get(claims)
+  const before = cachedClaimObjects.get(claims)
   if (before !== undefined) return before
   const found = new Set<unknown>([claims])
   for (const one of found) {
@@ -156,7 +158,7 @@ function objectsOf(claims: Claims): ReadonlySet<unknown> {
       if (typeof value === 'object' && value !== null) found.add(value)
     }
   }
-  if (Object.isFrozen(claims)) known.set(claims, found)
+  if (Object.isFrozen(claims)) cachedClaimObjects.set(claims, found)
   return found
 }
 

@@ -88,7 +88,7 @@ export class CallerRecords<T extends object = object> {
 
   /** A provider of the application, as hooks get it. */
   get<P>(token: Class<P> | string | symbol): P {
-    return providerOf(this.#database.context.home, token as Class) as P
+    return providerOf(this.#database.context.providers, token as Class) as P
   }
 
   /** Whether `@Secured` on a method of the record lets the caller in. */

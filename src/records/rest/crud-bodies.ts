@@ -9,7 +9,7 @@ import { isHidden } from '../filters/suggested-names.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Relation, Table } from '../model/table.js'
 import { policyOf } from '../rights/record-policy.js'
-import { tieNames } from '../statements/write-tree.js'
+import { linkNames } from '../statements/write-tree.js'
 
 export interface CrudBodies {
   /** The body of POST and PUT. */
@@ -61,7 +61,7 @@ function withFields(type: Class, fields: Fields, name: string): Class {
 }
 
 function tieFields(table: Table): Fields {
-  const ties = [...tieNames(table)].map(([member, { target }]): [string, FieldMetadata] => [
+  const ties = [...linkNames(table)].map(([member, { target }]): [string, FieldMetadata] => [
     member,
     { ...keyNote(target), rules: { list: true, optional: true, description: keysOf(target) } },
   ])

@@ -12,7 +12,7 @@ import { isOrdered, operatorOf, operatorsFor, type Operator } from '../../sql/op
 import type { Column, TableSearch } from '../../engines/contract/table.js'
 import { timeUnits } from '../../engines/contract/dialect.js'
 import type { Table } from '../model/table.js'
-import { rulesBehind } from '../policy/client-view.js'
+import { rulesOfRelation } from '../policy/client-view.js'
 import { policyOf } from '../rights/record-policy.js'
 import { defaultLimit, largestLimit } from './crud-query.js'
 
@@ -285,7 +285,7 @@ function limitParameter(standard: number): GivenParameter {
 function orderText({ relations }: Table): string {
   const text = 'Fields to sort by, `-` for descending: `-price,name`.'
   const owners = [...relations.values()].filter(
-    (one) => one.kind === 'belongsTo' && !isHidden(one) && rulesBehind(one).length === 0,
+    (one) => one.kind === 'belongsTo' && !isHidden(one) && rulesOfRelation(one).length === 0,
   )
   const named = owners.flatMap(({ name, target }) => {
     const { columns: secured } = policyOf(target)

@@ -30,7 +30,7 @@ import {
   type WriteAccess,
   type WriteOperation,
 } from '../rights/record-policy.js'
-import { markShown } from '../rights/secured-responses.js'
+import { markConcealed } from '../rights/secured-responses.js'
 import { crudBodies } from './crud-bodies.js'
 import { shapedTag, tagged, taggedOrKnown, versionOf, whereMatching } from './conditions.js'
 import { readCrudCounts, readCrudQuery } from './crud-query.js'
@@ -294,8 +294,8 @@ function addRoute(controller: Class, table: Table, route: CrudRoute): string {
   const prototype = controller.prototype as Record<string, unknown>
   const name = route.method === 'PUT' ? 'replace' : route.operation
   const member = name in prototype ? `crud${name.charAt(0).toUpperCase()}${name.slice(1)}` : name
-  const { isPersonal, mayWait } = policyOf(table)
-  markShown(run, mayWait ? 'all' : isPersonal ? 'claims' : 'nothing')
+  const { isPersonal, mayAwaitGuards: mayWait } = policyOf(table)
+  markConcealed(run, mayWait ? 'all' : isPersonal ? 'claims' : 'nothing')
   Object.defineProperty(prototype, member, { value: run, configurable: true, writable: true })
   const descriptor = Object.getOwnPropertyDescriptor(prototype, member)
   verbs[route.method](route.path, route.options)(prototype, member, descriptor)

@@ -12,7 +12,7 @@ import { isHidden } from '../filters/suggested-names.js'
 import { toPlural } from '../model/english.js'
 import { readTable } from '../model/read-table.js'
 import type { Relation, Table } from '../model/table.js'
-import { tieNames } from '../statements/write-tree.js'
+import { linkNames } from '../statements/write-tree.js'
 import { admission, type Caller } from '../rights/caller.js'
 import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 
@@ -221,7 +221,7 @@ function toPlain(field: ShapeField): Omit<FieldDescription, 'writable' | 'requir
 
 function toRelation(relation: Relation): RelationDescription {
   const { table, name, kind, target, local, foreign } = relation
-  const [ids] = [...tieNames(table)].find(([, tied]) => tied === relation) ?? []
+  const [ids] = [...linkNames(table)].find(([, tied]) => tied === relation) ?? []
   const back = [...target.relations.values()].find(
     (other) => other.kind === 'belongsTo' && other.local === foreign,
   )

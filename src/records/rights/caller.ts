@@ -14,40 +14,42 @@ import type { Claims, HttpRequest, RequestAuth } from '../../http/request.js'
  * Thrown when a guard returns a promise while a query is read synchronously. The query is abandoned, the guard awaited, and the
  * query read again with the result. A promise that is not awaited denies access.
  */
-class LateVerdict extends HttpError {
+class PendingAdmission extends HttpError {
   readonly rule: AccessRule
-  readonly verdict: Promise<Admission>
+  readonly admission: Promise<Admission>
 
-  constructor(rule: AccessRule, verdict: Promise<Admission>) {
+  constructor(rule: AccessRule, admission: Promise<Admission>) {
     super(403, 'Forbidden')
     this.rule = rule
-    this.verdict = verdict
+    this.admission = admission
     // Its failure is reported to whoever awaits it; otherwise it must not end the process.
-    verdict.catch(() => undefined)
+    admission.catch(() => undefined)
   }
 }
 
 /** Runs a question on a record; awaits guards only if one of its rules may have an asynchronous one. */
-export function asked<T>(
+export function withGuards<T>(
   table: Table,
   caller: Caller,
-  ask: (caller: Caller) => MaybePromise<T>,
+  query: (caller: Caller) => MaybePromise<T>,
 ): MaybePromise<T> {
-  return policyOf(table).mayWait ? settled(caller, () => ask(caller)) : ask(caller)
+  return policyOf(table).mayAwaitGuards
+    ? retryAfterGuards(caller, () => query(caller))
+    : query(caller)
 }
 
 /**
  * Runs a question, and again after each guard that was awaited.
  *
- * @param ask must only read, and start from the beginning each time
+ * @param query must only read, and start from the beginning each time
  */
-export function settled<T>(caller: Caller, ask: () => MaybePromise<T>): MaybePromise<T> {
-  return attempt(ask, (error) => {
-    if (!(error instanceof LateVerdict)) throw error
-    return error.verdict.then((verdict) => {
-      caller.verdicts ??= new Map()
-      caller.verdicts.set(error.rule, verdict)
-      return settled(caller, ask)
+export function retryAfterGuards<T>(caller: Caller, query: () => MaybePromise<T>): MaybePromise<T> {
+  return attempt(query, (error) => {
+    if (!(error instanceof PendingAdmission)) throw error
+    return error.admission.then((result) => {
+      caller.guardResults ??= new Map()
+      caller.guardResults.set(error.rule, result)
+      return retryAfterGuards(caller, query)
     })
   })
 }
@@ -61,18 +63,18 @@ export interface Caller {
   /** The request for guards; undefined if the program gave a `user` without one. */
   readonly request: HttpRequest | undefined
   /** Results of guards that answer with a promise, kept while a question for this caller runs. */
-  verdicts?: Map<AccessRule, Admission>
+  guardResults?: Map<AccessRule, Admission>
 }
 
 /** The caller of a request. It is asked only where a rule depends on it, since what reads it is for this caller alone. */
 export function requestCaller(request: HttpRequest): Caller {
-  return new AskedCaller(request)
+  return new RequestCaller(request)
 }
 
-class AskedCaller implements Caller {
+class RequestCaller implements Caller {
   readonly trusted = false
   readonly request: HttpRequest
-  verdicts?: Map<AccessRule, Admission>
+  guardResults?: Map<AccessRule, Admission>
 
   constructor(request: HttpRequest) {
     this.request = request
@@ -105,23 +107,23 @@ export function admission(rule: AccessRule, caller: Caller): MaybePromise<Admiss
   if (caller.trusted || rule.open) return 'admitted'
   if (caller.auth === undefined) return 'unauthenticated'
   if (!suffices(rule, caller.auth.claims, caller.request)) return 'forbidden'
-  const verdict = rule.guard === undefined ? 'admitted' : askGuard(rule, rule.guard, caller)
+  const result = rule.guard === undefined ? 'admitted' : callGuard(rule, rule.guard, caller)
   const { also } = rule
-  if (also === undefined) return verdict
-  return after(verdict, (own) => (own === 'admitted' ? admission(also, caller) : own))
+  if (also === undefined) return result
+  return after(result, (own) => (own === 'admitted' ? admission(also, caller) : own))
 }
 
-function askGuard(rule: AccessRule, guard: Guard, caller: Caller): MaybePromise<Admission> {
+function callGuard(rule: AccessRule, guard: Guard, caller: Caller): MaybePromise<Admission> {
   // A guard needs a request; without one it cannot decide.
   if (caller.request === undefined) return 'forbidden'
-  const said = caller.verdicts?.get(rule)
-  if (said !== undefined) return said
-  const verdict: unknown = guard(caller.auth?.claims ?? null, caller.request)
-  return isThenable(verdict) ? Promise.resolve(verdict).then(toAdmission) : toAdmission(verdict)
+  const cachedResult = caller.guardResults?.get(rule)
+  if (cachedResult !== undefined) return cachedResult
+  const result: unknown = guard(caller.auth?.claims ?? null, caller.request)
+  return isThenable(result) ? Promise.resolve(result).then(toAdmission) : toAdmission(result)
 }
 
-function toAdmission(verdict: unknown): Admission {
-  return verdict === true ? 'admitted' : 'forbidden'
+function toAdmission(result: unknown): Admission {
+  return result === true ? 'admitted' : 'forbidden'
 }
 
 /**
@@ -131,13 +133,13 @@ function toAdmission(verdict: unknown): Admission {
  */
 export function demand(rule: AccessRule | undefined, caller: Caller): void {
   if (rule === undefined || rule.open) return
-  const verdict = admission(rule, caller)
-  if (isThenable(verdict)) throw new LateVerdict(rule, verdict)
-  assertAdmitted(verdict)
+  const result = admission(rule, caller)
+  if (isThenable(result)) throw new PendingAdmission(rule, result)
+  assertAdmitted(result)
 }
 
 /** True if the rule admits the caller without waiting for a guard. */
-export function admitsAtOnce(rule: AccessRule, caller: Caller): boolean {
+export function admitsImmediately(rule: AccessRule, caller: Caller): boolean {
   if (rule.open || caller.trusted) return true
   return rule.guard === undefined && admission(rule, caller) === 'admitted'
 }
@@ -155,14 +157,14 @@ export function admitted<T>(
   for (let index = 0; index < rules.length; index++) {
     const rule = rules[index]
     if (rule === undefined || rule.open) continue
-    const verdict = admission(rule, caller)
-    if (isThenable(verdict)) {
-      return verdict.then((later) => {
-        assertAdmitted(later)
+    const result = admission(rule, caller)
+    if (isThenable(result)) {
+      return result.then((awaited) => {
+        assertAdmitted(awaited)
         return admitted(rules.slice(index + 1), caller, next)
       })
     }
-    assertAdmitted(verdict)
+    assertAdmitted(result)
   }
   return next()
 }
@@ -179,15 +181,15 @@ export function demandAll(
   return admitted(rules, caller, () => undefined)
 }
 
-function assertAdmitted(verdict: Admission): void {
-  if (verdict === 'unauthenticated') {
+function assertAdmitted(result: Admission): void {
+  if (result === 'unauthenticated') {
     throw new HttpError(401, 'Unauthorized', {
       code: 'UNAUTHENTICATED',
       headers: { 'WWW-Authenticate': 'Bearer' },
       reason: 'a rule of the record needs a token, and the caller has none',
     })
   }
-  if (verdict === 'forbidden') throw forbidden()
+  if (result === 'forbidden') throw forbidden()
 }
 
 /** @param reason for the log */

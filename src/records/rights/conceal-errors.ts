@@ -1,5 +1,5 @@
 /** Removes the names of hidden fields from errors, because they are unknown to clients. */
-import { admitsAtOnce, type Caller } from './caller.js'
+import { admitsImmediately, type Caller } from './caller.js'
 import { policyOf } from './record-policy.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Column } from '../../engines/contract/table.js'
@@ -12,12 +12,12 @@ interface Reference {
 }
 
 /** A record is not named if the caller may not see its rows or its key. */
-export function mayTell(caller: Caller): (reference: Reference) => boolean {
+export function canNameReferrers(caller: Caller): (reference: Reference) => boolean {
   return ({ table, column }) => {
     if (caller.trusted) return true
     const { read, columns, hasRows } = policyOf(table)
     const rules = [read, columns.get(column)].filter((rule) => rule !== undefined)
-    return !hasRows && rules.every((rule) => admitsAtOnce(rule, caller))
+    return !hasRows && rules.every((rule) => admitsImmediately(rule, caller))
   }
 }
 
@@ -28,18 +28,18 @@ const another = 'Another record is in its way.'
  * @param caller what its rules keep from it is not named either; undefined: only hidden fields
  * @returns the error without the faults of these fields, with a general message if none is left; other errors unchanged
  */
-export function concealFaults(error: unknown, table: Table, caller?: Caller): unknown {
+export function concealErrors(error: unknown, table: Table, caller?: Caller): unknown {
   if (!(error instanceof HttpError) || error.errors === undefined) return error
-  const shown = error.errors.filter(
+  const visibleErrors = error.errors.filter(
     ({ path }) => !isHidden(table, path) && (caller === undefined || mayRead(table, path, caller)),
   )
-  if (shown.length === error.errors.length) return error
-  const sentence = shown.map(({ message }) => message).join('; ')
+  if (visibleErrors.length === error.errors.length) return error
+  const sentence = visibleErrors.map(({ message }) => message).join('; ')
   const general = error.status === 409 ? another : somewhere
   return new HttpError(error.status, sentence === '' ? general : sentence, {
     code: error.code,
     ...(error.reason !== undefined && { reason: error.reason }),
-    ...(shown.length > 0 && { errors: shown }),
+    ...(visibleErrors.length > 0 && { errors: visibleErrors }),
     cause: error,
   })
 }
@@ -47,7 +47,7 @@ export function concealFaults(error: unknown, table: Table, caller?: Caller): un
 function mayRead(table: Table, path: string, caller: Caller): boolean {
   const column = table.byProperty.get(path.split('.', 1)[0] ?? '')
   const rule = column && policyOf(table).columns.get(column)
-  return rule === undefined || admitsAtOnce(rule, caller)
+  return rule === undefined || admitsImmediately(rule, caller)
 }
 
 function isHidden({ byProperty }: Table, path: string): boolean {

@@ -32,21 +32,21 @@ export interface RecordPolicy {
   /** The rules of `writes` on the foreign keys that a relation changes. */
   readonly relationWrites: ReadonlyMap<Relation, AccessRule>
   /** Relations whose keys must be checked when a client names them: their rows may be invisible or deleted. */
-  readonly judged: ReadonlySet<Relation>
+  readonly checkedRelations: ReadonlySet<Relation>
   /** Some answers about its rows depend on the caller: by its own rules, or by those of a record that filters reach. */
   readonly isPersonal: boolean
   /** Some rule that a question may meet has a guard, which may return a promise. */
-  readonly mayWait: boolean
+  readonly mayAwaitGuards: boolean
   /** The record has no rules. */
-  readonly isSilent: boolean
+  readonly hasNoRules: boolean
 }
 
 const compiled = new WeakMap<Table, RecordPolicy>()
 
 /** The policy of a record; the same for every call. */
 export function policyOf(table: Table): RecordPolicy {
-  const known = compiled.get(table)
-  if (known !== undefined) return known
+  const cached = compiled.get(table)
+  if (cached !== undefined) return cached
   const policy = compile(table)
   compiled.set(table, policy)
   return policy
@@ -70,17 +70,17 @@ export function memberAccess(type: Class, member: string): AccessRule | undefine
 function compile(table: Table): RecordPolicy {
   const { options, type } = table
   const { note } = classAccess(type)
-  const own = ownRules(table)
+  const fieldPolicies = readFieldPolicies(table)
   const relations = [...table.relations.values()]
   return Object.freeze({
     read: note,
     writes: writeAccess(options.writes, note),
     hasRows: options.rows !== undefined || table.shard !== undefined,
-    ...own,
-    judged: new Set(relations.filter(({ target }) => mayBeHidden(target))),
+    ...fieldPolicies,
+    checkedRelations: new Set(relations.filter(({ target }) => mayBeHidden(target))),
     isPersonal: isPersonal(table),
-    mayWait: meetsGuard(table),
-    isSilent: note === undefined && options.rows === undefined && options.writes === undefined,
+    mayAwaitGuards: meetsGuard(table),
+    hasNoRules: note === undefined && options.rows === undefined && options.writes === undefined,
   })
 }
 
@@ -113,7 +113,7 @@ function toAccess(rule: WriteRule): AccessRule | false {
 
 type FieldPolicies = Pick<RecordPolicy, 'columns' | 'columnWrites' | 'relations' | 'relationWrites'>
 
-function ownRules({ type, columns, relations }: Table): FieldPolicies {
+function readFieldPolicies({ type, columns, relations }: Table): FieldPolicies {
   const ofColumns = new Map<Column, AccessRule>()
   const columnWrites = new Map<Column, AccessRule>()
   for (const column of columns) {
@@ -152,27 +152,27 @@ function mayBeHidden({ options, deletedAt, shard }: Table): boolean {
 }
 
 function isPersonal(root: Table): boolean {
-  const seen = new Set<Table>([root])
-  for (const table of seen) {
+  const visitedTables = new Set<Table>([root])
+  for (const table of visitedTables) {
     const { rows, writes } = table.options
     if (rows !== undefined || table.shard !== undefined) return true
     if (table === root && writes !== undefined) return true
-    const { columns, columnWrites, relations } = ownRules(table)
+    const { columns, columnWrites, relations } = readFieldPolicies(table)
     if (columns.size + columnWrites.size + relations.size > 0) return true
     const { note } = classAccess(table.type)
     if (table !== root && note?.open === false) return true
-    for (const { target } of table.relations.values()) seen.add(target)
+    for (const { target } of table.relations.values()) visitedTables.add(target)
   }
   return false
 }
 
 function meetsGuard(root: Table): boolean {
-  const seen = new Set<Table>([root])
-  for (const table of seen) {
-    const { columns, relations } = ownRules(table)
+  const visitedTables = new Set<Table>([root])
+  for (const table of visitedTables) {
+    const { columns, relations } = readFieldPolicies(table)
     const rules = [classAccess(table.type).note, ...columns.values(), ...relations.values()].flat()
     if (rules.some((rule) => rule?.guard !== undefined)) return true
-    for (const { target } of table.relations.values()) seen.add(target)
+    for (const { target } of table.relations.values()) visitedTables.add(target)
   }
   return false
 }

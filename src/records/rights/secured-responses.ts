@@ -15,29 +15,31 @@ import { memberAccess, policyOf } from './record-policy.js'
 
 /** The secured fields of a class and of the classes nested in it. */
 export interface SecuredShape {
-  readonly own: (readonly [name: string, rule: AccessRule])[]
+  readonly rules: (readonly [name: string, rule: AccessRule])[]
   readonly nested: (readonly [name: string, shape: SecuredShape])[]
 }
 
 /** A class with secured fields. */
-export interface SecuredAnswers {
+export interface SecuredResponse {
   readonly shape: SecuredShape
   /** All rules in it, each once. */
   readonly rules: readonly AccessRule[]
 }
 
 /** @returns undefined for a class without secured fields */
-export function securedAnswers(type: Class): SecuredAnswers | undefined {
+export function securedResponse(type: Class): SecuredResponse | undefined {
   const shapes = new Map<Class, SecuredShape>()
   const shape = shapeOf(type, shapes)
-  const rules = new Set([...shapes.values()].flatMap(({ own }) => own.map(([, rule]) => rule)))
+  const rules = new Set(
+    [...shapes.values()].flatMap(({ rules: own }) => own.map(([, rule]) => rule)),
+  )
   return rules.size === 0 ? undefined : { shape, rules: [...rules] }
 }
 
 function shapeOf(type: Class, shapes: Map<Class, SecuredShape>): SecuredShape {
-  const known = shapes.get(type)
-  if (known !== undefined) return known
-  const shape: SecuredShape = { own: [], nested: [] }
+  const cachedShape = shapes.get(type)
+  if (cachedShape !== undefined) return cachedShape
+  const shape: SecuredShape = { rules: [], nested: [] }
   shapes.set(type, shape)
   const read = readShape(type, [])
   for (const field of read.fields) {
@@ -45,8 +47,8 @@ function shapeOf(type: Class, shapes: Map<Class, SecuredShape>): SecuredShape {
     if (hidden) continue
     const rule = memberAccess(type, name)
     const count = relationCountName(read, field)
-    if (rule !== undefined) shape.own.push([name, rule])
-    if (rule !== undefined && count !== undefined) shape.own.push([count, rule])
+    if (rule !== undefined) shape.rules.push([name, rule])
+    if (rule !== undefined && count !== undefined) shape.rules.push([count, rule])
     if (nested !== undefined) shape.nested.push([name, shapeOf(nested(), shapes)])
   }
   return shape
@@ -59,7 +61,7 @@ function shapeOf(type: Class, shapes: Map<Class, SecuredShape>): SecuredShape {
  */
 export function concealFrom(
   caller: Caller,
-  { shape, rules }: SecuredAnswers,
+  { shape, rules }: SecuredResponse,
   answer: unknown,
 ): MaybePromise<unknown> {
   return after(deniedOf(rules, caller, 0, new Set()), (denied) => {
@@ -76,8 +78,8 @@ function deniedOf(
 ): MaybePromise<ReadonlySet<AccessRule>> {
   const rule = rules[from]
   if (rule === undefined) return denied
-  return after(admission(rule, caller), (verdict) =>
-    deniedOf(rules, caller, from + 1, verdict === 'admitted' ? denied : denied.add(rule)),
+  return after(admission(rule, caller), (admitted) =>
+    deniedOf(rules, caller, from + 1, admitted === 'admitted' ? denied : denied.add(rule)),
   )
 }
 
@@ -88,7 +90,7 @@ function conceal(value: unknown, shape: SecuredShape, denied: ReadonlySet<Access
     return
   }
   const object = value as Record<string, unknown>
-  for (const [name, rule] of shape.own) if (denied.has(rule)) Reflect.deleteProperty(object, name)
+  for (const [name, rule] of shape.rules) if (denied.has(rule)) Reflect.deleteProperty(object, name)
   for (const [name, nested] of shape.nested) conceal(object[name], nested, denied)
 }
 
@@ -110,11 +112,11 @@ export function concealInJson(table: Table): void {
     configurable: true,
     writable: true,
     value: function (this: object, key: string): unknown {
-      const shown = plain === undefined ? { ...this } : plain.call(this, key)
+      const json = plain === undefined ? { ...this } : plain.call(this, key)
       const request = answeredRequest()
-      if (request === undefined || typeof shown !== 'object' || shown === null) return shown
+      if (request === undefined || typeof json !== 'object' || json === null) return json
       const caller = requestCaller(request)
-      const object = shown as Record<string, unknown>
+      const object = json as Record<string, unknown>
       for (const [name, rule] of rules)
         if (name in object && !isAdmitted(rule, caller)) Reflect.deleteProperty(object, name)
       return object
@@ -125,27 +127,27 @@ export function concealInJson(table: Table): void {
 
 /** JSON is made synchronously: a guard that returns a promise denies access. */
 function isAdmitted(rule: AccessRule, caller: Caller): boolean {
-  const verdict = admission(rule, caller)
-  if (!isThenable(verdict)) return verdict === 'admitted'
-  verdict.catch(() => undefined)
+  const result = admission(rule, caller)
+  if (!isThenable(result)) return result === 'admitted'
+  result.catch(() => undefined)
   return false
 }
 
 /** What the answers of generated handlers depend on: nobody, their caller's claims, or whatever guards read. */
-export type ShownRights = 'nothing' | 'claims' | 'all'
+export type ResponseRights = 'nothing' | 'claims' | 'all'
 
-const shown = new WeakMap<object, ShownRights>()
+const shown = new WeakMap<object, ResponseRights>()
 
 /** Marks handlers whose answers come from a client's view and need no further check. */
-export function markShown(handler: object, rights: ShownRights): void {
+export function markConcealed(handler: object, rights: ResponseRights): void {
   shown.set(handler, rights)
 }
 
 /** @returns undefined for handlers that an application wrote */
-export function shownRights(handler: unknown): ShownRights | undefined {
+export function responseRights(handler: unknown): ResponseRights | undefined {
   return typeof handler === 'function' ? shown.get(handler) : undefined
 }
 
-export function isShown(handler: unknown): boolean {
-  return shownRights(handler) !== undefined
+export function isConcealed(handler: unknown): boolean {
+  return responseRights(handler) !== undefined
 }

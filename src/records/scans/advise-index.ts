@@ -26,28 +26,28 @@ export function adviseIndex(table: Table, sql: string, route?: string): string |
   if (!/\s(?:where|order by)\s/i.test(sql)) return undefined
   const fields = [...new Set([...filtered.equal, ...filtered.other.slice(0, 1), ...sorted])]
   const { name } = table.type
-  const asked = [
+  const clauses = [
     ...(filtered.all.length > 0 ? [`where ${filtered.all.join(' and ')}`] : []),
     ...(sorted.length > 0 ? [`ordered by ${sorted.join(', ')}`] : []),
   ]
-  const what = `${name}: a list ${asked.join(', ')}`.trim()
+  const description = `${name}: a list ${clauses.join(', ')}`.trim()
   if (fields.length === 0) return /"\."/.test(found) ? describeScan(name, found, route) : undefined
   const quoted = fields.map((field) => `'${field}'`).join(', ')
-  return `${what}. @Record({ indexes: [{ fields: [${quoted}] }] }) before class ${name} would serve it.`
+  return `${description}. @Record({ indexes: [{ fields: [${quoted}] }] }) before class ${name} would serve it.`
 }
 
 const longestCondition = 200
 
 /** Of a condition that names no field of the record that an index could begin with. */
 function describeScan(name: string, condition: string, route: string | undefined): string {
-  const asked = route === undefined ? '' : ` for ${route}`
+  const routeText = route === undefined ? '' : ` for ${route}`
   const isRelated = /exists \(select/i.test(condition)
-  const remedy = isRelated
+  const fix = isRelated
     ? 'An index of the related field that it compares lets the database begin there, unless many rows share its values.'
     : 'No index can serve it.'
   const text = condition.trim().replaceAll('"', '')
-  const shown = text.length > longestCondition ? `${text.slice(0, longestCondition)}…` : text
-  return `${name}: every row is read${asked}, where ${shown}. ${remedy}`
+  const shortened = text.length > longestCondition ? `${text.slice(0, longestCondition)}…` : text
+  return `${name}: every row is read${routeText}, where ${shortened}. ${fix}`
 }
 
 interface Filtered {

@@ -72,17 +72,17 @@ async function readStatistics({ context: { engine, dialect } }: Database): Promi
 }
 
 /** The most statements that a process examines. */
-const mostStatements = 500
+const maxStatements = 500
 /** Smaller tables are quick to read as a whole. */
 export const manyRows = 1000
 /** After so many statements that are known it listens no more for a while: being told of each costs a part of a quick read. */
-const mostKnown = 200
+const maxKnownInARow = 200
 /** Milliseconds of such a while. A statement that ran only then is found when it runs again. */
 const rest = 2000
 /** Milliseconds before new statements are examined. */
 const delay = 1000
 /** Milliseconds that closing waits for the rest. */
-const patience = 1000
+const closeTimeout = 1000
 
 /** A statement that is examined later, and the route that sent it first. */
 interface SeenStatement {
@@ -97,7 +97,7 @@ export class ScanLog {
   #waiting: SeenStatement[] = []
   #timer: NodeJS.Timeout | undefined
   /** Statements in a row that were known. */
-  #known = 0
+  #knownInARow = 0
   #resting: NodeJS.Timeout | undefined
   #work: Promise<void> = Promise.resolve()
   #isOver = false
@@ -106,27 +106,27 @@ export class ScanLog {
   constructor(database: Database, routeOf: () => string | undefined = () => undefined) {
     this.#database = database
     this.#routeOf = routeOf
-    subscribe('filigree:statement', this.#note)
+    subscribe('filigree:statement', this.#onStatement)
   }
 
   /** Examines the rest, if the database answers soon. */
   async close(): Promise<void> {
-    unsubscribe('filigree:statement', this.#note)
+    unsubscribe('filigree:statement', this.#onStatement)
     clearTimeout(this.#timer)
     clearTimeout(this.#resting)
     this.#look()
-    await Promise.race([this.#work, setTimeout(patience, undefined, { ref: false })])
+    await Promise.race([this.#work, setTimeout(closeTimeout, undefined, { ref: false })])
     this.#isOver = true
   }
 
-  readonly #note = (message: unknown): void => {
+  readonly #onStatement = (message: unknown): void => {
     const { database, sql, kind } = message as StatementEvent
     if (database !== this.#database || kind !== 'SELECT' || this.#seen.has(sql)) {
-      if (++this.#known >= mostKnown) this.#rest()
+      if (++this.#knownInARow >= maxKnownInARow) this.#rest()
       return
     }
-    this.#known = 0
-    if (this.#seen.size >= mostStatements || !/\s(?:where|order by)\s/i.test(sql)) return
+    this.#knownInARow = 0
+    if (this.#seen.size >= maxStatements || !/\s(?:where|order by)\s/i.test(sql)) return
     this.#seen.add(sql)
     this.#waiting.push({ sql, route: this.#routeOf() })
     this.#timer ??= startTimer(() => {
@@ -135,10 +135,10 @@ export class ScanLog {
   }
 
   #rest(): void {
-    unsubscribe('filigree:statement', this.#note)
-    this.#known = 0
+    unsubscribe('filigree:statement', this.#onStatement)
+    this.#knownInARow = 0
     this.#resting = startTimer(() => {
-      subscribe('filigree:statement', this.#note)
+      subscribe('filigree:statement', this.#onStatement)
     }, rest).unref()
   }
 

@@ -46,11 +46,11 @@ export function readSums(
   table: Table,
   codec: TableCodec,
   dialect: Dialect,
-  given: object,
+  input: object,
 ): SumsAndValues | undefined {
   const sums: Sum[] = []
   const values: Record<string, unknown> = {}
-  for (const [name, value] of Object.entries(given)) {
+  for (const [name, value] of Object.entries(input)) {
     const addition = additionOf(table, name, value)
     if (addition === undefined) {
       // As a value it would become the prototype.
@@ -80,13 +80,13 @@ export function keyOfSums(sums: readonly Sum[]): string {
 
 function readSum(
   column: Column,
-  given: Readonly<Record<string, unknown>>,
+  input: Readonly<Record<string, unknown>>,
   codec: TableCodec,
   dialect: Dialect,
 ): Sum | undefined {
   const { field, storage, property } = column
-  const { add } = given
-  if (Object.keys(given).length !== 1 || add === undefined || add === null) return undefined
+  const { add } = input
+  if (Object.keys(input).length !== 1 || add === undefined || add === null) return undefined
   if (!isOfKind(add, field.entry) || field.declared === undefined) return undefined
   if (field.constraints.length > 0 || field.rules.oneOf !== undefined) return undefined
   if (dialect.canAdd?.(column) === false) return undefined
@@ -122,18 +122,18 @@ function limitsOfUnits({ storage, field }: Column, add: unknown): Limits | undef
     BigInt(
       digits === undefined ? (value as string) : toDecimal(String(value), scale).replace('.', ''),
     )
-  const most =
+  const max =
     digits !== undefined
       ? 10n ** BigInt(digits.precision) - 1n
       : storage === 'wide'
         ? 2n ** 63n - 1n
         : BigInt(Number.MAX_SAFE_INTEGER)
-  const least = storage === 'wide' ? -most - 1n : -most
-  const clamp = (value: bigint): bigint => (value < least ? least : value > most ? most : value)
+  const min = storage === 'wide' ? -max - 1n : -max
+  const clamp = (value: bigint): bigint => (value < min ? min : value > max ? max : value)
   const by = units(add)
-  const low = rules.min === undefined ? least : clamp(units(rules.min))
-  const high = rules.max === undefined ? most : clamp(units(rules.max))
-  if (high - by < least || low - by > most) return undefined
+  const low = rules.min === undefined ? min : clamp(units(rules.min))
+  const high = rules.max === undefined ? max : clamp(units(rules.max))
+  if (high - by < min || low - by > max) return undefined
   const text = (value: bigint): unknown =>
     storage === 'integer'
       ? Number(value)
@@ -206,9 +206,9 @@ export function withSums(table: Table, row: Values, values: object): Record<stri
   return all
 }
 
-function sumOf(table: Table, column: Column, row: Values, given: Addition<unknown>): unknown {
+function sumOf(table: Table, column: Column, row: Values, input: Addition<unknown>): unknown {
   try {
-    return sum(column, row[column.property], given)
+    return sum(column, row[column.property], input)
   } catch (error) {
     throw hideErrorsOfValues(table, error)
   }
@@ -224,11 +224,11 @@ function isAddition(column: Column, value: unknown): value is Addition<unknown> 
 function sum(
   { property, field, storage }: Column,
   current: unknown,
-  given: Addition<unknown>,
+  input: Addition<unknown>,
 ): unknown {
-  const [unknown] = Object.keys(given).filter((name) => name !== 'add')
+  const [unknown] = Object.keys(input).filter((name) => name !== 'add')
   if (unknown !== undefined) throw invalid(`${property}.${unknown}`, 'unknown', 'is unknown')
-  const by = given.add
+  const by = input.add
   const { entry } = field
   if (by === undefined || by === null || !isOfKind(by, entry))
     throw invalid(`${property}.add`, 'type', `must be ${entry.label}`)

@@ -35,7 +35,7 @@ export async function readColumnTypes(
 /** The rows of one statement if statements go over a network. */
 const batchSize = 1000
 /** PostgreSQL counts placeholders with 16 bits. */
-const mostValues = 65_535
+const maxValues = 65_535
 /** Without a network, some rows in one statement cost half as much as single ones; more rows do not cost less. */
 const localRows = 16
 const localValues = 256
@@ -43,7 +43,7 @@ const localValues = 256
 const fewRows = 200
 
 /** Rows that all have a key, or all have none. */
-export interface AlikeRows {
+export interface PreparedRows {
   readonly rows: readonly unknown[][]
   readonly columns: readonly Column[]
   readonly isMany: boolean
@@ -51,7 +51,7 @@ export interface AlikeRows {
   readonly copied: unknown
 }
 
-export class Inserting {
+export class BatchInserter {
   readonly #table: Table
   readonly #source: Source
   readonly #runner: Runner
@@ -70,39 +70,45 @@ export class Inserting {
   }
 
   /** What the database can be told while it still writes the piece before. Nothing is sent but the first time. */
-  async prepare(rows: unknown[][]): Promise<readonly AlikeRows[]> {
+  async prepare(rows: unknown[][]): Promise<readonly PreparedRows[]> {
     const { columns, key } = this.#table
-    const place = columns.indexOf(key)
-    const given: unknown[][] = []
-    const without: unknown[][] = []
+    const index = columns.indexOf(key)
+    const rowsWithKey: unknown[][] = []
+    const rowsWithoutKey: unknown[][] = []
     for (const values of rows) {
-      if (values[place] !== null) given.push(values)
+      if (values[index] !== null) rowsWithKey.push(values)
       else {
-        values.splice(place, 1)
-        without.push(values)
+        values.splice(index, 1)
+        rowsWithoutKey.push(values)
       }
     }
     const bare = columns.filter((column) => column !== key)
-    return [await this.#prepareAlike(given, columns), await this.#prepareAlike(without, bare)]
+    return [
+      await this.#prepareRows(rowsWithKey, columns),
+      await this.#prepareRows(rowsWithoutKey, bare),
+    ]
   }
 
-  async insert(pieces: readonly AlikeRows[]): Promise<void> {
+  async insert(pieces: readonly PreparedRows[]): Promise<void> {
     try {
-      for (const piece of pieces) await this.#insertAlike(piece)
+      for (const piece of pieces) await this.#insertRows(piece)
     } catch (error) {
       const named = await nameConstraint(this.#table, this.#source, error)
       throw toClientError(named, this.#table, 'write')
     }
   }
 
-  async #prepareAlike(rows: readonly unknown[][], columns: readonly Column[]): Promise<AlikeRows> {
+  async #prepareRows(
+    rows: readonly unknown[][],
+    columns: readonly Column[],
+  ): Promise<PreparedRows> {
     const isMany = rows.length >= fewRows && columns.length > 0
     const isCopied = isMany && !this.#wasFollowed && (await this.#copies(columns))
     const copied = isCopied ? this.#dialect.copy?.write(rows) : undefined
     return { rows, columns, isMany, copied }
   }
 
-  async #insertAlike({ rows, columns, isMany, copied }: AlikeRows): Promise<void> {
+  async #insertRows({ rows, columns, isMany, copied }: PreparedRows): Promise<void> {
     if (rows.length === 0) return
     const { feed } = this.#source
     await demandUndeleted(this.#table, this.#source, { columns, rows })
@@ -161,7 +167,7 @@ export class Inserting {
     const types = await this.#types
     const named = columns.map(({ name }) => types.get(name) ?? 'text')
     const plan = this.#plans.insert(columns, named, isFollowed ? 'key' : 'nothing')
-    const values = columns.map((_, place) => lists.write(rows, place))
+    const values = columns.map((_, index) => lists.write(rows, index))
     await this.#run(plan.statement, values, isFollowed)
   }
 
@@ -172,13 +178,13 @@ export class Inserting {
     isFollowed: boolean,
   ): Promise<void> {
     const { isLocal } = this.#dialect
-    const [most, mostAtOnce] = isLocal ? [localRows, localValues] : [batchSize, mostValues]
-    const fitting = Math.max(1, Math.floor(mostAtOnce / Math.max(1, columns.length)))
-    const full = columns.length === 0 ? 1 : Math.min(most, fitting)
+    const [maxRows, maxPlaceholders] = isLocal ? [localRows, localValues] : [batchSize, maxValues]
+    const fitting = Math.max(1, Math.floor(maxPlaceholders / Math.max(1, columns.length)))
+    const full = columns.length === 0 ? 1 : Math.min(maxRows, fitting)
     const returns = isFollowed ? 'key' : 'nothing'
     for (let start = 0; start < rows.length;) {
-      const left = rows.length - start
-      const size = left >= full ? full : isLocal ? 1 : left
+      const remaining = rows.length - start
+      const size = remaining >= full ? full : isLocal ? 1 : remaining
       const { statement } = this.#plans.insert(columns, size, returns)
       const written = this.#run(statement, valuesOf(rows, start, size), isFollowed)
       if (written instanceof Promise) await written
@@ -211,7 +217,7 @@ export class Inserting {
 function valuesOf(rows: readonly unknown[][], start: number, size: number): readonly unknown[] {
   if (size === 1) return rows[start] ?? []
   const values: unknown[] = []
-  for (let place = start; place < start + size; place++)
-    for (const value of rows[place] ?? []) values.push(value)
+  for (let index = start; index < start + size; index++)
+    for (const value of rows[index] ?? []) values.push(value)
   return values
 }

@@ -31,7 +31,7 @@ const kinds: Readonly<Record<string, StatementKind>> = {
 
 /** @param query the query in Kysely's form */
 function applicationStatement(sql: string, query: RootOperationNode): Statement {
-  const found = new Found(query)
+  const found = new QueryParts(query)
   const kind = kindOf(query, found)
   const isKnown = kind !== 'unknown' && !found.writesOut
   const tables = isKnown ? found.tables : [...found.tables, anyTable]
@@ -39,14 +39,14 @@ function applicationStatement(sql: string, query: RootOperationNode): Statement 
   return usesFrameworkTable(statement) ? { ...statement, for: 'ourselves' } : statement
 }
 
-function kindOf(query: RootOperationNode, { changes }: Found): StatementKind {
+function kindOf(query: RootOperationNode, { changes }: QueryParts): StatementKind {
   const kind = kinds[query.kind] ?? 'unknown'
   if (kind === 'select' && changes) return 'unknown'
   return 'onConflict' in query && query.onConflict !== undefined ? 'upsert' : kind
 }
 
 /** Walks through the parts of a query. */
-class Found {
+class QueryParts {
   readonly tables: string[] = []
   /** A part may name tables that nobody knows. */
   writesOut = false
@@ -54,12 +54,12 @@ class Found {
   changes = false
 
   constructor(query: RootOperationNode) {
-    this.#walk(query)
+    this.#visit(query)
   }
 
-  #walk(node: unknown): void {
+  #visit(node: unknown): void {
     if (Array.isArray(node)) {
-      for (const one of node) this.#walk(one)
+      for (const one of node) this.#visit(one)
       return
     }
     if (typeof node !== 'object' || node === null) return
@@ -67,14 +67,14 @@ class Found {
     if (typeof kind !== 'string') return
     // It may name an alias.
     if (kind === 'ReferenceNode') return
-    if (kind === 'TableNode') this.#note(node as TableNode)
+    if (kind === 'TableNode') this.#addTable(node as TableNode)
     else if (kind === 'RawNode') this.writesOut = true
     else if (kinds[kind] !== undefined && kind !== 'SelectQueryNode') this.changes = true
     // The direction of an order is written out by Kysely itself.
-    for (const [name, part] of Object.entries(node)) if (name !== 'direction') this.#walk(part)
+    for (const [name, part] of Object.entries(node)) if (name !== 'direction') this.#visit(part)
   }
 
-  #note({ table: { identifier } }: TableNode): void {
+  #addTable({ table: { identifier } }: TableNode): void {
     if (!this.tables.includes(identifier.name)) this.tables.push(identifier.name)
   }
 }
@@ -89,7 +89,7 @@ interface TableNode {
 export type QueryBuilder = Kysely<Record<string, Record<string, unknown>>>
 
 /** Where the query builder's statements and transactions go. */
-export interface BuilderHome {
+export interface BuilderHost {
   /** The current runner for a query: the engine, or the transaction that it is part of. */
   runner(): Runner
   /** Begins a transaction, or a part of the open one, to which all belongs that its caller calls from then on. */
@@ -99,13 +99,13 @@ export interface BuilderHome {
 }
 
 /** The query builder of a database. */
-export async function createBuilder(engine: Engine, home: BuilderHome): Promise<QueryBuilder> {
+export async function createBuilder(engine: Engine, host: BuilderHost): Promise<QueryBuilder> {
   const kysely = await import('kysely')
   const family = engine.dialect.kysely
   return new kysely.Kysely({
     dialect: {
       createAdapter: () => new kysely[`${family}Adapter`](),
-      createDriver: () => new EngineDriver(engine, home),
+      createDriver: () => new EngineDriver(engine, host),
       createIntrospector: (db) => new kysely[`${family}Introspector`](db),
       createQueryCompiler: () => new kysely[`${family}QueryCompiler`](),
     },
@@ -115,11 +115,11 @@ export async function createBuilder(engine: Engine, home: BuilderHome): Promise<
 /** Runs the application's own queries on the engine. */
 class EngineDriver implements Driver {
   readonly #engine: Engine
-  readonly #home: BuilderHome
+  readonly #home: BuilderHost
 
-  constructor(engine: Engine, home: BuilderHome) {
+  constructor(engine: Engine, host: BuilderHost) {
     this.#engine = engine
-    this.#home = home
+    this.#home = host
   }
 
   init(): Promise<void> {
@@ -157,19 +157,19 @@ class EngineDriver implements Driver {
 
 class EngineConnection implements DatabaseConnection {
   readonly #engine: Engine
-  readonly #home: BuilderHome
+  readonly #home: BuilderHost
   readonly #runner: Runner
   #transaction: BegunTransaction | undefined
 
-  constructor(engine: Engine, home: BuilderHome) {
+  constructor(engine: Engine, host: BuilderHost) {
     this.#engine = engine
-    this.#home = home
-    this.#runner = home.runner()
+    this.#home = host
+    this.#runner = host.runner()
   }
 
   begin(isolation: Isolation | undefined): Promise<void> {
-    return this.#home.begin(isolation).then((begun) => {
-      this.#transaction = begun
+    return this.#home.begin(isolation).then((transaction) => {
+      this.#transaction = transaction
     }, refuseUnavailable)
   }
 

@@ -22,11 +22,11 @@ import {
 import { isInTransaction } from './guarded-runner.js'
 import type { Selection } from './plans.js'
 import {
-  staysWithin,
-  type RowsWithin,
+  staysVisible,
+  type VisibleRows,
   announced,
   runRows,
-  tellsPast,
+  canReturnPastValues,
   updateRow,
   type Instance,
   valuesToUpdate,
@@ -51,7 +51,7 @@ export interface RowChange {
   /** Only a row at one of these versions. */
   readonly expected?: readonly number[] | undefined
   /** Returns null and writes nothing if the row is not one of these, or might not be afterwards. */
-  readonly within?: RowsWithin | undefined
+  readonly visibleRows?: VisibleRows | undefined
   /** Who writes; undefined: the caller of the current request. */
   readonly writer?: Writer | undefined
 }
@@ -63,8 +63,8 @@ export function isPlainChange(table: Table, source: Source, change: RowChange): 
     (expected === undefined || expected.length === 1) &&
     !hasWriteHooks(table) &&
     // Whoever goes by what rows held needs this one as it was, where that is written.
-    (tellsPast(table, source) ||
-      !source.feed.goesBy(table, ({ property }) => property in values)) &&
+    (canReturnPastValues(table, source) ||
+      !source.feed.needsColumns(table, ({ property }) => property in values)) &&
     source.context.checksOf(table).row === undefined &&
     (!hasAddition(table, values) || sumsOf(table, source, values) !== undefined)
   )
@@ -85,17 +85,17 @@ export function changePlainly(
   change: RowChange,
 ): MaybePromise<Instance | null> {
   const { context } = source
-  const { within, where, expected } = change
+  const { visibleRows, where, expected } = change
   const codec = context.codecOf(table)
   const added = hasAddition(table, change.values) ? sumsOf(table, source, change.values) : undefined
-  const { sums, values: given } = added ?? { sums: noSums, values: change.values }
-  return after(context.checksOf(table).update(given), (record) => {
+  const { sums, values: newValues } = added ?? { sums: noSums, values: change.values }
+  return after(context.checksOf(table).update(newValues), (record) => {
     const { columns, values } = valuesToUpdate(table, codec, record, context, { sums })
-    if (within !== undefined && !staysWithin(within, columns)) return null
+    if (visibleRows !== undefined && !staysVisible(visibleRows, columns)) return null
     if (columns.length > 0) {
-      const meant = meantRows(table, source, change, sums)
+      const matchingRows = readMatchingRows(table, source, change, sums)
       const summed = sums.length === 0 ? undefined : sums.map(({ column }) => column)
-      const update = { columns, values, key, within: meant, sums: summed, record }
+      const update = { columns, values, key, visibleRows: matchingRows, sums: summed, record }
       const changed = announced(table, source, (here) => updateRow(table, here, update))
       if (expected === undefined && summed === undefined) return changed
       // There is no such row, it is at another version, or a sum breaks a rule: `changeRow` finds out which.
@@ -168,14 +168,14 @@ export async function changeHeld(
   const { context } = source
   const codec = context.codecOf(table)
   const before = codec.readRow(row) as Instance
-  const { within, writer } = change
+  const { visibleRows, writer } = change
   const written: HookedRow = { table, source, before, writer }
   const record = await nextValues(written, before, change)
   const { columns, values } = valuesToUpdate(table, codec, record, context)
-  if (within !== undefined && !staysWithin(within, columns)) return null
+  if (visibleRows !== undefined && !staysVisible(visibleRows, columns)) return null
   if (columns.length === 0) return before
   const stored = await updateRow(table, source, {
-    ...{ columns, values, key, within: undefined, record },
+    ...{ columns, values, key, visibleRows: undefined, record },
     before,
   })
   if (stored !== null) {
@@ -192,7 +192,7 @@ async function nextValues(
   { values }: RowChange,
 ): Promise<Instance> {
   const { table, source } = written
-  const { update, row: judge } = source.context.checksOf(table)
+  const { update, row: checkRow } = source.context.checksOf(table)
   const record = await promise(() => update(withSums(table, before, values))).catch(
     (error: unknown) => {
       throw unmarked(error, (path) =>
@@ -201,42 +201,43 @@ async function nextValues(
     },
   )
   const hasHooks = table.hooks.beforeWrite.length > 0
-  if (!hasHooks && judge === undefined) return record
+  if (!hasHooks && checkRow === undefined) return record
   if (hasHooks) source.context.codecOf(table).convert(record)
-  const whole = Object.assign(copyOf(before), record)
-  stamp(written, record, whole)
+  const completeRow = Object.assign(copyOf(before), record)
+  stamp(written, record, completeRow)
   if (hasHooks) {
-    await runBefore(written, whole)
-    const made = await update(changedBy(table, { before, record, whole }))
-    Object.assign(record, made)
-    Object.assign(whole, made)
+    await runBefore(written, completeRow)
+    const changedByHooks = await update(changedBy(table, { before, record, whole: completeRow }))
+    Object.assign(record, changedByHooks)
+    Object.assign(completeRow, changedByHooks)
   }
-  await judge?.(whole)
+  await checkRow?.(completeRow)
   return record
 }
 
 /** Sets what the framework itself writes with the values: the time of the change and the next version. */
-function stamp({ table, source }: HookedRow, record: Instance, whole: Instance): void {
+function stamp({ table, source }: HookedRow, record: Instance, completeRow: Instance): void {
   // Without values nothing is written, unless a hook changes the row.
   if (Object.keys(record).length === 0) return
   const { updatedAt, version } = table
   if (updatedAt !== undefined) {
     record[updatedAt.property] ??= new Date(source.context.now()).toISOString()
-    whole[updatedAt.property] = record[updatedAt.property]
+    completeRow[updatedAt.property] = record[updatedAt.property]
   }
   // The statement counts: the version is not among its values.
-  if (version !== undefined) whole[version.property] = (whole[version.property] as number) + 1
+  if (version !== undefined)
+    completeRow[version.property] = (completeRow[version.property] as number) + 1
 }
 
 function changedBy(
   { columns, key, version, shard }: Table,
-  { before, record, whole }: Readonly<Record<'before' | 'record' | 'whole', Instance>>,
+  { before, record, whole: completeRow }: Readonly<Record<'before' | 'record' | 'whole', Instance>>,
 ): Instance {
   const changed: Instance = {}
   for (const column of columns) {
     const { property } = column
     if (column === key || column === version || column === shard) continue
-    const now = whole[property]
+    const now = completeRow[property]
     const then = property in record ? record[property] : before[property]
     const isOpen = typeof now === 'object' && now !== null
     // A given value may have been changed in place, here and in the record.
@@ -260,22 +261,22 @@ export function refuseOld(
 }
 
 /** The rows that the client may write, that match the condition and the version. */
-function meantRows(
+function readMatchingRows(
   table: Table,
   { context }: Source,
-  { within, where, expected }: RowChange,
+  { visibleRows, where, expected }: RowChange,
   sums: readonly Sum[],
-): RowsWithin | undefined {
+): VisibleRows | undefined {
   const [version] = expected ?? []
-  if (where === undefined && version === undefined && sums.length === 0) return within
-  const values: unknown[] = [...(within?.values ?? [])]
+  if (where === undefined && version === undefined && sums.length === 0) return visibleRows
+  const values: unknown[] = [...(visibleRows?.values ?? [])]
   const reader = new FilterReader(context, false, values)
-  const parts: Condition[] = within === undefined ? [] : [within.condition]
+  const parts: Condition[] = visibleRows === undefined ? [] : [visibleRows.condition]
   if (where !== undefined) parts.push(readProgramFilter(reader, table, where))
   if (version !== undefined && table.version !== undefined)
     parts.push(equals(table.version, values.push(version) - 1))
   if (sums.length > 0) parts.push(...fitsSums(sums, values))
-  const key = `${within?.key ?? ''}|${reader.key}|${version === undefined ? '' : 'v'}${keyOfSums(sums)}`
+  const key = `${visibleRows?.key ?? ''}|${reader.key}|${version === undefined ? '' : 'v'}${keyOfSums(sums)}`
   return { condition: { kind: 'all', parts }, key, values }
 }
 
@@ -284,17 +285,17 @@ export function selectOne(
   table: Table,
   { context }: Source,
   key: unknown,
-  { where, within }: RowChange,
+  { where, visibleRows }: RowChange,
 ): { selection: Selection; values: unknown[] } {
-  const values: unknown[] = [...(within?.values ?? [])]
+  const values: unknown[] = [...(visibleRows?.values ?? [])]
   const reader = new FilterReader(context, false, values)
-  const parts: Condition[] = within === undefined ? [] : [within.condition]
+  const parts: Condition[] = visibleRows === undefined ? [] : [visibleRows.condition]
   if (where !== undefined) parts.push(readProgramFilter(reader, table, where))
   parts.push(equals(table.key, values.push(key) - 1))
   const shard = shardCondition(table, context, reader)
   if (shard === undefined && table.shard !== undefined) throw noShard(table)
   if (shard !== undefined) parts.push(shard)
   const condition: Condition = { kind: 'all', parts }
-  const name = `${within?.key ?? ''}|${reader.key}|1`
+  const name = `${visibleRows?.key ?? ''}|${reader.key}|1`
   return { selection: { condition, key: name, count: values.length, withDeleted: false }, values }
 }

@@ -53,9 +53,9 @@ export function updateWhere(
       const isFollowed = await here.feed.follows(table, here.runner())
       const isMany = isFollowed && (await areMany(table, here, where))
       // What rows held is read with each.
-      if (isFollowed && !isMany && here.feed.goesByRows(table)) return oneByOne(here)
+      if (isFollowed && !isMany && here.feed.needsRowValues(table)) return oneByOne(here)
       const record = await checks.update(sums.values)
-      const change = { record, sums: sums.sums, isTold: isFollowed && !isMany }
+      const change = { record, sums: sums.sums, reportsRows: isFollowed && !isMany }
       return updateAtOnce(table, here, where, change)
     })
     .catch((error: unknown) => {
@@ -70,7 +70,7 @@ export function updateWhere(
 class SumDoesNotFit extends Error {}
 
 /** More rows than these are not told one by one, but as a table in which something has changed. */
-const mostTold = 1000
+const maxReportedRows = 1000
 
 async function areMany(table: Table, here: Source, where: unknown): Promise<boolean> {
   if (here.feed.hasListeners) return false
@@ -79,8 +79,8 @@ async function areMany(table: Table, here: Source, where: unknown): Promise<bool
   const [count] =
     (await here
       .runner()
-      .run(plan.statement, arrangeValues(plan, [...values, mostTold + 1]), 'first')) ?? []
-  return Number(count) > mostTold
+      .run(plan.statement, arrangeValues(plan, [...values, maxReportedRows + 1]), 'first')) ?? []
+  return Number(count) > maxReportedRows
 }
 
 function refuseOwn({ key, version, shard }: Table, changes: object): void {
@@ -95,25 +95,25 @@ export async function updateAtOnce(
   table: Table,
   here: Source,
   where: unknown,
-  { record, sums, isTold }: Update,
+  { record, sums, reportsRows }: Update,
 ): Promise<number> {
   const { context } = here
   const written = valuesToUpdate(table, context.codecOf(table), record, context, { sums })
   if (written.columns.length === 0) return 0
   await demandUndeleted(table, here, { columns: written.columns, rows: [written.values] })
   const { selection, values } = selectAll(table, here, where)
-  const answers = isTold ? 'key' : 'nothing'
+  const answers = reportsRows ? 'key' : 'nothing'
   const summed = sums.map(({ column }) => column)
   const plan = context.plansOf(table).updateAll(selection, written.columns, summed, answers)
   const bounds = sums.flatMap(({ after: { low, high } }) => [low, high])
   const all = [...values, ...written.values, ...bounds]
-  if (!isTold && sums.length === 0)
+  if (!reportsRows && sums.length === 0)
     return changeAll(table, here, { plan, values: all, doing: 'write' })
   const rows = await runRows(table, here, { plan, values: all, doing: 'write' })
-  const { count, misfits } = countFits(rows, { isTold, hasSums: sums.length > 0, context })
+  const { count, misfits } = countFits(rows, { reportsRows, hasSums: sums.length > 0, context })
   if (misfits > 0) throw new SumDoesNotFit()
   if (count === 0) return 0
-  if (!isTold) here.changed({ event: 'lost', table, ids: [] })
+  if (!reportsRows) here.changed({ event: 'lost', table, ids: [] })
   else here.changed({ event: 'updated', table, ids: toIds(table, rows).sort(byValue) })
   return count
 }
@@ -122,19 +122,19 @@ interface Update {
   readonly record: Record<string, unknown>
   readonly sums: readonly Sum[]
   /** Listeners are told of each row. */
-  readonly isTold: boolean
+  readonly reportsRows: boolean
 }
 
 /** Reads what an update of all rows answers: see `fits` in sql/tree.ts. */
 function countFits(
   rows: readonly Row[],
   {
-    isTold,
+    reportsRows,
     hasSums,
     context: { dialect },
-  }: { readonly isTold: boolean; readonly hasSums: boolean; readonly context: RecordsContext },
+  }: { readonly reportsRows: boolean; readonly hasSums: boolean; readonly context: RecordsContext },
 ): { readonly count: number; readonly misfits: number } {
-  if (!isTold && !dialect.isLocal) {
+  if (!reportsRows && !dialect.isLocal) {
     const [[count, misfits] = []] = rows
     return { count: Number(count), misfits: Number(misfits) }
   }
@@ -197,11 +197,11 @@ export function selectAll(
   last?: unknown,
 ): { selection: Selection; values: unknown[] } {
   const reader = new FilterReader(context, false)
-  const given = readProgramFilter(reader, table, where)
-  const asked = boundToShard(table, context, reader, given) ?? given
+  const programFilter = readProgramFilter(reader, table, where)
+  const filter = boundToShard(table, context, reader, programFilter) ?? programFilter
   const { values } = reader
   const isFirst = last === undefined
-  const parts: Condition[] = [asked]
+  const parts: Condition[] = [filter]
   if (!isFirst) {
     const slot = values.push(last) - 1
     parts.push({ kind: 'compare', column: table.key, operator: 'gt', slot })

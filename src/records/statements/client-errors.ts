@@ -37,28 +37,31 @@ export function toClientError(
 ): unknown {
   if (!(error instanceof EngineError)) return error
   const declared = table.constraints.get(error.constraint ?? '')
-  if (declared !== undefined) return violated(error, declared)
+  if (declared !== undefined) return toDeclaredError(error, declared)
   switch (error.kind) {
     case 'unique':
-      return taken(table, error)
+      return toUniqueError(table, error)
     case 'exclusion':
-      return conflict(inTheWay, error)
+      return conflict(conflictMessage, error)
     case 'reference':
-      return doing === 'delete' ? stillUsed(table, error, referrer) : noSuch(table, error, broken)
+      return doing === 'delete'
+        ? toReferrerError(table, error, referrer)
+        : toReferenceError(table, error, broken)
     case 'value':
-      return unfit(table, error)
+      return toValueError(table, error)
     default:
       return toUnavailable(error)
   }
 }
 
 /** The application has declared what clients are told: whoever wrote the values, the error is the client's. */
-function violated(fault: EngineError, declared: Constraint): HttpError {
+function toDeclaredError(fault: EngineError, declared: Constraint): HttpError {
   const isCheck = fault.kind === 'value'
   const { column, status = isCheck ? 400 : 409 } = declared
-  const isShown = column?.field.hidden !== true
-  const message = (isShown ? declared.message : undefined) ?? (isCheck ? unfitting : inTheWay)
-  const path = isShown ? (column?.property ?? '') : ''
+  const isVisible = column?.field.hidden !== true
+  const message =
+    (isVisible ? declared.message : undefined) ?? (isCheck ? invalidValueMessage : conflictMessage)
+  const path = isVisible ? (column?.property ?? '') : ''
   const errors = [{ path, code: isCheck ? 'check' : fault.kind, message }]
   const error = new HttpError(status, message, {
     ...(status === 400 && { code: 'VALIDATION' }),
@@ -69,8 +72,8 @@ function violated(fault: EngineError, declared: Constraint): HttpError {
   return unmarked(error, () => true) as HttpError
 }
 
-const unfitting = 'A value does not fit the record.'
-const inTheWay = 'Another record is in its way.'
+const invalidValueMessage = 'A value does not fit the record.'
+const conflictMessage = 'Another record is in its way.'
 
 /** For the log. */
 function reasonOf({ constraint }: EngineError): string {
@@ -80,22 +83,22 @@ function reasonOf({ constraint }: EngineError): string {
 /** The error of a read that names no field: a value that a column cannot have was asked for. */
 export function toReadError(error: unknown): unknown {
   if (!(error instanceof EngineError) || error.kind !== 'value') return toUnavailable(error)
-  return unfitted([], error)
+  return valueError([], error)
 }
 
 /** A rule was not met: another program changed the table, or two changes of a number came together. */
-function unfit(table: Table, fault: EngineError): HttpError {
+function toValueError(table: Table, fault: EngineError): HttpError {
   const { columns, constraint = '' } = fault
   const paths = table.columns
     .filter(({ name }) => columns?.includes(name) ?? isCheckOf(constraint, table.name, name))
     .filter(({ field }) => !field.hidden)
     .map(({ property }) => property)
-  return unfitted(paths, fault)
+  return valueError(paths, fault)
 }
 
-function unfitted(paths: readonly string[], fault: EngineError): HttpError {
+function valueError(paths: readonly string[], fault: EngineError): HttpError {
   const errors = paths.map((path) => ({ path, code: 'check', message: `${path} is not allowed` }))
-  return new HttpError(400, errors[0]?.message ?? unfitting, {
+  return new HttpError(400, errors[0]?.message ?? invalidValueMessage, {
     code: 'VALIDATION',
     ...(errors.length > 0 && { errors }),
     cause: fault,
@@ -129,7 +132,7 @@ export function toUnavailable(error: unknown): unknown {
   })
 }
 
-function taken(table: Table, fault: EngineError): HttpError {
+function toUniqueError(table: Table, fault: EngineError): HttpError {
   const fields = uniqueColumns(table, fault)
     .filter((column) => !column.field.hidden && column !== table.shard)
     .map(({ property }) => property)
@@ -150,7 +153,11 @@ function uniqueColumns(table: Table, { columns, constraint }: EngineError): read
   return constraint === `${table.name}_pkey` ? [table.key] : []
 }
 
-function noSuch(table: Table, fault: EngineError, broken: Relation | undefined): HttpError {
+function toReferenceError(
+  table: Table,
+  fault: EngineError,
+  broken: Relation | undefined,
+): HttpError {
   const relation = broken ?? relationOf(table, fault.constraint)
   if (relation === undefined) return conflict('A record it refers to does not exist.', fault)
   return noSuchKey(relation, fault)
@@ -173,7 +180,11 @@ function relationOf(table: Table, constraint: string | undefined): Relation | un
   return undefined
 }
 
-function stillUsed(table: Table, fault: EngineError, referrer: Referrer | undefined): HttpError {
+function toReferrerError(
+  table: Table,
+  fault: EngineError,
+  referrer: Referrer | undefined,
+): HttpError {
   const path = referrer === undefined ? undefined : toPath(referrer)
   const message = `This ${table.type.name} is still referred to by ${path ?? 'other records'}.`
   if (path === undefined) return conflict(message, fault)

@@ -78,8 +78,8 @@ export class WritingSource extends RequestSource {
   }
 
   runner(): Runner {
-    const own = this.database.ownRunner()
-    return own ?? (this.#writes ??= this.database.writesOf(this.#request))
+    const transactionRunner = this.database.ownRunner()
+    return transactionRunner ?? (this.#writes ??= this.database.writesOf(this.#request))
   }
 
   override atomically<T>(work: (source: Source) => Promise<T>, isolation?: Isolation): Promise<T> {
@@ -88,7 +88,7 @@ export class WritingSource extends RequestSource {
 }
 
 /** For requests that use more than one database. */
-const others = new WeakMap<Source, WeakMap<ClientReading, ClientSource>>()
+const sourcesOfOtherDatabases = new WeakMap<Source, WeakMap<ClientReading, ClientSource>>()
 
 /** The same for every call with this request; the request has a place for the source of its first database. */
 export function sourceOf(
@@ -98,13 +98,14 @@ export function sourceOf(
 ): ClientSource {
   const { reads } = request
   if (reads instanceof ClientSource && reads.database === database) return reads
-  const kept = others.get(database)?.get(request)
-  if (kept !== undefined) return kept
-  const made = new ClientSource(database, engine.clientReads?.(request) ?? engine)
-  if (reads === undefined) request.reads = made
+  const cachedSource = sourcesOfOtherDatabases.get(database)?.get(request)
+  if (cachedSource !== undefined) return cachedSource
+  const source = new ClientSource(database, engine.clientReads?.(request) ?? engine)
+  if (reads === undefined) request.reads = source
   else {
-    const ofDatabase = others.get(database) ?? new WeakMap<ClientReading, ClientSource>()
-    others.set(database, ofDatabase.set(request, made))
+    const ofDatabase =
+      sourcesOfOtherDatabases.get(database) ?? new WeakMap<ClientReading, ClientSource>()
+    sourcesOfOtherDatabases.set(database, ofDatabase.set(request, source))
   }
-  return made
+  return source
 }

@@ -64,7 +64,7 @@ async function readAlong(
   table: Table,
   keys: readonly unknown[],
   source: Source,
-  seen = new Set<string>(),
+  visitedRows = new Set<string>(),
 ): Promise<RowChanges[]> {
   const along: RowChanges[] = []
   for (const relation of dependents(table, source.context.tables)) {
@@ -76,11 +76,12 @@ async function readAlong(
     const columns = isDeleted ? source.feed.pastColumns(owner) : []
     const rows = (await readDependents(relation, columns, keys, source)).filter(([key]) => {
       const name = `${owner.name}:${String(key)}`
-      return !seen.has(name) && seen.add(name)
+      return !visitedRows.has(name) && visitedRows.add(name)
     })
     if (rows.length === 0) continue
     if (isDeleted) {
-      const below = (): Promise<RowChanges[]> => readAlong(owner, rows.map(keyOf), source, seen)
+      const below = (): Promise<RowChanges[]> =>
+        readAlong(owner, rows.map(keyOf), source, visitedRows)
       along.push(
         ...(await (relation.local === owner.shard ? inShard(owner, keys[0], below) : below())),
       )

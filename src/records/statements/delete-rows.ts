@@ -32,7 +32,8 @@ export function deleteWhere(
   rejectUndefined({ where })
   return source.atomically(
     async (here) => {
-      const isPlain = !mustHold(table, here.context) && !(await here.feed.isFollowed(here.runner()))
+      const isPlain =
+        !mustReadBeforeDelete(table, here.context) && !(await here.feed.isFollowed(here.runner()))
       if (isPlain) return deleteAtOnce(table, here, where)
       return eachRow(table, here, where, async (key, row) => {
         await attempt<boolean>(
@@ -52,7 +53,7 @@ export function isolationToDelete(
   table: Table,
   context: Pick<RecordsContext, 'tables'>,
 ): Isolation | undefined {
-  if (!mustHold(table, context)) return undefined
+  if (!mustReadBeforeDelete(table, context)) return undefined
   const tables = new Set([table])
   // It grows while it is read, so that the rows of each owner's owners are found too.
   for (const one of tables) {
@@ -68,12 +69,16 @@ export function isolationToDelete(
 function deleteAtOnce(table: Table, here: Source, where: unknown): Promise<number> {
   const { selection, values } = selectAll(table, here, where)
   const plan = here.context.plansOf(table).removeAll(selection)
-  const moment = table.deletedAt === undefined ? [] : [new Date(here.context.now()).toISOString()]
-  return changeAll(table, here, { plan, values: [...values, ...moment], doing: 'delete' })
+  const deletionTime =
+    table.deletedAt === undefined ? [] : [new Date(here.context.now()).toISOString()]
+  return changeAll(table, here, { plan, values: [...values, ...deletionTime], doing: 'delete' })
 }
 
 /** True if rows of the table cannot be deleted without looking at each. */
-export function mustHold(table: Table, { tables }: Pick<RecordsContext, 'tables'>): boolean {
+export function mustReadBeforeDelete(
+  table: Table,
+  { tables }: Pick<RecordsContext, 'tables'>,
+): boolean {
   if (hasDeleteHooks(table)) return true
   if (table.deletedAt !== undefined) return referencesTo(tables, table).length > 0
   return hookedBelow(table, tables).length > 0
@@ -105,7 +110,7 @@ export function deleteChecked(
   }
   const isolation = isolationToDelete(table, source.context)
   // What refers to a row that stays is written as well, all or nothing.
-  return table.deletedAt !== undefined && mustHold(table, source.context)
+  return table.deletedAt !== undefined && mustReadBeforeDelete(table, source.context)
     ? source.atomically(work, isolation)
     : inTransaction(table, source, work, isolation)
 }
@@ -123,7 +128,7 @@ function deleteHeld(
   { key, row, writer }: HeldDeletion,
 ): MaybePromise<boolean> {
   const { context } = source
-  if (!mustHold(table, context)) return deleteRow(table, source, key)
+  if (!mustReadBeforeDelete(table, context)) return deleteRow(table, source, key)
   const before = context.codecOf(table).readRow(row) as Instance
   const deleted: HookedRow = { table, source, before, writer }
   return (async () => {
@@ -132,11 +137,11 @@ function deleteHeld(
       await deleteWhere(owner, source, { [local.property]: before[foreign.property] }, writer)
     const references = table.deletedAt === undefined ? none : referencesTo(context.tables, table)
     await refuseReferred(references, source, before)
-    const isGone = await deleteRow(table, source, key)
+    const isDeleted = await deleteRow(table, source, key)
     // Behind the row itself, because rows may refer to each other.
-    if (isGone) await releaseReferences(references, source, before, writer)
-    if (isGone) runAfterCommit(deleted, null)
-    return isGone
+    if (isDeleted) await releaseReferences(references, source, before, writer)
+    if (isDeleted) runAfterCommit(deleted, null)
+    return isDeleted
   })()
 }
 
@@ -198,9 +203,9 @@ async function releaseReferences(
     const where = { [local.property]: row[foreign.property] }
     if (onDelete === 'cascade') await deleteWhere(owner, source, where, writer)
     else {
-      const isTold = await source.feed.follows(owner, source.runner())
+      const reportsRows = await source.feed.follows(owner, source.runner())
       const record = { [local.property]: null }
-      await updateAtOnce(owner, source, where, { record, sums: [], isTold })
+      await updateAtOnce(owner, source, where, { record, sums: [], reportsRows })
     }
   }
 }
@@ -209,26 +214,28 @@ async function releaseReferences(
 function hookedBelow(
   table: Table,
   tables: ReadonlySet<Table>,
-  seen: ReadonlySet<Table> = new Set(),
+  visitedTables: ReadonlySet<Table> = new Set(),
 ): readonly Relation[] {
-  if (table.deletedAt !== undefined || seen.has(table)) return none
-  const known = below.get(table)
-  if (known?.of === tables && known.size === tables.size) return known.relations
-  const path = new Set([...seen, table])
+  if (table.deletedAt !== undefined || visitedTables.has(table)) return none
+  const cachedRelations = relationsByTable.get(table)
+  if (cachedRelations?.of === tables && cachedRelations.size === tables.size)
+    return cachedRelations.relations
+  const path = new Set([...visitedTables, table])
   const relations = referencesTo(tables, table).filter(
     ({ onDelete, table: owner }) =>
       onDelete === 'cascade' &&
       (hasDeleteHooks(owner) || hookedBelow(owner, tables, path).length > 0),
   )
   // Below a table that leads back to itself, the answer depends on where one came from.
-  if (seen.size === 0) below.set(table, { of: tables, size: tables.size, relations })
+  if (visitedTables.size === 0)
+    relationsByTable.set(table, { of: tables, size: tables.size, relations })
   return relations
 }
 
 const none: readonly Relation[] = Object.freeze([])
 
 /** For as many tables as were known. */
-const below = new WeakMap<
+const relationsByTable = new WeakMap<
   Table,
   {
     readonly of: ReadonlySet<Table>

@@ -32,12 +32,12 @@ export class GuardedRunner implements Runner {
   run<W extends ResultKind>(
     statement: Statement,
     values: Values,
-    wanted: W,
+    resultForm: W,
   ): MaybePromise<Results[W]> {
-    this.assertWhole()
+    this.assertNotFailed()
     if (isWrite(statement)) this.hasWritten = true
     if (statement.kind === 'select' || statement.kind === 'unknown') this.#hasRead = true
-    return attempt(() => this.inner.run(statement, values, wanted), this.#fail)
+    return attempt(() => this.inner.run(statement, values, resultForm), this.#fail)
   }
 
   get conflict(): EngineError | undefined {
@@ -50,12 +50,12 @@ export class GuardedRunner implements Runner {
   }
 
   /** @throws {TransactionFailed} a statement has failed, and its part was not rolled back */
-  assertWhole(): void {
+  assertNotFailed(): void {
     if (this.#failed) throw new TransactionFailed(this.#failure)
   }
 
   /** The part with the failed statement was rolled back. */
-  mend(): void {
+  reset(): void {
     if (this.#conflict !== undefined) return
     this.#failed = false
     this.#failure = undefined

@@ -104,12 +104,12 @@ export async function runBeforeDelete(deleted: HookedRow, row: Instance): Promis
 /** Registers the hooks after the commit; they do not run after a rollback. */
 export function runAfterCommit(written: HookedRow, after: Instance | null): void {
   const { table, source, before } = written
-  const moment = after === null ? 'afterDelete' : 'afterCommit'
+  const hookName = after === null ? 'afterDelete' : 'afterCommit'
   const row = after ?? before
-  if (row === null || table.hooks[moment].length === 0) return
+  if (row === null || table.hooks[hookName].length === 0) return
   const writer = written.writer ?? currentWriter()
   const context = new RowContext({ ...written, writer }, after === null ? null : copyOf(after))
-  source.committed(() => runAll(moment, copyOf(row), context))
+  source.committed(() => runAll(hookName, copyOf(row), context))
 }
 
 /** Creates a row of a record with hooks, all in one transaction. */
@@ -134,13 +134,13 @@ export async function createHooked(
 }
 
 async function runAll(
-  moment: keyof RecordHooks,
+  hookName: keyof RecordHooks,
   row: Instance,
   context: RowContext,
   /** Called between hooks: the next one sees the row as it will be stored, too. */
   convert?: (row: Instance) => void,
 ): Promise<void> {
-  for (const [index, member] of context.table.hooks[moment].entries()) {
+  for (const [index, member] of context.table.hooks[hookName].entries()) {
     if (index > 0) convert?.(row)
     const hook = (row as Readonly<Record<string, RecordHook | undefined>>)[member]
     await outsideShards(() => hook?.call(row, context))
@@ -204,11 +204,11 @@ class RowContext {
 
   get records(): (type: Class) => object {
     const { source } = this.#row
-    return (type) => source.context.home.records(type, source)
+    return (type) => source.context.providers.records(type, source)
   }
 
   get get(): (token: Class | string | symbol) => unknown {
-    const { home } = this.#row.source.context
+    const { providers: home } = this.#row.source.context
     return (token) => providerOf(home, token)
   }
 

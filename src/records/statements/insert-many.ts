@@ -8,12 +8,12 @@ import { HttpError } from '../../errors/http-error.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
 import type { Table } from '../model/table.js'
 import { isolationOf, hasWriteHooks } from '../model/write-hooks.js'
-import { Inserting, type AlikeRows } from './batch-inserter.js'
+import { BatchInserter, type PreparedRows } from './batch-inserter.js'
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 import { createHooked } from './hooks.js'
 import type { Source } from './source.js'
 import { toUnavailable } from './client-errors.js'
-import { refuseNoKeys } from './write-row.js'
+import { refuseInvalidKeys } from './write-row.js'
 
 export interface InsertManyOptions {
   /** Called after every 1,000 rows, and at the end. */
@@ -55,7 +55,7 @@ export function insertMany(
         throw toUnavailable(new EngineError('conflict', 'The rows can be read once.'))
       isRead = true
       if (hasWriteHooks(table)) return createEach(table, transaction, rows, onProgress)
-      const inserting = new Inserting(table, transaction)
+      const inserting = new BatchInserter(table, transaction)
       let checked = 0
       let done = 0
       // While the database writes a piece, the next one is checked.
@@ -64,7 +64,7 @@ export function insertMany(
         rows,
         transaction.context.dialect.isLocal ? batchSize : pieceSize,
       )
-      const write = async (piece: readonly AlikeRows[], count: number): Promise<void> => {
+      const write = async (piece: readonly PreparedRows[], count: number): Promise<void> => {
         await inserting.insert(piece)
         for (const end = done + count; done < end;) {
           done = Math.min(end, done + batchSize)
@@ -103,14 +103,14 @@ class PieceSource {
   #iterator: AsyncIterator<object> | undefined
   #isClosed = false
 
-  constructor(rows: Rows<object>, most: number) {
+  constructor(rows: Rows<object>, maxPieceSize: number) {
     this.#rows = rows
-    this.#most = most
+    this.#most = maxPieceSize
   }
 
   pieces(): AsyncIterable<object[]> | Iterable<object[]> {
     const rows = this.#rows
-    return Symbol.asyncIterator in rows ? this.#later(rows) : this.#now(rows)
+    return Symbol.asyncIterator in rows ? this.#readAsync(rows) : this.#readSync(rows)
   }
 
   /** Ends the reading: what is asked for meanwhile is not waited for where the source can be told. */
@@ -121,7 +121,7 @@ class PieceSource {
     ended?.catch(() => undefined)
   }
 
-  *#now(rows: Iterable<object>): Generator<object[]> {
+  *#readSync(rows: Iterable<object>): Generator<object[]> {
     const pieces = new Pieces(this.#most)
     for (const row of rows) {
       const piece = pieces.add(row)
@@ -130,7 +130,7 @@ class PieceSource {
     if (pieces.rest.length > 0) yield pieces.rest
   }
 
-  async *#later(rows: AsyncIterable<object>): AsyncGenerator<object[]> {
+  async *#readAsync(rows: AsyncIterable<object>): AsyncGenerator<object[]> {
     const pieces = new Pieces(this.#most)
     const iterator = (this.#iterator = rows[Symbol.asyncIterator]())
     let isOver = false
@@ -163,8 +163,8 @@ class Pieces {
   #size = batchSize
   readonly #most: number
 
-  constructor(most: number) {
-    this.#most = most
+  constructor(maxPieceSize: number) {
+    this.#most = maxPieceSize
   }
 
   /** @returns a piece that is full */
@@ -240,7 +240,7 @@ async function checkPiece(
       const record = answer instanceof Promise ? await answer : answer
       if (table.version !== undefined) record[table.version.property] = 1
       if (generated === 'uuid') record[property] ??= randomUUID()
-      refuseNoKeys(table, codec, record)
+      refuseInvalidKeys(table, codec, record)
       checked.push(codec.writeRow(record))
     } catch (error) {
       throw atRow(error, before + index)
@@ -253,10 +253,10 @@ async function checkPiece(
 /** Adds the row's number to an error: `12.price must be a number`. */
 export function atRow(error: unknown, row: number): unknown {
   if (!(error instanceof HttpError) || error.errors === undefined) return error
-  const errors = error.errors.map((fault) => ({
-    ...fault,
-    path: fault.path === '' ? String(row) : `${row}.${fault.path}`,
-    message: `${row}.${fault.message}`,
+  const errors = error.errors.map((fieldError) => ({
+    ...fieldError,
+    path: fieldError.path === '' ? String(row) : `${row}.${fieldError.path}`,
+    message: `${row}.${fieldError.message}`,
   }))
   const sentence = errors.map(({ message }) => message).join('; ')
   return new HttpError(error.status, sentence, { code: error.code, errors, cause: error })

@@ -21,28 +21,28 @@ export interface Link {
  * @returns the number of links that changed; all change or none
  * @throws {HttpError} 404 if the record itself does not exist, 409 if one of the others does not
  */
-export async function link(table: Table, source: Source, wanted: Link): Promise<number> {
-  const relation = readRelation(table, wanted.relation)
+export async function link(table: Table, source: Source, change: Link): Promise<number> {
+  const relation = readRelation(table, change.relation)
   const { context } = source
-  const own = toKey(context.codecOf(table), wanted.id)
-  if (!Array.isArray(wanted.ids)) throw invalid(relation.name, 'type', 'must be a list of ids')
-  const others = wanted.ids.map((id, index) => readOther(relation, source, id, index))
+  const ownKey = toKey(context.codecOf(table), change.id)
+  if (!Array.isArray(change.ids)) throw invalid(relation.name, 'type', 'must be a list of ids')
+  const otherKeys = change.ids.map((id, index) => readOther(relation, source, id, index))
   return source.atomically(async (transaction) => {
     const runner = transaction.runner()
-    const found = await runner.run(context.plansOf(table).find.statement, [own ?? null], 'first')
+    const found = await runner.run(context.plansOf(table).find.statement, [ownKey ?? null], 'first')
     if (found === undefined) throw new HttpError(404, `There is no such ${table.type.name}.`)
-    if (!wanted.removes && relation.target.deletedAt !== undefined)
-      await demandUndeletedKeys(relation, transaction, others)
-    const plan = context.plansOf(table).link(relation, wanted.removes)
+    if (!change.removes && relation.target.deletedAt !== undefined)
+      await demandUndeletedKeys(relation, transaction, otherKeys)
+    const plan = context.plansOf(table).link(relation, change.removes)
     let count = 0
-    for (const other of others) {
+    for (const other of otherKeys) {
       try {
-        count += await runner.run(plan.statement, arrangeValues(plan, [own, other]), 'count')
+        count += await runner.run(plan.statement, arrangeValues(plan, [ownKey, other]), 'count')
       } catch (error) {
         throw toClientError(error, table, 'write', { broken: relation })
       }
     }
-    if (count > 0) transaction.changed({ event: 'updated', table, ids: [own as Id] })
+    if (count > 0) transaction.changed({ event: 'updated', table, ids: [ownKey as Id] })
     return count
   })
 }
@@ -50,13 +50,15 @@ export async function link(table: Table, source: Source, wanted: Link): Promise<
 function readRelation(table: Table, name: string): Relation {
   const relation = table.relations.get(name)
   if (relation?.kind === 'manyToMany') return relation
-  const known = [...table.relations.values()].filter(({ kind }) => kind === 'manyToMany')
-  const meant = didYouMean(
+  const linkableRelations = [...table.relations.values()].filter(
+    ({ kind }) => kind === 'manyToMany',
+  )
+  const suggestion = didYouMean(
     name,
-    known.map((one) => one.name),
+    linkableRelations.map((one) => one.name),
   )
   throw new TypeError(
-    `${table.type.name}.${name} is not a many-to-many relation, so nothing can be linked there. ${meant}`.trim(),
+    `${table.type.name}.${name} is not a many-to-many relation, so nothing can be linked there. ${suggestion}`.trim(),
   )
 }
 

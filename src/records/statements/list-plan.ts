@@ -27,8 +27,8 @@ function toRelatedParts(
   return { key: `w${most ?? ''}${shapeOf(related)}|${key}`, related, most }
 }
 
-function shapeOf(questions: readonly RelatedQuery[]): string {
-  return questions.map(({ relation, nested }) => `${relation.name}(${shapeOf(nested)})`).join()
+function shapeOf(relatedQueries: readonly RelatedQuery[]): string {
+  return relatedQueries.map(({ relation, nested }) => `${relation.name}(${shapeOf(nested)})`).join()
 }
 
 /** What related rows are read by. */
@@ -43,14 +43,14 @@ interface RelatedReading {
 function readRelated(
   record: object,
   row: Row,
-  questions: readonly RelatedQuery[],
+  relatedQueries: readonly RelatedQuery[],
   reading: RelatedReading,
 ): void {
-  const first = row.length - questions.length
-  for (const [index, question] of questions.entries()) {
-    const given = row[first + index]
-    const value: unknown = typeof given === 'string' ? JSON.parse(given) : given
-    Object.assign(record, { [question.relation.name]: toRecords(value, question, reading) })
+  const first = row.length - relatedQueries.length
+  for (const [index, relatedQuery] of relatedQueries.entries()) {
+    const columnValue = row[first + index]
+    const value: unknown = typeof columnValue === 'string' ? JSON.parse(columnValue) : columnValue
+    Object.assign(record, { [relatedQuery.relation.name]: toRecords(value, relatedQuery, reading) })
   }
 }
 
@@ -90,7 +90,7 @@ export interface PlannedList {
   readonly plan: Plan
   readonly values: readonly unknown[]
   /** Sets counts and related rows, which were read in the same statement, on the records. */
-  readonly readBehind: ((records: readonly object[], rows: readonly Row[]) => void) | undefined
+  readonly setExtraValues: ((records: readonly object[], rows: readonly Row[]) => void) | undefined
 }
 
 /** @throws {HttpError} 400 `VALIDATION`; for clients also 401 or 403 */
@@ -99,19 +99,20 @@ export function planList<T extends object>(
   context: RecordsContext,
   options: ListOptions<T>,
 ): PlannedList {
-  const { view, distinct, related: behind } = options
+  const { view, distinct, related: relatedOptions } = options
   checkListOptions(options)
   const limit = options.limit === undefined ? undefined : readCount('limit', options.limit)
   const offset = readCount('offset', options.offset ?? 0)
-  const given = readOrder(table, options.orderBy, view !== undefined)
-  const selected = selectOrdered(table, context, options, given)
+  const requestedOrder = readOrder(table, options.orderBy, view !== undefined)
+  const selected = selectOrdered(table, context, options, requestedOrder)
   const { values, order, passed } = selected
   checkRanked(order, (limit ?? 0) + passed + offset)
   const counts = options.counts && readCounts(table, options.counts, view !== undefined)
   const derived = counts && toDerivedParts(counts, values, view)
   const slots = { values, key: '' }
-  const wanted = behind?.read(slots)
-  const related = wanted && toRelatedParts(wanted, slots.key, behind?.maxRows)
+  const relatedQueries = relatedOptions?.read(slots)
+  const related =
+    relatedQueries && toRelatedParts(relatedQueries, slots.key, relatedOptions?.maxRows)
   const { count } = selected.selection
   const selection =
     count === values.length ? selected.selection : { ...selected.selection, count: values.length }
@@ -125,27 +126,27 @@ export function planList<T extends object>(
     derived,
     related,
   })
-  const places = derivedColumnsOf(order).length
-  if (places === 0 && counts === undefined && wanted === undefined)
-    return { plan, values, readBehind: undefined }
-  const readBehind = (records: readonly object[], rows: readonly Row[]): void => {
+  const derivedCount = derivedColumnsOf(order).length
+  if (derivedCount === 0 && counts === undefined && relatedQueries === undefined)
+    return { plan, values, setExtraValues: undefined }
+  const setExtraValues = (records: readonly object[], rows: readonly Row[]): void => {
     const first = table.columns.length
     for (const [index, record] of records.entries()) {
       const row = rows[index] ?? []
-      if (places > 0)
-        rememberDerived(record, order, row.slice(first, first + places), (of) =>
+      if (derivedCount > 0)
+        rememberDerived(record, order, row.slice(first, first + derivedCount), (of) =>
           context.codecOf(of),
         )
       for (const [place, { name }] of (counts ?? []).entries())
-        Object.assign(record, { [name]: Number(row[first + places + place]) })
-      if (behind === undefined || wanted === undefined) continue
+        Object.assign(record, { [name]: Number(row[first + derivedCount + place]) })
+      if (relatedOptions === undefined || relatedQueries === undefined) continue
       const found: RelatedRows['found'] = (of, one) => {
-        behind.found(of, one)
+        relatedOptions.found(of, one)
       }
-      readRelated(record, row, wanted, { context, found, most: behind.maxRows })
+      readRelated(record, row, relatedQueries, { context, found, most: relatedOptions.maxRows })
     }
   }
-  return { plan, values, readBehind }
+  return { plan, values, setExtraValues }
 }
 
 /** Binds counts to what the client may see. Their values go behind those of the rows. */

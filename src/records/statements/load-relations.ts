@@ -40,8 +40,8 @@ function plant(table: Table, path: string, tree: Tree): void {
   for (const name of names) {
     const relation = current.relations.get(name)
     if (relation === undefined) {
-      const meant = didYouMean(clip(name), current.relations.keys())
-      const text = `names "${clip(name)}", which is not a relation of ${current.type.name}. ${meant}`
+      const suggestion = didYouMean(clip(name), current.relations.keys())
+      const text = `names "${clip(name)}", which is not a relation of ${current.type.name}. ${suggestion}`
       throw invalid('with', 'unknown', text.trim())
     }
     let next = node.children.get(name)
@@ -79,26 +79,26 @@ function loadRelation(
   source: Source,
 ): MaybePromise<Instance[]> {
   const { shards } = relation
-  if (shards === undefined) return loadTied(table, relation, records, source)
+  if (shards === undefined) return loadLinked(table, relation, records, source)
   // What is tied is of one shard: it is asked for its own rows alone.
   const byShard = new Map<unknown, Instance[]>()
   for (const record of records) {
     const value = record[shards.local.property]
-    const others = byShard.get(value)
-    if (others === undefined) byShard.set(value, [record])
-    else others.push(record)
+    const recordsOfShard = byShard.get(value)
+    if (recordsOfShard === undefined) byShard.set(value, [record])
+    else recordsOfShard.push(record)
   }
   let done: MaybePromise<Instance[]> = []
   for (const [value, some] of byShard)
     done = after(done, (before) =>
       inShard(table, value, () =>
-        after(loadTied(table, relation, some, source), (found) => [...before, ...found]),
+        after(loadLinked(table, relation, some, source), (found) => [...before, ...found]),
       ),
     )
   return done
 }
 
-function loadTied(
+function loadLinked(
   table: Table,
   relation: Relation,
   records: readonly Instance[],

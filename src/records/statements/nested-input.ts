@@ -11,14 +11,14 @@ import { HttpError } from '../../errors/http-error.js'
 import { clip } from '../../core/text.js'
 import { invalid } from '../filters/invalid.js'
 import type { Relation, Table } from '../model/table.js'
-import { concealFaults } from '../rights/conceal-errors.js'
+import { concealErrors } from '../rights/conceal-errors.js'
 import {
   pathOf,
   refuseBare,
-  tieNames,
+  linkNames,
   type Instance,
   type KeyedTree,
-  type Tie,
+  type LinkSet,
   type ToMany,
   type ToOne,
   type WriteTree,
@@ -103,8 +103,8 @@ export function readToMany(
   reader: NestedReader,
 ): ToMany {
   refuseShards(relation, path)
-  const given = readOperations(value, path)
-  const list = (name: string): unknown[] => readList(given[name], pathOf(path, name))
+  const operations = readOperations(value, path)
+  const list = (name: string): unknown[] => readList(operations[name], pathOf(path, name))
   const ids = (name: string): Id[] => list(name).map(reader.key)
   return {
     relation,
@@ -130,13 +130,13 @@ export function readToOne(
   path: string,
   reader: NestedReader,
 ): ToOne | undefined {
-  const given = readOperations(value, path)
-  const names = nestedOperations.filter((name) => isGiven(given[name]))
+  const operations = readOperations(value, path)
+  const names = nestedOperations.filter((name) => isGiven(operations[name]))
   const [does] = names
   if (does === undefined) return undefined
   if (names.length > 1) throw invalid(path, 'maxItems', `must be one of: ${names.join(', ')}`)
   const at = pathOf(path, does)
-  const wanted = given[does]
+  const wanted = operations[does]
   const ends = { relation, path: at }
   switch (does) {
     case 'create':
@@ -158,18 +158,18 @@ function refuseShards({ target, shards }: Relation, path: string): void {
 }
 
 /** Reads a row with its nested rows, by the record's names: from a program, or from a checked body. */
-export function readTree(table: Table, given: object, path = ''): WriteTree {
+export function readTree(table: Table, input: object, path = ''): WriteTree {
   const values: Instance = {}
   const ones: ToOne[] = []
   const manys: ToMany[] = []
-  const ties: Tie[] = []
-  const names = table.relations.size === 0 ? undefined : tieNames(table)
-  for (const [name, value] of Object.entries(given)) {
+  const links: LinkSet[] = []
+  const names = table.relations.size === 0 ? undefined : linkNames(table)
+  for (const [name, value] of Object.entries(input)) {
     const at = pathOf(path, name)
     const relation = table.relations.get(name)
-    const tied = names?.get(name)
-    if (tied !== undefined && value !== undefined) {
-      ties.push({ relation: tied, ids: value as Id[], told: (error) => error })
+    const linkedRelation = names?.get(name)
+    if (linkedRelation !== undefined && value !== undefined) {
+      links.push({ relation: linkedRelation, ids: value as Id[], toClientError: (error) => error })
     } else if (relation === undefined || value === null) values[name] = value
     else if (value !== undefined) {
       const reader = readerOf(relation.target)
@@ -177,18 +177,28 @@ export function readTree(table: Table, given: object, path = ''): WriteTree {
       else ones.push(...[readToOne(relation, value, at, reader)].filter((one) => one !== undefined))
     }
   }
-  const told =
+  const toClientError =
     path === ''
       ? (error: unknown): unknown => error
       : (error: unknown): unknown => below(error, path)
-  return { table, path, values, fields: new Set(), ones, manys, ties, bare: undefined, told }
+  return {
+    table,
+    path,
+    values,
+    fields: new Set(),
+    ones,
+    manys,
+    links,
+    bare: undefined,
+    toClientError,
+  }
 }
 
 /** True if a program's values contain relations, or keys of them. */
 export function namesRelations(table: Table, values: unknown): values is object {
   if (table.relations.size === 0 || !isObject(values)) return false
   for (const name of table.relations.keys()) if (isGiven(values[name])) return true
-  for (const name of tieNames(table).keys()) if (isGiven(values[name])) return true
+  for (const name of linkNames(table).keys()) if (isGiven(values[name])) return true
   return false
 }
 
@@ -220,8 +230,8 @@ function readOperations(value: unknown, path: string): Readonly<Record<string, u
     throw invalid(path, 'type', `must be an object with some of: ${nestedOperations.join(', ')}`)
   for (const name of Object.keys(value)) {
     if ((nestedOperations as readonly string[]).includes(name)) continue
-    const meant = didYouMean(clip(name), nestedOperations)
-    throw invalid(pathOf(path, clip(name)), 'unknown', `is unknown. ${meant}`.trim())
+    const suggestion = didYouMean(clip(name), nestedOperations)
+    throw invalid(pathOf(path, clip(name)), 'unknown', `is unknown. ${suggestion}`.trim())
   }
   return value
 }
@@ -243,17 +253,20 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 /** Moves faults of a nested row below its path. */
 function below(error: unknown, path: string): unknown {
-  return moved(error, (at) => pathOf(path, at).replace(/\.$/, ''))
+  return withPaths(error, (at) => pathOf(path, at).replace(/\.$/, ''))
 }
 
 /** Moves faults that concern one key to that key's path. */
 export function atKey(error: unknown, table: Table, path: string): unknown {
-  return moved(concealFaults(error, table), () => path)
+  return withPaths(concealErrors(error, table), () => path)
 }
 
-function moved(error: unknown, place: (path: string) => string): unknown {
+function withPaths(error: unknown, toPath: (path: string) => string): unknown {
   if (!(error instanceof HttpError) || error.errors === undefined) return error
-  const errors = error.errors.map((fault) => ({ ...fault, path: place(fault.path) }))
+  const errors = error.errors.map((fieldError) => ({
+    ...fieldError,
+    path: toPath(fieldError.path),
+  }))
   const { code, headers } = error
   return new HttpError(error.status, error.message, { code, errors, headers, cause: error })
 }

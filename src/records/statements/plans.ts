@@ -17,7 +17,7 @@ import type {
 import { writeStatement, type Plan } from '../../sql/write-statement.js'
 import type { Relation, Table } from '../model/table.js'
 import type { ColumnTypes } from './batch-inserter.js'
-import type { RowsWithin } from './write-row.js'
+import type { VisibleRows } from './write-row.js'
 
 /** The rows that a statement concerns. `key` identifies its form; `count` is the number of its values. */
 export interface Selection {
@@ -52,7 +52,7 @@ export interface RelatedParts {
 }
 
 /** The most statements that are kept for a table. */
-const mostPlans = 1000
+const maxPlans = 1000
 
 export class TablePlans {
   readonly table: Table
@@ -61,7 +61,7 @@ export class TablePlans {
   /** The types of the table's columns in the database, by name: read once, and again after a failed statement. */
   types: MaybePromise<ColumnTypes> | undefined
   readonly #dialect: Dialect
-  readonly #kept = new BoundedCache<Plan>(mostPlans)
+  readonly #cachedPlans = new BoundedCache<Plan>(maxPlans)
 
   constructor(table: Table, dialect: Dialect) {
     this.table = table
@@ -71,7 +71,7 @@ export class TablePlans {
 
   /** @param key the same for trees of the same shape */
   get(key: string, make: () => Query | Change): Plan {
-    return this.#kept.get(key, () => writeStatement(make(), this.#dialect))
+    return this.#cachedPlans.get(key, () => writeStatement(make(), this.#dialect))
   }
 
   /** As `find`, but locks the row until the transaction ends. */
@@ -172,16 +172,16 @@ export class TablePlans {
    */
   update(
     columns: readonly Column[],
-    within?: RowsWithin,
+    visibleRows?: VisibleRows,
     before: readonly Column[] = [],
     sums: readonly Column[] = [],
   ): Plan {
     const { table } = this
-    const first = within?.values.length ?? 0
+    const first = visibleRows?.values.length ?? 0
     const past = before.length === 0 ? '' : `b${namesOf(before)}|`
     const added = sums.length === 0 ? '' : `+${namesOf(sums)}|`
-    return this.get(`u${past}${added}${within?.key ?? ''}|${namesOf(columns)}`, () => {
-      const where = allOf(keyIs(table, first + columns.length), within?.condition)
+    return this.get(`u${past}${added}${visibleRows?.key ?? ''}|${namesOf(columns)}`, () => {
+      const where = allOf(keyIs(table, first + columns.length), visibleRows?.condition)
       return {
         change: 'update',
         table,
@@ -209,8 +209,8 @@ export class TablePlans {
     const { table } = this
     const first = count
     return this.get(`U${answers}${namesOf(columns)}+${namesOf(sums)}|${key}`, () => {
-      const bounds = sums.flatMap((_, place) => [2 * place, 2 * place + 1])
-      const fits = bounds.map((place) => first + columns.length + place)
+      const bounds = sums.flatMap((_, index) => [2 * index, 2 * index + 1])
+      const fits = bounds.map((index) => first + columns.length + index)
       const change = {
         change: 'update',
         table,
@@ -266,9 +266,9 @@ export class TablePlans {
     const { table } = this
     const { version, shard } = table
     return this.get(`d${hasVersion ? 'v' : ''}${namesOf(answers)}`, () => {
-      const at = this.#behindTime
-      const place = at + (shard === undefined ? 1 : 2)
-      const isAt = hasVersion && version !== undefined ? equals(version, place) : undefined
+      const at = this.#firstKeySlot
+      const versionSlot = at + (shard === undefined ? 1 : 2)
+      const isAt = hasVersion && version !== undefined ? equals(version, versionSlot) : undefined
       return this.#delete(allOf(keyIs(table, at), isAt), 0, answers)
     })
   }
@@ -276,7 +276,7 @@ export class TablePlans {
   /** Answers the keys. Values: the time if the table soft-deletes, then the keys as one packed list. */
   removeEach(): Plan {
     const { key } = this.table
-    return this.get('D', () => this.#delete(isOneOf(key, this.#behindTime), 0, [key]))
+    return this.get('D', () => this.#delete(isOneOf(key, this.#firstKeySlot), 0, [key]))
   }
 
   /** Values: the selection's, then the time if the table soft-deletes. */
@@ -284,7 +284,7 @@ export class TablePlans {
     return this.get(`A${key}`, () => this.#delete(condition, count, []))
   }
 
-  get #behindTime(): number {
+  get #firstKeySlot(): number {
     return this.table.deletedAt === undefined ? 0 : 1
   }
 
@@ -340,13 +340,13 @@ export class TablePlans {
    * The undeleted rows that a relation's keys lead to, each after the key that led there. Values: one packed list, or
    * `count` single keys.
    */
-  related(tie: Relation, count: number | undefined): Plan {
+  related(relation: Relation, count: number | undefined): Plan {
     const keys = Array.from({ length: count ?? 1 }, (_, place) => place)
-    const shard = tie.shards && keys.length
+    const shard = relation.shards && keys.length
     const isPacked = count === undefined
-    return this.get(`r${tie.name}:${count ?? 'packed'}`, () => ({
+    return this.get(`r${relation.name}:${count ?? 'packed'}`, () => ({
       query: 'relatedRows',
-      relation: tie,
+      relation,
       keys,
       isPacked,
       shard,
@@ -354,7 +354,7 @@ export class TablePlans {
   }
 
   /** As `related`, of some rows that may be tied to one. Values: its key, and theirs as one packed list. */
-  tiedAmong(tie: Relation): Plan {
+  linkedAmong(tie: Relation): Plan {
     const { target } = tie
     return this.get(`a${tie.name}`, () => ({
       query: 'relatedRows',

@@ -18,20 +18,20 @@ import type {
 import { isWrite, usesFrameworkTable } from '../../engines/contract/statement.js'
 
 /** A client's request. */
-interface Asked extends ClientWriting {
+interface ClientRequest extends ClientWriting {
   /** The answer has begun. */
   readonly answered?: boolean
 }
 
 /** Runs a request's work. @param onChange called for each change */
-type RunFor = <R>(request: Asked, work: () => R, onChange?: () => void) => R
+type RunFor = <R>(request: ClientRequest, work: () => R, onChange?: () => void) => R
 
 /** Requests that are followed to see whether a handler changes something. */
 const firstRequests = 20
 
-interface QuietHandler {
+interface ReadHandler {
   /** Its last request that nobody followed: while that has no answer of the handler, it may run. */
-  last: Asked | undefined
+  last: ClientRequest | undefined
   /** So many of its requests are still followed to learn of it. */
   first: number
   /** It has changed something. */
@@ -45,14 +45,14 @@ interface Requests {
   /** Runs work in the turn in which it begins. */
   readonly serve: RunFor
   /** Runs work and follows its promises. */
-  readonly within: RunFor
+  readonly runForRequest: RunFor
 }
 
 /** Runs what belongs to no transaction, and to no request that is followed. */
-export class QuietHandlers implements Runner {
+export class ReadHandlers implements Runner {
   readonly #engine: Engine
   readonly #requests: Requests
-  readonly #handlers: QuietHandler[] = []
+  readonly #handlers: ReadHandler[] = []
 
   constructor(engine: Engine, requests: Requests) {
     this.#engine = engine
@@ -62,15 +62,15 @@ export class QuietHandlers implements Runner {
   run<W extends ResultKind>(
     statement: Statement,
     values: Values,
-    wanted: W,
+    resultForm: W,
   ): MaybePromise<Results[W]> {
     if (!isWrite(statement) || usesFrameworkTable(statement))
-      return this.#engine.run(statement, values, wanted)
+      return this.#engine.run(statement, values, resultForm)
     const { served } = this.#requests
     if (served !== undefined)
-      return clientWritesOf(this.#engine, served).run(statement, values, wanted)
+      return clientWritesOf(this.#engine, served).run(statement, values, resultForm)
     this.changed()
-    return this.#engine.run(statement, values, wanted)
+    return this.#engine.run(statement, values, resultForm)
   }
 
   /** Something is changed for nobody that is known. */
@@ -88,16 +88,16 @@ export class QuietHandlers implements Runner {
    */
   add(usesDatabase: boolean): RunFor {
     const first = usesDatabase ? firstRequests : 0
-    const handler: QuietHandler = { last: undefined, first, isFollowed: false }
+    const handler: ReadHandler = { last: undefined, first, isFollowed: false }
     this.#handlers.push(handler)
     const follow = (): void => {
       handler.isFollowed = true
     }
     return (request, work) => {
-      if (handler.isFollowed) return this.#requests.within(request, work)
+      if (handler.isFollowed) return this.#requests.runForRequest(request, work)
       if (handler.first > 0) {
         handler.first--
-        return this.#requests.within(request, work, follow)
+        return this.#requests.runForRequest(request, work, follow)
       }
       handler.last = request
       return this.#requests.serve(request, work)

@@ -32,9 +32,9 @@ export class Scope implements Source, OpenTransaction {
   readonly context: RecordsContext
   readonly changes: RowChanges[] = []
   /** Work to run after the commit. */
-  readonly later: (() => Promise<void>)[] = []
-  readonly #kept: (() => void)[] = []
-  readonly #takenBack: (() => void)[] = []
+  readonly afterCommit: (() => Promise<void>)[] = []
+  readonly #commitCallbacks: (() => void)[] = []
+  readonly #rollbackCallbacks: (() => void)[] = []
   isOver = false
   /** Undefined: the database's default. */
   readonly isolation: Isolation | undefined
@@ -62,20 +62,20 @@ export class Scope implements Source, OpenTransaction {
   }
 
   committed(work: () => Promise<void>): void {
-    this.later.push(work)
+    this.afterCommit.push(work)
   }
 
   onCommit(work: () => void): void {
-    this.#kept.push(work)
+    this.#commitCallbacks.push(work)
   }
 
   onRollback(work: () => void): void {
-    this.#takenBack.push(work)
+    this.#rollbackCallbacks.push(work)
   }
 
   /** Calls what waits for the end of the transaction. */
   end(isCommitted: boolean): void {
-    for (const work of isCommitted ? this.#kept : this.#takenBack) work()
+    for (const work of isCommitted ? this.#commitCallbacks : this.#rollbackCallbacks) work()
   }
 
   get feed(): ChangeFeed {
@@ -109,12 +109,12 @@ export class Scope implements Source, OpenTransaction {
       const result = await this.#transactions.inside(scope, () => work(scope))
       await runner.run(part(`release savepoint ${name}`), [], 'nothing')
       this.changes.push(...scope.changes)
-      this.later.push(...scope.later)
-      this.#kept.push(...scope.#kept)
-      this.#takenBack.push(...scope.#takenBack)
+      this.afterCommit.push(...scope.afterCommit)
+      this.#commitCallbacks.push(...scope.#commitCallbacks)
+      this.#rollbackCallbacks.push(...scope.#rollbackCallbacks)
       return result
     } catch (error) {
-      await this.#takeBack(name)
+      await this.#rollBackTo(name)
       scope.end(false)
       throw error
     } finally {
@@ -123,11 +123,11 @@ export class Scope implements Source, OpenTransaction {
   }
 
   /** If SQLite has rolled everything back itself, the savepoint is gone: the first error counts. */
-  async #takeBack(name: string): Promise<void> {
+  async #rollBackTo(name: string): Promise<void> {
     const { inner } = this.#runner
     await settled(() => inner.run(part(`rollback to savepoint ${name}`), [], 'nothing')).then(
       () => {
-        this.#runner.mend()
+        this.#runner.reset()
       },
       () => undefined,
     )

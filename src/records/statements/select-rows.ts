@@ -31,13 +31,13 @@ export class RowCounts<T extends object> {
   }
 
   /** @returns `undefined` if there are more than `most` */
-  async upTo(most: number, options: WithCounts<T>): Promise<number | undefined> {
+  async upTo(max: number, options: WithCounts<T>): Promise<number | undefined> {
     checkCountedOptions(options)
     const { context } = this.#source
     const { selection, values } = selectRows(this.#table, context, options)
     const plan = context.plansOf(this.#table).countUpTo(selection)
-    const count = await this.#count(plan, [...values, most + 1])
-    return count > most ? undefined : count
+    const count = await this.#count(plan, [...values, max + 1])
+    return count > max ? undefined : count
   }
 
   /** Estimated from a thousand rows and the database's own estimate of the table's size. */
@@ -84,57 +84,57 @@ export interface OrderedRows extends SelectedRows {
 const all: Selection = { condition: undefined, key: '', count: 0, withDeleted: false }
 const deletedToo: Selection = { ...all, withDeleted: true }
 
-type Asked<T> = Pick<ListOptions<T>, 'where' | 'search' | 'withDeleted' | 'view'>
+type RequestedRows<T> = Pick<ListOptions<T>, 'where' | 'search' | 'withDeleted' | 'view'>
 
 export function selectRows<T extends object>(
   table: Table<T>,
   context: RecordsContext,
-  { where, search, withDeleted = false, view }: Asked<T>,
+  { where, search, withDeleted = false, view }: RequestedRows<T>,
 ): SelectedRows {
   const isAll = where === undefined && view === undefined && search === undefined
   if (isAll && table.shard === undefined) {
     return { selection: withDeleted ? deletedToo : all, values: [] }
   }
   const reader = new FilterReader(context, view !== undefined)
-  const condition = readAsked(table, context, { where, search, view }, reader)
+  const condition = readCondition(table, context, { where, search, view }, reader)
   return toSelected(condition, reader, withDeleted)
 }
 
-/** @param given the requested order, or the one by the key */
+/** @param requestedOrder the requested order, or the one by the key */
 export function selectOrdered<T extends object>(
   table: Table<T>,
   context: RecordsContext,
   options: ListOptions<T>,
-  given: Order,
+  requestedOrder: Order,
 ): OrderedRows {
   const { where, search, withDeleted = false, view, after, orderBy, distinct } = options
-  const asksAll = after === undefined && where === undefined && search === undefined
-  if (asksAll && view === undefined) {
+  const selectsAll = after === undefined && where === undefined && search === undefined
+  if (selectsAll && view === undefined) {
     const { selection, values } = selectRows(table, context, options)
-    return { selection, values, order: given, passed: 0 }
+    return { selection, values, order: requestedOrder, passed: 0 }
   }
   const reader = new FilterReader(context, view !== undefined)
-  const bound = view === undefined ? given : view.order(table, given, reader)
-  const shown = readAsked(table, context, { where, search, view }, reader)
+  const bound = view === undefined ? requestedOrder : view.order(table, requestedOrder, reader)
+  const visibleCondition = readCondition(table, context, { where, search, view }, reader)
   const order = rankedOrder(
     bound,
-    shown,
-    orderBy !== undefined || asksAll,
+    visibleCondition,
+    orderBy !== undefined || selectsAll,
     // A program's own searches see all.
     view === undefined || distinct !== undefined ? undefined : searchLimitOf(table, context),
   )
-  const isPlace = (order.rank ?? distinct) !== undefined && after !== undefined
+  const hasOffsetCursor = (order.rank ?? distinct) !== undefined && after !== undefined
   const behind =
-    after === undefined || isPlace
+    after === undefined || hasOffsetCursor
       ? undefined
       : afterCursor(after, table, order, (one) => context.codecOf(one), reader)
-  const condition = allOf(shown, behind)
-  const passed = isPlace ? readOffsetCursor(after) : 0
+  const condition = allOf(visibleCondition, behind)
+  const passed = hasOffsetCursor ? readOffsetCursor(after) : 0
   const { selection, values } = toSelected(condition, reader, withDeleted)
   return { selection, values, order, passed }
 }
 
-function readAsked<T extends object>(
+function readCondition<T extends object>(
   table: Table<T>,
   context: RecordsContext,
   { where, search, view }: Pick<ListOptions<T>, 'where' | 'search' | 'view'>,
@@ -147,8 +147,9 @@ function readAsked<T extends object>(
       : view === undefined
         ? readProgramFilter(reader, table, where)
         : reader.read(table, where)
-  const asked = allOf(searched, found)
-  const bound = view === undefined ? asked : view.bind(table, asked, reader)
+  const requestedCondition = allOf(searched, found)
+  const bound =
+    view === undefined ? requestedCondition : view.bind(table, requestedCondition, reader)
   return boundToShard(table, context, reader, bound)
 }
 

@@ -29,10 +29,10 @@ export function inShard<R>({ shard }: Table, value: unknown, work: () => R): R {
 }
 
 /** The same by what an object says, e.g. options or values; without it as before. */
-export function inShardOf<R>(table: Table, given: object | undefined, work: () => R): R {
+export function inShardOf<R>(table: Table, values: object | undefined, work: () => R): R {
   const { shard } = table
-  if (shard === undefined || given === undefined) return work()
-  return inShard(table, (given as Record<string, unknown>)[shard.property], work)
+  if (shard === undefined || values === undefined) return work()
+  return inShard(table, (values as Record<string, unknown>)[shard.property], work)
 }
 
 /** Runs what the application wrote itself, e.g. a hook: its statements say themselves which shard they are about. */
@@ -41,15 +41,15 @@ export function outsideShards<R>(work: () => R): R {
 }
 
 /** The shard's value, where it is known. */
-export function knownShard({ shard }: Table): unknown {
+export function currentShard({ shard }: Table): unknown {
   if (shard === undefined) return undefined
-  const known = ambient.getStore()
-  return known?.property === shard.property ? known.value : undefined
+  const current = ambient.getStore()
+  return current?.property === shard.property ? current.value : undefined
 }
 
 /** As the driver takes it. @throws {HttpError} 400 `VALIDATION` where it is not known, or none */
 function shardOf(table: Table, context: Codecs, shard: Column): unknown {
-  const value = knownShard(table)
+  const value = currentShard(table)
   if (value === undefined) throw noShard(table)
   const codec = context.codecOf(table).byProperty.get(shard.property)
   if (codec?.accepts(value) !== true)
@@ -68,13 +68,13 @@ export function noShard({ type, shard }: Table): Error {
 /**
  * What `keyIs` takes.
  *
- * @param given may name the shard; else it is that of the call
+ * @param values may name the shard; else it is that of the call
  * @throws {HttpError} 400 `VALIDATION` where the shard is not known
  */
-export function keyValues(table: Table, context: Codecs, key: unknown, given?: object): unknown[] {
+export function keyValues(table: Table, context: Codecs, key: unknown, values?: object): unknown[] {
   const { shard } = table
   if (shard === undefined) return [key]
-  return [key, inShardOf(table, given, () => shardOf(table, context, shard))]
+  return [key, inShardOf(table, values, () => shardOf(table, context, shard))]
 }
 
 /** True where a condition holds for rows of one shard at most, since it compares the column with one value. */
@@ -114,9 +114,9 @@ export function boundToShard(
   condition: Condition | undefined,
 ): Condition | undefined {
   if (table.shard === undefined || namesShard(condition, table.shard)) return condition
-  const own = shardCondition(table, context, reader)
-  if (own === undefined) throw noShard(table)
-  return allOf(condition, own)
+  const ofShard = shardCondition(table, context, reader)
+  if (ofShard === undefined) throw noShard(table)
+  return allOf(condition, ofShard)
 }
 
 /** The rows of the shard that is known; `undefined` where none is. Its value stands among those of the reader. */
@@ -126,7 +126,7 @@ export function shardCondition(
   reader: { readonly values: unknown[]; key: string },
 ): Condition | undefined {
   const { shard } = table
-  if (shard === undefined || knownShard(table) === undefined) return undefined
+  if (shard === undefined || currentShard(table) === undefined) return undefined
   reader.key += '#'
   return equals(shard, reader.values.push(shardOf(table, context, shard)) - 1)
 }
@@ -136,7 +136,7 @@ export function withShard<V extends object>(table: Table, values: V): V {
   const { shard } = table
   if (shard === undefined || (values as Record<string, unknown>)[shard.property] !== undefined)
     return values
-  const value = knownShard(table)
+  const value = currentShard(table)
   return value === undefined ? values : Object.assign({}, values, { [shard.property]: value })
 }
 
@@ -148,9 +148,9 @@ export function withShard<V extends object>(table: Table, values: V): V {
 export function withoutShard<V extends object>(table: Table, values: V): V {
   const { shard } = table
   if (shard === undefined || !(shard.property in values)) return values
-  const { [shard.property]: given, ...others } = values as Record<string, unknown>
-  const known = knownShard(table)
-  if (given !== undefined && known !== undefined && given !== known)
+  const { [shard.property]: newShard, ...otherValues } = values as Record<string, unknown>
+  const current = currentShard(table)
+  if (newShard !== undefined && current !== undefined && newShard !== current)
     throw invalid(shard.property, 'readOnly', 'cannot be changed')
-  return others as V
+  return otherValues as V
 }

@@ -20,10 +20,10 @@ export function createContext({
   now,
   tables,
   searchLimit,
-  home,
+  providers,
 }: Pick<
   RecordsContext,
-  'engine' | 'kysely' | 'now' | 'tables' | 'searchLimit' | 'home'
+  'engine' | 'kysely' | 'now' | 'tables' | 'searchLimit' | 'providers'
 >): RecordsContext {
   const { dialect } = engine
   const codecs = new WeakMap<Table, TableCodec>()
@@ -44,16 +44,16 @@ export function createContext({
     plansOf: (table: Table) => remember(plans, table, () => new TablePlans(table, dialect)),
     checksOf: (table: Table) => remember(checks, table, () => compileWriteChecks(table, now)),
     now,
-    home,
+    providers,
   })
 }
 
-function remember<K extends object, V>(kept: WeakMap<K, V>, key: K, make: () => V): V {
-  const known = kept.get(key)
-  if (known !== undefined) return known
-  const made = make()
-  kept.set(key, made)
-  return made
+function remember<K extends object, V>(cache: WeakMap<K, V>, key: K, make: () => V): V {
+  const cached = cache.get(key)
+  if (cached !== undefined) return cached
+  const value = make()
+  cache.set(key, value)
+  return value
 }
 
 /** The parts that all repositories of a database share. */
@@ -67,10 +67,10 @@ export interface RecordsContext extends FilterContext {
   /** Milliseconds since 1970. */
   now(): number
   /** What hooks may ask for. */
-  readonly home: Home
+  readonly providers: RecordProviders
 }
 
-export interface Home {
+export interface RecordProviders {
   /** The repository of a record, on a source. */
   readonly records: (type: Class, source: Source) => object
   /** A provider of the application; undefined outside of one. */
@@ -100,10 +100,10 @@ export interface Source {
 
 /** @throws {TypeError} the database was opened without an application */
 export function providerOf(
-  home: Pick<Home, 'get'> | undefined,
+  providers: Pick<RecordProviders, 'get'> | undefined,
   token: Class | string | symbol,
 ): unknown {
-  if (home?.get !== undefined) return home.get(token)
+  if (providers?.get !== undefined) return providers.get(token)
   const name = typeof token === 'function' ? token.name : String(token)
   throw new TypeError(
     `get: ${name} is a provider of an application, but this database was opened without one. Pass it to bootstrap: bootstrap(App, { database }).`,

@@ -40,12 +40,12 @@ function makePlaceholder({ relations }: Table, column: Column): unknown {
     case 'wide':
       return String(between(boundsOf(field.rules, BigInt, 2n ** 62n)))
     case 'real':
-      return Number(between(boundsOf(field.rules, wholeOf, 2n ** 48n)))
+      return Number(between(boundsOf(field.rules, toBigInt, 2n ** 48n)))
     case 'decimal':
       return decimalOf(column)
     case 'date':
     case 'moment':
-      return momentOf(column)
+      return timestampOf(column)
     case 'time':
       return timeOf(field.rules)
     default:
@@ -56,8 +56,8 @@ function makePlaceholder({ relations }: Table, column: Column): unknown {
 const longest = 32
 
 interface Bounds {
-  readonly least: bigint
-  readonly most: bigint
+  readonly min: bigint
+  readonly max: bigint
 }
 
 /**
@@ -73,11 +73,11 @@ function boundsOf(
 ): Bounds {
   if (min === undefined) {
     const most = max === undefined ? -far / 2n : smaller(read(max), -far / 2n)
-    return { least: most - far / 2n, most }
+    return { min: most - far / 2n, max: most }
   }
   const least = read(min)
-  if (max !== undefined) return { least, most: read(max) }
-  return { least: least + far / 2n, most: least + far }
+  if (max !== undefined) return { min: least, max: read(max) }
+  return { min: least + far / 2n, max: least + far }
 }
 
 function smaller(one: bigint, other: bigint): bigint {
@@ -85,12 +85,12 @@ function smaller(one: bigint, other: bigint): bigint {
 }
 
 /** Both are possible. */
-function between({ least, most }: Bounds): bigint {
+function between({ min: least, max: most }: Bounds): bigint {
   const count = most - least + 1n
   return count <= 1n ? least : least + (BigInt(`0x${randomBytes(16).toString('hex')}`) % count)
 }
 
-function wholeOf(bound: string | number): bigint {
+function toBigInt(bound: string | number): bigint {
   return BigInt(Math.trunc(Number(bound)))
 }
 
@@ -104,8 +104,8 @@ function decimalOf({ field }: Column): string {
   const largest = 10n ** BigInt(precision) - 1n
   const { min, max } = field.rules
   const number = between({
-    least: min === undefined ? -largest : units(min),
-    most: max === undefined ? (min === undefined ? -largest / 2n : largest) : units(max),
+    min: min === undefined ? -largest : units(min),
+    max: max === undefined ? (min === undefined ? -largest / 2n : largest) : units(max),
   })
   const digits = String(number < 0n ? -number : number).padStart(scale + 1, '0')
   const point = digits.length - scale
@@ -114,20 +114,22 @@ function decimalOf({ field }: Column): string {
 }
 
 /** In the first centuries of the calendar, unless the field has bounds. */
-function momentOf({ field, storage }: Column): string {
+function timestampOf({ field, storage }: Column): string {
   const { min, max } = field.rules
   const read = (bound: string | number): bigint => BigInt(Date.parse(String(bound)))
   const [first, last] = min === undefined ? ['0001-01-02', '0999-12-31'] : [min, '9998-12-31']
   const least = read(first)
   const most = max === undefined ? read(last) : read(max)
-  const moment = new Date(Number(between({ least: smaller(least, most), most }))).toISOString()
-  return storage === 'date' ? moment.slice(0, 10) : moment
+  const timestamp = new Date(
+    Number(between({ min: smaller(least, most), max: most })),
+  ).toISOString()
+  return storage === 'date' ? timestamp.slice(0, 10) : timestamp
 }
 
 function timeOf({ min = '00:00:00', max = '23:59:59' }: Column['field']['rules']): string {
   const read = (time: string | number): bigint =>
     BigInt(Date.parse(`1970-01-01T${String(time)}Z`) / 1000)
-  const seconds = Number(between({ least: read(min), most: read(max) }))
+  const seconds = Number(between({ min: read(min), max: read(max) }))
   return new Date(seconds * 1000).toISOString().slice(11, 19)
 }
 
@@ -179,7 +181,7 @@ function isTaken(error: unknown): boolean {
   return false
 }
 
-interface Held {
+interface DeferredValues {
   readonly table: Table
   readonly columns: readonly Column[]
   /** In the driver's form: the values, then the key. */
@@ -188,7 +190,7 @@ interface Held {
 
 export class Placeholders {
   readonly #context: RecordsContext
-  readonly #held: Held[] = []
+  readonly #deferred: DeferredValues[] = []
 
   constructor(context: RecordsContext) {
     this.#context = context
@@ -206,30 +208,30 @@ export class Placeholders {
   ): { readonly values: unknown[]; readonly columns: readonly Column[] } {
     const codec = this.#context.codecOf(table)
     const put: Column[] = []
-    const kept: unknown[] = []
-    const next = values.map((value, place) => {
-      const column = columns[place] as Column
+    const deferredValues: unknown[] = []
+    const next = values.map((value, index) => {
+      const column = columns[index] as Column
       if (value === null || !isUnique(table, column)) return value
       const placeholder = column.nullable ? null : makePlaceholder(table, column)
       if (placeholder === undefined) return value
       put.push(column)
-      kept.push(value)
+      deferredValues.push(value)
       return placeholder === null
         ? null
         : codec.byProperty.get(column.property)?.encode(placeholder)
     })
     if (put.length > 0)
-      this.#held.push({
+      this.#deferred.push({
         table,
         columns: put,
-        values: [...kept, ...keyValues(table, this.#context, key)],
+        values: [...deferredValues, ...keyValues(table, this.#context, key)],
       })
     return { values: next, columns: put }
   }
 
   /** Writes the values. The versions of the rows stay. */
   async replace(runner: Runner): Promise<void> {
-    for (const { table, columns, values } of this.#held.splice(0)) {
+    for (const { table, columns, values } of this.#deferred.splice(0)) {
       const plan = this.#context.plansOf(table).replace(columns)
       await promise(() => runner.run(plan.statement, arrangeValues(plan, values), 'count'))
     }

@@ -8,7 +8,7 @@ import { isolations, type Isolation } from '../../core/transaction.js'
 /** The default time in milliseconds, the same as for handlers. */
 const defaultTime = 30_000
 /** With the waits below, this is some seconds of conflicts. */
-const mostAttempts = 40
+const maxAttempts = 40
 /** The longest first wait in milliseconds; each next one may be twice as long, up to the longest. */
 const firstWait = 4
 const longestWait = 120
@@ -17,29 +17,29 @@ const longestWait = 120
 export class Retries {
   readonly #end: number
   #attempts = 1
-  #began = performance.now()
+  #attemptStart = performance.now()
   /** The longest attempt so far. */
   #longest = 0
 
   /** @param time milliseconds for all attempts together */
   constructor(time = defaultTime) {
-    this.#end = this.#began + time
+    this.#end = this.#attemptStart + time
   }
 
   /** The milliseconds that are left. */
-  get left(): number {
+  get remainingTime(): number {
     return Math.max(1, this.#end - performance.now())
   }
 
   /** Waits until the work may run again. @returns false if it could not end in time */
   async next(): Promise<boolean> {
-    this.#longest = Math.max(this.#longest, performance.now() - this.#began)
-    const most = Math.min(longestWait, firstWait * 2 ** (this.#attempts - 1))
-    const wait = Math.random() * most
-    if (this.#attempts >= mostAttempts || wait + this.#longest >= this.left) return false
+    this.#longest = Math.max(this.#longest, performance.now() - this.#attemptStart)
+    const maxWait = Math.min(longestWait, firstWait * 2 ** (this.#attempts - 1))
+    const wait = Math.random() * maxWait
+    if (this.#attempts >= maxAttempts || wait + this.#longest >= this.remainingTime) return false
     this.#attempts++
     await setTimeout(wait)
-    this.#began = performance.now()
+    this.#attemptStart = performance.now()
     return true
   }
 }
@@ -79,14 +79,14 @@ export function checkOptions(options: TransactionOptions): void {
  * @throws {TypeError} it wants a higher one
  */
 export function refuseHigher(
-  wanted: Isolation | undefined,
+  requested: Isolation | undefined,
   open: Isolation | undefined,
   { hasOneWriter }: Pick<Dialect, 'hasOneWriter'>,
 ): void {
-  if (wanted === undefined || hasOneWriter) return
+  if (requested === undefined || hasOneWriter) return
   const level = open === undefined ? 0 : isolations.indexOf(open)
-  if (isolations.indexOf(wanted) <= level) return
+  if (isolations.indexOf(requested) <= level) return
   throw new TypeError(
-    `transaction: it is part of one that is ${open ?? 'read committed'}, so it cannot be ${wanted}. Set it on the outer one, or on the route: { transaction: '${wanted}' }.`,
+    `transaction: it is part of one that is ${open ?? 'read committed'}, so it cannot be ${requested}. Set it on the outer one, or on the route: { transaction: '${requested}' }.`,
   )
 }

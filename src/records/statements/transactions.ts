@@ -21,7 +21,7 @@ import type { ChangeFeed } from '../changes/change-feed.js'
 import type { Log } from '../../core/log.js'
 import { defaultIsolation } from '../model/write-hooks.js'
 import { GuardedRunner } from './guarded-runner.js'
-import type { QuietHandlers } from './read-handlers.js'
+import type { ReadHandlers } from './read-handlers.js'
 import {
   Retries,
   checkOptions,
@@ -34,13 +34,13 @@ import { isWrite, usesFrameworkTable } from '../../engines/contract/statement.js
 import { toUnavailable } from './client-errors.js'
 
 /** Where code runs: in this transaction, once it has begun, and for this request. */
-interface Place {
+interface CallContext {
   scope: Scope | undefined
-  readonly request: RequestPlace | undefined
+  readonly request: RequestContext | undefined
 }
 
 /** A request, as long as its changes end with it. */
-interface RequestPlace {
+interface RequestContext {
   writing: ClientWriting | undefined
   /** Runs its changes outside transactions. */
   runner: Runner | undefined
@@ -49,7 +49,7 @@ interface RequestPlace {
 }
 
 /** Tells of each change that it runs. */
-class HeardRunner implements Runner {
+class ObservedRunner implements Runner {
   readonly #inner: Runner
   readonly #onChange: () => void
 
@@ -61,10 +61,10 @@ class HeardRunner implements Runner {
   run<W extends ResultKind>(
     statement: Statement,
     values: Values,
-    wanted: W,
+    resultForm: W,
   ): MaybePromise<Results[W]> {
     if (isWrite(statement)) this.#onChange()
-    return this.#inner.run(statement, values, wanted)
+    return this.#inner.run(statement, values, resultForm)
   }
 }
 
@@ -84,11 +84,13 @@ class TransactionalWrites implements Runner {
   run<W extends ResultKind>(
     statement: Statement,
     values: Values,
-    wanted: W,
+    resultForm: W,
   ): MaybePromise<Results[W]> {
     if (!isWrite(statement) || usesFrameworkTable(statement))
-      return this.#inner.run(statement, values, wanted)
-    return this.#together((runner) => runner.run(statement, values, wanted) as MaybePromise<never>)
+      return this.#inner.run(statement, values, resultForm)
+    return this.#together(
+      (runner) => runner.run(statement, values, resultForm) as MaybePromise<never>,
+    )
   }
 }
 
@@ -102,7 +104,7 @@ const idleTime = 1_000
 interface Beginning {
   /** The request whose work begins in this turn. */
   readonly served: ClientWriting | undefined
-  readonly quiet: QuietHandlers
+  readonly quiet: ReadHandlers
 }
 
 /** A transaction that calls begin and end. */
@@ -114,7 +116,7 @@ export interface BegunTransaction {
 
 export class Transactions implements ScopeHost {
   readonly #context: RecordsContext
-  readonly #ambient = new AsyncLocalStorage<Place>()
+  readonly #ambient = new AsyncLocalStorage<CallContext>()
   /** Receives committed changes. */
   readonly feed: ChangeFeed
   readonly #log: Log
@@ -146,7 +148,7 @@ export class Transactions implements ScopeHost {
     if (request.runner === undefined) {
       const writes = this.writesOf(request.writing)
       request.runner =
-        request.onChange === undefined ? writes : new HeardRunner(writes, request.onChange)
+        request.onChange === undefined ? writes : new ObservedRunner(writes, request.onChange)
     }
     return request.runner
   }
@@ -171,32 +173,32 @@ export class Transactions implements ScopeHost {
     )
   }
 
-  #request(): RequestPlace | undefined {
+  #request(): RequestContext | undefined {
     return this.#open === 0 ? undefined : this.#ambient.getStore()?.request
   }
 
   /** Runs a request's work: none of its changes is done once the request's time is over, whichever repository it uses. */
-  within<T>(writing: ClientWriting, work: () => T, onChange?: () => void): T {
-    const request: RequestPlace = { writing, runner: undefined, onChange }
+  runForRequest<T>(writing: ClientWriting, work: () => T, onChange?: () => void): T {
+    const request: RequestContext = { writing, runner: undefined, onChange }
     this.#open++
     let isOpen = true
     const leave = (): void => {
       if (!isOpen) return
       isOpen = false
-      writing.writeEnded(place, false)
-      this.#left()
+      writing.writeEnded(activeWork, false)
+      this.#leave()
     }
-    const place: PendingWrite = {
+    const activeWork: PendingWrite = {
       stop: () => {
-        writing.writeEnded(place, false)
+        writing.writeEnded(activeWork, false)
         isOpen = false
         setTimeout(() => {
           request.writing = undefined
-          this.#left()
+          this.#leave()
         }, leftOverTime).unref()
       },
     }
-    writing.writeStarted(place)
+    writing.writeStarted(activeWork)
     try {
       const result = this.#ambient.run({ scope: undefined, request }, work)
       if (isThenable(result)) result.then(leave, leave)
@@ -256,7 +258,7 @@ export class Transactions implements ScopeHost {
     let collision: string | undefined
     for (;;) {
       try {
-        return await this.#runOnce(work, { isolation, writing, waitTimeout: retries.left })
+        return await this.#runOnce(work, { isolation, writing, waitTimeout: retries.remainingTime })
       } catch (error) {
         if (error instanceof Overtaken) {
           // The same values again: the row was there before, and the work writes it all the same.
@@ -294,13 +296,13 @@ export class Transactions implements ScopeHost {
    */
   begin(isolation: Isolation | undefined): Promise<BegunTransaction> {
     const outer = this.current()
-    const place: Place = { scope: undefined, request: this.#request() }
+    const callContext: CallContext = { scope: undefined, request: this.#request() }
     this.#open++
     // Now, in the caller's own turn, so that what it awaits keeps the place.
-    this.#ambient.enterWith(place)
+    this.#ambient.enterWith(callContext)
     return new Promise((resolve, reject) => {
       const work = (scope: Scope): Promise<void> => {
-        place.scope = scope
+        callContext.scope = scope
         return new Promise<void>((commit, fail) => {
           resolve({
             runner: () => scope.runner(),
@@ -317,15 +319,15 @@ export class Transactions implements ScopeHost {
           })
         })
       }
-      const ended = this.#begun(work, isolation, outer).finally(() => {
-        this.#left()
+      const ended = this.#runBegun(work, isolation, outer).finally(() => {
+        this.#leave()
       })
       // Where it could not begin.
       ended.catch(reject)
     })
   }
 
-  async #begun(
+  async #runBegun(
     work: (scope: Scope) => Promise<void>,
     isolation: Isolation | undefined,
     outer: Scope | undefined,
@@ -352,7 +354,7 @@ export class Transactions implements ScopeHost {
     this.#open++
     try {
       const result = await this.inside(scope, () => work(scope))
-      guarded.assertWhole()
+      guarded.assertNotFailed()
       if (writing?.isTimedOut === true) throw requestTimeoutError()
       const before = writing && this.#beforeCommit?.get(writing)
       if (before !== undefined && guarded.hasWritten) await this.inside(scope, before)
@@ -364,8 +366,8 @@ export class Transactions implements ScopeHost {
         if (writing === undefined) quiet.changed()
         else this.#request()?.onChange?.()
       }
-      this.feed.tell(scope.changes)
-      if (scope.later.length > 0) await this.runCommitted(scope.later)
+      this.feed.notify(scope.changes)
+      if (scope.afterCommit.length > 0) await this.runCommitted(scope.afterCommit)
       return result
     } catch (error) {
       await runner.rollback()
@@ -373,7 +375,7 @@ export class Transactions implements ScopeHost {
       throw this.#reasonOf(error, guarded, isolation)
     } finally {
       scope.isOver = true
-      this.#left()
+      this.#leave()
     }
   }
 
@@ -397,7 +399,7 @@ export class Transactions implements ScopeHost {
    * Following calls through promises slows every promise of the process down, and so does switching it on and off for each
    * request. It is switched off when nothing has needed it for a second.
    */
-  #left(): void {
+  #leave(): void {
     if (--this.#open > 0 || this.#idle !== undefined) return
     const check = (): void => {
       this.#idle = undefined

@@ -10,17 +10,17 @@ import type { Source } from './source.js'
 import { noSuchKey } from './client-errors.js'
 
 const none: readonly Relation[] = Object.freeze([])
-const known = new WeakMap<Table, readonly Relation[]>()
+const cachedRelations = new WeakMap<Table, readonly Relation[]>()
 
 /** The relations of a table whose keys name rows of records with `softDelete`. */
 export function referencesToMarked(table: Table): readonly Relation[] {
-  let relations = known.get(table)
+  let relations = cachedRelations.get(table)
   if (relations === undefined) {
     const found = [...table.relations.values()].filter(
       ({ kind, target }) => kind === 'belongsTo' && target.deletedAt !== undefined,
     )
     relations = found.length === 0 ? none : found
-    known.set(table, relations)
+    cachedRelations.set(table, relations)
   }
   return relations
 }
@@ -41,8 +41,8 @@ export function demandUndeleted(
   return relations.reduce<MaybePromise<void>>(
     (earlier, relation) =>
       after(earlier, () => {
-        const place = columns.indexOf(relation.local)
-        const given = place < 0 ? [] : rows.map((row) => row[place]).filter((key) => key !== null)
+        const index = columns.indexOf(relation.local)
+        const given = index < 0 ? [] : rows.map((row) => row[index]).filter((key) => key !== null)
         if (given.length === 0) return undefined
         return after(missingKey(relation, source, given), (missing) => {
           if (missing === undefined) return undefined

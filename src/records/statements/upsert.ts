@@ -18,34 +18,34 @@ import { EngineError } from '../../engines/contract/engine-error.js'
 import { invalid } from '../filters/invalid.js'
 import type { Id, ListOptions } from '../filters/list-options.js'
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'
-import { inShardOf, knownShard, noShard } from './shard.js'
+import { inShardOf, currentShard, noShard } from './shard.js'
 
 /** @returns the row; `undefined` if it must be read first */
 export async function upsertTogether(
   table: Table,
   source: Source,
   by: readonly Column[],
-  given: object,
+  input: object,
 ): Promise<Instance | undefined> {
   const { context } = source
   const { key, version, deletedAt } = table
   const checks = context.checksOf(table)
-  const names = Object.keys(given)
+  const names = Object.keys(input)
   const isPlain = !hasWriteHooks(table) && deletedAt === undefined && checks.row === undefined
   // Unique values are so within a shard, by which the row is looked for.
   if (table.shard !== undefined) return undefined
-  if (!isPlain || by.includes(key) || hasAddition(table, given)) return undefined
-  if (namesRelations(table, given)) return undefined
-  if (referencesToMarked(table).some(({ local }) => local.property in given)) return undefined
+  if (!isPlain || by.includes(key) || hasAddition(table, input)) return undefined
+  if (namesRelations(table, input)) return undefined
+  if (referencesToMarked(table).some(({ local }) => local.property in input)) return undefined
   if (names.some((name) => name === key.property || name === version?.property)) return undefined
   // Listeners must know whether it was created or changed.
   if (await source.feed.follows(table, source.runner())) return undefined
-  const record = await draft(() => checks.create(given))
+  const record = await draft(() => checks.create(input))
   if (record === undefined) return undefined
   if (version !== undefined) record[version.property] = 1
   const codec = context.codecOf(table)
   const { columns, values } = valuesToInsert(table, codec, record)
-  const changed = namedColumns(table, given, by)
+  const changed = namedColumns(table, input, by)
   if (changed.length === 0) return undefined
   const plan = context.plansOf(table).upsert(by, columns, changed)
   return announced<Instance | undefined>(table, source, async (here) => {
@@ -69,11 +69,11 @@ async function draft(create: () => Instance | Promise<Instance>): Promise<Instan
 }
 
 /** The columns that an existing row takes over. */
-function namedColumns(table: Table, given: object, by: readonly Column[]): Column[] {
+function namedColumns(table: Table, input: object, by: readonly Column[]): Column[] {
   const values: Instance = {}
   for (const column of table.columns) {
     const { property } = column
-    const value = (given as Instance)[property]
+    const value = (input as Instance)[property]
     if (value !== undefined && !by.includes(column)) values[property] = value
   }
   const named = table.columns.filter(({ property }) => property in values)
@@ -95,7 +95,7 @@ export interface UpsertWays<T extends object> {
 }
 
 /** More attempts would not help in a transaction that cannot see later writes of others. */
-const mostAttempts = 5
+const maxAttempts = 5
 
 /** @throws {HttpError} 400 if the fields are not unique, or the values do not contain them */
 export async function upsert<T extends object>(
@@ -114,8 +114,8 @@ export async function upsert<T extends object>(
     try {
       return await inShardOf(table, values, () => upsertOnce(table, { values, where }, source, on))
     } catch (error) {
-      if (!isOvertaken(error, by)) throw error
-      if (attempt >= mostAttempts) throw unseen(error)
+      if (!isConcurrentInsert(error, by)) throw error
+      if (attempt >= maxAttempts) throw toConflict(error)
     }
   }
 }
@@ -153,12 +153,12 @@ async function upsertOnce<T extends object>(
   on: (source: Source) => UpsertWays<T>,
 ): Promise<T> {
   const ways = on(source)
-  if (table.shard !== undefined && knownShard(table) === undefined) throw noShard(table)
+  if (table.shard !== undefined && currentShard(table) === undefined) throw noShard(table)
   const [found] = await ways.list({ where, limit: 1 })
   if (found !== undefined) {
     const id = (found as Record<string, unknown>)[table.key.property] as Id
-    const others = Object.entries(values).filter(([name]) => !(name in where))
-    const changed = await ways.update(id, Object.fromEntries(others) as Partial<T>)
+    const otherValues = Object.entries(values).filter(([name]) => !(name in where))
+    const changed = await ways.update(id, Object.fromEntries(otherValues) as Partial<T>)
     if (changed !== null) return changed
   }
   // In a part of its own, because a failure would end the transaction.
@@ -175,9 +175,9 @@ function readBy(table: Table, options: unknown): readonly Column[] {
   const names = uniqueKeys(table, true).map((columns) =>
     columns.map(({ property }) => property).join(' with '),
   )
-  const meant = typeof by === 'string' ? didYouMean(clip(by), names) : ''
-  const what = 'must name a unique field, or fields that are unique together'
-  throw invalid('by', 'unique', `${what}: ${names.join(', ')}. ${meant}`.trim())
+  const suggestion = typeof by === 'string' ? didYouMean(clip(by), names) : ''
+  const requirement = 'must name a unique field, or fields that are unique together'
+  throw invalid('by', 'unique', `${requirement}: ${names.join(', ')}. ${suggestion}`.trim())
 }
 
 /** @param by the name of a field, or a list of names in any order */
@@ -196,8 +196,8 @@ function findUnique(
 export function uniqueKeys({ key, indexes, shard }: Table, isClient: boolean): Column[][] {
   const all = indexes
     .filter(({ unique, form, columns }) => {
-      const isWhole = form?.where === undefined
-      return unique && isWhole && (shard === undefined || columns[0] === shard)
+      const coversAllRows = form?.where === undefined
+      return unique && coversAllRows && (shard === undefined || columns[0] === shard)
     })
     .map(({ columns }) => columns.filter((column) => column !== shard))
   return [[key], ...all].filter(
@@ -206,13 +206,13 @@ export function uniqueKeys({ key, indexes, shard }: Table, isClient: boolean): C
 }
 
 /** The transaction may run again from its beginning, and then sees the row. */
-export function unseen(error: HttpError): HttpError {
+export function toConflict(error: HttpError): HttpError {
   const cause = new EngineError('conflict', 'The row of an upsert is not seen here.', error)
   return new HttpError(409, error.message, { code: error.code, errors: error.errors, cause })
 }
 
 /** Another caller has created the row since it was looked up. */
-export function isOvertaken(error: unknown, by: readonly Column[]): error is HttpError {
+export function isConcurrentInsert(error: unknown, by: readonly Column[]): error is HttpError {
   if (!(error instanceof HttpError) || error.status !== 409) return false
   const { cause } = error
   if (!(cause instanceof EngineError) || cause.kind !== 'unique') return false

@@ -34,7 +34,7 @@ export function findReferrer(
       listReferrers(source, table).reduce<MaybePromise<Referrer | undefined>>(
         (found, referrer) =>
           after(found, (earlier): MaybePromise<Referrer | undefined> => {
-            return earlier ?? holds(referrer, source, key)
+            return earlier ?? referrerOf(referrer, source, key)
           }),
         undefined,
       ),
@@ -48,7 +48,7 @@ function listReferrers({ context }: Source, target?: Table): Referrer[] {
     .map(({ table, local }) => ({ table, column: local }))
 }
 
-function holds(
+function referrerOf(
   referrer: Referrer,
   source: Source,
   key: unknown,
@@ -110,7 +110,7 @@ export function nameConstraint(
   const { kind, columns, constraint } = error
   if (uniqueIndexes === undefined || kind !== 'unique' || constraint !== undefined) return error
   if (columns === undefined) return error
-  const question = frameworkQuery(uniqueIndexes(table.name), { isFresh: true })
+  const query = frameworkQuery(uniqueIndexes(table.name), { isFresh: true })
   const named = (rows: readonly (readonly unknown[])[]): unknown => {
     const found = rows.find(([, names]) => names === columns.join())
     if (found === undefined) return error
@@ -118,7 +118,7 @@ export function nameConstraint(
     return new EngineError(kind, message, cause, { columns, constraint: String(found[0]) })
   }
   return attempt<unknown>(
-    () => after(probing(source.runner()).run(question, [], 'rows'), named),
+    () => after(probing(source.runner()).run(query, [], 'rows'), named),
     () => error,
   )
 }

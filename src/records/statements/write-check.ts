@@ -32,7 +32,7 @@ export interface WriteChecks {
  */
 export function compileWriteChecks(table: Table, now: () => number): WriteChecks {
   const columns = table.shape.fields.filter(({ rules }) => rules.relation !== true)
-  const others = columns.filter(({ kind }) => kind !== 'id')
+  const fieldsWithoutKey = columns.filter(({ kind }) => kind !== 'id')
   // Without a key, the database or the repository makes one.
   const withKey = columns.map((field) =>
     field.kind === 'id' ? { ...field, optional: true } : field,
@@ -43,7 +43,7 @@ export function compileWriteChecks(table: Table, now: () => number): WriteChecks
   return Object.freeze({
     // Hooks may set other properties on the instance, which are not stored.
     create: compile(table, withKey, hasHooks ? { unknownKeys: 'drop', now } : { now }),
-    update: compile(table, others, { partial: true, scope: 'field' }),
+    update: compile(table, fieldsWithoutKey, { partial: true, scope: 'field' }),
     row: row && markingFaults(table, row),
     draft: hasHooks ? compile(table, loose, { scope: 'field', now }) : undefined,
   })

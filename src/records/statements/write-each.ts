@@ -29,14 +29,14 @@ export async function createEach<T extends object>(
   demandList('createMany', 'records', rows)
   const created: T[] = []
   for (const [index, row] of rows.entries())
-    created.push(await ofRow(index, () => records.create(row)))
+    created.push(await withRowNumber(index, () => records.create(row)))
   return created
 }
 
 /** @throws {HttpError} 400 for what is no list */
-export function demandList(method: string, what: string, given: unknown): void {
-  if (Array.isArray(given)) return
-  const message = `${method} takes a list of ${what}`
+export function demandList(method: string, itemName: string, value: unknown): void {
+  if (Array.isArray(value)) return
+  const message = `${method} takes a list of ${itemName}`
   throw new HttpError(400, message, {
     code: 'VALIDATION',
     errors: [{ path: '', code: 'type', message }],
@@ -55,21 +55,21 @@ export async function changeEach<T extends object>(
     const { [key.property]: id, ...values } = row
     if (id === undefined || id === null)
       throw invalid(`${index}.${key.property}`, 'required', 'must be given')
-    const record = await ofRow(index, () => records.update(id as Id, values as Partial<T>))
-    if (record === null) throw notThere(type.name, id)
+    const record = await withRowNumber(index, () => records.update(id as Id, values as Partial<T>))
+    if (record === null) throw noSuchRow(type.name, id)
     changed.push(record)
   }
   return changed
 }
 
-export function notThere(name: string, id: unknown): HttpError {
+export function noSuchRow(name: string, id: unknown): HttpError {
   const text = String(id)
-  const shown = text.length <= 50 ? text : `${text.slice(0, 50)}…`
-  return new HttpError(404, `There is no ${name} ${shown}.`, { code: 'NOT_FOUND' })
+  const shortened = text.length <= 50 ? text : `${text.slice(0, 50)}…`
+  return new HttpError(404, `There is no ${name} ${shortened}.`, { code: 'NOT_FOUND' })
 }
 
 /** Adds the row's number to an error. */
-export function ofRow<R>(index: number, work: () => MaybePromise<R>): MaybePromise<R> {
+export function withRowNumber<R>(index: number, work: () => MaybePromise<R>): MaybePromise<R> {
   return attempt(work, (error) => {
     throw atRow(error, index)
   })

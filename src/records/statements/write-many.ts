@@ -13,7 +13,7 @@ import { hasWriteHooks } from '../model/write-hooks.js'
 import { namesRelations } from './nested-input.js'
 import { arrangeValues, type Plan } from '../../sql/write-statement.js'
 import { readColumnTypes, type ColumnTypes } from './batch-inserter.js'
-import { mustHold } from './delete-rows.js'
+import { mustReadBeforeDelete } from './delete-rows.js'
 import { toIds } from './delete-row.js'
 import { isInTransaction } from './guarded-runner.js'
 import { withShard } from './shard.js'
@@ -23,12 +23,12 @@ import type { Source } from './source.js'
 import { toUnavailable } from './client-errors.js'
 import type { Check } from '../../fields/compile-input.js'
 import { atRow } from './insert-many.js'
-import { ofRow, type ChangedRow } from './write-each.js'
-import { readMeant } from './write-options.js'
+import { withRowNumber, type ChangedRow } from './write-each.js'
+import { removeIdentity } from './write-options.js'
 import { announced, valuesToInsert, valuesToUpdate } from './write-row.js'
 
 /** The most rows of one statement. */
-const mostRows = 5000
+const maxRows = 5000
 
 /** Writes rows one by one, or says that it must be done: called where one statement for all will not do. */
 type OneByOne<E> = () => MaybePromise<E>
@@ -42,7 +42,7 @@ export function createTogether<T extends object, E>(
 ): MaybePromise<T[] | E> {
   return after(readRows(table, source, rows), (lists): MaybePromise<T[] | E> => {
     // Those that refer to soft-deleted rows are found by their own check.
-    if (lists === undefined || namesMarked(table, lists)) return oneByOne()
+    if (lists === undefined || mayReferToDeleted(table, lists)) return oneByOne()
     const { columns, written } = lists
     const run = (here: Source): MaybePromise<T[]> =>
       after(typesOf(table, here, columns), (types) => {
@@ -51,7 +51,7 @@ export function createTogether<T extends object, E>(
           const records = found.map(readerOf(table, here))
           const place = columns.indexOf(table.key)
           const ordered = place < 0 ? records : inOrder(table, records, written, place)
-          tell(table, here, 'created', ordered)
+          reportChanges(table, here, 'created', ordered)
           return ordered
         })
       })
@@ -67,18 +67,20 @@ export function changeTogether<T extends object, E>(
   oneByOne: OneByOne<E>,
 ): MaybePromise<T[] | E> {
   return after(readChanges(table, source, rows), (lists): MaybePromise<T[] | E> => {
-    if (lists === undefined || namesMarked(table, lists)) return oneByOne()
+    if (lists === undefined || mayReferToDeleted(table, lists)) return oneByOne()
     const { columns, written, sums, hasVersions } = lists
-    const behind = 2 * sums.length + (hasVersions ? 1 : 0)
+    const extraColumns = 2 * sums.length + (hasVersions ? 1 : 0)
     const run = (here: Source): MaybePromise<T[] | undefined> =>
       after(typesOf(table, here, columns), (types) => {
-        const own = columns.slice(1, columns.length - behind)
-        const plan = here.context.plansOf(table).updateEach(own, types, sums, hasVersions)
+        const writtenColumns = columns.slice(1, columns.length - extraColumns)
+        const plan = here.context
+          .plansOf(table)
+          .updateEach(writtenColumns, types, sums, hasVersions)
         return after(runLists(here, plan, lists, written.length), (found) => {
           // None was changed: who changes them one by one says which is not there, or what does not fit.
           if (found.length < written.length) return undefined
           const ordered = inOrder(table, found.map(readerOf(table, here)), written, 0)
-          tell(table, here, 'updated', ordered)
+          reportChanges(table, here, 'updated', ordered)
           return ordered
         })
       })
@@ -95,20 +97,22 @@ export function deleteTogether<E>(
 ): MaybePromise<number | E> {
   const { context } = source
   if (!Array.isArray(ids) || ids.length < 2 || table.shard !== undefined) return oneByOne()
-  if (mustHold(table, context)) return oneByOne()
+  if (mustReadBeforeDelete(table, context)) return oneByOne()
   const codec = context.codecOf(table)
   const keys = new Set(ids.map((id) => toKey(codec, id)).filter((key) => key !== undefined))
   const run = async (here: Source): Promise<number | undefined> => {
     // Listeners must know what else was deleted.
     if (await here.feed.isFollowed(here.runner())) return undefined
     const list = context.dialect.encodeList(table.key, [...keys])
-    const moment = table.deletedAt === undefined ? [] : [new Date(context.now()).toISOString()]
+    const deletionTime =
+      table.deletedAt === undefined ? [] : [new Date(context.now()).toISOString()]
     const plan = context.plansOf(table).removeEach()
-    const gone = await here
+    const deletedRows = await here
       .runner()
-      .run(plan.statement, arrangeValues(plan, [...moment, list]), 'rows')
-    if (gone.length > 0) here.changed({ event: 'deleted', table, ids: toIds(table, gone) })
-    return gone.length
+      .run(plan.statement, arrangeValues(plan, [...deletionTime, list]), 'rows')
+    if (deletedRows.length > 0)
+      here.changed({ event: 'deleted', table, ids: toIds(table, deletedRows) })
+    return deletedRows.length
   }
   return together(table, source, run, oneByOne)
 }
@@ -121,7 +125,7 @@ interface Lists {
 }
 
 /** Some row may refer to a soft-deleted one. */
-function namesMarked(table: Table, { columns, written }: Lists): boolean {
+function mayReferToDeleted(table: Table, { columns, written }: Lists): boolean {
   return referencesToMarked(table).some(({ local }) => {
     const place = columns.indexOf(local)
     return place >= 0 && written.some((row) => row[place] !== null)
@@ -135,14 +139,14 @@ interface ChangeLists extends Lists {
 }
 
 /** Gives each row in turn to `read`, and waits where that waits. @returns false once `read` does */
-function inTurn<R>(
+function readInOrder<R>(
   rows: readonly R[],
   read: (row: R, index: number) => MaybePromise<boolean>,
   from = 0,
 ): MaybePromise<boolean> {
   for (let index = from; index < rows.length; index++) {
     const goesOn = read(rows[index] as R, index)
-    if (isThenable(goesOn)) return goesOn.then((does) => does && inTurn(rows, read, index + 1))
+    if (isThenable(goesOn)) return goesOn.then((does) => does && readInOrder(rows, read, index + 1))
     if (!goesOn) return false
   }
   return true
@@ -154,23 +158,25 @@ function readRows(
   { context }: Source,
   rows: readonly object[],
 ): MaybePromise<Lists | undefined> {
-  if (!Array.isArray(rows) || rows.length < 2 || rows.length > mostRows) return undefined
+  if (!Array.isArray(rows) || rows.length < 2 || rows.length > maxRows) return undefined
   if (hasWriteHooks(table) || context.dialect.lists === undefined) return undefined
   if (rows.some((row) => namesRelations(table, row))) return undefined
   const codec = context.codecOf(table)
   const { create } = context.checksOf(table)
   const written: unknown[][] = []
-  let alike: readonly Column[] | undefined
+  let commonColumns: readonly Column[] | undefined
   const read = (row: object, index: number): MaybePromise<boolean> =>
     after(checkRow(create, withShard(table, row), index), (record) => {
       if (table.version !== undefined) record[table.version.property] = 1
       const { columns, values } = valuesToInsert(table, codec, record)
-      alike ??= columns
+      commonColumns ??= columns
       written.push(values)
-      return columns.length === alike.length && columns.length > 0
+      return columns.length === commonColumns.length && columns.length > 0
     })
-  return after(inTurn(rows, read), (isAlike) =>
-    isAlike && alike !== undefined ? { columns: alike, written } : undefined,
+  return after(readInOrder(rows, read), (haveSameColumns) =>
+    haveSameColumns && commonColumns !== undefined
+      ? { columns: commonColumns, written }
+      : undefined,
   )
 }
 
@@ -180,7 +186,7 @@ function readChanges(
   { context }: Source,
   rows: readonly ChangedRow[],
 ): MaybePromise<ChangeLists | undefined> {
-  if (!Array.isArray(rows) || rows.length < 2 || rows.length > mostRows) return undefined
+  if (!Array.isArray(rows) || rows.length < 2 || rows.length > maxRows) return undefined
   const checks = context.checksOf(table)
   if (hasWriteHooks(table) || checks.row !== undefined) return undefined
   // Each row is found by its own shard.
@@ -188,15 +194,15 @@ function readChanges(
   if (context.dialect.lists === undefined) return undefined
   const codec = context.codecOf(table)
   const written: unknown[][] = []
-  const seen = new Set<unknown>()
-  let alike: readonly Column[] | undefined
+  const seenKeys = new Set<unknown>()
+  let commonColumns: readonly Column[] | undefined
   let summed: readonly Column[] | undefined
   let versions: number | undefined
   const read = (row: ChangedRow, index: number): MaybePromise<boolean> => {
     const key = toKey(codec, row[table.key.property])
-    if (key === undefined || seen.has(key) || namesRelations(table, row)) return false
-    seen.add(key)
-    const { values: given, expected = [] } = readMeant(table, codec, key, row)
+    if (key === undefined || seenKeys.has(key) || namesRelations(table, row)) return false
+    seenKeys.add(key)
+    const { values: given, expected = [] } = removeIdentity(table, codec, key, row)
     const added = readSums(table, codec, context.dialect, given)
     if (added === undefined) return false
     const { sums } = added
@@ -205,10 +211,10 @@ function readChanges(
         values: [key],
         sums,
       })
-      alike ??= columns
+      commonColumns ??= columns
       summed ??= sums.map(({ column }) => column)
       versions ??= expected.length
-      if (columns.length === 0 || expected.length !== versions || !areSame(columns, alike))
+      if (columns.length === 0 || expected.length !== versions || !areSame(columns, commonColumns))
         return false
       if (
         !areSame(
@@ -223,13 +229,13 @@ function readChanges(
       return true
     })
   }
-  return after(inTurn(rows as readonly ChangedRow[], read), (isAlike) => {
-    if (!isAlike || alike === undefined) return undefined
+  return after(readInOrder(rows as readonly ChangedRow[], read), (haveSameColumns) => {
+    if (!haveSameColumns || commonColumns === undefined) return undefined
     const { key, version } = table
     const sums = summed ?? []
     const hasVersions = versions === 1 && version !== undefined
     const bounds = sums.flatMap((column) => [column, column])
-    const columns = [key, ...alike, ...bounds, ...(hasVersions ? [version] : [])]
+    const columns = [key, ...commonColumns, ...bounds, ...(hasVersions ? [version] : [])]
     return { columns, written, sums, hasVersions }
   })
 }
@@ -238,16 +244,16 @@ function readChanges(
 function checkRow<R>(check: Check<R>, row: object, index: number): MaybePromise<R> {
   try {
     const checking = check(row)
-    return isThenable(checking) ? ofRow(index, () => checking) : checking
+    return isThenable(checking) ? withRowNumber(index, () => checking) : checking
   } catch (error) {
     throw atRow(error, index)
   }
 }
 
-function areSame(columns: readonly Column[], others: readonly Column[]): boolean {
-  if (columns.length !== others.length) return false
+function areSame(columns: readonly Column[], otherColumns: readonly Column[]): boolean {
+  if (columns.length !== otherColumns.length) return false
   for (let place = 0; place < columns.length; place++)
-    if (columns[place] !== others[place]) return false
+    if (columns[place] !== otherColumns[place]) return false
   return true
 }
 
@@ -290,22 +296,22 @@ function typesOf(
   columns: readonly Column[],
 ): MaybePromise<readonly string[]> {
   const plans = here.context.plansOf(table)
-  plans.types ??= askTypes(table, here)
+  plans.types ??= readTypes(table, here)
   return after(plans.types, (types) => columns.map(({ name }) => types.get(name) ?? 'text'))
 }
 
 /** What could not be asked is asked again by the next. */
-function askTypes(table: Table, here: Source): Promise<ColumnTypes> {
+function readTypes(table: Table, here: Source): Promise<ColumnTypes> {
   const plans = here.context.plansOf(table)
   const { lists } = here.context.dialect
-  const asked = readColumnTypes(table, here.runner(), lists?.types ?? '')
+  const reading = readColumnTypes(table, here.runner(), lists?.types ?? '')
   const keep = (types: ColumnTypes | undefined): void => {
-    if (plans.types === asked) plans.types = types
+    if (plans.types === reading) plans.types = types
   }
-  asked.then(keep, () => {
+  reading.then(keep, () => {
     keep(undefined)
   })
-  return asked
+  return reading
 }
 
 /** @param count their number, where the statement asks for it */
@@ -340,7 +346,7 @@ function inOrder<T extends object>(
   return rows.map((row) => byKey.get(String(row[place])) as T)
 }
 
-function tell<T extends object>(
+function reportChanges<T extends object>(
   table: Table<T>,
   here: Source,
   event: 'created' | 'updated',

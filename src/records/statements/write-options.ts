@@ -61,8 +61,8 @@ function readVersion(
 ): readonly number[] | undefined {
   if (expectedVersion === undefined) return undefined
   if (table.version === undefined) {
-    const remedy = `Write @Record({ version: true }) before class ${table.type.name}.`
-    throw new TypeError(`${method}: ${table.type.name} has no versions. ${remedy}`)
+    const fix = `Write @Record({ version: true }) before class ${table.type.name}.`
+    throw new TypeError(`${method}: ${table.type.name} has no versions. ${fix}`)
   }
   if (Number.isSafeInteger(expectedVersion)) return [expectedVersion]
   throw invalid('expectedVersion', 'type', 'must be an integer')
@@ -73,26 +73,27 @@ function readVersion(
  *
  * @throws {HttpError} 400 `VALIDATION`: another key, or an invalid version
  */
-export function readMeant(
+export function removeIdentity(
   { key, version }: Table,
   codec: TableCodec,
   id: unknown,
   values: object,
 ): Pick<RowChange, 'values' | 'expected'> {
-  const given = values as Instance
+  const input = values as Instance
   // Values that are not an object are refused later.
   const isObject = typeof values === 'object' && (values as unknown) !== null
-  const hasVersion = isObject && version !== undefined && version.property in given
-  if (!isObject || !(key.property in given || hasVersion)) return { values }
-  const own = given[key.property]
-  if (own !== undefined && toKey(codec, own) !== id)
+  const hasVersion = isObject && version !== undefined && version.property in input
+  if (!isObject || !(key.property in input || hasVersion)) return { values }
+  const namedKey = input[key.property]
+  if (namedKey !== undefined && toKey(codec, namedKey) !== id)
     throw invalid(key.property, 'readOnly', 'cannot be changed')
-  const others = without(given, key.property, version?.property)
-  if (!hasVersion) return { values: others }
-  const meant = given[version.property]
-  if (meant === undefined) return { values: others }
-  if (!Number.isSafeInteger(meant)) throw invalid(version.property, 'type', 'must be an integer')
-  return { values: others, expected: [meant as number] }
+  const otherValues = without(input, key.property, version?.property)
+  if (!hasVersion) return { values: otherValues }
+  const namedVersion = input[version.property]
+  if (namedVersion === undefined) return { values: otherValues }
+  if (!Number.isSafeInteger(namedVersion))
+    throw invalid(version.property, 'type', 'must be an integer')
+  return { values: otherValues, expected: [namedVersion as number] }
 }
 
 /** A copy without two of its properties. A loop, because taking the rest of an object costs several times as much. */
@@ -112,9 +113,9 @@ export function readChange(
   table: Table,
   codec: TableCodec,
   id: unknown,
-  given: object,
-  { where, expected, within, writer }: Omit<RowChange, 'values'>,
+  input: object,
+  { where, expected, visibleRows: within, writer }: Omit<RowChange, 'values'>,
 ): RowChange {
-  const { values, expected: named } = readMeant(table, codec, id, given)
-  return { values, where, expected: named ?? expected, within, writer }
+  const { values, expected: named } = removeIdentity(table, codec, id, input)
+  return { values, where, expected: named ?? expected, visibleRows: within, writer }
 }

@@ -23,7 +23,7 @@ import { demandUndeleted, referencesToMarked } from './undeleted-references.js'
  * The rows that a client may write, as a condition in the statement that writes one. If the statement does not write a field of the
  * condition, the row still matches afterwards. Then one statement replaces a transaction that checks, writes and checks again.
  */
-export interface RowsWithin {
+export interface VisibleRows {
   readonly condition: Condition
   /** The same for filters that differ in values only. */
   readonly key: string
@@ -31,7 +31,7 @@ export interface RowsWithin {
 }
 
 /** True if something is written, and it cannot change whether the row matches. */
-export function staysWithin({ condition }: RowsWithin, written: readonly Column[]): boolean {
+export function staysVisible({ condition }: VisibleRows, written: readonly Column[]): boolean {
   // Behind a relation other rows decide, which may include this one.
   const depends = leavesOf(condition).some(
     (leaf) =>
@@ -54,7 +54,7 @@ export function valuesToInsert(
 ): WriteValues {
   const { key, columns } = table
   if (key.generated === 'uuid') record[key.property] ??= randomUUID()
-  refuseNoKeys(table, codec, record)
+  refuseInvalidKeys(table, codec, record)
   const values = codec.writeRow(record)
   if (record[key.property] !== undefined) return { columns, values }
   values.splice(codec.key.index, 1)
@@ -75,7 +75,7 @@ export function valuesToUpdate(
   { values = [], sums = [] }: { values?: unknown[]; readonly sums?: readonly Sum[] } = {},
 ): WriteValues {
   const { updatedAt } = table
-  refuseNoKeys(table, codec, record)
+  refuseInvalidKeys(table, codec, record)
   const columns: Column[] = []
   for (const { column, encode } of codec.columns) {
     const value = record[column.property]
@@ -99,7 +99,7 @@ export function valuesToUpdate(
  *
  * @throws {HttpError} 409, as the database would answer
  */
-export function refuseNoKeys(
+export function refuseInvalidKeys(
   { relations }: Table,
   { narrow }: TableCodec,
   record: Readonly<Record<string, unknown>>,
@@ -142,7 +142,7 @@ export function insertRow(table: Table, source: Source, record: Instance): Maybe
 export interface RowUpdate extends WriteValues {
   /** In the driver's form. */
   readonly key: unknown
-  readonly within: RowsWithin | undefined
+  readonly visibleRows: VisibleRows | undefined
   /** Those of the columns whose values are added to the stored ones. */
   readonly sums?: readonly Column[] | undefined
   /** By property, for messages of errors. */
@@ -155,13 +155,13 @@ export interface RowUpdate extends WriteValues {
 export function updateRow(
   table: Table,
   source: Source,
-  { columns, values, key, within, sums, record, before }: RowUpdate,
+  { columns, values, key, visibleRows, sums, record, before }: RowUpdate,
 ): MaybePromise<Instance | null> {
   const past = before === undefined ? pastToRead(table, source, columns) : []
-  const plan = source.context.plansOf(table).update(columns, within, past, sums)
+  const plan = source.context.plansOf(table).update(columns, visibleRows, past, sums)
   const placed = findPlaceholders(source.runner())?.put(table, key, columns, values)
   const written = placed?.values ?? values
-  const all = [...(within?.values ?? []), ...written, ...keyValues(table, source.context, key)]
+  const all = [...(visibleRows?.values ?? []), ...written, ...keyValues(table, source.context, key)]
   const change = (): MaybePromise<Instance | null> =>
     after(runRows(table, source, { plan, values: all, doing: 'write', record }), ([row]) =>
       row === undefined
@@ -172,8 +172,8 @@ export function updateRow(
           }),
     )
   if (referencesToMarked(table).length === 0) return change()
-  const demanded = demandUndeleted(table, source, { columns, rows: [values] }, (column, given) =>
-    hasValue(table, source, { key, column, given }),
+  const demanded = demandUndeleted(table, source, { columns, rows: [values] }, (column, newKey) =>
+    hasValue(table, source, { key, column, given: newKey }),
   )
   return after(demanded, change)
 }
@@ -182,7 +182,11 @@ export function updateRow(
 function hasValue(
   table: Table,
   source: Source,
-  { key, column, given }: Readonly<Record<'key' | 'given', unknown>> & { readonly column: Column },
+  {
+    key,
+    column,
+    given: newKey,
+  }: Readonly<Record<'key' | 'given', unknown>> & { readonly column: Column },
 ): MaybePromise<boolean> {
   const { context } = source
   const { statement } = context.plansOf(table).find
@@ -191,19 +195,19 @@ function hasValue(
   return after(source.runner().run(statement, values, 'first'), (row) => {
     const value = row && (readRow(row) as Instance)[column.property]
     if (value === undefined || value === null) return false
-    return String(byProperty.get(column.property)?.encode(value)) === String(given)
+    return String(byProperty.get(column.property)?.encode(value)) === String(newKey)
   })
 }
 
 /** True where the statement that changes a row can tell what it was. */
-export function tellsPast({ shard }: Table, { context }: Source): boolean {
+export function canReturnPastValues({ shard }: Table, { context }: Source): boolean {
   return !context.dialect.isLocal && shard === undefined
 }
 
 /** Of the columns that are written those by which somebody goes. */
 function pastToRead(table: Table, source: Source, written: readonly Column[]): readonly Column[] {
   const { feed } = source
-  if (!feed.goesByRows(table) || !tellsPast(table, source)) return []
+  if (!feed.needsRowValues(table) || !canReturnPastValues(table, source)) return []
   return feed
     .pastColumns(table)
     .filter((column) => column === table.version || written.includes(column))
@@ -229,11 +233,11 @@ export function runRows(
 ): MaybePromise<readonly Row[]> {
   const run = (): MaybePromise<readonly Row[]> =>
     source.runner().run(plan.statement, arrangeValues(plan, values), 'rows')
-  return toldToClients(table, source, { doing, record }, run)
+  return withClientErrors(table, source, { doing, record }, run)
 }
 
 /** Runs the work, and converts the database's errors for clients. */
-function toldToClients<R>(
+function withClientErrors<R>(
   table: Table,
   source: Source,
   { doing, record }: { readonly doing: Doing; readonly record?: Instance | undefined },
@@ -265,16 +269,16 @@ function stored(
   const { replaced } = update ?? {}
   for (const { property } of replaced?.columns ?? []) record[property] = replaced?.record[property]
   const ids = [record[table.key.property] as Id]
-  if (!source.feed.goesByRows(table)) source.changed({ event, table, ids })
+  if (!source.feed.needsRowValues(table)) source.changed({ event, table, ids })
   else {
     const columns = source.feed.pastColumns(table)
     const now = valuesOf(record, columns)
     const past =
       update &&
-      pastOf(table, update, columns, (held) =>
-        held.length === 0
+      pastOf(table, update, columns, (pastColumns) =>
+        pastColumns.length === 0
           ? now
-          : valuesOf(readRow(rowBefore(table, row, held)) as Instance, columns),
+          : valuesOf(readRow(rowBefore(table, row, pastColumns)) as Instance, columns),
       )
     source.changed({ event, table, ids, ...(past !== undefined && { past: [past] }), now: [now] })
   }
@@ -298,8 +302,8 @@ function pastOf(
 /** @param past the columns that it answers behind the row, as they were */
 function rowBefore({ columns }: Table, row: Row, past: readonly Column[]): Row {
   const before = row.slice(0, columns.length)
-  for (const [place, column] of past.entries())
-    before[columns.indexOf(column)] = row[columns.length + place]
+  for (const [index, column] of past.entries())
+    before[columns.indexOf(column)] = row[columns.length + index]
   return before
 }
 

@@ -20,11 +20,11 @@ export interface WriteTree {
   /** Changes of rows that hold its key, or are linked to it. */
   readonly manys: readonly ToMany[]
   /** Many-to-many: the complete new set of links. */
-  readonly ties: readonly Tie[]
+  readonly links: readonly LinkSet[]
   /** The path of a nested row that is given without an operation; allowed for new rows only. */
   readonly bare: string | undefined
   /** Converts an error about this row into the client's terms. */
-  readonly told: (error: unknown) => unknown
+  readonly toClientError: (error: unknown) => unknown
 }
 
 /** `category: { connect: 7 }`: one operation. */
@@ -51,22 +51,22 @@ export interface KeyedTree {
   readonly tree: WriteTree
 }
 
-export interface Tie {
+export interface LinkSet {
   readonly relation: Relation
   readonly ids: readonly Id[]
   /** Converts an error about the relation into the client's terms. */
-  readonly told: (error: unknown) => unknown
+  readonly toClientError: (error: unknown) => unknown
 }
 
-const knownTies = new WeakMap<Table, ReadonlyMap<string, Relation>>()
+const cachedLinkNames = new WeakMap<Table, ReadonlyMap<string, Relation>>()
 
 /** The input names for the keys of many-to-many relations. A field with that name takes precedence. */
-export function tieNames(table: Table): ReadonlyMap<string, Relation> {
-  const known = knownTies.get(table)
-  if (known !== undefined) return known
+export function linkNames(table: Table): ReadonlyMap<string, Relation> {
+  const cachedNames = cachedLinkNames.get(table)
+  if (cachedNames !== undefined) return cachedNames
   const { relations, byProperty, shape } = table
   const names = new Map<string, Relation>()
-  knownTies.set(table, names)
+  cachedLinkNames.set(table, names)
   for (const relation of relations.values()) {
     const name = idsName(relation.name)
     const isHidden = shape.byName.get(relation.name)?.hidden === true
@@ -81,7 +81,7 @@ export function tieNames(table: Table): ReadonlyMap<string, Relation> {
  *
  * @throws {HttpError} 400 `VALIDATION` if it names another row
  */
-export function giveKey(
+export function setDerivedKey(
   { values, fields: given, path }: WriteTree,
   property: string,
   value: unknown,
@@ -113,7 +113,7 @@ export function refuseBare({ bare }: WriteTree): void {
 }
 
 /** True if more than the row itself is written. */
-export function hasMore({ ones, manys, ties }: WriteTree): boolean {
+export function hasNestedWrites({ ones, manys, links: ties }: WriteTree): boolean {
   return ones.length + manys.length + ties.length > 0
 }
 
@@ -132,7 +132,7 @@ export function* tablesOf({ table, ones, manys }: WriteTree): Generator<Table> {
 }
 
 /** The number of rows and keys nested in it, at any depth. */
-export function countNested({ ones, manys, ties }: WriteTree): number {
+export function countNested({ ones, manys, links: ties }: WriteTree): number {
   let count = ones.length
   for (const { ids } of ties) count += ids.length
   for (const one of ones) if ('tree' in one) count += countNested(one.tree)
