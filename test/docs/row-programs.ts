@@ -151,7 +151,9 @@ const heads: Readonly<Record<string, string>> = {
 }
 
 /** Methods are put into a class, options of a module into a module that lists the class. */
-function toClass(side: string, parts: readonly string[]): string {
+function toClass(side: string, lines: readonly string[]): string {
+  // A comment belongs to what follows it only at the beginning of a line.
+  const parts = lines.map((line) => line.replace(/ \/\*\*/g, '\n/**'))
   const isMember = (part: string): boolean =>
     /^(?:@|static |constructor|private |\/\*\*)/.test(part) &&
     !/\b(?:class|interface) [A-Z]/.test(part)
