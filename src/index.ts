@@ -93,11 +93,11 @@ export type {
 } from './extensions/interceptor.js'
 export type { ArgumentResolver } from './extensions/argument-resolvers.js'
 
-export type { Deprecated } from './openapi/deprecation.js'
+export type { Deprecated } from './openapi/doc.js'
 export { Doc, type DocHeader, type DocOptions, type DocResponse } from './openapi/doc.js'
 export type { DocsOptions } from './openapi/docs-options.js'
 export { schemaOf } from './openapi/schema-of.js'
-export { withOwnDefinitions } from './openapi/own-definitions.js'
+export { withLocalDefinitions } from './openapi/schema-of.js'
 export type { OpenApiDocument } from './openapi/document.js'
 
 export {

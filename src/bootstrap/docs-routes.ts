@@ -5,7 +5,7 @@
 import type { Gate } from '../auth/gate.js'
 import type { ResolvedAuthOptions } from '../auth/options.js'
 import { addProblems, type Problem } from '../errors/declaration-error.js'
-import { findDocProblems } from '../openapi/doc-problems.js'
+import { findDocProblems, findNameCollisions } from '../openapi/doc-problems.js'
 import { resolveDocsOptions, type ResolvedDocs } from '../openapi/docs-options.js'
 import { docsFiles, type ReadDocument } from '../openapi/docs-files.js'
 import {
@@ -14,7 +14,6 @@ import {
   type OpenApiDocument,
 } from '../openapi/document.js'
 import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
-import { findNameCollisions } from '../openapi/name-collisions.js'
 import { joinPaths, parsePattern } from '../routing/pattern.js'
 import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
 import type { PlannedRoute, Step } from '../serving/served-route.js'
@@ -101,7 +100,7 @@ export function docsRoutes(
   { gate, timeout, basePath }: DocsContext,
 ): FrameworkRoute[] {
   if (docs === undefined) return []
-  return docsFiles(docs, read).flatMap(({ path, access, answer }) => {
+  return docsFiles(docs, read).flatMap(({ path, access, respond: answer }) => {
     const pattern = parsePattern(joinPaths(basePath, path), `bootstrap docs ${path}`, [])
     if (pattern === undefined) return []
     const before: Step[] = access.open ? [] : [(request) => promiseOf(gate.admit(request, access))]

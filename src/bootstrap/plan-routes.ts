@@ -9,8 +9,8 @@ import type { Problem } from '../errors/declaration-error.js'
 import { multipartAround, readSize, type Limits } from '../http/limits.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { isConcealed as isShownAlready } from '../records/rights/secured-responses.js'
-import { bodyMedia } from '../openapi/body-media.js'
-import { docNote } from '../openapi/doc.js'
+import { bodyMedia } from '../openapi/request-body.js'
+import { docMetadata } from '../openapi/doc.js'
 import { documentLive } from '../live/live.js'
 import { collectRoutes, describeRoute, type Route } from '../routing/route.js'
 import { VersionedTable } from '../routing/versioned-table.js'
@@ -79,7 +79,7 @@ export function planRoutes(
           limits,
           classes,
           checks,
-          media: bodyMedia({ route, classes }, docNote(route.controller, route.member)),
+          media: bodyMedia({ route, classes }, docMetadata(route.controller, route.member)),
           ownArguments,
           ...seam,
           documents: [
@@ -123,7 +123,7 @@ function headersOf(
   versions: ResolvedVersions,
 ): readonly string[] | undefined {
   const varies = version === undefined ? undefined : variesBy(versions)
-  const ends = docNote(controller, member).deprecation
+  const ends = docMetadata(controller, member).deprecation
   return varies === undefined ? ends : [...(ends ?? []), 'Vary', varies]
 }
 
@@ -162,7 +162,7 @@ function readAccess(
     problems.push(problem)
   }
   const { onMethod, onClass, ofRecord: { record, rule } = {} } = notes
-  const docSecure = docNote(route.controller, route.member).secure
+  const docSecure = docMetadata(route.controller, route.member).secure
   const { method } = route
   const access = accessRule({ method, onMethod, onClass, ofRecord: rule, docSecure, closed })
   const isOpened = (onMethod ?? onClass)?.open === true

@@ -1,6 +1,6 @@
 /** Logs warnings about an application at its start. */
 import type { Problem } from '../errors/declaration-error.js'
-import { findSlowPatterns } from '../fields/slow-patterns.js'
+import { findSlowPatterns } from '../fields/pattern-cost.js'
 import { readShape } from '../fields/shape.js'
 import type { Log } from '../core/log.js'
 import type { Class } from '../metadata/class-metadata.js'

@@ -1,17 +1,255 @@
 /**
- * Writes the code of a shape's check: one function per class, from a JSON object to an instance, which gathers faults.
- * Each value is read once, tested, and set on the instance; nothing is looked up by name at run time.
+ * Writes the code of a class's check: a function from a JSON object to an instance, which collects violations. Each
+ * value is read once, tested, and set on the instance; nothing is looked up by name at run time.
  */
+import { isMap } from '../core/json.js'
+import { quote, readProperty, type FunctionSet } from './function-set.js'
+import { type Constraint, readConstraints } from './class-validator.js'
+import {
+  writeClassValidator,
+  type RuleScope,
+  type WrittenConstraints,
+} from './check-constraints.js'
+import { addViolation, maxViolations, prefixPaths } from './violations.js'
+import { toTimestamp } from './kinds/dates.js'
+import { toProperty } from './kinds/table.js'
+import { toConditionalResult } from './constraint-runner.js'
+import { writeRules, writeTextForm } from './rule-code.js'
+import { readShape, type ShapeField, type Shape } from './shape.js'
 import type { Problem } from '../errors/declaration-error.js'
-import type { FunctionSet } from './function-set.js'
 import { addDepthViolation, addUnknownKeys, dropUndefined } from './check-runtime.js'
-import { readConstraints } from './class-validator.js'
-import type { RuleScope } from './check-constraints.js'
-import { FieldWriter } from './field-check.js'
 import { skipsObjectRules, securedField } from './field.js'
 import { instanceConstructorOf } from './instance.js'
 import { maxDepth } from './kinds/json.js'
-import type { Shape } from './shape.js'
+
+interface FieldPlan {
+  readonly field: ShapeField
+  readonly constraints: readonly Constraint[]
+  readonly partial: boolean
+  /** The instance comes with initial values of its own. */
+  readonly hasInitialValues: boolean
+  readonly scope: RuleScope
+}
+
+/** Writes the block of one field; in it `v` is the value, `o` the instance. */
+class FieldWriter {
+  readonly #writer: CheckWriter
+  readonly #plan: FieldPlan
+  readonly #target: string
+  readonly #path: string
+
+  constructor(writer: CheckWriter, plan: FieldPlan) {
+    this.#writer = writer
+    this.#plan = plan
+    this.#target = `o[${quote(plan.field.name)}]`
+    this.#path = quote(plan.field.name)
+  }
+
+  write(): string {
+    const { field, constraints } = this.#plan
+    const constraintCode = writeClassValidator(field, constraints, this.#writer, this.#plan.scope)
+    const count = this.#writer.options.unknownKeys === 'refuse' ? 'if (v !== undefined) sent++' : ''
+    const body =
+      field.declared === undefined
+        ? this.#writeUndeclared(constraintCode)
+        : this.#writeDeclared(constraintCode)
+    return `{ let v = ${readProperty('input', field.name)}\n${count}\n${body} }`
+  }
+
+  writeObjectRules(): string {
+    const { field, constraints } = this.#plan
+    const constraintCode = writeClassValidator(field, constraints, this.#writer, 'object')
+    if (constraintCode.code === '' && !constraintCode.isConditional) return ''
+    return [
+      `{ const v = ${readProperty('o', field.name)}`,
+      `if (v === undefined) { ${constraintCode.isConditional ? this.#writeAbsent(constraintCode) : ''} }`,
+      `else if (v === null) { ${constraintCode.isConditional ? this.#writeNull(constraintCode) : ''} }`,
+      `else { ${constraintCode.code} } }`,
+    ].join('\n')
+  }
+
+  /** With `@Field`: kind and rules first, then class-validator's for a value that is there. */
+  #writeDeclared(constraintCode: WrittenConstraints): string {
+    const { field } = this.#plan
+    const present = field.list
+      ? this.#writeList(constraintCode)
+      : this.#writeValue(field, constraintCode)
+    return [
+      `if (v === undefined) { ${this.#writeAbsent(constraintCode)} }`,
+      `else if (v === null) { ${this.#target} = null; ${this.#writeNull(constraintCode)} }`,
+      `else { ${present} }`,
+    ].join('\n')
+  }
+
+  #writeAbsent(constraintCode: WrittenConstraints): string {
+    const { field, partial, hasInitialValues: constructs } = this.#plan
+    const { scope: part } = this.#plan
+    if (partial) return ''
+    if (part === 'object') return this.#writeConditional(constraintCode, 'required', 'is required')
+    const value = field.declared?.default
+    if (value !== undefined) return `${this.#target} = ${this.#writeDefault(value)}`
+    if (constructs && field.rules.default !== undefined) return ''
+    // A condition may still make the key optional; IsOptional already has.
+    if (constraintCode.isConditional)
+      return part === 'field'
+        ? ''
+        : this.#writeConditional(constraintCode, 'required', 'is required')
+    return field.optional ? '' : this.#writeViolation('required', 'is required')
+  }
+
+  #writeNull(constraintCode: WrittenConstraints): string {
+    if (this.#plan.field.nullable) return ''
+    if (constraintCode.isConditional)
+      return this.#plan.scope === 'field'
+        ? ''
+        : this.#writeConditional(constraintCode, 'type', 'must not be null')
+    return this.#writeViolation('type', 'must not be null')
+  }
+
+  #writeConditional(constraintCode: WrittenConstraints, code: string, text: string): string {
+    const result = `${this.#writer.functions.constant(toConditionalResult)}(${quote(code)}, ${quote(text)})`
+    return constraintCode.defer(result)
+  }
+
+  #writeDefault(value: unknown): string {
+    const { functions } = this.#writer
+    // One moment for all fields of an object, so that they agree.
+    const { now } = this.#plan.field.entry
+    if (value === 'now' && now !== undefined) {
+      const clock = functions.constant(this.#writer.options.now)
+      return `${functions.constant(now)}(now ??= new Date(${clock}()).toISOString())`
+    }
+    if (typeof value === 'function') return `${functions.constant(value)}()`
+    if (value === null) return functions.constant(value)
+    if (typeof value !== 'object')
+      return functions.constant(toProperty(value, this.#plan.field.entry))
+    return `structuredClone(${functions.constant(value)})`
+  }
+
+  #writeValue(field: ShapeField, constraintCode: WrittenConstraints): string {
+    const store = `${this.#target} = v`
+    const value = this.#writeItem(field, this.#path)
+    return `${store}; ${value.test} else { ${value.build}; ${store}; ${constraintCode.code} }`
+  }
+
+  #writeList(constraintCode: WrittenConstraints): string {
+    const { field } = this.#plan
+    const { minItems, maxItems } = field.declared ?? {}
+    const item = this.#writeItem(field, `${quote(`${field.name}.`)} + i`)
+    const sizes = [
+      minItems === undefined
+        ? ''
+        : `if (v.length < ${minItems}) ${this.#writeViolation('minItems', `must have at least ${itemCount(minItems)}`, minItems)}`,
+      maxItems === undefined
+        ? ''
+        : `if (v.length > ${maxItems}) ${this.#writeViolation('maxItems', `must have at most ${itemCount(maxItems)}`, maxItems)} else`,
+    ]
+    return [
+      `${this.#target} = v`,
+      `if (!Array.isArray(v)) ${this.#writeViolation('type', 'must be a list')}`,
+      `else { ${sizes.join('\n')} {`,
+      'const list = []',
+      `for (let i = 0, input = v; i < input.length && violations.length < ${maxViolations}; i++) {`,
+      'let v = input[i]',
+      `${item.test} else { ${item.build} }`,
+      'list.push(v) }',
+      `${this.#target} = v = list; ${constraintCode.code} } }`,
+    ].join('\n')
+  }
+
+  /** The code that judges one value: `test` refuses it (and wants an `else`), `build` isPropertyValue the rules and converts. */
+  #writeItem(field: ShapeField, path: string): { test: string; build: string } {
+    const { functions } = this.#writer
+    const violation = (code: string, text: string, value?: unknown): string =>
+      this.#writeViolationAt(path, code, text, value)
+    if (field.nested !== undefined) {
+      const test = `if (!${functions.constant(isMap)}(v)) ${violation('type', 'must be an object')}`
+      return { test, build: this.#writeNested(field.nested, path) }
+    }
+    const { label } = field.entry
+    const { tested, converted } = this.#writeKind(field)
+    const conversions = [converted, writeTextForm(field)].filter((code) => code !== undefined)
+    const rules = writeRules(field, functions).map(
+      ({ code, text, value, isBroken: breaks }) => `if (${breaks}) ${violation(code, text, value)}`,
+    )
+    return {
+      test: `if (!${tested}) ${violation('type', `must be ${label}`)}`,
+      build: [...conversions.map((code) => `v = ${code}`), ...rules].join('\n'),
+    }
+  }
+
+  /** A program may give the JSON form or the property's own form. */
+  #writeKind({ entry }: ShapeField): { tested: string; converted: string | undefined } {
+    const { functions, options } = this.#writer
+    const { test, read, isPropertyValue } = entry
+    const tested = typeof test === 'string' ? `(${test})` : `${functions.constant(test)}(v)`
+    const converted = typeof read === 'function' ? `${functions.constant(read)}(v)` : read
+    if (isPropertyValue === undefined || options.from === 'client') return { tested, converted }
+    const isConverted = `${functions.constant(isPropertyValue)}(v)`
+    return {
+      tested: `(${isConverted} || ${tested})`,
+      converted: converted && `${isConverted} ? v : ${converted}`,
+    }
+  }
+
+  /** Replaces `v`, an object, by the instance that its class's function makes of it. */
+  #writeNested(type: NonNullable<ShapeField['nested']>, path: string): string {
+    const { functions, options } = this.#writer
+    const name = this.#writer.functionFor(readShape(type(), options.problems))
+    const prefix = functions.constant(prefixPaths)
+    return [
+      'const before = violations.length, deferredBefore = deferred.length',
+      `v = ${name}(v, violations, deferred, depth + 1)`,
+      `if (violations.length > before) ${prefix}(violations, before, ${path})`,
+      `if (deferred.length > deferredBefore) ${prefix}(deferred, deferredBefore, ${path})`,
+    ].join('\n')
+  }
+
+  /** Known to class-validator alone: the value goes on the instance as it is and its rules decide. */
+  #writeUndeclared(constraintCode: WrittenConstraints): string {
+    const { field, partial, hasInitialValues: constructs } = this.#plan
+    const initial = constructs ? `if (v === undefined) v = ${this.#target}` : ''
+    const store = `if (v !== undefined) ${this.#target} = v`
+    const rules = partial ? `if (v !== undefined) { ${constraintCode.code} }` : constraintCode.code
+    const nested = field.nested === undefined ? '' : constraintCode.build(field.nested)
+    return [initial, this.#writeDate(), nested, store, rules].join('\n')
+  }
+
+  /** JSON has no dates, so rules of class-validator about a Date get one made of the text. */
+  #writeDate(): string {
+    if (!this.#plan.constraints.some(({ name }) => dateRules.has(name))) return ''
+    const read = this.#writer.functions.constant(readDates)
+    return `if (typeof v === 'string' || Array.isArray(v)) v = ${read}(v)`
+  }
+
+  #writeViolation(code: string, text: string, value?: unknown): string {
+    return this.#writeViolationAt(this.#path, code, text, value)
+  }
+
+  #writeViolationAt(path: string, code: string, text: string, value: unknown): string {
+    const { functions } = this.#writer
+    const rest = value === undefined ? '' : `, ${functions.constant(value)}`
+    return `${functions.constant(addViolation)}(violations, ${path}, ${quote(code)}, ${quote(text)}${rest});`
+  }
+}
+
+/** class-validator's rules that look at a Date. */
+const dateRules: ReadonlySet<string> = new Set(['isDate', 'minDate', 'maxDate'])
+
+/** @returns the value itself where it is not the text of a moment: the rule then says what is wrong */
+function readDates(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(readDate)
+  return readDate(value)
+}
+
+function readDate(value: unknown): unknown {
+  const timestamp = typeof value === 'string' ? toTimestamp(value) : undefined
+  return timestamp === undefined ? value : new Date(timestamp)
+}
+
+function itemCount(count: number): string {
+  return `${count} item${count === 1 ? '' : 's'}`
+}
 
 export interface CheckOptions {
   readonly unknownKeys: 'refuse' | 'drop'

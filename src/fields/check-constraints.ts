@@ -4,10 +4,15 @@ import type { Problem } from '../errors/declaration-error.js'
 import { checkNested } from './check-runtime.js'
 import { isSent, type Constraint } from './class-validator.js'
 import { writeConstraint } from './constraint-code.js'
-import { addRuleViolation, itemsOf, toRules, type ConstraintRule } from './constraint-rule.js'
-import { addViolation, prefixPaths } from './faults.js'
+import {
+  addRuleViolation,
+  itemsOf,
+  toRules,
+  type ConstraintRule,
+  type DeferredProperty,
+} from './constraint-runner.js'
+import { addViolation, prefixPaths } from './violations.js'
 import { patternCost } from './pattern-cost.js'
-import type { DeferredProperty } from './late-constraints.js'
 import { readShape, type Shape, type ShapeField } from './shape.js'
 
 /** Who writes the functions that this code calls. */
@@ -21,19 +26,22 @@ export interface FunctionWriter {
 }
 
 export interface WrittenConstraints {
-  /** A condition of the application's own decides: `@ValidateIf`. */
+  /** True if a condition of the application decides: `@ValidateIf`. */
   readonly isConditional: boolean
-  /** Statements that check `v` and note what waits. */
+  /** Statements that check `v` and add deferred checks. */
   readonly code: string
   /** Statements that turn what `@ValidateNested` checks into instances. */
   readonly build: (type: NonNullable<ShapeField['nested']>) => string
-  /** A statement for a missing value: `held` is code for the fault told if the conditions hold. */
+  /**
+   * A statement for a missing value. The argument is code for the violation that is reported only if the conditions
+   * hold.
+   */
   readonly defer: (isNestingConditional: string) => string
 }
 
 /**
- * Which rules are asked: `own` leaves out what looks at the whole object, `row` is just that. Nested objects are always
- * asked whole.
+ * Which rules are checked: `field` leaves out the rules that need the whole object, `object` checks only them. Nested
+ * objects are always checked completely.
  */
 export type RuleScope = 'all' | 'field' | 'object'
 
@@ -53,7 +61,7 @@ export function writeClassValidator(
     conditions: conditions.map(toCondition),
     rules: [] as ConstraintRule[],
   }
-  // A missing value has one fault, if its conditions hold; its rules do not run.
+  // A missing value has one violation, if its conditions hold; its rules do not run.
   const missing = { ...property, rules: [] }
   const defer = (deferred: DeferredProperty, conditionalResult: string): string => {
     writer.hasDeferredRules = true

@@ -5,13 +5,13 @@ import { compileInput, type Check } from './compile-input.js'
 import { readCheckedShape } from './checked-shape.js'
 
 export interface CheckOfOptions {
-  /** What the value is called in messages. Default `the value`. */
+  /** The name of the value in messages. Default `the value`. */
   readonly name?: string
 }
 
 /**
- * Compiles the fields of a class into a check of values, as routes have for their bodies: it makes an instance, or throws a
- * 400 that names every fault. The program may give read-only and hidden fields.
+ * Compiles the fields of a class into a check of values, like the check of a route's body: it creates an instance, or
+ * throws a 400 that names every violation. The program may set read-only and hidden fields.
  *
  * @throws {DeclarationError} the class has faulty fields
  */

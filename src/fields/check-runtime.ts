@@ -1,10 +1,9 @@
 /** Functions that compiled checks call: rare cases, and parts too long for the generated code. */
 import { isMap } from '../core/json.js'
 import { didYouMean } from '../errors/did-you-mean.js'
-import { addRuleViolation, type ConstraintRule } from './constraint-rule.js'
-import { addViolation, maxViolations, prefixPaths, type Violation } from './faults.js'
+import { addRuleViolation, type ConstraintRule, type DeferredCheck } from './constraint-runner.js'
+import { addViolation, maxViolations, prefixPaths, type Violation } from './violations.js'
 import { maxDepth } from './kinds/json.js'
-import type { DeferredCheck } from './late-constraints.js'
 
 /** A compiled function of one class. */
 export type CheckFunction = (
@@ -44,7 +43,7 @@ export function dropUndefined(instance: Record<string, unknown>): void {
   for (const key in instance) if (instance[key] === undefined) delete instance[key]
 }
 
-/** Where nested values of a property go, as class-validator sees it. */
+/** The target of the nested values of a property, as class-validator sees it. */
 export interface NestedCheck {
   readonly check: CheckFunction
   readonly rule: ConstraintRule
@@ -54,28 +53,28 @@ export interface NestedCheck {
 }
 
 /**
- * Builds what `@ValidateNested()` checks: an object, a list of them, lists of lists. Undefined passes; anything else is a
- * fault, null included, as there. The paths it leaves are relative to `value`.
+ * Builds the value of a property with `@ValidateNested()`: an object, a list of objects, or lists of lists. Undefined
+ * passes. Anything else, null included, is a violation, as in class-validator. Added paths are relative to `value`.
  */
 export function checkNested(value: unknown, nesting: NestedCheck, depth: number): unknown {
-  const { violations: faults, deferred: late } = nesting
+  const { violations, deferred } = nesting
   if (value === undefined) return value
   if (depth > maxDepth) {
-    addDepthViolation(faults)
+    addDepthViolation(violations)
     return value
   }
-  if (isMap(value)) return nesting.check(value, faults, late, depth)
+  if (isMap(value)) return nesting.check(value, violations, deferred, depth)
   if (!Array.isArray(value)) {
-    addRuleViolation(faults, nesting.rule, value, nesting.object, '')
+    addRuleViolation(violations, nesting.rule, value, nesting.object, '')
     return value
   }
   const list: unknown[] = []
-  for (let index = 0; index < value.length && faults.length < maxViolations; index++) {
-    const before = faults.length
-    const deferredBefore = late.length
+  for (let index = 0; index < value.length && violations.length < maxViolations; index++) {
+    const before = violations.length
+    const deferredBefore = deferred.length
     list.push(checkNested(value[index], nesting, depth + 1))
-    prefixPaths(faults, before, String(index))
-    prefixPaths(late, deferredBefore, String(index))
+    prefixPaths(violations, before, String(index))
+    prefixPaths(deferred, deferredBefore, String(index))
   }
   return list
 }

@@ -1,8 +1,137 @@
-/** The description of a class whose rules hold values (defaults, examples, choices) that its own fields accept. */
-import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
+/**
+ * Reads the shape of a class and checks the values in its rules (`default`, `example`, `oneOf`) with the checks of
+ * their own fields.
+ */
+import { DeclarationError, type Problem, addProblems } from '../errors/declaration-error.js'
+import { HttpError, type FieldError } from '../errors/http-error.js'
+import { compileInput } from './compile-input.js'
+import { toProperty } from './kinds/table.js'
+import { textForms } from './kinds/strings.js'
+import type { FieldRules } from './rules.js'
+import { type Shape, type ShapeField, fieldName, readShape } from './shape.js'
 import type { Class } from '../metadata/class-metadata.js'
-import { findValueProblems } from './rule-values.js'
-import { fieldName, readShape, type Shape } from './shape.js'
+
+/** @param nameOf the field as messages name it: `Order.lines` */
+function findValueProblems(
+  shape: Shape,
+  nameOf: (field: string) => string,
+  problems: Problem[],
+): void {
+  for (const field of shape.fields) {
+    const { declared } = field
+    if (declared === undefined) continue
+    const where = nameOf(field.name)
+    checkOneOf(where, field, declared, problems)
+    checkDefault(where, field, declared, problems)
+    const violation =
+      declared.example === undefined ? undefined : findViolation(field, declared.example)
+    if (violation !== undefined)
+      report(
+        problems,
+        'FIELD_RULE_VALUE',
+        `${where}: example ${violation}.`,
+        'Give one that clients may send.',
+      )
+  }
+}
+
+function checkOneOf(
+  where: string,
+  field: ShapeField,
+  { oneOf }: FieldRules,
+  problems: Problem[],
+): void {
+  if (oneOf === undefined) return
+  const declared = { ...field.declared, oneOf: undefined, list: false, nullable: false }
+  const item = { ...field, list: false, nullable: false, declared }
+  for (const value of oneOf) {
+    const violation = findViolation(item, value)
+    if (violation === undefined) continue
+    const message = `${where}: rule "oneOf" needs a list of values of kind "${field.kind}".`
+    report(problems, 'FIELD_RULE_VALUE', message, `${toText(value)} ${violation}.`)
+    return
+  }
+}
+
+function checkDefault(
+  where: string,
+  field: ShapeField,
+  { default: defaultValue, list }: FieldRules,
+  problems: Problem[],
+): void {
+  // What a function returns is not known before it is called.
+  if (defaultValue === undefined || defaultValue === null || typeof defaultValue === 'function')
+    return
+  if (defaultValue === 'now' && field.entry.now !== undefined) return
+  const violation = findViolation(field, defaultValue)
+  if (violation !== undefined) {
+    const message = `${where}: default ${toText(defaultValue)} ${violation}.`
+    report(problems, 'FIELD_DEFAULT', message, 'Give one that the field accepts.')
+    return
+  }
+  // A default is stored as it is declared.
+  const form = list === true ? undefined : textForms.find((name) => field.declared?.[name] === true)
+  if (
+    form === undefined ||
+    applyTextForms(field, defaultValue) === toProperty(defaultValue, field.entry)
+  )
+    return
+  const message = `${where}: default ${toText(defaultValue)} is not in the form that rule "${form}" makes.`
+  report(problems, 'FIELD_DEFAULT', message, 'Write it in that form.')
+}
+
+function report(problems: Problem[], code: string, message: string, remedy: string): void {
+  problems.push({ code, message, remedy })
+}
+
+/** @returns what is wrong with the value, completing its name; `undefined` where the field accepts it */
+function findViolation(field: ShapeField, value: unknown): string | undefined {
+  const result = check(field, value)
+  if (!(result instanceof HttpError)) return undefined
+  const [violation] = result.errors ?? []
+  return violation === undefined ? 'is not accepted' : describeError(violation, field.name)
+}
+
+/** `name must be a string` → `must be a string`; `name.0 is …` → `has 0, which is …`. */
+function describeError({ path, message }: FieldError, name: string): string {
+  if (path === name && message.startsWith(`${name} `)) return message.slice(name.length + 1)
+  const inner = path.slice(name.length + 1)
+  return message.startsWith(`${path} `)
+    ? `has "${inner}", which ${message.slice(path.length + 1)}`
+    : `is not accepted: ${message}`
+}
+
+function applyTextForms(field: ShapeField, value: unknown): unknown {
+  const result = check(field, value)
+  return (result as Readonly<Record<string, unknown>>)[field.name]
+}
+
+/** The field alone, as an object's only one; class-validator's rules may look at other fields, so they are left out. */
+function check(field: ShapeField, value: unknown): unknown {
+  const only: ShapeField = { ...field, readOnly: false, hidden: false, constraints: [] }
+  const type = class {}
+  const shape: Shape = {
+    ...{ type, name: type.name, fields: [only], key: undefined },
+    byName: new Map([[only.name, only]]),
+  }
+  try {
+    const run = compileInput(shape, { from: 'program', unknownKeys: 'drop', problems: [] })
+    return run({ [field.name]: value })
+  } catch (error) {
+    if (error instanceof HttpError) return error
+    // A nested class that cannot be read has its own problems.
+    if (error instanceof DeclarationError) return undefined
+    throw error
+  }
+}
+
+function toText(value: unknown): string {
+  try {
+    return JSON.stringify(value)
+  } catch {
+    return String(value)
+  }
+}
 
 const problemsOf = new WeakMap<Class, Problem[]>()
 

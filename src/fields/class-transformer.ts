@@ -46,7 +46,7 @@ export function transformedType(type: Class, member: string): (() => Class) | un
   return metadata?.typeFunction && (metadata.typeFunction as () => Class)
 }
 
-/** What is known of a field when its decorators of class-transformer are judged. */
+/** The properties of a field that decide whether its class-transformer decorators are supported. */
 interface TransformedField {
   readonly name: string
   readonly kind: KindName

@@ -4,7 +4,7 @@
  */
 import type { Class } from '../metadata/class-metadata.js'
 
-/** What one of its decorators wrote; only the members that are read here. */
+/** The metadata of one class-validator decorator; only the members that are read here. */
 export interface ValidatorMetadata {
   readonly type: string
   readonly name?: string
@@ -45,7 +45,7 @@ interface ValidatorStorage {
     groups?: readonly string[],
   ): ValidatorMetadata[]
   getTargetValidatorConstraints(target: unknown): ValidatorConstraint[]
-  addValidationMetadata(note: ValidatorMetadata): void
+  addValidationMetadata(metadata: ValidatorMetadata): void
 }
 
 /** One class-validator rule of a property, e.g. `{ name: 'min', args: [0], each: false }`. */

@@ -1,19 +1,30 @@
-/** Compiles a shape into the check of an input: from what was parsed to an instance, or 400 with every fault. Source: decisions, Responses. */
+/**
+ * Compiles a shape into the check of an input, which converts parsed JSON to an instance or throws a 400 with every
+ * violation. Source: decisions, Responses.
+ */
 import { isMap } from '../core/json.js'
 import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { CheckWriter } from './check-code.js'
 import type { RuleScope } from './check-constraints.js'
 import type { CheckFunction } from './check-runtime.js'
 import { FunctionSet } from './function-set.js'
-import { addViolation, maxViolations, prefixPaths, toHttpError, type Violation } from './faults.js'
-import { orderViolations } from './fault-order.js'
-import { runDeferred, type DeferredCheck } from './late-constraints.js'
+import {
+  addViolation,
+  maxViolations,
+  prefixPaths,
+  toHttpError,
+  type Violation,
+  orderViolations,
+} from './violations.js'
+import { runDeferred, type DeferredCheck } from './constraint-runner.js'
 import type { Shape } from './shape.js'
 
 export interface InputOptions {
-  /** A key that no field has: refused with 400, or left out. Default `refuse`. */
+  /** Whether a key without a field is refused with 400 or left out. Default `refuse`. */
   unknownKeys?: 'refuse' | 'drop'
-  /** For updates: every key may be absent, defaults are not applied. Nested objects stay whole. Default false. */
+  /**
+   * For updates: every key may be absent, and defaults are not applied. Nested objects stay complete. Default false.
+   */
   partial?: boolean
   /** The input is a list of such objects. Default false. */
   list?: boolean
@@ -22,27 +33,28 @@ export interface InputOptions {
    * `client`.
    */
   from?: 'client' | 'program'
-  /** What the input is called in messages. Default `the body`. */
+  /** The name of the input in messages. Default `the body`. */
   inputName?: string
-  /** `own` leaves out the rules that look at the whole object, `row` asks nothing else. Default `all`. */
+  /** `field` leaves out the rules that look at the whole object, `object` checks only them. Default `all`. */
   scope?: RuleScope
   /** Only class-validator's rules of these groups. Default: all rules, as its `validate()` does. */
   groups?: readonly string[]
   /** The time that `default: 'now'` takes, in milliseconds since 1970. Default: the system's. */
   now?: () => number
-  /** Gets the faults of the shape's nested classes; without it they are thrown. */
+  /** Receives the declaration problems of the shape's nested classes. Default: they are thrown. */
   problems?: Problem[]
 }
 
 /**
- * Checks a value and builds the instance. Answers a promise only where an asynchronous rule of class-validator did.
+ * Checks a value and builds the instance. Returns a promise only if an asynchronous class-validator rule returned one.
  *
- * @throws {HttpError} 400 `VALIDATION`, `errors` naming at most 50 faults by path (a promise rejects with it)
+ * @throws {HttpError} 400 `VALIDATION`; `errors` has at most 50 violations by path (a promise rejects with it)
  */
 export type Check<T> = (value: unknown) => T | Promise<T>
 
 /**
- * The compiled check of a shape. Nothing of the input is called or converted: `"5"` is no number, and a getter is read once.
+ * The compiled check of a shape. It calls and converts nothing of the input: `"5"` is not a number, and a getter is
+ * read once.
  *
  * ```ts
  * const check = compileInput(readShape(NewItem))
@@ -50,7 +62,7 @@ export type Check<T> = (value: unknown) => T | Promise<T>
  * check({ name: 5 })                             // 400 name must be a string; price is required
  * ```
  *
- * @throws {DeclarationError} a nested class has faults and nobody collects them
+ * @throws {DeclarationError} if a nested class has problems and `problems` is not set
  */
 export function compileInput<T extends object>(
   shape: Shape<T>,
@@ -96,7 +108,10 @@ export interface CheckRun {
   readonly order: ViolationOrder
 }
 
-/** The faults in the order in which they are sent; `atOnce` of them were found before anything was awaited. */
+/**
+ * Sorts violations into the order in which they are sent. The first `immediateCount` were found before anything was
+ * awaited.
+ */
 type ViolationOrder = (
   violations: readonly Violation[],
   immediateCount: number,
@@ -180,8 +195,8 @@ function buildList(check: CheckFunction): BuildInstance {
 }
 
 /**
- * Values made by a program can throw when they are read (getters, proxies): that is a fault of the input, not of the
- * server.
+ * Values of a program can throw when they are read (getters, proxies): that is a violation of the input, not an error
+ * of the server.
  */
 export function buildSafely(
   build: BuildInstance,

@@ -1,10 +1,9 @@
 /**
  * Compiles a shape into the mapping of an output: only declared fields that are not hidden are sent. Source: decisions, Validation and fields.
  */
-import { relationCountName } from './count-name.js'
+import { relationCountName, readShape, type Shape, type ShapeField } from './shape.js'
 import { FunctionSet, quote, readProperty } from './function-set.js'
 import { maxDepth } from './kinds/json.js'
-import { readShape, type Shape, type ShapeField } from './shape.js'
 
 /**
  * The compiled mapping of what a handler returns: a plain object of the declared, visible fields, their nested classes

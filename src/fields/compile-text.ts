@@ -12,16 +12,17 @@ import {
   type CheckRun,
   type InputOptions,
 } from './compile-input.js'
-import { maxViolations, toHttpError, type Violation } from './faults.js'
-import type { DeferredCheck } from './late-constraints.js'
+import { maxViolations, toHttpError, type Violation } from './violations.js'
+import type { DeferredCheck } from './constraint-runner.js'
 import type { Shape, ShapeField } from './shape.js'
 
 /**
  * The compiled check of text by name, `{ limit: '20', tag: ['a', 'b'] }`.
  *
- * By kind: `true`, `false`, `1` and `0` only; numbers as in a path; ISO 8601 moments; a repeated name, or a single one,
- * is a list where a list is declared and a fault elsewhere; nested classes and `json` are written as JSON. A text that is
- * not of its kind is a fault of code `type` at its path. Values that are no text are left to the check.
+ * By kind: booleans are `true`, `false`, `1` and `0` only; numbers are written as in a path; dates in ISO 8601. A list
+ * field accepts a repeated name or a single one; elsewhere a repeated name is a violation. Nested classes and `json`
+ * are written as JSON. Text of another kind is a violation with code `type` at its path. Values that are not text are
+ * left to the check.
  *
  * @throws {HttpError} as the check of `compileInput`
  */
@@ -45,7 +46,7 @@ export function compileText<T extends object>(
         throw toHttpError(order(run.violations, run.violations.length), inputName)
       return built
     }
-    // A text that could not be read has its fault already; the check must not report the missing value as a second one.
+    // Unreadable text is already reported; the check must not report the missing value in addition.
     const otherViolations = run.violations.filter(
       ({ path }) => !unreadable.has(path.split('.', 1)[0] ?? ''),
     )

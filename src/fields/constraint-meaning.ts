@@ -1,6 +1,6 @@
 /** What class-validator's rules say about a value, in the words of `@Field`: for documentation and for reading text. */
 import type { Constraint } from './class-validator.js'
-import { enumValues } from './constraint-rule.js'
+import { enumValues } from './constraint-runner.js'
 import type { KindName } from './kinds/table.js'
 import type { FieldRules } from './rules.js'
 
@@ -19,7 +19,7 @@ export function describeConstraints(constraints: readonly Constraint[]): Describ
     if (described?.kind === 'integer' || kind === undefined) kind = described?.kind ?? kind
     Object.assign(rules, described?.rules, constraint.each ? { list: true } : undefined)
   }
-  if (constraints.some(({ metadata: note }) => note.type === 'conditionalValidation'))
+  if (constraints.some(({ metadata }) => metadata.type === 'conditionalValidation'))
     rules.optional = true
   if (constraints.some(({ name }) => name === 'isOptional')) rules.nullable = true
   return { kind, rules }

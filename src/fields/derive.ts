@@ -156,7 +156,7 @@ function rejectUnknownNames(type: Class, names: ReadonlySet<string>, functionNam
   const unknown = [...names].find((name) => !knownNames.has(name))
   if (unknown === undefined) return
   throw new TypeError(
-    `${functionName}(${type.name}): "${unknown}" is no field of it. Fields: ${[...knownNames].join(', ')}.`,
+    `${functionName}(${type.name}): "${unknown}" is not one of its fields. Fields: ${[...knownNames].join(', ')}.`,
   )
 }
 

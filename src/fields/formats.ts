@@ -2,8 +2,8 @@
  * Well-known forms of text. Each test runs in time linear in the text: no format has a repetition inside a
  * repetition that could match the same characters, and long text is refused by its length first.
  */
-import { isDate, timestampPattern, toTimestamp } from './kinds/datetime.js'
-import { isUuid } from './kinds/id.js'
+import { isDate, timestampPattern, toTimestamp } from './kinds/dates.js'
+import { isUuid } from './kinds/identifiers.js'
 import type { JsonSchema } from './kinds/kind.js'
 
 export interface Format {

@@ -5,7 +5,7 @@
 import { lineage, type Class } from '../metadata/class-metadata.js'
 import { parseText, type ClassBody } from '../metadata/parse-text.js'
 
-/** Makes an empty instance: no property of its own but those that the class initialises with a value. */
+/** Creates an empty instance. Its only own properties are the ones that the class initialises with a value. */
 export type Constructor = new () => Record<string, unknown>
 
 /**

@@ -1,10 +1,57 @@
 /**
- * Estimates how slow a regular expression can be made by a text. A regular expression backtracks over every way to
- * match the text: if a loop can match a text in two ways, the time is exponential; if two loops can match the same
- * text, it is a power of the length. Source: Weideman and others, "Turning evil regexes harmless"; OWASP, Regular
- * expression Denial of Service.
+ * Estimates how slow hostile text can make a regular expression, and finds the patterns of fields that can become slow.
+ * A regular expression backtracks over every way to match the text: if a loop can match a text in two ways, the time is
+ * exponential; if two loops can match the same text, it is a power of the length. Source: Weideman and others, "Turning
+ * evil regexes harmless"; OWASP, Regular expression Denial of Service.
  */
-import { toAutomata, type Automaton } from './pattern-positions.js'
+import type { Problem } from '../errors/declaration-error.js'
+import { fieldName, readShape, type Shape } from './shape.js'
+import { toAutomata, type Automaton } from './pattern-automaton.js'
+
+/** Up to so many characters, time that grows as a power of the length is harmless. */
+const shortText = 300
+
+const fixes: Readonly<Record<Exclude<PatternCost, 'linear'>, string>> = {
+  exponential: 'Do not repeat what already repeats, and set a maxLength.',
+  polynomial: `Write it so that one repetition cannot take what the next one takes, or set a maxLength up to ${shortText}.`,
+  unknown: 'It is too large to tell. Write it in parts, or check the value in the handler.',
+}
+
+/**
+ * The patterns that hostile text can keep busy, and those that no `maxLength` bounds, `@Matches` included, of the fields
+ * of shapes and of the classes nested in them. Warnings, to be logged at bootstrap.
+ */
+export function findSlowPatterns(shapes: Iterable<Shape>): Problem[] {
+  const warnings: Problem[] = []
+  const visited = new Set(shapes)
+  // The set grows while it is walked.
+  for (const shape of visited) {
+    for (const { name, rules, nested } of shape.fields) {
+      if (nested !== undefined) visited.add(readShape(nested(), []))
+      if (rules.pattern === undefined) continue
+      const pattern = new RegExp(rules.pattern)
+      const warning = findPatternProblem(fieldName(shape.type, name), pattern, rules.maxLength)
+      if (warning !== undefined) warnings.push(warning)
+    }
+  }
+  return warnings
+}
+
+function findPatternProblem(
+  where: string,
+  pattern: RegExp,
+  maxLength = Infinity,
+): Problem | undefined {
+  const cost = patternCost(pattern)
+  const isHarmless = cost === 'linear' || (cost === 'polynomial' && maxLength <= shortText)
+  if (!isHarmless) {
+    const message = `${where}: pattern ${String(pattern)} can take very long on hostile text.`
+    return { code: 'FIELD_PATTERN_SLOW', message, remedy: fixes[cost] }
+  }
+  if (maxLength !== Infinity) return undefined
+  const message = `${where}: pattern ${String(pattern)} is matched against text of any length.`
+  return { code: 'FIELD_PATTERN_UNBOUNDED', message, remedy: 'Set a maxLength, too.' }
+}
 
 /** `unknown`: too large to tell. */
 export type PatternCost = 'linear' | 'polynomial' | 'exponential' | 'unknown'

@@ -1,7 +1,20 @@
-/** The rules `@Field` takes, on any class, and those that only a record's table reads. Source: public face, Records. */
+/** The rules that `@Field` accepts, for any class and for records only. Source: public API, Records. */
 import type { ValueRule } from './kinds/kind.js'
 import type { FormatName } from './formats.js'
-import type { WriteRule } from './write-rule.js'
+
+/** Who may write: a role, several roles of which any suffices, or `false` for no client. */
+export type WriteRule = false | string | readonly string[]
+
+/** `Only callers with the role desk may write it.` */
+export function describeWriteRule(rule: string | readonly string[]): string {
+  return `Only callers with the role ${[rule].flat().join(' or ')} may write it.`
+}
+
+export function isWriteRule(value: unknown): value is WriteRule {
+  if (value === false) return true
+  const roles: readonly unknown[] = [value].flat()
+  return roles.length > 0 && roles.every((role) => typeof role === 'string' && role.trim() !== '')
+}
 
 /** All are optional. A field without rules is required, not null, not read-only and not hidden. */
 export interface FieldRules {

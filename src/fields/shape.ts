@@ -1,4 +1,7 @@
-/** The frozen description of a class: checks, schemas, GraphQL types and tables are all made from it. Source: docs/maintainers/architecture.md. */
+/**
+ * The shape of a class: the frozen description of its fields, from which checks, schemas, GraphQL types and tables are
+ * created. Source: architecture.
+ */
 import { addProblems, DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { emittedFieldType } from '../metadata/dialect.js'
 import { lineage, type Class } from '../metadata/class-metadata.js'
@@ -12,12 +15,24 @@ import {
   type FieldMetadata,
   type FieldClass,
 } from './field.js'
-import { checkDeclaration } from './field-faults.js'
+import { checkDeclaration } from './field-declaration.js'
 import { initialValues } from './instance.js'
 import { kindOf, type KindName } from './kinds/table.js'
 import type { Kind } from './kinds/kind.js'
 import { isApplicationClass, resolveType } from './type-of.js'
 import type { FieldRules } from './rules.js'
+
+/**
+ * @returns undefined for fields that are not a relation to many rows, and if the class has its own member of that name
+ */
+export function relationCountName(
+  { byName, type }: Pick<Shape, 'byName' | 'type'>,
+  { name, list, rules }: ShapeField,
+): string | undefined {
+  if (!list || rules.relation !== true) return undefined
+  const count = `${name}Count`
+  return byName.has(count) || count in (type.prototype as object) ? undefined : count
+}
 
 /** A class, described. The same object for every reading of the same class. */
 export interface Shape<T extends object = object> {

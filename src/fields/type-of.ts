@@ -25,7 +25,9 @@ function resolveThunk(declared: unknown): unknown {
   return isThunk ? (declared as () => unknown)() : declared
 }
 
-/** False for `String`, `Object`, `Array`, `Promise` and their like, which compilers emit for types that are no classes. */
+/**
+ * False for built-in classes such as `String`, `Object`, `Array` and `Promise`, which compilers emit for other types.
+ */
 export function isApplicationClass(type: unknown): type is Class {
   return isClass(type) && !builtIn.has(type)
 }

@@ -1,11 +1,117 @@
 /**
- * class-validator's rules as JSON Schema. The schema is never stricter than the rule, and weaker only where JSON Schema
- * cannot express it (checksums, calendars, comparisons with other fields). Source: class-validator 0.15.
+ * Translates class-validator rules to JSON Schema. The schema is never stricter than the rule, and weaker only where
+ * JSON Schema cannot express the rule (checksums, calendars, comparisons with other fields). Source: class-validator
+ * 0.15.
  */
 import type { SchemaObject } from 'openapi3-ts/oas31'
-import { enumValues } from '../fields/constraint-rule.js'
-import { datetime } from '../fields/kinds/datetime.js'
+import { isSent, type Constraint } from '../fields/class-validator.js'
+import { toRules, enumValues } from '../fields/constraint-runner.js'
+import type { ShapeField } from '../fields/shape.js'
+import { mergeSchemas, type Schema } from './json-schema.js'
+import { datetime } from '../fields/kinds/dates.js'
 import { portablePattern } from './portable-pattern.js'
+
+/**
+ * The schemas of a property's rules. `each` rules apply to every item of a list, or to the value itself if it is not a
+ * list.
+ */
+interface ConstraintSchemas {
+  readonly value: Schema
+  readonly items: Schema | undefined
+}
+
+/**
+ * The schema of a property without `@Field`, from its class-validator rules. `@IsOptional` does not add null; rules
+ * with conditions are left out.
+ */
+export function schemaFromConstraints(
+  { constraints, nested }: ShapeField,
+  refer: (nested: NonNullable<ShapeField['nested']>) => Schema,
+): Schema {
+  const { value, items } = schemasOf(constraints)
+  const item = nested === undefined || !nests(constraints) ? items : refer(nested)
+  if (item === undefined) return value
+  const isList = 'type' in value && value.type === 'array'
+  if (isList) return mergeSchemas([value, { items: item }])
+  return mergeSchemas([oneOrMany(item), value])
+}
+
+/** Adds class-validator's rules to the schema of a property with `@Field`. */
+export function addConstraintSchemas(schema: Schema, { constraints, list }: ShapeField): Schema {
+  const { value, items } = schemasOf(constraints)
+  if (items === undefined) return mergeSchemas([schema, value])
+  return mergeSchemas([schema, value, list ? { items } : items])
+}
+
+/** Whether a rule without conditions rejects a missing property. */
+export function requiresPresence({ constraints }: ShapeField): boolean {
+  if (hasCustomCondition(constraints)) return false
+  return plainRules(constraints).some((constraint) =>
+    toRules(constraint).some(({ constraint: rule }) => {
+      const args = { targetName: '', property: '', object: {}, value: undefined }
+      return (
+        rule?.instance.validate(undefined, {
+          ...args,
+          constraints: constraint.metadata.constraints,
+        }) === false
+      )
+    }),
+  )
+}
+
+/** A copy of the field with only these rules of class-validator. */
+export function withConstraints(field: ShapeField, constraints: readonly Constraint[]): ShapeField {
+  const { declared } = field
+  const conditional = constraints.some(({ metadata }) => metadata.type === 'conditionalValidation')
+  return {
+    ...field,
+    constraints,
+    optional:
+      conditional ||
+      (declared === undefined
+        ? constraints.every(({ name }) => name === 'whitelistValidation')
+        : declared.optional === true || declared.default !== undefined),
+    nullable: declared?.nullable === true || constraints.some(({ name }) => name === 'isOptional'),
+  }
+}
+
+function schemasOf(constraints: readonly Constraint[]): ConstraintSchemas {
+  if (hasCustomCondition(constraints)) return { value: {}, items: undefined }
+  const value: Schema[] = []
+  const items: Schema[] = []
+  for (const { name, args, each } of plainRules(constraints)) {
+    const schema = constraintSchema(name, args)
+    if (schema !== undefined) (each ? items : value).push(schema)
+  }
+  return { value: mergeSchemas(value), items: items.length === 0 ? undefined : mergeSchemas(items) }
+}
+
+/** Known rules that apply whenever the value is present. */
+function plainRules(constraints: readonly Constraint[]): Constraint[] {
+  return constraints.filter(
+    ({ name, args, metadata }) =>
+      metadata.validateIf === undefined && constraintSchema(name, args) !== undefined,
+  )
+}
+
+/** `@ValidateIf`: only the application knows when the rules apply. */
+function hasCustomCondition(constraints: readonly Constraint[]): boolean {
+  return constraints.some(
+    ({ name, args, metadata }) =>
+      metadata.type === 'conditionalValidation' && name !== 'isOptional' && args[0] !== isSent,
+  )
+}
+
+function nests(constraints: readonly Constraint[]): boolean {
+  return constraints.some(({ metadata }) => metadata.type === 'nestedValidation')
+}
+
+function oneOrMany(item: Schema): Schema {
+  const many: Schema = { type: 'array', items: item }
+  if ('$ref' in item || item.type !== undefined) return { anyOf: [item, many] }
+  // A schema without a type would also accept lists.
+  return { if: { type: 'array' }, then: many, else: item } as Schema
+}
 
 /**
  * @param name the constraint's name, `isInt`
@@ -13,8 +119,8 @@ import { portablePattern } from './portable-pattern.js'
  * @returns `undefined` for rules of the application itself, whose meaning is unknown
  */
 export function constraintSchema(name: string, args: readonly unknown[]): SchemaObject | undefined {
-  const known = Object.hasOwn(schemas, name) ? schemas[name] : undefined
-  if (known !== undefined) return typeof known === 'function' ? known(...args) : known
+  const entry = Object.hasOwn(schemas, name) ? schemas[name] : undefined
+  if (entry !== undefined) return typeof entry === 'function' ? entry(...args) : entry
   return texts.has(name) ? text : undefined
 }
 
@@ -60,13 +166,13 @@ const schemas: Readonly<Record<string, SchemaObject | Maker | undefined>> = {
   isPositive: { type: 'number', exclusiveMinimum: 0 },
   isNegative: { type: 'number', exclusiveMaximum: 0 },
   isDivisibleBy: (by) => divisible(by),
-  min: (least) => sized('minimum', least, 'number'),
-  max: (most) => sized('maximum', most, 'number'),
-  minLength: (least) => sized('minLength', least, 'string'),
-  maxLength: (most) => sized('maxLength', most, 'string'),
-  isLength: (least, most) => ({
-    ...sized('minLength', least, 'string'),
-    ...sized('maxLength', most, 'string'),
+  min: (min) => sized('minimum', min, 'number'),
+  max: (max) => sized('maximum', max, 'number'),
+  minLength: (min) => sized('minLength', min, 'string'),
+  maxLength: (max) => sized('maxLength', max, 'string'),
+  isLength: (min, max) => ({
+    ...sized('minLength', min, 'string'),
+    ...sized('maxLength', max, 'string'),
   }),
   matches: (pattern, flags) => matches(pattern, flags),
   contains: (seed) => (typeof seed === 'string' ? matching(quoted(seed)) : text),
@@ -74,8 +180,8 @@ const schemas: Readonly<Record<string, SchemaObject | Maker | undefined>> = {
     typeof seed === 'string' ? { type: 'string', not: { pattern: quoted(seed) } } : text,
   isArray: list,
   arrayNotEmpty: { type: 'array', minItems: 1 },
-  arrayMinSize: (least) => sized('minItems', least, 'array'),
-  arrayMaxSize: (most) => sized('maxItems', most, 'array'),
+  arrayMinSize: (min) => sized('minItems', min, 'array'),
+  arrayMaxSize: (max) => sized('maxItems', max, 'array'),
   arrayContains: (values) => ({
     type: 'array',
     allOf: scalarsOf(values).map((value) => ({ contains: { const: value } })),
@@ -89,8 +195,8 @@ const schemas: Readonly<Record<string, SchemaObject | Maker | undefined>> = {
           type: 'array',
           anyOf: [{ uniqueItems: true }, { contains: { type: ['object', 'array'] } }],
         },
-  isDateString: matching(isoMoment()),
-  isIso8601: matching(isoMoment()),
+  isDateString: matching(isoTimestampPattern()),
+  isIso8601: matching(isoTimestampPattern()),
   isRFC3339: matching(
     '^\\d{4}-\\d{2}-\\d{2}[ tT]\\d{2}:\\d{2}:\\d{2}(\\.\\d+)?([zZ]|[+-]\\d{2}:\\d{2})$',
   ),
@@ -135,7 +241,7 @@ const texts: ReadonlySet<string> = new Set(
 )
 
 /** ISO 8601 as that library reads it: dates, weeks and ordinal dates; time and offset may each be missing. */
-function isoMoment(): string {
+function isoTimestampPattern(): string {
   const day = '(0[1-9]|1[0-2])(-?(0[1-9]|[12]\\d|3[01]))?|W([0-4]\\d|5[0-3])(-?[1-7])?|[0-3]\\d{2}'
   const time = '(([01]\\d|2[0-3])(:?[0-5]\\d)?|24:?00)([.,]\\d+)?'
   const offset = '[zZ]|[+-]([01]\\d|2[0-3]):?([0-5]\\d)?'
@@ -154,10 +260,12 @@ function divisible(by: unknown): SchemaObject {
 }
 
 function matches(pattern: unknown, flags: unknown): SchemaObject {
-  const given =
+  const expression =
     typeof pattern === 'string' && typeof flags === 'string' ? new RegExp(pattern, flags) : pattern
   const portable =
-    given instanceof RegExp || typeof given === 'string' ? portablePattern(given) : undefined
+    expression instanceof RegExp || typeof expression === 'string'
+      ? portablePattern(expression)
+      : undefined
   return portable === undefined ? text : matching(portable)
 }
 
@@ -200,13 +308,13 @@ function hashLength(algorithm: unknown): string {
 }
 
 /** A number, or its text. */
-function degrees(most: 90 | 180): SchemaObject {
-  const whole =
-    most === 90 ? '90(\\.0+)?|[1-8]?\\d(\\.\\d+)?' : '180(\\.0+)?|(1[0-7]\\d|\\d{1,2})(\\.\\d+)?'
+function degrees(limit: 90 | 180): SchemaObject {
+  const degreesPattern =
+    limit === 90 ? '90(\\.0+)?|[1-8]?\\d(\\.\\d+)?' : '180(\\.0+)?|(1[0-7]\\d|\\d{1,2})(\\.\\d+)?'
   return {
     type: ['number', 'string'],
-    minimum: -most,
-    maximum: most,
-    pattern: `^\\(?\\s?[+-]?(${whole})\\)?(,.*)?$`,
+    minimum: -limit,
+    maximum: limit,
+    pattern: `^\\(?\\s?[+-]?(${degreesPattern})\\)?(,.*)?$`,
   }
 }

@@ -1,39 +1,126 @@
-/** Finds faults in the documentation of an application, at the start. */
-import { isMap } from '../core/json.js'
+/**
+ * Checks the documentation of an application when it starts: the options of `@Doc`, and classes whose schemas would
+ * have the same name.
+ */
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
-import { resolveType } from '../fields/type-of.js'
+import { resolveType, type DeclaredType } from '../fields/type-of.js'
 import type { Class } from '../metadata/class-metadata.js'
+import { describeRoute } from '../routing/route.js'
 import {
+  docMetadata,
   classDoc,
   isStatus,
   memberDocs,
   type DocHeader,
   type DocOptions,
   type DocResponse,
+  deprecationError,
+  type Deprecated,
 } from './doc.js'
-import { deprecationFault, type Deprecated } from './deprecation.js'
 import type { DocumentedRoute } from './documented-route.js'
-import { toPlainJson } from './plain-json.js'
+import { reservedSchemas } from './error-components.js'
+import { classSchema, componentName, inputView, reachable, type View } from './schemas.js'
+import { isMap } from '../core/json.js'
+import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { toPlainJson } from './json-schema.js'
 
-/**
- * Every fault in the `@Doc`s of these controllers: names, values, samples, and `@Doc` on methods that are not routes.
- */
+/** Adds a problem for every name that different classes share. Classes with equal schemas may share one. */
+export function findNameCollisions(
+  routes: readonly DocumentedRoute[],
+  problems: Problem[] = [],
+): Problem[] {
+  const claims = new Map<string, Claim>()
+  for (const documented of routes) {
+    for (const { type, view } of classesOf(documented)) {
+      for (const reached of reach(type, problems)) {
+        claim({ type: reached, view, where: describeRoute(documented.route) }, claims, problems)
+      }
+    }
+  }
+  return problems
+}
+
+interface Claim {
+  readonly type: Class
+  readonly view: View
+  /** The route in which it was found first. */
+  readonly where: string
+}
+
+function claim(candidate: Claim, claims: Map<string, Claim>, problems: Problem[]): void {
+  const name = componentName(candidate.type, candidate.view)
+  const first = claims.get(name)
+  if (first?.type === candidate.type) return
+  if (first === undefined && !reservedSchemas.has(name)) {
+    claims.set(name, candidate)
+    return
+  }
+  if (first !== undefined && describe(first) === describe(candidate)) return
+  const message =
+    first === undefined
+      ? `${candidate.where}: the documentation itself uses the name ${name}.`
+      : `${candidate.where}: its class ${candidate.type.name} and the class of ${first.where} have the same name in the documentation: ${name}.`
+  if (problems.some((problem) => problem.message === message)) return
+  problems.push({ code: 'SCHEMA_NAME', message, remedy: 'Rename one of the classes.' })
+}
+
+function describe({ type, view }: Claim): string {
+  return JSON.stringify(
+    classSchema(type, view, (nested) => ({ $ref: componentName(nested, view) })),
+  )
+}
+
+function classesOf({
+  route,
+  classes,
+  unknownKeys,
+}: DocumentedRoute): { type: Class; view: View }[] {
+  const { responses } = docMetadata(route.controller, route.member)
+  const documented = [...responses.values()].map(({ type }) =>
+    type === undefined ? undefined : resolveType(type),
+  )
+  const outputs = [...classes.returns.values(), ...documented].filter(isDeclared)
+  // The fields of a query are parameters; only its nested classes are schemas.
+  const inputs = [classes.body].filter(isDeclared)
+  return [
+    ...inputs.map(({ type }) => ({ type, view: inputView(unknownKeys) })),
+    ...outputs.map(({ type }) => ({ type, view: 'output' as const })),
+  ]
+}
+
+function isDeclared(declared: DeclaredType | undefined): declared is DeclaredType {
+  return declared !== undefined
+}
+
+/** Thunks that return no class are reported when the class is checked. */
+function reach(type: Class, problems: Problem[]): ReadonlySet<Class> {
+  try {
+    return reachable(type)
+  } catch (error) {
+    if (!(error instanceof DeclarationError)) throw error
+    for (const problem of error.problems) {
+      if (!problems.some(({ message }) => message === problem.message)) problems.push(problem)
+    }
+    return new Set()
+  }
+}
+
+/** Checks the `@Doc` of these controllers: option names, values, samples, and `@Doc` on methods that are not routes. */
 export function findDocProblems(
   routes: readonly DocumentedRoute[],
   problems: Problem[] = [],
 ): Problem[] {
   const members = new Map<Class, Set<string>>()
   for (const { route } of routes) {
-    const known = members.get(route.controller) ?? new Set()
-    members.set(route.controller, known.add(route.member))
+    const memberNames = members.get(route.controller) ?? new Set()
+    members.set(route.controller, memberNames.add(route.member))
   }
   for (const [controller, routed] of members) {
     const onClass = classDoc(controller)
-    if (onClass !== undefined) judge(`@Doc of ${controller.name}`, onClass, problems)
+    if (onClass !== undefined) checkOptions(`@Doc of ${controller.name}`, onClass, problems)
     for (const [member, options] of memberDocs(controller)) {
       const where = `@Doc of ${controller.name}.${member}`
-      if (routed.has(member)) judge(where, options, problems)
+      if (routed.has(member)) checkOptions(where, options, problems)
       else report(where, 'it is on a member that is not a route.', problems)
     }
   }
@@ -60,7 +147,7 @@ const responseNames: Readonly<Record<keyof DocResponse, true>> = {
   headers: true,
 }
 
-const momentNames: Readonly<Record<keyof Deprecated, true>> = { since: true, until: true }
+const deprecationNames: Readonly<Record<keyof Deprecated, true>> = { since: true, until: true }
 
 const headerNames: Readonly<Record<keyof DocHeader, true>> = {
   description: true,
@@ -68,7 +155,7 @@ const headerNames: Readonly<Record<keyof DocHeader, true>> = {
   example: true,
 }
 
-function judge(where: string, options: DocOptions, problems: Problem[]): void {
+function checkOptions(where: string, options: DocOptions, problems: Problem[]): void {
   refuseUnknownNames(where, options, optionNames, problems)
   const kinds = [
     ['summary', 'a text', isText],
@@ -79,49 +166,49 @@ function judge(where: string, options: DocOptions, problems: Problem[]): void {
     ['headers', 'an object by name', isMap],
     ['files', 'a list of names, or descriptions by name', isFiles],
   ] as const
-  for (const [name, wanted, test] of kinds) {
+  for (const [name, expected, test] of kinds) {
     const value: unknown = options[name]
-    if (value !== undefined && !test(value)) report(where, `${name} is not ${wanted}.`, problems)
+    if (value !== undefined && !test(value)) report(where, `${name} is not ${expected}.`, problems)
   }
-  const fault = options.deprecated === undefined ? undefined : deprecationFault(options.deprecated)
-  if (fault !== undefined) report(where, `deprecated ${fault}.`, problems)
+  const error = options.deprecated === undefined ? undefined : deprecationError(options.deprecated)
+  if (error !== undefined) report(where, `deprecated ${error}.`, problems)
   if (isMap(options.deprecated)) {
-    refuseUnknownNames(`${where}, deprecated`, options.deprecated, momentNames, problems)
+    refuseUnknownNames(`${where}, deprecated`, options.deprecated, deprecationNames, problems)
   }
   for (const name of ['example', 'exampleResponse'] as const) {
-    judgeSample(where, name, options[name], problems)
+    checkSample(where, name, options[name], problems)
   }
-  if (isMap(options.responses)) judgeResponses(where, options.responses, problems)
+  if (isMap(options.responses)) checkResponses(where, options.responses, problems)
   if (isMap(options.headers)) {
-    judgeHeaders(where, options.headers, problems)
-    for (const name of Object.keys(options.headers).filter((known) => elsewhere.test(known))) {
+    checkHeaders(where, options.headers, problems)
+    for (const name of Object.keys(options.headers).filter((header) => elsewhere.test(header))) {
       report(where, `header "${name}" is documented by the route itself.`, problems)
     }
   }
 }
 
-function judgeSample(where: string, name: string, sample: unknown, problems: Problem[]): void {
+function checkSample(where: string, name: string, sample: unknown, problems: Problem[]): void {
   if (sample === undefined || toPlainJson(sample) !== undefined) return
   report(where, `${name} cannot be expressed in JSON.`, problems)
 }
 
-function judgeResponses(where: string, responses: object, problems: Problem[]): void {
-  for (const [status, said] of Object.entries(responses) as [string, unknown][]) {
-    const place = `${where}, responses ${status}`
+function checkResponses(where: string, responses: object, problems: Problem[]): void {
+  for (const [status, response] of Object.entries(responses) as [string, unknown][]) {
+    const location = `${where}, responses ${status}`
     if (!isStatus(Number(status))) report(where, `"${status}" is not a status.`, problems)
-    if (typeof said === 'string') continue
-    if (!isMap(said)) {
-      report(place, 'it is neither a text nor an object.', problems)
+    if (typeof response === 'string') continue
+    if (!isMap(response)) {
+      report(location, 'it is neither a text nor an object.', problems)
       continue
     }
-    refuseUnknownNames(place, said, responseNames, problems)
-    judgeSample(place, 'example', said.example, problems)
-    if (said.type !== undefined && !namesClass(said.type)) {
-      report(place, 'type is not a class.', problems)
+    refuseUnknownNames(location, response, responseNames, problems)
+    checkSample(location, 'example', response.example, problems)
+    if (response.type !== undefined && !namesClass(response.type)) {
+      report(location, 'type is not a class.', problems)
     }
-    if (isMap(said.headers)) judgeHeaders(place, said.headers, problems)
-    else if (said.headers !== undefined) {
-      report(place, 'headers is not an object by name.', problems)
+    if (isMap(response.headers)) checkHeaders(location, response.headers, problems)
+    else if (response.headers !== undefined) {
+      report(location, 'headers is not an object by name.', problems)
     }
   }
 }
@@ -129,18 +216,18 @@ function judgeResponses(where: string, responses: object, problems: Problem[]): 
 /** Headers that OpenAPI describes elsewhere: a parameter with such a name "shall be ignored" (Parameter Object). */
 const elsewhere = /^(?:accept|content-type|authorization)$/i
 
-function judgeHeaders(where: string, headers: object, problems: Problem[]): void {
-  for (const [name, said] of Object.entries(headers) as [string, unknown][]) {
+function checkHeaders(where: string, headers: object, problems: Problem[]): void {
+  for (const [name, header] of Object.entries(headers) as [string, unknown][]) {
     if (!/^[!#$%&'*+\-.^_`|~\w]+$/.test(name)) report(where, `"${name}" is not a header.`, problems)
-    if (isMap(said)) refuseUnknownNames(`${where}, header ${name}`, said, headerNames, problems)
-    else if (!isText(said)) report(where, `header "${name}" is not described by text.`, problems)
+    if (isMap(header)) refuseUnknownNames(`${where}, header ${name}`, header, headerNames, problems)
+    else if (!isText(header)) report(where, `header "${name}" is not described by text.`, problems)
   }
 }
 
-function report(where: string, what: string, problems: Problem[]): void {
+function report(where: string, message: string, problems: Problem[]): void {
   problems.push({
     code: 'DOC_DECLARATION',
-    message: `${where}: ${what}`,
+    message: `${where}: ${message}`,
     remedy: 'Correct it or leave it out.',
   })
 }

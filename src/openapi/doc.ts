@@ -1,4 +1,7 @@
-/** `@Doc`: texts and samples for the documentation of a route. Source: specification, Route documentation metadata. */
+/**
+ * `@Doc`: descriptions, examples and deprecation of a route for the OpenAPI document. Source: specification, Route
+ * documentation metadata; RFC 9745 (Deprecation) and RFC 8594 (Sunset).
+ */
 import {
   type Declared,
   createClassMetadata,
@@ -6,9 +9,48 @@ import {
   type Class,
 } from '../metadata/class-metadata.js'
 import { toDecorator, type AnyDecorator } from '../metadata/dialect.js'
-import { deprecationHeaders, type Deprecated } from './deprecation.js'
 
-/** One answer of a route. Text alone is its description. */
+/** When a route became deprecated, and when it will stop working. */
+export interface Deprecated {
+  /** A date, as a `Date` or in ISO 8601: `'2026-01-31'`. Sent as `Deprecation`. */
+  since?: string | Date
+  /** The same. Sent as `Sunset`. */
+  until?: string | Date
+}
+
+/** @returns the error, as the end of a sentence; undefined for a valid value */
+export function deprecationError(value: unknown): string | undefined {
+  if (typeof value === 'boolean') return undefined
+  if (typeof value !== 'object' || value === null) return 'is neither true nor { since, until }'
+  const { since, until } = value as Record<string, unknown>
+  if (since === undefined && until === undefined) return 'names neither since nor until'
+  for (const [name, date] of Object.entries({ since, until })) {
+    if (date !== undefined && toTime(date) === undefined) return `has no date as ${name}`
+  }
+  const [from, to] = [toTime(since), toTime(until)]
+  return from !== undefined && to !== undefined && to < from ? 'ends before it begins' : undefined
+}
+
+/** @returns header names and values, alternating; undefined if no header is sent */
+function deprecationHeaders(value: unknown): readonly string[] | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const { since, until } = value as Deprecated
+  const [from, to] = [toTime(since), toTime(until)]
+  const headers = [
+    ...(from === undefined ? [] : ['Deprecation', `@${Math.floor(from / 1000)}`]),
+    ...(to === undefined ? [] : ['Sunset', new Date(to).toUTCString()]),
+  ]
+  return headers.length === 0 ? undefined : headers
+}
+
+function toTime(date: unknown): number | undefined {
+  const isText = typeof date === 'string' && /^\d{4}-\d{2}-\d{2}(?:T.*)?$/.test(date)
+  if (!isText && !(date instanceof Date)) return undefined
+  const time = new Date(date).getTime()
+  return Number.isNaN(time) ? undefined : time
+}
+
+/** One response of a route. A text is its description. */
 export interface DocResponse {
   /** When it is sent. Default: the phrase of the status. */
   description?: string
@@ -16,11 +58,11 @@ export interface DocResponse {
   type?: Declared
   /** A sample of the body. */
   example?: unknown
-  /** Headers of the answer, by name: `{ Location: 'Where it is now.' }`. */
+  /** Headers of the response, by name: `{ Location: 'Where it is now.' }`. */
   headers?: Readonly<Record<string, string | DocHeader>>
 }
 
-/** A header that the route reads, or that an answer has. A text alone is its description. */
+/** A header of the request or of a response. A text is its description. */
 export interface DocHeader {
   description?: string
   /** Default false. */
@@ -28,7 +70,7 @@ export interface DocHeader {
   example?: string
 }
 
-/** On a class, the options apply to all its routes, unless the route has its own. */
+/** On a class, the options apply to all its routes, unless a route sets its own. */
 export interface DocOptions {
   /** One line. Default: made from the method's name. On a class it only describes its tag. */
   summary?: string
@@ -38,7 +80,7 @@ export interface DocOptions {
   tags?: readonly string[]
   /** A sample of the request's body. If the route declares no class, the schema is made from it. */
   example?: unknown
-  /** A sample of the successful answer's body. If the route declares no class, the schema is made from it. */
+  /** A sample of the successful response's body. If the route declares no class, the schema is made from it. */
   exampleResponse?: unknown
   /**
    * True is also enforced: the route then needs a token, unless `@Secured` or `@NoAuth` decide otherwise. False has no
@@ -46,11 +88,11 @@ export interface DocOptions {
    */
   secure?: boolean
   /**
-   * The route still works, but should no longer be used. With `{ since, until }` every answer also has the headers
+   * The route still works, but should no longer be used. With `{ since, until }` every response also has the headers
    * `Deprecation` and `Sunset`. Default false.
    */
   deprecated?: boolean | Deprecated
-  /** Further answers by status: `{ 409: 'The name is taken.' }`. */
+  /** Further responses by status: `{ 409: 'The name is taken.' }`. */
   responses?: Readonly<Record<number, string | DocResponse>>
   /** Headers that the handler reads, by name. */
   headers?: Readonly<Record<string, string | DocHeader>>
@@ -59,7 +101,7 @@ export interface DocOptions {
 }
 
 /** The options of `@Doc` for one route: the method's own, otherwise its class's. */
-export interface DocNote {
+export interface DocMetadata {
   readonly summary: string | undefined
   readonly description: string | undefined
   readonly tags: readonly string[] | undefined
@@ -69,7 +111,7 @@ export interface DocNote {
   /** True if the method or the class sets it. */
   readonly secure: boolean
   readonly deprecated: boolean
-  /** The headers of a deprecated route: names and values in turn. */
+  /** The headers of a deprecated route: names and values, alternating. */
   readonly deprecation: readonly string[] | undefined
   readonly responses: ReadonlyMap<number, DocResponse>
   readonly headers: ReadonlyMap<string, DocHeader>
@@ -100,7 +142,7 @@ export function Doc(options: DocOptions): AnyDecorator {
   })
 }
 
-/** The options as written, not yet checked. A subclass inherits those that it does not set. */
+/** The options as written, not yet checked. A subclass inherits the options that it does not set. */
 export function classDoc(controller: Class): DocOptions | undefined {
   return onClasses.read(controller)
 }
@@ -110,17 +152,19 @@ export function memberDocs(controller: Class): ReadonlyMap<string, DocOptions> {
   return onMembers.readAll(controller)
 }
 
-/** The options for a route, without faulty parts. */
-export function docNote(controller: Class, member: string): DocNote {
+/** The options for a route, without invalid parts. */
+export function docMetadata(controller: Class, member: string): DocMetadata {
   const onClass = onClasses.read(controller) ?? {}
   const onMember = onMembers.read(controller, member) ?? {}
-  const both = { ...onClass, ...onMember }
+  const merged = { ...onClass, ...onMember }
   return Object.freeze({
     summary: asText(onMember.summary),
     description: asText(onMember.description),
     tags: asTags(onMember.tags) ?? asTags(onClass.tags),
-    ...(Object.hasOwn(both, 'example') ? { example: both.example } : {}),
-    ...(Object.hasOwn(both, 'exampleResponse') ? { exampleResponse: both.exampleResponse } : {}),
+    ...(Object.hasOwn(merged, 'example') ? { example: merged.example } : {}),
+    ...(Object.hasOwn(merged, 'exampleResponse')
+      ? { exampleResponse: merged.exampleResponse }
+      : {}),
     secure: onMember.secure === true || onClass.secure === true,
     deprecated: (onMember.deprecated ?? onClass.deprecated ?? false) !== false,
     deprecation: deprecationHeaders(onMember.deprecated ?? onClass.deprecated),
@@ -147,16 +191,16 @@ function asTags(value: unknown): readonly string[] | undefined {
 }
 
 function responsesOf({ responses }: DocOptions): [number, DocResponse][] {
-  return entriesOf(responses).flatMap(([status, said]): [number, DocResponse][] => {
+  return entriesOf(responses).flatMap(([status, response]): [number, DocResponse][] => {
     if (!isStatus(Number(status))) return []
-    return [[Number(status), typeof said === 'string' ? { description: said } : said]]
+    return [[Number(status), typeof response === 'string' ? { description: response } : response]]
   })
 }
 
 function headersOf({ headers }: DocOptions): [string, DocHeader][] {
-  return entriesOf(headers).map(([name, said]) => [
+  return entriesOf(headers).map(([name, header]) => [
     name,
-    typeof said === 'string' ? { description: said } : said,
+    typeof header === 'string' ? { description: header } : header,
   ])
 }
 

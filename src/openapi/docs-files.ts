@@ -1,4 +1,8 @@
-/** The files under `/swagger`. Each is made or read when it is first requested. Source: decisions, OpenAPI. */
+/**
+ * The page and the files under `/swagger`. Each file is created or read when it is first requested. The page and its
+ * script are the same for all applications: they contain no text of the document, so that no text of it can become
+ * markup or script.
+ */
 import type { AccessRule } from '../auth/access.js'
 import { pageFolder } from '../core/page-files.js'
 import { HttpError } from '../errors/http-error.js'
@@ -7,16 +11,119 @@ import { html, type Reply } from '../http/reply.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { createCachedText, hardened } from '../http/cached-text.js'
 import type { ResolvedDocs } from './docs-options.js'
-import type { OpenApiDocument } from './document.js'
-import { pagePolicy, pageScript, pageStyle, swaggerPage } from './swagger-page.js'
-import { toYaml } from './yaml.js'
+import { type OpenApiDocument, toYaml } from './document.js'
+
+/**
+ * @param base the prefix of the addresses of the page's parts: `swagger/`, or empty if the page's own path ends in a
+ * slash
+ */
+function swaggerPage(base: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>API documentation</title>
+<link rel="icon" type="image/png" sizes="32x32" href="${base}favicon-32x32.png">
+<link rel="stylesheet" href="${base}swagger-ui.css">
+<link rel="stylesheet" href="${base}page.css">
+</head>
+<body>
+<form id="token" hidden>
+<label for="token-text">This documentation is protected. Your token:</label>
+<input id="token-text" type="password" autocomplete="off" required>
+<button>Open</button>
+<p id="token-error" role="alert"></p>
+</form>
+<div id="swagger-ui"></div>
+<noscript>This page needs JavaScript. The document itself is at <a href="${base}openapi.json">openapi.json</a>.</noscript>
+<script src="${base}swagger-ui-bundle.js" defer></script>
+<script src="${base}page.js" defer></script>
+</body>
+</html>
+`
+}
+
+const pageStyle = `body { margin: 0; background: #fafafa; }
+#token { max-width: 30rem; margin: 4rem auto; padding: 1rem; font-family: sans-serif; }
+#token-text { width: 100%; box-sizing: border-box; margin: .5rem 0; padding: .4rem; }
+#token-error { color: #b00020; }
+`
+
+/** Runs in the browser. If the document needs a token, the page asks for one and also uses it for trying routes. */
+const pageScript = `'use strict';
+const address = (name) => new URL(name, document.currentScript.src).href;
+const version = new URLSearchParams(location.search).get('version');
+const documentAddress = address('openapi.json')
+  + (version === null ? '' : '?version=' + encodeURIComponent(version));
+const form = document.getElementById('token');
+const error = document.getElementById('token-error');
+
+function show(spec, token) {
+  document.title = spec.info.title;
+  const hidden = token !== undefined;
+  const ui = SwaggerUIBundle({
+    spec,
+    dom_id: '#swagger-ui',
+    presets: [SwaggerUIBundle.presets.apis],
+    layout: 'BaseLayout',
+    deepLinking: true,
+    displayRequestDuration: true,
+    queryConfigEnabled: false,
+    validatorUrl: null,
+    persistAuthorization: !hidden,
+    // Deferred, because it may be called before the constructor has returned.
+    onComplete: () => setTimeout(() => { if (hidden) ui.preauthorizeApiKey('bearerAuth', token); }),
+  });
+}
+
+async function open(token) {
+  const headers = token === undefined ? {} : { Authorization: 'Bearer ' + token };
+  const response = await fetch(documentAddress, { headers });
+  if (response.ok) {
+    form.hidden = true;
+    show(await response.json(), token);
+    return;
+  }
+  form.hidden = false;
+  error.textContent = token === undefined ? '' : 'This token is not accepted.';
+}
+
+form.addEventListener('submit', (event) => {
+  event.preventDefault();
+  open(document.getElementById('token-text').value);
+});
+open();
+`
+
+/**
+ * Allows only the page's own parts: no inline script or style, no other origin.
+ *
+ * @param servers the addresses for trying routes; those of other origins are allowed
+ */
+function pagePolicy(servers: readonly { readonly url: string }[]): string {
+  const origins = servers
+    .filter(({ url }) => URL.canParse(url))
+    .map(({ url }) => new URL(url).origin)
+  return [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "font-src 'self'",
+    `connect-src ${["'self'", ...new Set(origins)].join(' ')}`,
+    "base-uri 'none'",
+    "form-action 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ')
+}
 
 export interface DocsFile {
   /** A pattern: `/swagger/<file>`. */
   readonly path: string
   /** For documents the rule of the options; page, script and styles contain no information. */
   readonly access: AccessRule
-  readonly answer: (request: ServerRequest) => Reply | Promise<Reply>
+  readonly respond: (request: ServerRequest) => Reply | Promise<Reply>
 }
 
 /** Returns the document of a version, by default of the newest. */
@@ -42,7 +149,7 @@ export function docsFiles(docs: ResolvedDocs, read: ReadDocument): readonly Docs
     {
       path,
       access: pageAccess,
-      answer: (request) => {
+      respond: (request) => {
         // A relative address, so that it works behind a proxy that removes a prefix.
         const base = request.sentPath.endsWith('/')
           ? ''
@@ -52,19 +159,19 @@ export function docsFiles(docs: ResolvedDocs, read: ReadDocument): readonly Docs
           .header('X-Frame-Options', 'DENY')
       },
     },
-    { path: `${path}/openapi.json`, access, answer: json },
-    { path: `${path}/openapi.yaml`, access, answer: yaml },
-    { path: `${path}/page.css`, access: pageAccess, answer: style },
-    { path: `${path}/page.js`, access: pageAccess, answer: script },
-    { path: `${path}/<file>`, access: pageAccess, answer: answerAsset },
+    { path: `${path}/openapi.json`, access, respond: json },
+    { path: `${path}/openapi.yaml`, access, respond: yaml },
+    { path: `${path}/page.css`, access: pageAccess, respond: style },
+    { path: `${path}/page.js`, access: pageAccess, respond: script },
+    { path: `${path}/<file>`, access: pageAccess, respond: respondWithAsset },
   ]
 }
 
 /** `?version=2`: one file for each version, and one for requests without a version. */
 function fileByVersion(
   versions: readonly string[],
-  create: (version: string | undefined) => DocsFile['answer'],
-): DocsFile['answer'] {
+  create: (version: string | undefined) => DocsFile['respond'],
+): DocsFile['respond'] {
   const usual = create(undefined)
   if (versions.length === 0) return usual
   const files = new Map(versions.map((version) => [version, create(version)]))
@@ -72,19 +179,19 @@ function fileByVersion(
     const { version } = request.query
     if (version === undefined) return usual(request)
     const file = typeof version === 'string' ? files.get(version) : undefined
-    if (file === undefined) throw new HttpError(404, 'There is no such version.')
+    if (file === undefined) throw new HttpError(404, 'This version does not exist.')
     return file(request)
   }
 }
 
-/** The files of the package that the page needs. */
+/** The files of swagger-ui that the page needs. */
 const assets: ReadonlySet<string> = new Set([
   'swagger-ui.css',
   'swagger-ui-bundle.js',
   'favicon-32x32.png',
 ])
 
-function answerAsset({ pathValues }: ServerRequest): Reply {
+function respondWithAsset({ pathValues }: ServerRequest): Reply {
   const name = String(pathValues[0])
   if (!assets.has(name)) throw new HttpError(404)
   return file(name, { root: packageFolder(), inline: true })

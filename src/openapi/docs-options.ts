@@ -13,7 +13,7 @@ export interface DocsOptions {
   title?: string
   /** The application's own version. Default `1.0.0`. */
   version?: string
-  /** What the application does; Markdown. */
+  /** A description of the application, in Markdown. */
   description?: string
   /**
    * True, a role or several: the document then needs a token, which the page asks for. Default false; with
@@ -62,18 +62,18 @@ export function resolveDocsOptions(
   { closed = false, server = '/' }: { closed?: boolean; server?: string | undefined } = {},
 ): ResolvedDocs | undefined {
   if (options === false) return undefined
-  const given = options === true || options === undefined ? {} : options
-  refuseUnknownNames('bootstrap docs', given, optionNames, problems)
+  const input = options === true || options === undefined ? {} : options
+  refuseUnknownNames('bootstrap docs', input, optionNames, problems)
   return Object.freeze({
-    path: readPath(given.path ?? '/swagger', problems),
-    title: readText('title', given.title ?? 'API', problems),
-    version: readText('version', given.version ?? '1.0.0', problems),
-    description: readOptional('description', given.description, problems),
-    servers: readServers(given.servers ?? [server], problems),
-    tags: readTags(given.tags, problems),
-    openapi: readVersion(given.openapi ?? '3.1', problems),
-    access: readAccess(given.secured ?? closed, problems),
-    pageAccess: closed && given.secured === undefined ? tokenAccess : openAccess,
+    path: readPath(input.path ?? '/swagger', problems),
+    title: readText('title', input.title ?? 'API', problems),
+    version: readText('version', input.version ?? '1.0.0', problems),
+    description: readOptional('description', input.description, problems),
+    servers: readServers(input.servers ?? [server], problems),
+    tags: readTags(input.tags, problems),
+    openapi: readVersion(input.openapi ?? '3.1', problems),
+    access: readAccess(input.secured ?? closed, problems),
+    pageAccess: closed && input.secured === undefined ? tokenAccess : openAccess,
   })
 }
 

@@ -1,7 +1,10 @@
-/** Writes the OpenAPI 3.1 document of an application. Source: decisions, OpenAPI; OpenAPI 3.1.1. */
+/**
+ * Creates the OpenAPI 3.1 document of an application, as an object or as YAML. Source: decisions, OpenAPI;
+ * OpenAPI 3.1.1.
+ */
 import type {
-  ComponentsObject,
   OpenAPIObject,
+  ComponentsObject,
   OperationObject,
   PathItemObject,
   ResponseObject,
@@ -13,10 +16,10 @@ import type {
 } from 'openapi3-ts/oas31'
 import { noAuthAccess, waysIn, withDemands } from '../auth/access.js'
 import type { TokenSource } from '../auth/token-source.js'
-import { docNote, type DocNote } from './doc.js'
+import { docMetadata, type DocMetadata } from './doc.js'
 import { reachable } from '../routing/route.js'
-import { placeRoutes } from './document-paths.js'
-import { asksWho, isOperational, type DocumentedRoute } from './documented-route.js'
+import { assignPaths, controllerLabel, operationIds } from './operation-names.js'
+import { dependsOnCaller, isOperational, type DocumentedRoute } from './documented-route.js'
 import {
   bearerAuth,
   cookieAuth,
@@ -24,16 +27,26 @@ import {
   errorSchemas,
   freshToken,
   tokenAuth,
+  createCustomErrors,
+  type CustomErrors,
 } from './error-components.js'
-import { formedErrors, type FormedErrors } from './formed-errors.js'
 import type { FormOfErrors } from '../http/error-form.js'
 import { graphqlPath, type DocumentedEndpoint, type OpenApiVersion } from './graphql-paths.js'
-import { controllerLabel, operationIds } from './operation-ids.js'
-import { givenParameters } from './given-parameters.js'
-import { headerParameters, pathParameters, queryParameters } from './parameters.js'
+import {
+  readDeclaredParameters,
+  headerParameters,
+  pathParameters,
+  queryParameters,
+} from './parameters.js'
 import { requestBody } from './request-body.js'
-import { responses } from './responses.js'
+import { routeResponses } from './responses.js'
 import { createSchemas, type Schemas } from './schemas.js'
+
+export async function toYaml(document: OpenAPIObject): Promise<string> {
+  const { OpenApiBuilder } = await import('openapi3-ts/oas31')
+  // Without anchors: one object may occur in several places, e.g. the sample of a class.
+  return OpenApiBuilder.create(document).getSpecAsYaml(undefined, { aliasDuplicateObjects: false })
+}
 
 export type OpenApiDocument = OpenAPIObject
 
@@ -73,23 +86,23 @@ export interface DocumentedRecords {
 }
 
 /**
- * All routes, documented or not, in order: the application's own, GraphQL, those of packages, probes and metrics. Called when the document is first requested; `findDocProblems` has checked
- * the routes before.
+ * Creates the document from all routes, listed in this order: the application's own, GraphQL, packages, probes and
+ * metrics. Called when the document is first requested; `findDocProblems` has checked the routes before.
  */
 export function createDocument(
   all: readonly DocumentedRoute[],
   options: DocumentOptions,
 ): OpenApiDocument {
   const declared = reachable(all)
-  const groups = [0, 1, 2].map((place) => declared.filter((one) => placeOf(one) === place))
+  const groups = [0, 1, 2].map((group) => declared.filter((one) => groupOf(one) === group))
   const routes = groups.flat()
-  const [own = []] = groups
-  const firstOfOthers = routes[own.length]
+  const [applicationRoutes = []] = groups
+  const firstPackageRoute = routes[applicationRoutes.length]
   const { servers, basePath = '' } = options
   const schemes = securitySchemes(options)
   const sentSchemes = Object.keys(schemes).filter((name) => name !== 'cookieAuth')
   const schemas = createSchemas()
-  const formed = options.errors && formedErrors(options.errors, schemas)
+  const customErrors = options.errors && createCustomErrors(options.errors, schemas)
   const ids = operationIds(routes)
   const paths: Record<string, PathItemObject> = {}
   const { title, version, description, openapi = '3.1', endpoints = [] } = options
@@ -101,29 +114,30 @@ export function createDocument(
       })
     }
   }
-  const notes = new Map(
+  const docs = new Map(
     routes.map((documented) => [
       documented,
-      docNote(documented.route.controller, documented.route.member),
+      docMetadata(documented.route.controller, documented.route.member),
     ]),
   )
-  for (const { documented, path, names } of placeRoutes(routes, basePath)) {
-    if (documented === firstOfOthers) addEndpoints()
+  for (const { documented, path, names } of assignPaths(routes, basePath)) {
+    if (documented === firstPackageRoute) addEndpoints()
     const { method } = documented.route
-    const described = toOperation(documented, { notes, ids, names, schemas, schemes })
-    const made = (documented.documents ?? []).reduce((made, change) => change(made), described)
-    const operation = documented.ofPackage === true ? made : (formed?.operation(made) ?? made)
+    const described = toOperation(documented, { docs, ids, names, schemas, schemes })
+    const changed = applyChanges(documented, described)
+    const operation =
+      documented.ofPackage === true ? changed : (customErrors?.operation(changed) ?? changed)
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation }
   }
   addEndpoints()
   return {
     openapi: openapi === '3.2' ? '3.2.0' : '3.1.1',
     info: { title, version, ...(description === undefined ? {} : { description }) },
-    servers: servers.map((server) => behind(basePath, server)),
-    tags: collectTags(notes, options.tags ?? {}),
+    servers: servers.map((server) => withBasePath(basePath, server)),
+    tags: collectTags(docs, options.tags ?? {}),
     ...openExtension(options.openRecords),
     paths,
-    components: toComponents(routes, schemas, { paths, schemes, endpoints, formed }),
+    components: toComponents(routes, schemas, { paths, schemes, endpoints, customErrors }),
   }
 }
 
@@ -133,13 +147,16 @@ function openExtension(records: DocumentedRecords | undefined): object {
   return { 'x-open-records': { readable, ...(withoutRows.length > 0 && { withoutRows }) } }
 }
 
-/** 0: the application's own, 1: of a package, 2: probes and metrics. */
-function placeOf(documented: DocumentedRoute): number {
+/** 0: the application's own routes, 1: routes of packages, 2: probes and metrics. */
+function groupOf(documented: DocumentedRoute): number {
   if (isOperational(documented)) return 2
   return documented.ofPackage === true ? 1 : 0
 }
 
-/** The operation of each route by itself, and the schemas of all of them: for those who offer routes in another form. */
+/**
+ * The operation of each route by itself, and the schemas of all of them, for protocols that offer routes in another
+ * form.
+ */
 export function describeOperations<Documented extends DocumentedRoute>(
   routes: readonly Documented[],
 ): {
@@ -152,29 +169,31 @@ export function describeOperations<Documented extends DocumentedRoute>(
   for (const documented of routes) {
     const { names } = documented.route.pattern
     const described = toOperation(documented, {
-      notes: new Map(),
+      docs: new Map(),
       ids,
       names,
       schemas,
       schemes: securitySchemes({}),
     })
-    operations.set(
-      documented,
-      (documented.documents ?? []).reduce((made, change) => change(made), described),
-    )
+    operations.set(documented, applyChanges(documented, described))
   }
   return { operations, schemas: Object.fromEntries(schemas.components) }
 }
 
-/** A server whose address already ends with the prefix stays as it is. */
-function behind(basePath: string, server: ServerObject): ServerObject {
+/** Applies the changes of custom decorators, in order. */
+function applyChanges(documented: DocumentedRoute, operation: OperationObject): OperationObject {
+  return (documented.documents ?? []).reduce((current, change) => change(current), operation)
+}
+
+/** A server whose address already ends with the prefix is not changed. */
+function withBasePath(basePath: string, server: ServerObject): ServerObject {
   const url = server.url.replace(/\/$/, '')
   if (basePath === '' || url.endsWith(basePath)) return server
   return { ...server, url: url + basePath }
 }
 
 interface OperationContext {
-  readonly notes: ReadonlyMap<DocumentedRoute, DocNote>
+  readonly docs: ReadonlyMap<DocumentedRoute, DocMetadata>
   readonly ids: ReadonlyMap<DocumentedRoute, string>
   readonly names: readonly string[]
   readonly schemas: Schemas
@@ -188,9 +207,9 @@ function securitySchemes({
   source = {},
   cookie = false,
 }: Pick<DocumentOptions, 'source' | 'cookie'>): SecuritySchemes {
-  const own = tokenAuth(source)
+  const tokenScheme = tokenAuth(source)
   return {
-    ...(own !== undefined && { tokenAuth: own }),
+    ...(tokenScheme !== undefined && { tokenAuth: tokenScheme }),
     bearerAuth: { ...bearerAuth },
     ...(cookie && { cookieAuth: { ...cookieAuth } }),
   }
@@ -199,32 +218,32 @@ function securitySchemes({
 function toOperation(documented: DocumentedRoute, context: OperationContext): OperationObject {
   const { route, classes } = documented
   const { schemas } = context
-  const note = context.notes.get(documented) ?? docNote(route.controller, route.member)
+  const doc = context.docs.get(documented) ?? docMetadata(route.controller, route.member)
   const parameters = [
     ...pathParameters(route.pattern, context.names),
     ...(classes.query === undefined
       ? []
       : queryParameters(classes.query.type, schemas, route.options.groups)),
-    ...givenParameters(route.controller, route.member),
-    ...headerParameters(note.headers),
+    ...readDeclaredParameters(route.controller, route.member),
+    ...headerParameters(doc.headers),
   ]
-  const body = requestBody(documented, note, schemas)
-  const description = withDemands(note.description ?? '', documented.access)
+  const body = requestBody(documented, doc, schemas)
+  const description = withDemands(doc.description ?? '', documented.access)
   return {
-    tags: [...tagsOf(documented, note)],
-    summary: note.summary ?? shortened(note.description) ?? toSummary(route.member),
+    tags: [...tagsOf(documented, doc)],
+    summary: doc.summary ?? shortened(doc.description) ?? toSummary(route.member),
     ...(description === '' ? {} : { description }),
     operationId: context.ids.get(documented) ?? route.member,
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(body === undefined ? {} : { requestBody: body }),
-    responses: responses(documented, note, schemas),
-    ...(note.deprecated ? { deprecated: true } : {}),
+    responses: routeResponses(documented, doc, schemas),
+    ...(doc.deprecated ? { deprecated: true } : {}),
     security: security(documented, context.schemes),
   }
 }
 
-function tagsOf({ route }: DocumentedRoute, note: DocNote): readonly string[] {
-  return note.tags ?? [controllerLabel(route.controller.name)]
+function tagsOf({ route }: DocumentedRoute, doc: DocMetadata): readonly string[] {
+  return doc.tags ?? [controllerLabel(route.controller.name)]
 }
 
 /** A description that fits on one line is a better summary than the method's name. */
@@ -235,13 +254,13 @@ function shortened(description: string | undefined): string | undefined {
 
 /** `listByOwner` → `List by owner`. */
 function toSummary(member: string): string {
-  const words = member.replace(/([a-z\d])([A-Z])/g, '$1 $2').replace(/[_$\s]+/g, ' ')
-  const text = words.trim().toLowerCase()
+  const spaced = member.replace(/([a-z\d])([A-Z])/g, '$1 $2').replace(/[_$\s]+/g, ' ')
+  const text = spaced.trim().toLowerCase()
   return text === '' ? member : text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /**
- * The gate's requirements: several roles are alternatives, one requirement each; if all are needed, they are one
+ * The security requirements: several roles are alternatives, one requirement each; if all are needed, they are one
  * requirement.
  */
 function security(
@@ -253,19 +272,19 @@ function security(
   const means = Object.keys(schemes).filter((name) => takesCookie || name !== 'cookieAuth')
   const by = (roles: readonly string[]): SecurityRequirementObject[] =>
     means.map((name) => ({ [name]: [...roles] }))
-  if (access.open) return asksWho(documented) ? [{}, ...by([])] : []
+  if (access.open) return dependsOnCaller(documented) ? [{}, ...by([])] : []
   return waysIn(access).flatMap(by)
 }
 
 /** Every tag once. A class's `@Doc` describes the first tag of its routes. */
 function collectTags(
-  notes: ReadonlyMap<DocumentedRoute, DocNote>,
+  docs: ReadonlyMap<DocumentedRoute, DocMetadata>,
   described: Readonly<Record<string, string>>,
 ): TagObject[] {
   const tags = new Map<string, string | undefined>(Object.entries(described))
-  for (const [documented, note] of notes) {
-    for (const [index, tag] of tagsOf(documented, note).entries()) {
-      const about = index === 0 ? note.about : undefined
+  for (const [documented, doc] of docs) {
+    for (const [index, tag] of tagsOf(documented, doc).entries()) {
+      const about = index === 0 ? doc.about : undefined
       tags.set(tag, tags.get(tag) ?? about)
     }
   }
@@ -275,10 +294,10 @@ function collectTags(
   }))
 }
 
-interface Written {
+interface ComponentSources {
   readonly paths: Record<string, PathItemObject>
   readonly schemes: SecuritySchemes
-  readonly formed: FormedErrors | undefined
+  readonly customErrors: CustomErrors | undefined
   readonly endpoints: readonly DocumentedEndpoint[]
 }
 
@@ -286,16 +305,16 @@ interface Written {
 function toComponents(
   routes: readonly DocumentedRoute[],
   schemas: Schemas,
-  { paths, schemes, endpoints, formed }: Written,
+  { paths, schemes, endpoints, customErrors: formed }: ComponentSources,
 ): ComponentsObject {
   const secured =
-    endpoints.length > 0 || routes.some((route) => !route.access.open || asksWho(route))
+    endpoints.length > 0 || routes.some((route) => !route.access.open || dependsOnCaller(route))
   const text = JSON.stringify(paths)
-  const known: Readonly<Record<string, ResponseObject>> = {
+  const responsesByName: Readonly<Record<string, ResponseObject>> = {
     ...errorResponses,
     ...formed?.responses,
   }
-  const used = Object.entries(known).filter(([name]) =>
+  const used = Object.entries(responsesByName).filter(([name]) =>
     text.includes(`"#/components/responses/${name}"`),
   )
   const isStandard = used.some(([name]) => name in errorResponses)

@@ -1,15 +1,81 @@
 /**
- * The answers that Filigree itself gives, shared by all routes. Source: decisions, Responses; RFC 9457.
+ * The error responses, schemas and security schemes that all routes share, in the standard form or in the application's
+ * own form of errors (`errors: { form, class }`). Source: decisions, Responses; RFC 9457.
  */
-import type { TokenSource } from '../auth/token-source.js'
-import { secureTokenCookie } from '../http/token-cookie.js'
 import type {
+  OperationObject,
+  ReferenceObject,
+  ResponseObject,
   ContentObject,
   HeaderObject,
-  ResponseObject,
   SchemaObject,
   SecuritySchemeObject,
 } from 'openapi3-ts/oas31'
+import { HttpError } from '../errors/http-error.js'
+import { applyForm, type FormOfErrors } from '../http/error-form.js'
+import { ServerRequest } from '../http/server-request.js'
+import { createIncoming, FakeResponse } from '../http/fake-messages.js'
+import { resolveClass } from '../metadata/class-metadata.js'
+import type { Schemas } from './schemas.js'
+import type { TokenSource } from '../auth/token-source.js'
+import { secureTokenCookie } from '../http/token-cookie.js'
+
+/** Prefix for the names of responses in the application's form; packages use the responses of the standard form. */
+const prefix = 'Own'
+
+/** Rewrites the errors of an operation. */
+type ChangeOperation = (operation: OperationObject) => OperationObject
+
+export interface CustomErrors {
+  readonly operation: ChangeOperation
+  /** The responses of the document, by name. */
+  readonly responses: Readonly<Record<string, ResponseObject>>
+}
+
+export function createCustomErrors(errors: FormOfErrors, schemas: Schemas): CustomErrors {
+  const type = resolveClass(errors.class)
+  const schema = type === undefined ? {} : schemas.of({ type, list: false }, 'output')
+  const content = { 'application/json': { schema } }
+  const withCustomForm = (
+    response: ResponseObject | ReferenceObject,
+  ): ResponseObject | ReferenceObject => {
+    if ('$ref' in response)
+      return { $ref: response.$ref.replace('/responses/', `/responses/${prefix}`) }
+    return response.content === errorContent ? { ...response, content } : response
+  }
+  const operation: ChangeOperation = (described) => {
+    const before = Object.entries(described.responses ?? {}) as [string, ResponseObject][]
+    const after = before.map(([status, response]): [string, ResponseObject | ReferenceObject] => {
+      const isOurs = '$ref' in response && status !== 'default'
+      const sent = isOurs ? String(statusOf(errors, Number(status))) : status
+      // The response that the route itself declares for a status has precedence.
+      const isTaken = sent !== status && before.some(([other]) => other === sent)
+      return [isTaken ? status : sent, withCustomForm(response)]
+    })
+    return { ...described, responses: Object.fromEntries(after) }
+  }
+  const responses = Object.entries<ResponseObject>(errorResponses).map(
+    ([name, response]): [string, ResponseObject] => [prefix + name, { ...response, content }],
+  )
+  return { operation, responses: Object.fromEntries(responses) }
+}
+
+/** The status that the form gives to an error of this status. The same status if the form needs a real request. */
+function statusOf({ form }: FormOfErrors, status: number): number {
+  const errors = [{ path: 'name', code: 'required', message: 'name is required' }]
+  const isInput = status === 400
+  const error = new HttpError(status, undefined, isInput ? { code: 'VALIDATION', errors } : {})
+  const incoming = createIncoming({ method: 'GET', url: '/', headers: [], body: undefined })
+  try {
+    return applyForm(
+      form,
+      error,
+      new ServerRequest(incoming, new FakeResponse(), { trustProxy: false }),
+    ).status
+  } catch {
+    return status
+  }
+}
 
 /** Names of schemas that classes of the application must not have. */
 export const reservedSchemas: ReadonlySet<string> = new Set([
@@ -26,10 +92,10 @@ export const errorContent: ContentObject = {
 
 export type ErrorResponse = keyof typeof errorResponses
 
-/** Answers by name, to be referred to. */
+/** Responses by name, for references. */
 export const errorResponses = {
   BadRequest: {
-    description: 'The request is invalid; `errors` names every fault.',
+    description: 'The request is invalid; `errors` lists every invalid field.',
     content: errorContent,
   },
   Unauthorized: {
@@ -65,7 +131,7 @@ export const errorResponses = {
   },
 } satisfies Record<string, ResponseObject>
 
-/** A reference to one of these answers. */
+/** A reference to one of these responses. */
 export function errorReference(name: ErrorResponse): { $ref: string } {
   return { $ref: `#/components/responses/${name}` }
 }
@@ -78,7 +144,7 @@ export const errorSchemas: Readonly<Record<string, SchemaObject>> = {
       errors: {
         type: 'array',
         items: { $ref: '#/components/schemas/FieldError' },
-        description: 'The faults of the input.',
+        description: 'The invalid fields of the input.',
       },
     },
     required: ['error'],
@@ -108,7 +174,7 @@ export const errorSchemas: Readonly<Record<string, SchemaObject>> = {
   },
 }
 
-/** On successful answers of routes that need a token: the client uses it from then on. */
+/** On successful responses of routes that need a token: the client uses the new token from then on. */
 export const freshToken: HeaderObject = {
   description: 'A new token, sent when the current one is past half of its lifetime.',
   schema: { type: 'string' },
@@ -121,7 +187,7 @@ export const bearerAuth: SecuritySchemeObject = {
   description: 'A JSON Web Token signed with RS256, or the static key of the operator.',
 }
 
-/** For applications that read tokens elsewhere too. @returns undefined where that cannot be described */
+/** For applications that read tokens from another source, too. @returns undefined if the source cannot be described */
 export function tokenAuth({ scheme, place }: TokenSource): SecuritySchemeObject | undefined {
   if (scheme !== undefined) {
     const description = `The same token in \`Authorization: ${scheme} …\`: write the scheme, a space and the token.`

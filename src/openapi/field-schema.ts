@@ -1,19 +1,17 @@
 /**
- * Makes the JSON Schema of a described property (2020-12, which OpenAPI 3.1 uses). Source: decisions, OpenAPI.
+ * Converts a field of a class to JSON Schema (2020-12, which OpenAPI 3.1 uses). Source: decisions, OpenAPI.
  */
 import type { SchemaObject } from 'openapi3-ts/oas31'
 import { isCheckbox, isEmptyAbsent } from '../fields/compile-text.js'
 import { formats } from '../fields/formats.js'
-import type { FieldRules } from '../fields/rules.js'
-import { describeWriteRule } from '../fields/write-rule.js'
+import { type FieldRules, describeWriteRule } from '../fields/rules.js'
 import type { ShapeField } from '../fields/shape.js'
 import type { Class } from '../metadata/class-metadata.js'
-import { addBorrowed, borrowedSchema } from './borrowed-schema.js'
-import type { Schema } from './merge-schemas.js'
-import { toPlainJson } from './plain-json.js'
+import { addConstraintSchemas, schemaFromConstraints } from './constraint-schema.js'
+import { type Schema, toPlainJson } from './json-schema.js'
 import { portablePattern } from './portable-pattern.js'
 
-export type { Schema } from './merge-schemas.js'
+export type { Schema } from './json-schema.js'
 
 /**
  * `@Field('string', { maxLength: 80, nullable: true })` → `{ type: ['string', 'null'], maxLength: 80 }`.
@@ -21,34 +19,37 @@ export type { Schema } from './merge-schemas.js'
  * @param refer gives the schema of a nested class, usually a reference
  */
 export function fieldSchema(field: ShapeField, refer: (type: Class) => Schema): Schema {
-  const whole =
+  const base =
     field.declared === undefined
-      ? borrowedSchema(field, (nested) => refer(nested()))
-      : withoutFormed(addBorrowed(declaredSchema(field, refer), field), field)
-  const schema = field.nullable ? orNull(whole) : whole
+      ? schemaFromConstraints(field, (nested) => refer(nested()))
+      : withoutConvertedKeywords(addConstraintSchemas(declaredSchema(field, refer), field), field)
+  const schema = field.nullable ? orNull(base) : base
   return { ...schema, ...annotations(field) }
 }
 
-/** If a text is converted before its rules run, values may be allowed that the rules would refuse as sent. */
-function withoutFormed(schema: Schema, { declared = {}, list }: ShapeField): Schema {
+/**
+ * Removes keywords that are checked after a conversion of the text (trim, case): the text as sent may be valid although
+ * it violates them.
+ */
+function withoutConvertedKeywords(schema: Schema, { declared = {}, list }: ShapeField): Schema {
   const shortens = declared.trim === true || declared.collapse === true
   const folds = declared.lowercase === true || declared.uppercase === true
   if (!shortens && !folds) return schema
-  const words = ['pattern', 'allOf', 'format', 'enum']
-  if (shortens) words.push('maxLength')
-  if (folds) words.push('minLength')
+  const keywords = ['pattern', 'allOf', 'format', 'enum']
+  if (shortens) keywords.push('maxLength')
+  if (folds) keywords.push('minLength')
   const drop = (one: Schema): Schema =>
-    Object.fromEntries(Object.entries(one).filter(([word]) => !words.includes(word)))
+    Object.fromEntries(Object.entries(one).filter(([word]) => !keywords.includes(word)))
   if (list && 'items' in schema) return { ...schema, items: drop(schema.items as Schema) }
   return drop(schema)
 }
 
-/** A field's schema where its values are texts, in queries: there a boolean is also written as a digit. */
+/** A field's schema in a query, where values are text: booleans may also be written as a digit. */
 export function inText(field: ShapeField, schema: Schema): Schema {
   return isBoolean(field) ? withTexts(schema, [digitOf(field.declared)]) : schema
 }
 
-/** The same in forms, which also send `on` for a checkbox, and empty values for what was left out. */
+/** A field's schema in a form, which also sends `on` for a checkbox, and empty values for missing fields. */
 export function inForm(field: ShapeField, schema: Schema): Schema {
   const texts: Schema[] = []
   if (isBoolean(field)) {
@@ -71,10 +72,10 @@ function withTexts(schema: Schema, texts: readonly Schema[]): Schema {
   if ('type' in schema && schema.type === 'array' && schema.items !== undefined) {
     return { ...schema, items: { anyOf: [schema.items, ...texts] } }
   }
-  const words = Object.entries(schema)
-  const value = Object.fromEntries(words.filter(([word]) => !annotating.has(word)))
-  const said = Object.fromEntries(words.filter(([word]) => annotating.has(word)))
-  return { anyOf: [value, ...texts], ...said }
+  const entries = Object.entries(schema)
+  const value = Object.fromEntries(entries.filter(([word]) => !annotating.has(word)))
+  const annotated = Object.fromEntries(entries.filter(([word]) => annotating.has(word)))
+  return { anyOf: [value, ...texts], ...annotated }
 }
 
 const annotating: ReadonlySet<string> = new Set(['description', 'default', 'readOnly', 'examples'])
@@ -111,13 +112,13 @@ function valueSchema({ entry, declared: rules = {}, kind }: ShapeField): SchemaO
   return schema
 }
 
-/** A list of the values; a pattern where each may be written in several ways. */
+/** The list of allowed values, or a pattern if each can be written in several ways. */
 function oneOfSchema(values: readonly unknown[], { spellings }: ShapeField['entry']): SchemaObject {
   if (spellings === undefined) return { enum: [...values] }
   return { pattern: `^(?:${values.map((value) => spellings(String(value))).join('|')})$` }
 }
 
-/** Adds a pattern to one that the kind or the format may already have. */
+/** Adds a pattern to the one that the kind or the format may already have. */
 function withPattern(schema: SchemaObject, pattern: string): SchemaObject {
   return schema.pattern === undefined ? { pattern } : { allOf: [{ pattern }] }
 }
@@ -127,8 +128,8 @@ function base64Length(bytes: number): number {
   return 4 * Math.ceil(bytes / 3)
 }
 
-/** Keywords that do not apply to null: a list of types beside them allows null. */
-const typedWords: ReadonlySet<string> = new Set(
+/** Keywords that do not apply to null: with `type: [..., 'null']` they still allow it. */
+const typedKeywords: ReadonlySet<string> = new Set(
   `type minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern format contentEncoding
   items minItems maxItems uniqueItems properties required additionalProperties minProperties enum`.split(
     /\s+/,
@@ -138,7 +139,7 @@ const typedWords: ReadonlySet<string> = new Set(
 /** Allows null: by `type: ['string', 'null']`, or by `anyOf` if other keywords would refuse it. */
 export function orNull(schema: Schema): Schema {
   if (Object.keys(schema).length === 0) return schema
-  const isPlain = Object.keys(schema).every((word) => typedWords.has(word))
+  const isPlain = Object.keys(schema).every((word) => typedKeywords.has(word))
   if ('$ref' in schema || schema.type === undefined || !isPlain) {
     return { anyOf: [schema, { type: 'null' }] }
   }
@@ -161,29 +162,29 @@ export function listOf(
 }
 
 function annotations({ rules, readOnly, kind, entry }: ShapeField): SchemaObject {
-  const noted: SchemaObject = {}
+  const schema: SchemaObject = {}
   const description = describe(rules, entry)
-  if (description !== '') noted.description = description
-  if (readOnly) noted.readOnly = true
-  const isMoment = kind === 'datetime' && rules.default === 'now'
-  if (typeof rules.default !== 'function' && !isMoment) {
+  if (description !== '') schema.description = description
+  if (readOnly) schema.readOnly = true
+  const isCurrentTime = kind === 'datetime' && rules.default === 'now'
+  if (typeof rules.default !== 'function' && !isCurrentTime) {
     const value = toPlainJson(rules.default)
-    if (value !== undefined) noted.default = value
+    if (value !== undefined) schema.default = value
   }
   const example = toPlainJson(rules.example)
-  if (example !== undefined) noted.examples = [example]
-  return noted
+  if (example !== undefined) schema.examples = [example]
+  return schema
 }
 
-/** The description, with what JSON Schema cannot express. */
+/** The description, including rules that JSON Schema cannot express. */
 function describe(
   { description, min, max, pattern, oneOf, writes }: Readonly<FieldRules>,
   { storage, spellings }: ShapeField['entry'],
 ): string {
-  const isMoment = storage === 'moment'
+  const isTimestamp = storage === 'moment'
   const parts = description === undefined ? [] : [description]
-  if (typeof min === 'string') parts.push(`${isMoment ? 'Not before' : 'At least'} ${min}.`)
-  if (typeof max === 'string') parts.push(`${isMoment ? 'Not after' : 'At most'} ${max}.`)
+  if (typeof min === 'string') parts.push(`${isTimestamp ? 'Not before' : 'At least'} ${min}.`)
+  if (typeof max === 'string') parts.push(`${isTimestamp ? 'Not after' : 'At most'} ${max}.`)
   if (oneOf !== undefined && spellings !== undefined) parts.push(`One of ${oneOf.join(', ')}.`)
   if (pattern !== undefined && portablePattern(pattern) === undefined) {
     parts.push(`Matches ${String(pattern)}.`)

@@ -1,4 +1,7 @@
-/** A GraphQL endpoint as a path of the document, which only describes the HTTP part: the schema is GraphQL's. */
+/**
+ * Describes a GraphQL endpoint as a path of the OpenAPI document. Only the HTTP part is described: GraphQL has its own
+ * schema.
+ */
 import type {
   ContentObject,
   OperationObject,
@@ -37,7 +40,7 @@ export function graphqlPath(
   const by = (roles: readonly string[]): SecurityRequirementObject[] =>
     schemes.map((name) => ({ [name]: [...roles] }))
   const token = read.open ? [{}, ...by([])] : waysIn(read).flatMap(by)
-  const shared = { tags: ['GraphQL'], responses: answers(version), security: token }
+  const shared = { tags: ['GraphQL'], responses: endpointResponses(version), security: token }
   const post: OperationObject = {
     ...shared,
     operationId: `${name}Run`,
@@ -99,7 +102,7 @@ function parameter(name: string): ParameterObject {
   return { name, in: 'query', required: false, schema: { type: 'string' } }
 }
 
-function answers(version: OpenApiVersion): ResponsesObject {
+function endpointResponses(version: OpenApiVersion): ResponsesObject {
   const stream = version === '3.2' ? { itemSchema: event } : { schema: { type: 'string' } }
   const content = {
     'application/json': { schema: result },
@@ -115,7 +118,7 @@ function answers(version: OpenApiVersion): ResponsesObject {
   }
 }
 
-/** Errors that refuse a whole operation have GraphQL's entries beside `error`, and no faults of fields. */
+/** Errors that reject a complete operation have GraphQL's entries in addition to `error`, and no field errors. */
 function refusal(name: ErrorResponse): ResponseObject {
   const schema = { ...result, properties: { error: { type: 'string' }, ...result.properties } }
   const content = {

@@ -1,13 +1,48 @@
-/** The path, query and header parameters of a route, from its pattern, its query class and `@Doc`. */
-import type { HeaderObject, ParameterObject } from 'openapi3-ts/oas31'
+/**
+ * The path, query and header parameters of a route, from its pattern, its query class, `@Doc`, and `declareParameters`
+ * for routes that read their query themselves.
+ */
+import type { ParameterObject, HeaderObject } from 'openapi3-ts/oas31'
+import type { JsonSchema } from '../fields/kinds/kind.js'
+import { createMemberMetadata, type Class } from '../metadata/class-metadata.js'
 import { hasUnknownKind } from '../fields/compile-text.js'
 import type { ShapeField } from '../fields/shape.js'
-import type { Class } from '../metadata/class-metadata.js'
 import type { Pattern } from '../routing/pattern.js'
 import { restType } from '../routing/path-types.js'
 import type { DocHeader } from './doc.js'
 import { fieldSchema, inText } from './field-schema.js'
 import { mustBeSent, visibleFields, type Schemas } from './schemas.js'
+
+export interface DeclaredParameter {
+  readonly name: string
+  readonly description: string
+  readonly schema: JsonSchema
+  /** Several values, separated by commas. */
+  readonly isList?: boolean
+}
+
+const declaredParameters = createMemberMetadata<readonly DeclaredParameter[]>('declared-parameters')
+
+export function declareParameters(
+  owner: Class,
+  member: string,
+  parameters: readonly DeclaredParameter[],
+): void {
+  declaredParameters.write(owner, member, parameters)
+}
+
+/** Returns an empty list for routes without declared parameters. */
+export function readDeclaredParameters(owner: Class, member: string): ParameterObject[] {
+  const declared = declaredParameters.read(owner, member) ?? []
+  return declared.map(({ name, description, schema, isList }) => ({
+    name,
+    in: 'query',
+    required: false,
+    description,
+    ...(isList === true ? { style: 'form' as const, explode: false } : {}),
+    schema: isList === true ? { type: 'array', items: { ...schema } } : { ...schema },
+  }))
+}
 
 /** @param names the parameters' names in the document's path, from left to right; the handler's may differ */
 export function pathParameters(pattern: Pattern, names: readonly string[]): ParameterObject[] {
@@ -49,11 +84,11 @@ function queryParameter(field: ShapeField, schemas: Schemas): ParameterObject {
 }
 
 export function headerParameters(headers: ReadonlyMap<string, DocHeader>): ParameterObject[] {
-  return [...headers].map(([name, said]) => ({
+  return [...headers].map(([name, header]) => ({
     name,
     in: 'header',
-    required: said.required === true,
-    ...describedHeader(said),
+    required: header.required === true,
+    ...describedHeader(header),
   }))
 }
 

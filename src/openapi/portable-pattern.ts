@@ -39,9 +39,9 @@ function withBothCases(source: string, flags: string): string | undefined {
     // A back reference would have to ignore case, which no pattern can express.
     if (/^\\(?:[1-9]|k<)/.test(token)) return undefined
     if (token.length > 1 && token.startsWith('[')) {
-      const both = classWithBothCases(token)
-      if (both === undefined) return undefined
-      written += both
+      const expanded = classWithBothCases(token)
+      if (expanded === undefined) return undefined
+      written += expanded
     } else written += token.length === 1 ? letterClass(token) : token
   }
   return written

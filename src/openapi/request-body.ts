@@ -1,30 +1,65 @@
-/** The request body of a route: from its class, otherwise from its sample, and the files it accepts. */
+/**
+ * The request body of a route: its media types, which the server also enforces, and its schema from the body's class or
+ * from a sample.
+ */
 import type { MediaTypeObject, RequestBodyObject, SchemaObject } from 'openapi3-ts/oas31'
+import { otherMedia, uploadMedia, jsonMedia, textMedia } from '../http/bodies/body-plan.js'
+import { anyMedia, bodyTypes, bodyTypeOf } from '../http/bodies/body-types.js'
+import type { DocMetadata } from './doc.js'
+import type { DocumentedRoute } from './documented-route.js'
 import { isMap } from '../core/json.js'
-import { jsonMedia, textMedia, uploadMedia } from '../http/bodies/body-plan.js'
-import { bodyTypeOf } from '../http/bodies/body-types.js'
 import type { ShapeField } from '../fields/shape.js'
 import type { Class } from '../metadata/class-metadata.js'
-import { bodyMedia, takesUploads } from './body-media.js'
-import type { DocNote } from './doc.js'
-import type { DocumentedRoute } from './documented-route.js'
 import { inForm } from './field-schema.js'
-import type { Schema } from './merge-schemas.js'
-import { inferSchema } from './infer-schema.js'
-import { toPlainJson } from './plain-json.js'
+import { type Schema, inferSchema, toPlainJson } from './json-schema.js'
 import { classSchema, inputView, visibleFields, type Schemas } from './schemas.js'
 
-/** @returns `undefined` if the route reads no body */
+/** @returns an empty list if the route does not read a body */
+export function bodyMedia(
+  { route, classes }: Pick<DocumentedRoute, 'route' | 'classes'>,
+  { example }: Pick<DocMetadata, 'example'>,
+): readonly string[] {
+  const names = route.argumentNames
+  if (route.method === 'GET') return []
+  if (takesUploads({ route, classes })) return [uploadMedia]
+  // The exact bytes of a form with files are not stored.
+  const keepsBytes = names.includes('rawBody')
+  if (classes.body !== undefined) {
+    const { list } = classes.body
+    const fitting = bodyTypes.filter(
+      ({ takes, read }) =>
+        (list ? takes === 'fields and lists' : takes !== undefined) &&
+        !(keepsBytes && read === undefined),
+    )
+    return fitting.map(({ media }) => media)
+  }
+  if (keepsBytes) return [otherMedia]
+  // An example shows a body, but does not restrict its media type.
+  const reads = names.includes('body') || names.includes('request') || example !== undefined
+  return reads ? anyMedia : []
+}
+
+/**
+ * True if the body must be multipart, because no other body contains files. If the handler also takes an undeclared
+ * body, files may be missing.
+ */
+function takesUploads({ route, classes }: Pick<DocumentedRoute, 'route' | 'classes'>): boolean {
+  const names = route.argumentNames
+  if (route.method === 'GET') return false
+  return names.includes('files') && (classes.body !== undefined || !names.includes('body'))
+}
+
+/** @returns `undefined` if the route does not read a body */
 export function requestBody(
   documented: DocumentedRoute,
-  note: DocNote,
+  doc: DocMetadata,
   schemas: Schemas,
 ): RequestBodyObject | undefined {
-  const media = bodyMedia(documented, note)
+  const media = bodyMedia(documented, doc)
   if (media.length === 0) return undefined
   const required = documented.classes.body !== undefined || takesUploads(documented)
   const content = Object.fromEntries(
-    media.map((one) => [one, mediaObject(one, documented, note, schemas)]),
+    media.map((one) => [one, mediaObject(one, documented, doc, schemas)]),
   )
   return { ...(required ? { required } : {}), content }
 }
@@ -32,14 +67,14 @@ export function requestBody(
 function mediaObject(
   media: string,
   documented: DocumentedRoute,
-  note: DocNote,
+  doc: DocMetadata,
   schemas: Schemas,
 ): MediaTypeObject {
   const { classes, route, unknownKeys } = documented
-  const example = toPlainJson(note.example)
+  const example = toPlainJson(doc.example)
   const sample: MediaTypeObject = example === undefined ? {} : { example }
-  if (takesUploads(documented) || (media === uploadMedia && note.files.size > 0)) {
-    return { schema: uploadSchema(documented, note, schemas), ...sample }
+  if (takesUploads(documented) || (media === uploadMedia && doc.files.size > 0)) {
+    return { schema: uploadSchema(documented, doc, schemas), ...sample }
   }
   if (classes.body !== undefined) {
     const schema = schemas.of(classes.body, inputView(unknownKeys), route.options.groups)
@@ -50,11 +85,11 @@ function mediaObject(
   if (example !== undefined && media === (typeof example === 'string' ? textMedia : jsonMedia)) {
     return { schema: inferSchema(example), ...sample }
   }
-  // Nothing is declared and nothing refused: the handler gets the body as parsed.
+  // Nothing is declared, so nothing is rejected: the handler gets the body as parsed.
   return { schema: { ...bodyTypeOf.get(media)?.schema } }
 }
 
-/** The body as a form, where that is written in another way than JSON. */
+/** The schema of the body as a form; undefined if it is the same as for JSON. */
 function formSchema(
   type: Class,
   { unknownKeys, route }: DocumentedRoute,
@@ -64,27 +99,31 @@ function formSchema(
   const { groups } = route.options
   return schemas.form(type, view, groups, () => {
     const refer = (nested: Class): Schema => schemas.of({ type: nested, list: false }, view, groups)
-    const whole = classSchema(type, view, refer, groups)
-    const form = toForm(whole, visibleFields(type, view, groups))
-    const names = Object.keys(whole.properties ?? {})
-    const isSame = names.every((name) => form.properties?.[name] === whole.properties?.[name])
+    const schema = classSchema(type, view, refer, groups)
+    const form = toForm(schema, visibleFields(type, view, groups))
+    const names = Object.keys(schema.properties ?? {})
+    const isSame = names.every((name) => form.properties?.[name] === schema.properties?.[name])
     return isSame ? undefined : form
   })
 }
 
-function toForm(whole: SchemaObject, fields: readonly ShapeField[]): SchemaObject {
-  const properties = { ...whole.properties }
+function toForm(base: SchemaObject, fields: readonly ShapeField[]): SchemaObject {
+  const properties = { ...base.properties }
   for (const field of fields) {
     const schema = properties[field.name]
     if (schema !== undefined) properties[field.name] = inForm(field, schema)
   }
-  return { ...whole, properties }
+  return { ...base, properties }
 }
 
 /** The fields of the body's class and the files; if no file is named, any part may be one. */
-function uploadSchema({ classes }: DocumentedRoute, note: DocNote, schemas: Schemas): SchemaObject {
-  const fields = fieldsBeside(classes.body?.type, note.example, schemas)
-  const files: [string, Schema][] = [...note.files].map(([name, description]) => [
+function uploadSchema(
+  { classes }: DocumentedRoute,
+  doc: DocMetadata,
+  schemas: Schemas,
+): SchemaObject {
+  const fields = formFields(classes.body?.type, doc.example, schemas)
+  const files: [string, Schema][] = [...doc.files].map(([name, description]) => [
     name,
     { ...file, ...(description === undefined ? {} : { description }) },
   ])
@@ -93,19 +132,19 @@ function uploadSchema({ classes }: DocumentedRoute, note: DocNote, schemas: Sche
     ...fields,
     type: 'object',
     properties,
-    // A file may have any name; the handler takes those that it knows.
+    // A file may have any name; the handler uses the names that it expects.
     ...(files.length === 0 || classes.body !== undefined ? { additionalProperties: file } : {}),
   }
 }
 
 const file: SchemaObject = { type: 'string', format: 'binary' }
 
-function fieldsBeside(type: Class | undefined, example: unknown, schemas: Schemas): SchemaObject {
+function formFields(type: Class | undefined, example: unknown, schemas: Schemas): SchemaObject {
   if (type !== undefined) {
-    const whole = classSchema(type, 'looseInput', (nested) =>
+    const schema = classSchema(type, 'looseInput', (nested) =>
       schemas.of({ type: nested, list: false }, 'input'),
     )
-    return toForm(whole, visibleFields(type, 'looseInput'))
+    return toForm(schema, visibleFields(type, 'looseInput'))
   }
   const sample = toPlainJson(example)
   return isMap(sample) ? inferSchema(sample) : {}

@@ -1,4 +1,6 @@
-/** The answers of a route: those it declares, those its samples show, and those of the gate and the checks. */
+/**
+ * The responses of a route: the declared ones, the documented samples, and the errors of authentication and validation.
+ */
 import { STATUS_CODES } from 'node:http'
 import type {
   ContentObject,
@@ -12,93 +14,96 @@ import type {
 import { asksForMore as needsMore } from '../auth/access.js'
 import { resolveType, type DeclaredType } from '../fields/type-of.js'
 import { plainType, restType } from '../routing/path-types.js'
-import { bodyMedia } from './body-media.js'
-import type { DocNote, DocResponse } from './doc.js'
-import { anySuccess, asksWho, type DocumentedRoute } from './documented-route.js'
+import { bodyMedia } from './request-body.js'
+import type { DocMetadata, DocResponse } from './doc.js'
+import { anySuccess, dependsOnCaller, type DocumentedRoute } from './documented-route.js'
 import { errorContent, errorReference } from './error-components.js'
-import { inferSchema } from './infer-schema.js'
+import { inferSchema, toPlainJson } from './json-schema.js'
 import { describedHeader } from './parameters.js'
-import { toPlainJson } from './plain-json.js'
 import { securedMembers, type Schemas } from './schemas.js'
 
 /** By ascending status, `default` last. */
-export function responses(
+export function routeResponses(
   documented: DocumentedRoute,
-  note: DocNote,
+  doc: DocMetadata,
   schemas: Schemas,
 ): ResponsesObject {
-  const answers = new Map<number, ResponseObject | ReferenceObject>()
-  const declared = declaredAnswers(documented, note)
+  const byStatus = new Map<number, ResponseObject | ReferenceObject>()
+  const declared = declaredResponses(documented, doc)
   for (const [status, type] of declared) {
-    answers.set(
+    byStatus.set(
       status,
-      toResponse({ status, type, sample: sampleFor(status, declared, note) }, schemas),
+      toResponse({ status, type, sample: sampleFor(status, declared, doc) }, schemas),
     )
   }
-  for (const [status, reference] of ownAnswers(documented, note)) {
-    if (!answers.has(status)) answers.set(status, reference)
+  for (const [status, reference] of frameworkResponses(documented, doc)) {
+    if (!byStatus.has(status)) byStatus.set(status, reference)
   }
-  for (const [status, said] of note.responses) {
-    const before = answers.get(status)
+  for (const [status, response] of doc.responses) {
+    const before = byStatus.get(status)
     const type = declared.get(status)
-    answers.set(status, documentedAnswer({ status, said, before, type }, schemas))
+    byStatus.set(status, documentedResponse({ status, doc: response, before, type }, schemas))
   }
-  const rising = [...answers].sort(([first], [second]) => first - second)
+  const rising = [...byStatus].sort(([first], [second]) => first - second)
   const secured = !documented.access.open
-  const fresh = (answer: ResponseObject): ResponseObject =>
-    secured ? withFreshToken(answer) : answer
-  const entries = rising.map(([status, answer]) => [
+  const fresh = (response: ResponseObject): ResponseObject =>
+    secured ? withFreshToken(response) : response
+  const entries = rising.map(([status, response]) => [
     String(status),
-    isSuccess(status) && !('$ref' in answer) ? fresh(answer) : answer,
+    isSuccess(status) && !('$ref' in response) ? fresh(response) : response,
   ])
-  const said = Object.fromEntries(entries) as ResponsesObject
-  const open = isOpen(documented, note) ? openAnswers(fresh(anyAnswer)) : {}
-  return { ...open, ...said, default: errorReference('Failure') }
+  const declaredByStatus = Object.fromEntries(entries) as ResponsesObject
+  const open = isUndeclared(documented, doc) ? undeclaredResponses(fresh(anyResponse)) : {}
+  return { ...open, ...declaredByStatus, default: errorReference('Failure') }
 }
 
-/** 200 is what such a handler usually answers with, and what generated clients look for. */
-function openAnswers(any: ResponseObject): ResponsesObject {
+/** Such a handler usually responds with 200, and generated clients look for it. */
+function undeclaredResponses(any: ResponseObject): ResponsesObject {
   return { 200: any, '2XX': any, '3XX': redirection }
 }
 
-/** Whether no successful answer is declared: then the handler may return anything. */
-function isOpen({ route, classes }: DocumentedRoute, note: DocNote): boolean {
-  const declared = [...classes.returns.keys(), ...note.responses.keys()]
+/** Whether no successful response is declared: then the handler may return anything. */
+function isUndeclared({ route, classes }: DocumentedRoute, doc: DocMetadata): boolean {
+  const declared = [...classes.returns.keys(), ...doc.responses.keys()]
   return route.options.status === undefined && !declared.some((status) => status < 400)
 }
 
-/** The declared answers, by status. */
-function declaredAnswers(
+/** The declared responses, by status. */
+function declaredResponses(
   documented: DocumentedRoute,
-  note: DocNote,
+  doc: DocMetadata,
 ): ReadonlyMap<number, DeclaredType | undefined> {
   const { route, classes } = documented
-  const successes = [...note.responses.keys()].filter((status) => status < 400)
+  const successes = [...doc.responses.keys()].filter((status) => status < 400)
   const usual = route.options.status ?? successes.find(isSuccess) ?? 200
-  const answers = new Map<number, DeclaredType | undefined>()
+  const types = new Map<number, DeclaredType | undefined>()
   for (const [status, type] of classes.returns)
-    answers.set(status === anySuccess ? usual : status, type)
-  const hasSample = Object.hasOwn(note, 'exampleResponse')
-  const hasSuccess = [...answers.keys(), ...successes].some((status) => status < 400)
-  if (hasSample || (!hasSuccess && !isOpen(documented, note))) {
-    if (![...answers.keys()].some(isSuccess)) answers.set(usual, undefined)
+    types.set(status === anySuccess ? usual : status, type)
+  const hasSample = Object.hasOwn(doc, 'exampleResponse')
+  const hasSuccess = [...types.keys(), ...successes].some((status) => status < 400)
+  if (hasSample || (!hasSuccess && !isUndeclared(documented, doc))) {
+    if (![...types.keys()].some(isSuccess)) types.set(usual, undefined)
   }
-  return answers
+  return types
 }
 
 /** The sample belongs to the first successful status. */
-function sampleFor(status: number, declared: ReadonlyMap<number, unknown>, note: DocNote): unknown {
+function sampleFor(
+  status: number,
+  declared: ReadonlyMap<number, unknown>,
+  doc: DocMetadata,
+): unknown {
   const first = [...declared.keys()].filter(isSuccess).sort((a, b) => a - b)[0]
-  return status === first ? toPlainJson(note.exampleResponse) : undefined
+  return status === first ? toPlainJson(doc.exampleResponse) : undefined
 }
 
-interface AnswerParts {
+interface ResponseParts {
   readonly status: number
   readonly type: DeclaredType | undefined
   readonly sample: unknown
 }
 
-function toResponse({ status, type, sample }: AnswerParts, schemas: Schemas): ResponseObject {
+function toResponse({ status, type, sample }: ResponseParts, schemas: Schemas): ResponseObject {
   const description = STATUS_CODES[status] ?? 'Answer'
   if (isBodyless(status)) return { description }
   const example: MediaTypeObject = sample === undefined ? {} : { example: sample }
@@ -113,30 +118,38 @@ function toResponse({ status, type, sample }: AnswerParts, schemas: Schemas): Re
 
 /** For routes that do not declare what they send. */
 const anyContent: ContentObject = { '*/*': { schema: {} } }
-const anyAnswer: ResponseObject = { description: 'What the handler returns.', content: anyContent }
+const anyResponse: ResponseObject = {
+  description: 'The value that the handler returns.',
+  content: anyContent,
+}
 const redirection: ResponseObject = {
   description: 'A redirection, if the handler answers with one.',
   headers: { Location: { description: 'Where to go.', schema: { type: 'string' } } },
 }
 
-/** The answers given before and around the handler, for exactly this route. */
-function ownAnswers(documented: DocumentedRoute, note: DocNote): [number, ReferenceObject][] {
+/** The error responses that the framework itself sends for this route. */
+function frameworkResponses(
+  documented: DocumentedRoute,
+  doc: DocMetadata,
+): [number, ReferenceObject][] {
   const { access, classes, route } = documented
   const { query, returns } = classes
-  const reads = bodyMedia(documented, note).length > 0
-  const answers: (readonly [boolean, number, ReferenceObject])[] = [
+  const reads = bodyMedia(documented, doc).length > 0
+  const candidates: (readonly [boolean, number, ReferenceObject])[] = [
     [reads || query !== undefined, 400, errorReference('BadRequest')],
-    [!access.open || asksWho(documented), 401, errorReference('Unauthorized')],
-    [asksForMore(documented), 403, errorReference('Forbidden')],
-    [misses(route, returns), 404, errorReference('NotFound')],
+    [!access.open || dependsOnCaller(documented), 401, errorReference('Unauthorized')],
+    [canBeForbidden(documented), 403, errorReference('Forbidden')],
+    [canBeNotFound(route, returns), 404, errorReference('NotFound')],
     [reads, 413, errorReference('TooLarge')],
     [reads, 415, errorReference('UnsupportedMediaType')],
   ]
-  return answers.flatMap(([given, status, reference]) => (given ? [[status, reference]] : []))
+  return candidates.flatMap(([applies, status, reference]) =>
+    applies ? [[status, reference]] : [],
+  )
 }
 
-/** True if the route may answer 404: a path parameter may be of another type, or the resource may be missing. */
-function misses(
+/** True if the route may respond with 404: a path parameter may be of another type, or the resource may be missing. */
+function canBeNotFound(
   { method, pattern }: DocumentedRoute['route'],
   returns: DocumentedRoute['classes']['returns'],
 ): boolean {
@@ -149,7 +162,7 @@ function misses(
   return one && (method === 'GET' || types.length > 0)
 }
 
-function asksForMore({ access, classes, route }: DocumentedRoute): boolean {
+function canBeForbidden({ access, classes, route }: DocumentedRoute): boolean {
   if (!access.open && needsMore(access)) return true
   // For a record's own routes: filters cannot use fields that the caller may not read.
   return (
@@ -158,34 +171,34 @@ function asksForMore({ access, classes, route }: DocumentedRoute): boolean {
   )
 }
 
-interface Documented {
+interface DocumentedResponse {
   readonly status: number
-  readonly said: DocResponse
+  readonly doc: DocResponse
   readonly before: ResponseObject | ReferenceObject | undefined
   /** The class that the route declares for the status. */
   readonly type: DeclaredType | undefined
 }
 
-/** Adds what `@Doc` says about a status to what is already known. */
-function documentedAnswer(documented: Documented, schemas: Schemas): ResponseObject {
-  const { status, said, before } = documented
-  const known = before !== undefined && !('$ref' in before) ? before : undefined
-  const sample = toPlainJson(said.example)
-  const named = said.type === undefined ? undefined : resolveType(said.type)
+/** Adds the `@Doc` of a status to the response that is known without it. */
+function documentedResponse(documented: DocumentedResponse, schemas: Schemas): ResponseObject {
+  const { status, doc, before } = documented
+  const existing = before !== undefined && !('$ref' in before) ? before : undefined
+  const sample = toPlainJson(doc.example)
+  const named = doc.type === undefined ? undefined : resolveType(doc.type)
   const type = named ?? (sample === undefined ? undefined : documented.type)
-  const description = said.description ?? known?.description ?? STATUS_CODES[status] ?? 'Answer'
-  const headers = documentedHeaders(said)
-  const answer = answerOf(documented, schemas, { type, sample, known })
+  const description = doc.description ?? existing?.description ?? STATUS_CODES[status] ?? 'Answer'
+  const headers = documentedHeaders(doc)
+  const response = responseFor(documented, schemas, { type, sample, existing })
   return {
-    ...answer,
+    ...response,
     description,
-    ...(headers === undefined ? {} : { headers: { ...answer.headers, ...headers } }),
+    ...(headers === undefined ? {} : { headers: { ...response.headers, ...headers } }),
   }
 }
 
 function documentedHeaders({ headers = {} }: DocResponse): HeadersObject | undefined {
-  const entries = Object.entries(headers).map(([name, said]): [string, HeaderObject] => {
-    const header = typeof said === 'string' ? { description: said } : said
+  const entries = Object.entries(headers).map(([name, value]): [string, HeaderObject] => {
+    const header = typeof value === 'string' ? { description: value } : value
     return [
       name,
       { ...describedHeader(header), ...(header.required === true && { required: true }) },
@@ -194,26 +207,30 @@ function documentedHeaders({ headers = {} }: DocResponse): HeadersObject | undef
   return entries.length === 0 ? undefined : Object.fromEntries(entries)
 }
 
-interface Known {
+interface ResponseSource {
   readonly type: DeclaredType | undefined
   readonly sample: unknown
-  /** The answer without `@Doc`. */
-  readonly known: ResponseObject | undefined
+  /** The response without `@Doc`. */
+  readonly existing: ResponseObject | undefined
 }
 
-function answerOf({ status }: Documented, schemas: Schemas, of: Known): ResponseObject {
-  const { type, sample, known } = of
+function responseFor(
+  { status }: DocumentedResponse,
+  schemas: Schemas,
+  of: ResponseSource,
+): ResponseObject {
+  const { type, sample, existing } = of
   if (type !== undefined || sample !== undefined)
     return toResponse({ status, type, sample }, schemas)
-  if (known !== undefined) return known
+  if (existing !== undefined) return existing
   if (status >= 400) return { description: '', content: errorContent }
   return toResponse({ status, type: undefined, sample: undefined }, schemas)
 }
 
-function withFreshToken(answer: ResponseObject): ResponseObject {
+function withFreshToken(response: ResponseObject): ResponseObject {
   return {
-    ...answer,
-    headers: { FreshToken: { $ref: '#/components/headers/FreshToken' }, ...answer.headers },
+    ...response,
+    headers: { FreshToken: { $ref: '#/components/headers/FreshToken' }, ...response.headers },
   }
 }
 

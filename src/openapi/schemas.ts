@@ -1,17 +1,20 @@
-/** The classes of an application as components of a document, each once. Source: decisions, OpenAPI. */
+/**
+ * Converts classes to schema components of the document. Each class becomes one component. Source: decisions,
+ * Documentation.
+ */
 import type { SchemaObject } from 'openapi3-ts/oas31'
 import { accessNotes } from '../auth/decorators.js'
-import { relationCountName } from '../fields/count-name.js'
-import { readShape, type ShapeField } from '../fields/shape.js'
+import { relationCountName, readShape, type ShapeField } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/type-of.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { readConstraints } from '../fields/class-validator.js'
-import { asksForPresence, withConstraints } from './borrowed-schema.js'
+import { requiresPresence, withConstraints } from './constraint-schema.js'
 import { fieldSchema, listOf } from './field-schema.js'
-import type { Schema } from './merge-schemas.js'
+import type { Schema } from './json-schema.js'
 
 /**
- * A client's input, where keys without a field are refused or dropped, or an output. Inputs have no read-only fields.
+ * The direction of a schema: a client's input, in which unknown keys are refused (`input`) or dropped (`looseInput`),
+ * or an output. Inputs have no read-only fields.
  */
 export type View = 'input' | 'looseInput' | 'output'
 
@@ -47,11 +50,11 @@ export function createSchemas(): Schemas {
     const builtIn = builtIns.get(type)
     if (builtIn !== undefined) return builtIn
     const name = componentName(type, view, groups)
-    const known = components.get(name)
+    const existing = components.get(name)
     // Stored before it is filled, because the class may refer to itself.
-    const component: SchemaObject = known ?? {}
+    const component: SchemaObject = existing ?? {}
     const closes = view === 'input' && component.additionalProperties === undefined
-    if (known === undefined || closes) {
+    if (existing === undefined || closes) {
       components.set(name, component)
       if (closes) component.additionalProperties = false
       Object.assign(
@@ -79,7 +82,10 @@ export function createSchemas(): Schemas {
   }
 }
 
-/** The schema of the class itself, its nested classes by `refer`. A class without fields allows any object. */
+/**
+ * The schema of the class itself; `refer` gives the schemas of nested classes. A class without fields allows any
+ * object.
+ */
 export function classSchema(
   type: Class,
   view: View,
@@ -122,10 +128,10 @@ function countSchemas(type: Class, fields: readonly ShapeField[]): Record<string
 
 /** Whether a client must send a field: fields with a default are optional. */
 export function mustBeSent(field: ShapeField): boolean {
-  return !field.optional && (field.declared !== undefined || asksForPresence(field))
+  return !field.optional && (field.declared !== undefined || requiresPresence(field))
 }
 
-/** Whether an answer always has the field, e.g. because the server sets it or the record has a default. */
+/** Whether a response always has the field, for example because the server sets it or the record has a default. */
 function isSent(field: ShapeField, isRecord: boolean): boolean {
   const { optional, readOnly, rules } = field
   if (!optional) return isRecord || mustBeSent(field)
@@ -140,7 +146,7 @@ export function securedMembers(type: Class): ReadonlySet<string> {
   return new Set(names.filter((name) => accessNotes(type, name).onMethod?.open === false))
 }
 
-/** A field of a record; the database has brought its moments into one form. */
+/** A field of a record. The database returns timestamps in one format. */
 function storedSchema(field: ShapeField, refer: (nested: Class) => Schema): Schema {
   if (field.kind !== 'datetime' || field.declared === undefined) return fieldSchema(field, refer)
   const schema = { type: 'string', format: 'date-time' }
@@ -169,26 +175,26 @@ export function componentName(type: Class, view: View, groups?: Groups): string 
   return view === 'input' && hasReadOnly(type) ? `${name}Input` : name
 }
 
-const knownReadOnly = new WeakMap<Class, boolean>()
+const readOnlyClasses = new WeakMap<Class, boolean>()
 
 function hasReadOnly(type: Class): boolean {
-  const known = knownReadOnly.get(type)
-  if (known !== undefined) return known
+  const cached = readOnlyClasses.get(type)
+  if (cached !== undefined) return cached
   const found = [...reachable(type)].some((reached) =>
     readShape(reached, []).fields.some(({ hidden, readOnly }) => !hidden && readOnly),
   )
-  knownReadOnly.set(type, found)
+  readOnlyClasses.set(type, found)
   return found
 }
 
-/** A class and all classes nested in it, at any depth, without those of the language. */
-export function reachable(type: Class, seen = new Set<Class>()): ReadonlySet<Class> {
-  if (seen.has(type) || builtIns.has(type)) return seen
-  seen.add(type)
+/** A class and all classes nested in it, at any depth, without built-in classes. */
+export function reachable(type: Class, found = new Set<Class>()): ReadonlySet<Class> {
+  if (found.has(type) || builtIns.has(type)) return found
+  found.add(type)
   for (const field of readShape(type, []).fields) {
-    if (field.nested !== undefined && !field.hidden) reachable(field.nested(), seen)
+    if (field.nested !== undefined && !field.hidden) reachable(field.nested(), found)
   }
-  return seen
+  return found
 }
 
 const builtIns: ReadonlyMap<unknown, SchemaObject> = new Map<unknown, SchemaObject>([

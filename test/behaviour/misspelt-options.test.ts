@@ -278,7 +278,7 @@ const index: Places<typeof face> = {
     ['args', (odd) => startResolve({ args: { a: from(one, odd) } })],
   ],
   schemaOf: [],
-  withOwnDefinitions: [],
+  withLocalDefinitions: [],
   Secured: [['', (odd) => startRoute(Get('/'), Secured(from({ roles: ['a'] }, odd)))]],
   Use: [],
   WorkChannel: [],

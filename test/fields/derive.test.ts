@@ -69,7 +69,7 @@ describe('pick', () => {
 
   it('refuses a name that is no field', () => {
     expect(() => pick(Item, 'shout')).toThrow(
-      'pick(Item): "shout" is no field of it. Fields: id, name,',
+      'pick(Item): "shout" is not one of its fields. Fields: id, name,',
     )
   })
 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals'
 import { formats, type FormatName } from '../../src/fields/formats.js'
-import { toTimestamp } from '../../src/fields/kinds/datetime.js'
+import { toTimestamp } from '../../src/fields/kinds/dates.js'
 
 describe('formats', () => {
   it.each<[FormatName, string[], string[]]>([

@@ -2,9 +2,8 @@ import { describe, expect, it } from '@jest/globals'
 import { Matches, MaxLength } from 'class-validator'
 import { compileInput } from '../../src/fields/compile-input.js'
 import { Field } from '../../src/index.js'
-import { patternCost } from '../../src/fields/pattern-cost.js'
+import { patternCost, findSlowPatterns } from '../../src/fields/pattern-cost.js'
 import { readShape } from '../../src/fields/shape.js'
-import { findSlowPatterns } from '../../src/fields/slow-patterns.js'
 
 class Patterned {
   @Field('string', { maxLength: 10, pattern: /^(a+)+$/ }) slow!: string
@@ -27,7 +26,7 @@ describe('findSlowPatterns', () => {
       {
         code: 'FIELD_PATTERN_UNBOUNDED',
         message: 'Patterned.unbounded: pattern /^[a-z]+$/ is matched against text of any length.',
-        remedy: 'Set a maxLength beside it.',
+        remedy: 'Set a maxLength, too.',
       },
       expect.objectContaining({
         code: 'FIELD_PATTERN_SLOW',

@@ -65,7 +65,7 @@ describe('findBreakingChanges, of what is taken', () => {
       ['TYPE_NARROWED POST /x: body: no number is taken any more.'],
     ],
     [
-      'null that is no longer accepted',
+      'null that was accepted before',
       { type: ['string', 'null'] },
       text,
       ['TYPE_NARROWED POST /x: body: no null is taken any more.'],
@@ -100,7 +100,7 @@ describe('findBreakingChanges, of what is taken', () => {
       'fewer values',
       { ...text, enum: ['a', 'b'] },
       { ...text, enum: ['b', 'c'] },
-      ['TYPE_NARROWED POST /x: body: "a" is no longer accepted.'],
+      ['TYPE_NARROWED POST /x: body: "a" was removed.'],
     ],
     [
       'values where all were taken',
@@ -192,10 +192,10 @@ describe('findBreakingChanges, of what is sent', () => {
         '/x': { get: { responses: { [status]: { description: '', content: { [media]: {} } } } } },
       })
     expect(changes(answering(200, 'text/plain'), answering(201, 'text/plain'))).toEqual([
-      'RESPONSE_REMOVED GET /x: response 200: it is no longer given.',
+      'RESPONSE_REMOVED GET /x: response 200: it was removed.',
     ])
     expect(changes(answering(200, 'text/plain'), answering(200, 'text/html'))).toEqual([
-      'RESPONSE_REMOVED GET /x: response 200: text/plain is no longer sent.',
+      'RESPONSE_REMOVED GET /x: response 200: text/plain was removed.',
     ])
     expect(changes(answering(200, '*/*'), answering(200, 'text/html'))).toEqual([])
   })
@@ -251,7 +251,7 @@ describe('findBreakingChanges, of routes', () => {
       'FIELD_REQUIRED POST /x: body: it is required now.',
     ])
     expect(changes(posting({ content: json }), posting({ content: { 'text/plain': {} } }))).toEqual(
-      ['BODY_NARROWED POST /x: body: application/json is no longer accepted.'],
+      ['BODY_NARROWED POST /x: body: application/json was removed.'],
     )
   })
 

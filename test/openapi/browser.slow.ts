@@ -64,16 +64,16 @@ describe('/swagger in a browser', () => {
         await page.goto(`${secured.url}/swagger`)
         await page.fill('#token-text', 'not the key')
         await page.click('#token button')
-        await page.waitForFunction("document.getElementById('token-fault').textContent !== ''")
-        const fault = await page.textContent('#token-fault')
+        await page.waitForFunction("document.getElementById('token-error').textContent !== ''")
+        const message = await page.textContent('#token-error')
         await page.fill('#token-text', apiKey)
         await page.click('#token button')
         await page.locator('.authorization__btn .locked').first().waitFor()
         const written = await tryOut(page, 'items-itemCreate')
-        return { fault, written, errors: notOf401(errors), strangers }
+        return { message, written, errors: notOf401(errors), strangers }
       })
       expect(seen).toEqual({
-        fault: 'This token is not accepted.',
+        message: 'This token is not accepted.',
         written: '201',
         errors: [],
         strangers: [],

@@ -14,7 +14,7 @@ import {
   type DocOptions,
 } from 'filigree'
 import type { Class } from '../../src/metadata/class-metadata.js'
-import { docNote } from '../../src/openapi/doc.js'
+import { docMetadata } from '../../src/openapi/doc.js'
 
 async function start(controllers: Class[], options: BootstrapOptions = {}) {
   @Module({ controllers })
@@ -68,19 +68,19 @@ class DerivedController extends BaseController {
 
 describe('@Doc', () => {
   it("takes the method's word before its class's, and both for responses", () => {
-    const note = docNote(BaseController, 'one')
+    const note = docMetadata(BaseController, 'one')
     expect(note).toMatchObject({ summary: 'One', tags: ['b'], deprecated: true, about: 'About.' })
     expect(note.description).toBeUndefined()
     expect([...note.responses]).toEqual([
       [409, { description: 'Own.' }],
       [429, { description: 'Slow.' }],
     ])
-    expect(docNote(BaseController, 'two')).toMatchObject({ tags: ['a'], deprecated: false })
+    expect(docMetadata(BaseController, 'two')).toMatchObject({ tags: ['a'], deprecated: false })
   })
 
   it('is inherited', () => {
-    expect(docNote(DerivedController, 'one')).toMatchObject({ summary: 'Uno', tags: ['a'] })
-    expect(docNote(DerivedController, 'two').tags).toEqual(['a'])
+    expect(docMetadata(DerivedController, 'one')).toMatchObject({ summary: 'Uno', tags: ['a'] })
+    expect(docMetadata(DerivedController, 'two').tags).toEqual(['a'])
   })
 
   it('tells a sample of null from none', () => {
@@ -88,8 +88,8 @@ describe('@Doc', () => {
       @Doc({ exampleResponse: null })
       nothing() {}
     }
-    expect(docNote(Sampled, 'nothing')).toHaveProperty('exampleResponse', null)
-    expect(docNote(Sampled, 'nothing')).not.toHaveProperty('example')
+    expect(docMetadata(Sampled, 'nothing')).toHaveProperty('exampleResponse', null)
+    expect(docMetadata(Sampled, 'nothing')).not.toHaveProperty('example')
   })
 })
 
@@ -264,7 +264,7 @@ describe('faults of the documentation', () => {
     }
     expect(await faults([controllerFor(one, alike)])).toEqual(['started with 2 routes'])
     expect(await faults([controllerFor(one, other)])).toEqual([
-      'SCHEMA_NAME GET /x/b (PairController.b): its class Item and that of GET /x/a (PairController.a) are both named Item in the documentation.',
+      'SCHEMA_NAME GET /x/b (PairController.b): its class Item and the class of GET /x/a (PairController.a) have the same name in the documentation: Item.',
     ])
     expect(await faults([controllerFor(one, other)], { docs: false })).toEqual([
       'started with 2 routes',

@@ -10,7 +10,7 @@ import { policyOf, type WriteOperation } from '../../records/rights/record-polic
 import { readController } from '../../routing/controller.js'
 import { RouteTable } from '../../routing/route-table.js'
 import { reachable } from '../../routing/route.js'
-import { anySuccess, asksWho } from '../../openapi/documented-route.js'
+import { anySuccess, dependsOnCaller } from '../../openapi/documented-route.js'
 import type { PlannedRoute } from '../../serving/served-route.js'
 import { describeAccess, describeResult } from '../describe-application.js'
 
@@ -145,7 +145,7 @@ function stepsOf(planned: PlannedRoute, claims: Claims | undefined): ExplainedSt
     ...around('gate'),
     {
       step: 'gate',
-      what: `${describeAccess(access).words}; ${describeResult(access, claims, asksWho(planned))}`,
+      what: `${describeAccess(access).words}; ${describeResult(access, claims, dependsOnCaller(planned))}`,
     },
     ...around('body'),
   ]

@@ -6,10 +6,10 @@ import {
   toIntegerValue,
   type TableChanges,
 } from '../contract/dialect.js'
-import { toDecimal } from '../../fields/kinds/decimal.js'
+import { toDecimal } from '../../fields/kinds/numbers.js'
 import { postgresScans } from './planner.js'
 import type { Code } from '../../fields/kinds/kind.js'
-import { isUuid } from '../../fields/kinds/id.js'
+import { isUuid } from '../../fields/kinds/identifiers.js'
 import type { SqlWrapper, InsertCopy } from '../contract/engine.js'
 import { postgresLists } from './bulk-insert.js'
 import { createPostgresSearch } from './search.js'

@@ -1,6 +1,6 @@
 /**
- * What a kind of field is: one entry of the table in `table.ts`, one file each. Everything made of a field reads its kind
- * here: the check, the column, the filter, GraphQL and the documentation. Source: public face, Records.
+ * A kind defines how a field is checked, stored, filtered, shown in GraphQL and documented: one entry of the table in
+ * `table.ts`. Source: public API, Records.
  */
 
 /** Storage classes: a database says how it stores each of them, a kind says which one it uses. */
@@ -21,7 +21,7 @@ export type StorageClass =
   | 'bytes'
   | 'json'
 
-/** Of a decimal: how many digits it has, and how many of them behind the point. */
+/** The digits of a decimal: all of them, and how many after the decimal point. */
 export interface Digits {
   readonly precision: number
   readonly scale: number
@@ -38,9 +38,9 @@ export interface GraphqlForm {
   readonly filter: string
 }
 
-/** Which comparisons of a filter make sense: the table of operators says for each which of these it takes. */
+/** Which comparisons a filter allows. The table of operators says which of these each operator accepts. */
 export type Comparison =
-  /** None but with null. */
+  /** Only with null. */
   | 'nothing'
   /** The same or another. */
   | 'equality'
@@ -71,33 +71,36 @@ export interface Kind {
   readonly schema: JsonSchema
   /** Completes "price must be …": `a number`. */
   readonly label: string
-  /** Whether a JSON value (never null or undefined) is of this kind. Nothing is converted: `"5"` is no number. */
+  /** Whether a JSON value (never null or undefined) is of this kind. Nothing is converted: `"5"` is not a number. */
   readonly test: Code<boolean>
   /** From a tested JSON value to the property's value; absent where they are the same. */
   readonly read?: Code<unknown>
   /** From the property's value (never null or undefined) to JSON; absent where they are the same. */
   readonly write?: (value: unknown) => unknown
   /**
-   * From what a program returns (never null or undefined) to JSON's form: a Date for a `date`, a number for a `decimal`. Other
-   * values pass as they are. Absent where `write` does it, or where a program has one form only.
+   * From a program's value (never null or undefined) to its JSON form: a Date for a `date`, a number for a `decimal`.
+   * Other values pass unchanged. Absent if `write` does it, or if a program has only one form.
    */
   readonly toOutput?: (value: unknown) => unknown
-  /** `toOutput` changes only values of this type, so that others need no call. */
+  /** `toOutput` changes only values of this type, so it is not called for other values. */
   readonly outputOnly?: 'bigint'
-  /** Whether a program's value is a property's already; absent where JSON's form and the property's cannot be told apart. */
+  /**
+   * Whether a program's value is already a property's value. Absent if the JSON form and the property's form cannot be
+   * distinguished.
+   */
   readonly isPropertyValue?: (value: unknown) => boolean
-  /** From the property's value to what the storage class keeps; absent where they are the same. */
+  /** From the property's value to the stored value. Absent if both are the same. */
   readonly encode?: (value: unknown) => unknown
-  /** From what the storage class keeps to the property's value; absent where they are the same. */
+  /** From the stored value to the property's value. Absent if both are the same. */
   readonly decode?: (value: unknown) => unknown
   /**
-   * SQL that makes JSON's text of a kept value, where a column of the storage class does not show it by itself. Written
-   * over `v`, in words that every database knows. Without it GraphQL reads such fields by resolvers.
+   * SQL over `v` that writes a stored value as JSON text, for columns that need a conversion. It must work in every
+   * database. Without it GraphQL reads such fields by resolvers.
    */
   readonly sqlText?: string
   /** From the text of a query, path or form to the JSON value, `undefined` when it is written wrong. */
   readonly fromText: (text: string) => unknown
-  /** What is likely wrong with such a text of a query or form, completing "must be …; ". */
+  /** The likely mistake in such a text of a query or form, completing "must be …; ". */
   readonly hint?: (text: string) => string | undefined
   /**
    * The form in which values compare with `<` and `===`, for `min`, `max` and `oneOf`; absent if they do so themselves.
@@ -107,7 +110,7 @@ export interface Kind {
   readonly spellings?: (text: string) => string
   /** What `minLength` and `maxLength` count. Default characters. */
   readonly measure?: 'characters' | 'bytes'
-  /** The value of `default: 'now'` at a moment in UTC; absent where now is no value. */
+  /** The value of `default: 'now'` for a timestamp in UTC. Absent if the kind has no such value. */
   readonly now?: (timestamp: string) => unknown
   /** The rules about values that this kind has; other rules are refused in declarations. */
   readonly rules: readonly ValueRule[]
@@ -124,7 +127,7 @@ export type ValueRule =
 /** Changes to a text before its rules are checked. */
 export type TextForm = 'collapse' | 'trim' | 'lowercase' | 'uppercase'
 
-/** The rules that say which kind a field is of, beside the kind's name. */
+/** The rules that, together with the kind's name, determine the kind. */
 export interface KindRules {
   readonly key?: unknown
   readonly precision?: unknown

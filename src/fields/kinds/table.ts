@@ -1,20 +1,61 @@
-/** Every kind a field can be of. A new kind is a file beside this one and a line here. */
-import { bigint } from './bigint.js'
-import { blob } from './blob.js'
-import { boolean } from './boolean.js'
-import { date } from './date.js'
-import { datetime } from './datetime.js'
-import { decimal } from './decimal.js'
-import { enumeration } from './enum.js'
-import { id } from './id.js'
-import { integer } from './integer.js'
+/** Every kind a field can have. To add a kind, define it in a file of this folder and list it here. */
+import type { Kind, Code, KindRules } from './kind.js'
+import { bigint, integer, numeric, decimal } from './numbers.js'
+import { date, datetime, time } from './dates.js'
+import { enumeration, string, text } from './strings.js'
+import { id, uuid } from './identifiers.js'
 import { json } from './json.js'
-import type { Code, Kind, KindRules } from './kind.js'
-import { numeric } from './numeric.js'
-import { string } from './string.js'
-import { text } from './text.js'
-import { time } from './time.js'
-import { uuid } from './uuid.js'
+
+/** Bytes: a Buffer in the program, base64 (RFC 4648 §4, padded) in JSON and text. */
+const blob: Kind = {
+  storage: 'bytes',
+  compares: 'equality',
+  graphql: { type: 'String', filter: 'Bytes' },
+  schema: {
+    type: 'string',
+    contentEncoding: 'base64',
+    pattern: '^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$',
+  },
+  label: 'base64 text',
+  test: (value) => value instanceof Uint8Array || isBase64(value),
+  read: (value) => (typeof value === 'string' ? Buffer.from(value, 'base64') : value),
+  write: (value) =>
+    value instanceof Uint8Array
+      ? Buffer.from(value.buffer, value.byteOffset, value.byteLength).toString('base64')
+      : value,
+  encode: toBytes,
+  fromText: (text) => (isBase64(text) ? text : undefined),
+  measure: 'bytes',
+  rules: ['minLength', 'maxLength'],
+}
+
+function toBytes(value: unknown): unknown {
+  if (typeof value === 'string') return Buffer.from(value, 'base64')
+  return Buffer.isBuffer(value) ? value : Buffer.from(value as Uint8Array)
+}
+
+function isBase64(value: unknown): boolean {
+  return typeof value === 'string' && value.length % 4 === 0 && /^[A-Za-z0-9+/]*={0,2}$/.test(value)
+}
+
+/** True or false; in text exactly `true`, `false`, `1` or `0`, so that `"false"` never becomes true. */
+const boolean: Kind = {
+  storage: 'integer',
+  compares: 'equality',
+  graphql: { type: 'Boolean', filter: 'Boolean' },
+  schema: { type: 'boolean' },
+  label: 'true or false',
+  test: "typeof v === 'boolean'",
+  fromText: (text) => booleansByText.get(text),
+  rules: ['oneOf'],
+}
+
+const booleansByText: ReadonlyMap<string, boolean> = new Map([
+  ['true', true],
+  ['1', true],
+  ['false', false],
+  ['0', false],
+])
 
 export const kinds = {
   id,
@@ -48,8 +89,8 @@ export function isOfKind(value: unknown, kind: Kind): boolean {
 }
 
 /** The property's value of a value that is of the kind in either form. */
-export function toProperty(value: unknown, { isPropertyValue: holds, read }: Kind): unknown {
-  return read === undefined || holds?.(value) === true ? value : toFunction(read)(value)
+export function toProperty(value: unknown, { isPropertyValue, read }: Kind): unknown {
+  return read === undefined || isPropertyValue?.(value) === true ? value : toFunction(read)(value)
 }
 
 const compiled = new Map<string, (value: unknown) => unknown>()

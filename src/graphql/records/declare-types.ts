@@ -1,9 +1,8 @@
 /** Declares the object and input types of a record. Source: specification, GraphQL types generated from a record class. */
 
 import { formats } from '../../fields/formats.js'
-import type { FieldRules } from '../../fields/rules.js'
+import { type FieldRules, describeWriteRule } from '../../fields/rules.js'
 import type { ShapeField } from '../../fields/shape.js'
-import { describeWriteRule } from '../../fields/write-rule.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import { classDoc, memberDocs } from '../../openapi/doc.js'
 import type { Relation, Table } from '../../records/model/table.js'

@@ -1,5 +1,5 @@
-/** From a record's property to what GraphQL sends. Source: specification, Field type mapping; decisions, GraphQL. */
-import { toSafeNumber } from '../../fields/kinds/integer.js'
+/** From a record's property to what GraphQL sends. Source: specification, Field type mapping; decisions, Small print: GraphQL. */
+import { toSafeNumber } from '../../fields/kinds/numbers.js'
 import { compileOutput } from '../../fields/compile-output.js'
 import { readShape } from '../../fields/shape.js'
 import { IntOverflow } from '../errors.js'

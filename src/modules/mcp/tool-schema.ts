@@ -2,7 +2,7 @@
  * The schema of a tool: path, query and body of a route become one flat, closed object, so that a model need not know which part goes where.
  * The output is described if the route declares an object.
  */
-import { withOwnDefinitions, type RouteDescriptions, type RouteInfo } from '../../index.js'
+import { withLocalDefinitions, type RouteDescriptions, type RouteInfo } from '../../index.js'
 import type { ToolOptions } from './decorators.js'
 import { isJsonObject, type JsonObject } from './protocol.js'
 
@@ -139,7 +139,7 @@ function readInput(operation: Operation, schemas: Schemas): Input | ToolProblem 
   const patternProperties = takesDottedPaths ? { patternProperties: relationPathProperties } : {}
   const objectSchema = { type: 'object', properties, ...patternProperties, required }
   const closedSchema = { ...objectSchema, additionalProperties: false }
-  const schema = withOwnDefinitions(closedSchema as never, schemas) as JsonObject
+  const schema = withLocalDefinitions(closedSchema as never, schemas) as JsonObject
   const { hasBodyArgument, hasBody } = {
     hasBodyArgument: body !== undefined && !body.fields,
     hasBody: !!body,
@@ -224,7 +224,7 @@ function outputOf({ responses = {} }: Operation, schemas: Schemas): JsonObject |
   const media = response.content['application/json']
   const schema = isJsonObject(media) ? media.schema : undefined
   if (!isJsonObject(schema) || resolve(schema, schemas).type !== 'object') return undefined
-  return withOwnDefinitions(schema, schemas) as JsonObject
+  return withLocalDefinitions(schema, schemas) as JsonObject
 }
 
 function hintsOf({ method }: RouteInfo, operation: Operation): JsonObject {

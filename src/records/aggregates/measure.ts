@@ -1,5 +1,5 @@
 /** A measure is one value of a group: a count or a function of a field, with its SQL, decoder and operand encoder. */
-import { toDecimal } from '../../fields/kinds/decimal.js'
+import { toDecimal } from '../../fields/kinds/numbers.js'
 import { toFunction } from '../../fields/kinds/table.js'
 import type { TimeUnit, Total } from '../../engines/contract/dialect.js'
 import type { FilterContext } from '../filters/filter.js'

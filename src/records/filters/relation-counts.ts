@@ -1,6 +1,6 @@
 /** Reads which related rows are counted with a list: `['reviews']` gives each row `reviewsCount`. */
 import { clip } from '../../core/text.js'
-import { relationCountName } from '../../fields/count-name.js'
+import { relationCountName } from '../../fields/shape.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Derived } from '../../sql/derived.js'
 import type { Relation, Table } from '../model/table.js'

@@ -1,6 +1,6 @@
 /** Converts property values to driver values and back. Compiled once for each table and engine. */
 import { instanceConstructorOf } from '../../fields/instance.js'
-import { isUuid } from '../../fields/kinds/id.js'
+import { isUuid } from '../../fields/kinds/identifiers.js'
 import type { Kind } from '../../fields/kinds/kind.js'
 import { isOfKind, toFunction, toProperty } from '../../fields/kinds/table.js'
 import type { Dialect } from '../../engines/contract/dialect.js'

@@ -10,7 +10,7 @@ import {
   type AnyDecorator,
   type DecoratorTarget,
 } from '../../metadata/dialect.js'
-import type { WriteRule } from '../../fields/write-rule.js'
+import type { WriteRule } from '../../fields/rules.js'
 import type { OrderTerms, Where } from './filter-types.js'
 
 /** Records that come with another: whoever knows it knows them, so that their tables are made with its. */

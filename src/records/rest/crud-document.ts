@@ -2,7 +2,7 @@
 import { writeFieldMetadata } from '../../fields/field.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { DocOptions } from '../../openapi/doc.js'
-import type { GivenParameter } from '../../openapi/given-parameters.js'
+import type { DeclaredParameter } from '../../openapi/parameters.js'
 import { aggregateFunctions, type AggregateFunction } from '../aggregates/aggregate-types.js'
 import { nameOf } from '../aggregates/measure.js'
 import { hasAggregate, hasTime, havingOperators } from '../aggregates/read-aggregate.js'
@@ -111,7 +111,7 @@ function figuresOf({ type }: Table): Class {
 export function documentParameters(
   table: Table,
   operation: DocumentedOperation,
-): readonly GivenParameter[] {
+): readonly DeclaredParameter[] {
   if (operation === 'find') return shapeParameters(table)
   if (operation !== 'list' && operation !== 'aggregate') return []
   const own = operation === 'list' ? listParameters(table) : aggregateParameters(table)
@@ -138,8 +138,8 @@ const listHeaders = {
 
 const text = { type: 'string' }
 
-function listParameters(table: Table): GivenParameter[] {
-  const own: GivenParameter[] = [
+function listParameters(table: Table): DeclaredParameter[] {
+  const own: DeclaredParameter[] = [
     limitParameter(defaultLimit),
     {
       name: 'offset',
@@ -164,8 +164,8 @@ function listParameters(table: Table): GivenParameter[] {
   return [...own.filter(({ name }) => !shadows(table, name)), ...shapeParameters(table)]
 }
 
-function shapeParameters(table: Table): GivenParameter[] {
-  const own: GivenParameter[] = [
+function shapeParameters(table: Table): DeclaredParameter[] {
+  const own: DeclaredParameter[] = [
     {
       name: 'with',
       description: 'Related records to include, by dotted path.',
@@ -185,7 +185,7 @@ function shapeParameters(table: Table): GivenParameter[] {
   return own.filter(({ name }) => !shadows(table, name))
 }
 
-function countsParameter(counts: readonly RelationCount[]): GivenParameter {
+function countsParameter(counts: readonly RelationCount[]): DeclaredParameter {
   const names = counts.map(({ name }) => `\`${name}\``).join(', ')
   return {
     name: 'counts',
@@ -199,7 +199,7 @@ function shadows({ byProperty }: Table, name: string): boolean {
   return byProperty.has(name) && name !== 'limit' && name !== 'offset' && name !== 'orderBy'
 }
 
-function aggregateParameters(table: Table): GivenParameter[] {
+function aggregateParameters(table: Table): DeclaredParameter[] {
   const isTimed = table.columns.some(hasTime)
   const lists = ['groupBy', ...aggregateFunctions].map((name) => ({
     name,
@@ -225,7 +225,7 @@ function aggregateParameters(table: Table): GivenParameter[] {
 }
 
 /** `having.count.gte`, `having.sumPrice.between` …, by exact name. */
-function havingParameters({ columns }: Table): GivenParameter[] {
+function havingParameters({ columns }: Table): DeclaredParameter[] {
   const count = havingOperators(undefined).map((operator) =>
     havingParameter('count', operator, { type: 'integer' }),
   )
@@ -245,8 +245,8 @@ function havingParameters({ columns }: Table): GivenParameter[] {
 function havingParameter(
   figure: string,
   operator: Operator,
-  schema: GivenParameter['schema'],
-): GivenParameter {
+  schema: DeclaredParameter['schema'],
+): DeclaredParameter {
   const { operand } = operatorOf(operator)
   const name = `having.${figure}.${operator}`
   const description = 'Only groups of which this holds.'
@@ -258,26 +258,26 @@ function havingParameter(
 }
 
 /** Sums and means are numbers, exact ones in text; the smallest and the largest value are of the field's kind. */
-function figureSchema(column: Column, called: AggregateFunction): GivenParameter['schema'] {
+function figureSchema(column: Column, called: AggregateFunction): DeclaredParameter['schema'] {
   if (called === 'min' || called === 'max') return valueSchema(column)
   return { type: 'number' }
 }
 
 const timed = ` A moment or date is grouped by its local time with its unit behind its name, \`createdAt:week\`: ${timeUnits.join(', ')}.`
 
-const zoneParameter: GivenParameter = {
+const zoneParameter: DeclaredParameter = {
   name: 'zone',
   description: 'The time zone of groups of time, `Europe/Berlin`. Default UTC.',
   schema: text,
 }
 
-function searchParameter({ columns }: TableSearch): GivenParameter {
+function searchParameter({ columns }: TableSearch): DeclaredParameter {
   const names = columns.map(({ property }) => property).join(', ')
   const description = `Words that must all be in ${names}. Without \`orderBy\` the best matches come first.`
   return { name: 'search', description, schema: text }
 }
 
-function limitParameter(standard: number): GivenParameter {
+function limitParameter(standard: number): DeclaredParameter {
   const schema = { type: 'integer', minimum: 0, maximum: largestLimit, default: standard }
   return { name: 'limit', description: 'Most rows.', schema }
 }
@@ -299,12 +299,12 @@ function orderText({ relations }: Table): string {
   return `${text} Fields of a row that it belongs to are sorted by too, by dotted path: ${named.join(', ')}.`
 }
 
-function orderParameter(description: string): GivenParameter {
+function orderParameter(description: string): DeclaredParameter {
   return { name: 'orderBy', description, schema: text, isList: true }
 }
 
 /** `price`, `price.gte` … */
-function fieldParameters(column: Column): GivenParameter[] {
+function fieldParameters(column: Column): DeclaredParameter[] {
   const { property, compares } = column
   if (compares === 'json') {
     const description = 'JSON such as {"path":["a","b"],"eq":1}.'
@@ -333,7 +333,7 @@ function fieldParameters(column: Column): GivenParameter[] {
   return [plain, ...named]
 }
 
-function operatorParameter(column: Column, operator: Operator): GivenParameter {
+function operatorParameter(column: Column, operator: Operator): DeclaredParameter {
   const { operand, meaning } = operatorOf(operator)
   const name = `${column.property}.${operator}`
   if (operand === 'flag')
@@ -345,7 +345,7 @@ function operatorParameter(column: Column, operator: Operator): GivenParameter {
 }
 
 /** The schema of a value in a query. */
-function valueSchema({ field: { entry }, isBoolean }: Column): GivenParameter['schema'] {
+function valueSchema({ field: { entry }, isBoolean }: Column): DeclaredParameter['schema'] {
   if (isBoolean) return { anyOf: [{ type: 'boolean' }, { type: 'integer', enum: [0, 1] }] }
   return entry.schema
 }

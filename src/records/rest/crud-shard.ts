@@ -1,6 +1,6 @@
 /** Routes of a sharded record: which shard a request is about, where the caller's `rows` do not say it. */
 import type { HttpRequest } from '../../http/request.js'
-import type { GivenParameter } from '../../openapi/given-parameters.js'
+import type { DeclaredParameter } from '../../openapi/parameters.js'
 import { invalid } from '../filters/invalid.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
@@ -47,7 +47,7 @@ function readShardOf(
 export function shardParameters(
   { type, shard }: Table,
   operation: DocumentedOperation,
-): readonly GivenParameter[] {
+): readonly DeclaredParameter[] {
   if (shard === undefined || shard.field.hidden || hasFilter(operation)) return []
   const description = `Where the ${type.name} is, unless the caller's rights or the body say it.`
   const schema = { type: shard.storage === 'integer' ? 'integer' : 'string' }

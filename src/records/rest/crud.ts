@@ -20,7 +20,7 @@ import {
   type RouteOptions,
 } from '../../routing/verbs.js'
 import { Doc } from '../../openapi/doc.js'
-import { noteParameters } from '../../openapi/given-parameters.js'
+import { declareParameters } from '../../openapi/parameters.js'
 import { documentOperation, documentParameters } from './crud-document.js'
 import { anonymous, requestCaller } from '../rights/caller.js'
 import { ClientRecords } from '../clients/client-records.js'
@@ -112,7 +112,7 @@ export function extendWithCrud(
     if (wanted.has(route.operation) && !taken.has(route.method + trim(route.path))) {
       const member = addRoute(Extended, table, route)
       Doc(documentOperation(table, route.operation))(Extended.prototype, member)
-      noteParameters(Extended, member, [
+      declareParameters(Extended, member, [
         ...documentParameters(table, route.operation),
         ...shardParameters(table, route.operation),
       ])

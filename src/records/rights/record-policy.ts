@@ -5,7 +5,7 @@
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import { accessNotes, classAccess, memberProblems } from '../../auth/decorators.js'
 import type { Problem } from '../../errors/declaration-error.js'
-import type { WriteRule } from '../../fields/write-rule.js'
+import type { WriteRule } from '../../fields/rules.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { RecordOptions, WriteRules } from '../model/record.js'
 import type { Column } from '../../engines/contract/table.js'

@@ -5,8 +5,7 @@
  */
 import type { AccessRule } from '../../auth/access.js'
 import { type MaybePromise, after, isThenable } from '../../core/maybe-promise.js'
-import { relationCountName } from '../../fields/count-name.js'
-import { readShape } from '../../fields/shape.js'
+import { relationCountName, readShape } from '../../fields/shape.js'
 import { answeredRequest, heedCallers } from '../../http/answered-json.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { Table } from '../model/table.js'

@@ -6,7 +6,7 @@
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type { Column } from '../../engines/contract/table.js'
 import { isOfKind } from '../../fields/kinds/table.js'
-import { toDecimal } from '../../fields/kinds/decimal.js'
+import { toDecimal } from '../../fields/kinds/numbers.js'
 import type { Condition } from '../filters/condition.js'
 import type { TableCodec } from '../model/codec.js'
 import type { Table } from '../model/table.js'

@@ -1,11 +1,15 @@
 /**
- * A regular expression as an automaton: its places for a character, and which of them may follow which, in how many ways.
- * Source: Glushkov, "The abstract theory of automata"; Weideman and others, "Turning evil regexes harmless".
+ * Converts a regular expression to an automaton: its character positions, and which positions may follow each other, in
+ * how many ways. Source: Glushkov, "The abstract theory of automata"; Weideman and others, "Turning evil regexes
+ * harmless".
  */
 import { createRequire } from 'node:module'
 import type { AST } from '@eslint-community/regexpp'
 
-/** Characters that stand for all: those of ASCII, some beyond that classes tell apart, and those of the pattern itself. */
+/**
+ * The characters that are tried: all of ASCII, some others that character classes distinguish, and the characters of
+ * the pattern itself.
+ */
 function samplesOf(source: string): readonly string[] {
   const ascii = Array.from({ length: 128 }, (_, code) => String.fromCharCode(code))
   return [...new Set([...ascii, ...Array.from('Äß٣中😀\u00a0\u2028'), ...Array.from(source)])]
@@ -23,7 +27,10 @@ export interface Automaton {
 /** How much of a pattern is examined; larger ones stay unknown. */
 const maxPositions = 400
 
-/** What a repetition with an upper end stands for: so many copies, or from `most` on what `asLoops` says. */
+/**
+ * The copies that a repetition with an upper bound stands for; above the limit it is treated as a loop or as a fixed
+ * number of copies, as `asLoops` says.
+ */
 const maxCopies = 10
 
 interface Part {
@@ -34,7 +41,7 @@ interface Part {
 
 const emptyPart: Part = { nullable: true, first: [], last: [] }
 
-/** @throws {SyntaxError} when it is no pattern, {RangeError} when it has too many places */
+/** @throws {SyntaxError} if it is not a pattern, {RangeError} if it has too many positions */
 export function toAutomata(pattern: RegExp, asLoops: boolean): Automaton[] {
   const { RegExpParser } = createRequire(import.meta.url)(
     '@eslint-community/regexpp',

@@ -1,5 +1,41 @@
-/** A moment, written as ISO 8601. Sources: decisions, Validation and fields; RFC 3339 §5.6. */
+/** The kinds `datetime`, `date` and `time`. Sources: decisions, Validation and fields; RFC 3339 §5.6. */
 import type { Kind } from './kind.js'
+
+/** A time of the day without a zone, `10:30:00`. */
+
+const timeOfDay = /^(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d$/
+
+export const time: Kind = {
+  storage: 'time',
+  compares: 'order',
+  graphql: { type: 'String', filter: 'Time' },
+  // Not JSON Schema's `time`, which has an offset.
+  schema: { type: 'string', pattern: timeOfDay.source },
+  label: 'a time such as 10:30:00',
+  test: isTime,
+  fromText: (text) => (isTime(text) ? text : undefined),
+  now: (timestamp) => timestamp.slice(11, 19),
+  rules: ['min', 'max', 'oneOf'],
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === 'string' && value.length === 8 && timeOfDay.test(value)
+}
+
+/** A calendar day, `2026-11-20`. */
+export const date: Kind = {
+  storage: 'date',
+  compares: 'order',
+  graphql: { type: 'String', filter: 'Date' },
+  schema: { type: 'string', format: 'date' },
+  label: 'a date such as 2026-11-20',
+  test: isDate,
+  // The day in UTC, as databases' drivers and `new Date('2026-11-20')` mean it.
+  toOutput: (value) => (value instanceof Date ? toTimestamp(value)?.slice(0, 10) : value),
+  fromText: (text) => (isDate(text) ? text : undefined),
+  now: (timestamp) => timestamp.slice(0, 10),
+  rules: ['min', 'max', 'oneOf'],
+}
 
 const iso =
   /^(((?!0000)\d{4})-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01]))(?:[Tt ]((?:[01]\d|2[0-3]):[0-5]\d)(?:(:[0-5]\d)(\.\d{1,9})?)?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)?)?$/
@@ -7,6 +43,7 @@ const iso =
 /** The form that is read, calendars apart: what may be left out of RFC 3339's form is optional here. */
 export const timestampPattern = iso.source
 
+/** A point in time, written as ISO 8601. */
 export const datetime: Kind = {
   storage: 'moment',
   compares: 'order',
@@ -28,10 +65,12 @@ export const datetime: Kind = {
 }
 
 /**
- * The one form in which moments are kept and compared: `2026-11-20T10:00:00.000Z`.
+ * The form in which timestamps are stored and compared: `2026-11-20T10:00:00.000Z`.
  *
- * @param value ISO 8601 text (`2026-11-20`, `2026-11-20T12:00+02:00`, …; without an offset UTC is meant) or a valid Date
- * @returns `undefined` for anything else: an impossible day, an hour 24, a year outside 0001–9999, which not every database has
+ * @param value ISO 8601 text (`2026-11-20`, `2026-11-20T12:00+02:00`, …; without an offset UTC is meant) or a valid
+ * Date
+ * @returns `undefined` for anything else: an impossible day, an hour 24, a year outside 0001–9999, which not every
+ * database has
  */
 export function toTimestamp(value: unknown): string | undefined {
   if (value instanceof Date) return Number.isNaN(value.getTime()) ? undefined : inRange(value)

@@ -1,7 +1,30 @@
-/** A record's key: an integer given by the database, or with `{ key: 'uuid' }` a UUID. Source: public face, Records. */
-import { integer } from './integer.js'
+/** The kinds `id` and `uuid`. Source: public API, Records. */
 import type { Kind } from './kind.js'
+import { integer } from './numbers.js'
 
+/** A UUID, kept and shown in lower case. A key is of kind `id` with `{ key: 'uuid' }`. */
+export const uuid: Kind = {
+  storage: 'text',
+  compares: 'order',
+  graphql: { type: 'String', filter: 'UUID' },
+  schema: { type: 'string', format: 'uuid', maxLength: 36 },
+  label: 'a UUID',
+  test: isUuid,
+  read: toLowerCase,
+  encode: toLowerCase,
+  toOutput: (value) => (typeof value === 'string' ? value.toLowerCase() : value),
+  fromText: (text) => (isUuid(text) ? text : undefined),
+  comparable: toLowerCase,
+  spellings: (text) =>
+    text.toLowerCase().replace(/[a-f]/g, (letter) => `[${letter}${letter.toUpperCase()}]`),
+  rules: ['oneOf'],
+}
+
+function toLowerCase(value: unknown): string {
+  return (value as string).toLowerCase()
+}
+
+/** The key of a record: an integer that the database generates, or with `{ key: 'uuid' }` a UUID. */
 export const id: Kind = {
   ...integer,
   graphql: { type: 'ID', filter: 'ID' },

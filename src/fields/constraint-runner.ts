@@ -1,6 +1,15 @@
 /**
- * One class-validator rule of a property, ready to run. Source: class-validator, src/validation/ValidationExecutor.ts.
+ * Runs class-validator rules that need the finished object: conditions, custom and asynchronous constraints, and every
+ * rule that is not written as code. They run after the whole input is built, as `validate()` runs after
+ * `plainToInstance()`. Source: class-validator, src/validation/ValidationExecutor.ts.
  */
+import {
+  addViolation,
+  maxViolations,
+  prefixPaths,
+  type Violation,
+  type PathEntry,
+} from './violations.js'
 import { isThenable } from '../core/maybe-promise.js'
 import {
   constraintsOf,
@@ -10,10 +19,82 @@ import {
   type ValidatorMetadata,
 } from './class-validator.js'
 import { clip } from '../core/text.js'
-import { maxViolations, type Violation } from './faults.js'
+
+/** The deferred rules of a property, planned once. */
+export interface DeferredProperty {
+  readonly name: string
+  /** All must be true for anything to be checked. */
+  readonly conditions: readonly ((object: unknown, value: unknown) => boolean)[]
+  readonly rules: readonly ConstraintRule[]
+}
+
+/** A deferred check of one property of one object of the input. */
+export interface DeferredCheck extends PathEntry {
+  readonly property: DeferredProperty
+  readonly object: Record<string, unknown>
+  /** The violations of the value itself, reported only if the conditions hold: nested ones and `required`. */
+  readonly conditionalResult?: ConditionalResult
+}
+
+interface ConditionalResult {
+  readonly violations: Violation[]
+  readonly deferred: DeferredCheck[]
+}
+
+/** Runs the deferred checks. Returns a promise only if a constraint did; when it resolves, `violations` is complete. */
+export function runDeferred(
+  deferred: readonly DeferredCheck[],
+  violations: Violation[],
+): Promise<unknown> | undefined {
+  const pending: Promise<void>[] = []
+  const queue = [...deferred]
+  // The queue grows during the loop: conditional results add their own deferred checks.
+  for (const entry of queue) {
+    if (violations.length >= maxViolations) break
+    runDeferredCheck(entry, { violations, pending, queue })
+  }
+  return pending.length === 0 ? undefined : Promise.all(pending)
+}
+
+interface DeferredRun {
+  readonly violations: Violation[]
+  readonly pending: Promise<void>[]
+  readonly queue: DeferredCheck[]
+}
+
+function runDeferredCheck(entry: DeferredCheck, run: DeferredRun): void {
+  const { property, object, conditionalResult, path } = entry
+  const value = object[property.name]
+  // Every condition is called even after one returned false, as in class-validator.
+  const conditionResults = property.conditions.map((condition) => condition(object, value))
+  if (!conditionResults.every(Boolean)) return
+  if (conditionalResult !== undefined) {
+    prefixPaths(conditionalResult.violations, 0, path)
+    prefixPaths(conditionalResult.deferred, 0, path)
+    for (const violation of conditionalResult.violations)
+      if (run.violations.length < maxViolations) run.violations.push(violation)
+    run.queue.push(...conditionalResult.deferred)
+  }
+  for (const rule of property.rules) {
+    const result = passesRule(rule, value, object)
+    if (result === false) addRuleViolation(run.violations, rule, value, object, path)
+    if (typeof result === 'boolean') continue
+    const pending = result.then((isValid) => {
+      if (!isValid) addRuleViolation(run.violations, rule, value, object, path)
+    })
+    run.pending.push(pending)
+  }
+}
+
+/** A violation of the value itself that is reported only if the conditions hold. */
+export function toConditionalResult(code: string, text: string): ConditionalResult {
+  const violations: Violation[] = []
+  addViolation(violations, '', code, text)
+  return { violations, deferred: [] }
+}
 
 export interface ConstraintRule {
-  /** The constraint's name, the fault's code. */
+  /** The constraint's name, which is the code of the violation. */
   readonly code: string
   readonly property: string
   readonly metadata: ValidatorMetadata
@@ -61,7 +142,10 @@ function isReverseMapping(key: string, value: unknown): boolean {
   return typeof value === 'number' && String(value) === key
 }
 
-/** Adds the rule's fault; two rules of one name on one property are one fault, the later message, as there. */
+/**
+ * Adds the violation of a rule. Two rules of one name on one property are one violation with the later message, as in
+ * class-validator.
+ */
 export function addRuleViolation(
   violations: Violation[],
   rule: ConstraintRule,
@@ -86,9 +170,9 @@ export function addRuleViolation(
 }
 
 /**
- * Asks the constraint itself, for each item where the rule says `each` and the value has items.
+ * Calls the constraint, for each item if the rule says `each` and the value has items.
  *
- * @returns a promise where the constraint answered with one
+ * @returns a promise if the constraint returned one
  */
 export function passesRule(
   rule: ConstraintRule,

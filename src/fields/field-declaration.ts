@@ -1,15 +1,62 @@
-/** What can be wrong with the declaration of a field; every fault names class and property. */
+/** Checks the declaration of a field. Every problem names the class and the property. */
 import type { Problem } from '../errors/declaration-error.js'
+import type { FieldMetadata, FieldClass } from './field.js'
+import { isOfKind, kindOf, type KindName, kinds } from './kinds/table.js'
 import { didYouMean } from '../errors/did-you-mean.js'
 import type { Constraint } from './class-validator.js'
-import type { FieldMetadata, FieldClass } from './field.js'
-import { findContradictions } from './contradictions.js'
 import { formats } from './formats.js'
 import type { Kind, ValueRule } from './kinds/kind.js'
-import { isOfKind, kindOf, kinds, type KindName } from './kinds/table.js'
-import { ruleValues, valueRules, type RuleName, type RuleValue } from './rules.js'
-import { isWriteRule } from './write-rule.js'
+import { ruleValues, valueRules, type RuleName, type RuleValue, isWriteRule } from './rules.js'
 import { isApplicationClass, resolveType } from './type-of.js'
+
+const ranges = [
+  ['min', 'max'],
+  ['minLength', 'maxLength'],
+  ['minItems', 'maxItems'],
+] as const
+
+/** @param rules sound each by itself */
+function findContradictions(
+  where: string,
+  kind: KindName | undefined,
+  rules: FieldMetadata['rules'],
+  problems: Problem[],
+): void {
+  const addProblem = (message: string, remedy: string): void => {
+    problems.push({ code: 'FIELD_RULE_VALUE', message: `${where}: ${message}.`, remedy })
+  }
+  for (const [lower, upper] of ranges) {
+    if (isAbove(rules[lower], rules[upper], kind, rules))
+      addProblem(
+        `rule "${lower}" is above rule "${upper}"`,
+        'No value could keep both: correct one.',
+      )
+  }
+  if (rules.lowercase === true && rules.uppercase === true)
+    addProblem('rules "lowercase" and "uppercase" stand together', 'Remove one.')
+}
+
+function isAbove(
+  lower: unknown,
+  upper: unknown,
+  kind: KindName | undefined,
+  rules: FieldMetadata['rules'],
+): boolean {
+  if (lower === undefined || upper === undefined) return false
+  const [a, b] = [comparableOf(lower, kind, rules), comparableOf(upper, kind, rules)]
+  return (a as number) > (b as number)
+}
+
+/** Of `1.5` and `1.50` the same, where the kind says so. */
+function comparableOf(
+  value: unknown,
+  kind: KindName | undefined,
+  rules: FieldMetadata['rules'],
+): unknown {
+  const entry = kind === undefined ? undefined : kindOf(kind, rules)
+  if (entry?.comparable === undefined || !isOfKind(value, entry)) return value
+  return entry.comparable(value)
+}
 
 export interface FieldDeclaration {
   /** `Order.lines` */
@@ -39,18 +86,18 @@ export function checkDeclaration(
   declaration: FieldDeclaration,
   problems: Problem[],
 ): CheckedDeclaration | undefined {
-  const { where, metadata: note } = declaration
+  const { where, metadata } = declaration
   const nameProblem = findNameProblem(where.slice(where.lastIndexOf('.') + 1))
   if (nameProblem !== undefined) {
     problems.push(toProblem('FIELD_NAME', `${where}: ${nameProblem}`, 'Rename it.'))
     return undefined
   }
   const type =
-    note === undefined
+    metadata === undefined
       ? readUndeclaredType(declaration, problems)
-      : readKind(declaration, note, problems)
+      : readKind(declaration, metadata, problems)
   if (type === undefined) return undefined
-  const rules = note === undefined ? {} : validRules(where, type.kind, note.rules, problems)
+  const rules = metadata === undefined ? {} : validRules(where, type.kind, metadata.rules, problems)
   findContradictions(where, type.kind, rules, problems)
   return { ...type, rules }
 }
@@ -132,7 +179,7 @@ const ambiguousTypes: ReadonlyMap<unknown, readonly [reason: string, remedy: str
   [
     Date,
     [
-      'cannot be a Date, since moments are ISO 8601 text',
+      'cannot be a Date, since timestamps are ISO 8601 text',
       "Write @Field('datetime') and type it string.",
     ],
   ],
