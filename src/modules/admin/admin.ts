@@ -4,17 +4,13 @@
  */
 import { createModule, describeRecord, type ModuleOptions } from '../../index.js'
 import { findProblems, findRecordProblems, resolveRecords, type AdminOptions } from './options.js'
-import {
-  dataController,
-  KeptNowhere,
-  pageController,
-  rowsController,
-  signOutController,
-} from './routes.js'
+import { KeptNowhere, pageController, signOutController } from './page.js'
+import { dataController } from './routes.js'
+import { rowsController } from './row-routes.js'
 
 export { Admin, AdminAction } from './declare.js'
 export type { ActionContext, AdminActionOptions, AdminRecordOptions } from './declare.js'
-export { AdminEntry, type FieldChange } from './admin-entry.js'
+export { AdminEntry, type FieldChange } from './change-history.js'
 export type { AdminOptions, LoginOptions } from './options.js'
 
 /** The admin page: `admin({ path: '/admin', roles: 'admin', records: [Ticket], login: { path: '/login' } })`. */

@@ -8,8 +8,7 @@ import {
   type Claims,
   type Repository,
 } from '../../index.js'
-import { AdminEntry } from './admin-entry.js'
-import { keepDeletion, keepWrite } from './keep-history.js'
+import { AdminEntry, keepDeletion, keepWrite } from './change-history.js'
 
 /** A class with a constructor that may be called by nobody. */
 export type Class<T = object> = abstract new (...args: never[]) => T

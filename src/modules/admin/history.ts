@@ -1,8 +1,8 @@
 /** What was changed in the rows of a record, for whoever may read them. Source: specification, Admin page 7. */
 import { HttpError, type Database } from '../../index.js'
-import { AdminEntry } from './admin-entry.js'
+import { AdminEntry } from './change-history.js'
 import { titleOf } from './schema.js'
-import { notFound, type Row, type ShownRecord } from './shown-records.js'
+import { notFound, type Row, type ShownRecord } from './page-records.js'
 
 const pageSize = 50
 

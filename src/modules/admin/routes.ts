@@ -3,41 +3,30 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import {
   ApplicationState,
-  Auth,
   Controller,
   Database,
   describeRecord,
   Field,
   Get,
   HttpError,
-  NoAuth,
   Post,
   reply,
-  Routes,
   Secured,
   Undocumented,
-  Use,
   type Claims,
   type HttpRequest,
-  type Interceptor,
   type ModuleOptions,
-  type Next,
   type Reply,
-  type Session,
 } from '../../index.js'
-import { runAction } from './actions.js'
-import { entryKinds } from './admin-entry.js'
-import { boundedPatterns } from './bounded-patterns.js'
-import { changeMany, mostRows, removeRow, saveRow } from './changes.js'
-import { readCsv, type Imported } from './read-csv.js'
-import { writeCsv } from './write-csv.js'
+import { runAction, changeMany, mostRows, removeRow, saveRow } from './changes.js'
+import { entryKinds } from './change-history.js'
+import { readCsv, type Imported } from './import-csv.js'
+import { writeCsv } from './export-csv.js'
 import type { Class } from './declare.js'
 import { listHistory, type AskedHistory, type ShownPeople } from './history.js'
-import { describeLogin } from './login.js'
 import { resolvePeople, type AdminOptions } from './options.js'
-import { Assets, showPage } from './page.js'
 import { shareFields, writeRecord } from './schema.js'
-import { readId, ShownRecords, type Row, type ShownRecord } from './shown-records.js'
+import { readId, ShownRecords, type Row, type ShownRecord } from './page-records.js'
 
 type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
 
@@ -70,75 +59,6 @@ class RolledBack extends Error {
 }
 
 const long = 120_000
-
-/** What belongs to a caller is kept nowhere: who signs out leaves nothing behind. */
-export class KeptNowhere implements Interceptor {
-  static readonly before = 'gate'
-
-  async intercept(_request: HttpRequest, next: Next): Promise<unknown> {
-    const answer = await next()
-    if (answer.headers.get('Cache-Control') === undefined || answer.status >= 400)
-      answer.headers.set('Cache-Control', 'no-store')
-    return answer
-  }
-}
-
-/** The page, its files and its sign-in: public. */
-export function pageController({ path, login }: AdminOptions): ControllerClass {
-  @Controller(path)
-  @Undocumented
-  @NoAuth
-  class AdminPage {
-    static readonly inject = [Routes]
-    readonly #assets = new Assets()
-    #login: object | undefined
-
-    constructor(private readonly routes: Routes) {}
-
-    onStart(): void {
-      this.#login = describeLogin(login, `${path}/api/sign-out`, this.routes)
-    }
-
-    @Get('/')
-    show(request: HttpRequest): Reply {
-      return showPage(baseOf(request, path))
-    }
-
-    @Get('/<rest:path>')
-    view(rest: string, request: HttpRequest): Reply {
-      if (/^(?:api|assets)(?:\/|$)/.test(rest)) throw new HttpError(404)
-      return showPage(baseOf(request, path))
-    }
-
-    @Get('/assets/<name>')
-    asset(name: string, request: HttpRequest): Promise<Reply> {
-      return this.#assets.show(name, request)
-    }
-
-    @Get('/api/login')
-    login(): object {
-      return this.#login ?? {}
-    }
-  }
-  return AdminPage
-}
-
-export function signOutController({ path }: AdminOptions): ControllerClass {
-  @Controller(`${path}/api/sign-out`)
-  @Undocumented
-  @Secured
-  class AdminSignOut {
-    static readonly inject = [Auth]
-    constructor(private readonly auth: Auth) {}
-
-    @Post('/', { status: 204 })
-    async end(user: Claims | null, session: Session): Promise<void> {
-      session.destroy()
-      if (typeof user?.jti === 'string') await this.auth.revoke(user.jti, user.exp)
-    }
-  }
-  return AdminSignOut
-}
 
 /** What asks for a role of the page; the rest is the policy's. */
 export function dataController(
@@ -302,21 +222,6 @@ export function dataController(
   return AdminData
 }
 
-/** The routes of a record's rows. */
-export function rowsController(
-  { path, roles }: AdminOptions,
-  type: Class,
-  plural: string,
-): ControllerClass {
-  @Controller(`${path}/api/rows/${plural}`, { crud: type })
-  @Undocumented
-  @Use(boundedPatterns(type))
-  @Secured({ roles: [roles].flat() })
-  class AdminRows {}
-  Object.defineProperty(AdminRows, 'name', { value: `Admin${type.name}Rows` })
-  return AdminRows
-}
-
 /** `?after=120&kind=delete`. @throws {HttpError} 400 */
 function readHistoryQuery({ query: { after, kind } }: HttpRequest): AskedHistory {
   const place = typeof after === 'string' && /^\d{1,15}$/.test(after) ? Number(after) : undefined
@@ -340,12 +245,6 @@ async function packed(schema: object, { headers }: HttpRequest): Promise<Reply> 
     .header('Vary', 'Accept-Encoding')
     .header('X-Content-Type-Options', 'nosniff')
     .header('Cache-Control', 'no-store')
-}
-
-/** What stands before the page's path is of the application's base path. */
-function baseOf({ path: asked }: HttpRequest, path: string): string {
-  const at = `${asked}/`.indexOf(`${path}/`)
-  return at === -1 ? path : asked.slice(0, at) + path
 }
 
 /** @throws {HttpError} 400 */

@@ -7,9 +7,9 @@ import {
   type FieldError,
   type RecordRights,
 } from '../../index.js'
-import { CsvFault, readCell, readLines, writeCell, type Cell, type Line } from './csv-text.js'
-import { keysIn, readKeys, tiesOf, type TieColumn } from './csv-ties.js'
-import { asJson, demandAny, type Row, type ShownRecord } from './shown-records.js'
+import { CsvFault, readCell, readLines, writeCell, type Cell, type Line } from './csv-format.js'
+import { keysIn, readKeys, tiesOf, type TieColumn } from './export-csv.js'
+import { asJson, demandAny, type Row, type ShownRecord } from './page-records.js'
 
 /** Faults that are told; a file with as many is looked at no further. */
 const mostFaults = 50

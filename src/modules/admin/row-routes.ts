@@ -4,13 +4,36 @@
  */
 import {
   Clock,
+  Controller,
   Database,
   describeRecord,
   HttpError,
+  Secured,
+  Undocumented,
+  Use,
   type EntryInterceptor,
   type HttpRequest,
+  type ModuleOptions,
 } from '../../index.js'
 import type { Class } from './declare.js'
+import type { AdminOptions } from './options.js'
+
+type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
+
+/** The routes of a record's rows. */
+export function rowsController(
+  { path, roles }: AdminOptions,
+  type: Class,
+  plural: string,
+): ControllerClass {
+  @Controller(`${path}/api/rows/${plural}`, { crud: type })
+  @Undocumented
+  @Use(boundedPatterns(type))
+  @Secured({ roles: [roles].flat() })
+  class AdminRows {}
+  Object.defineProperty(AdminRows, 'name', { value: `Admin${type.name}Rows` })
+  return AdminRows
+}
 
 /** A table with fewer rows is read within the time that a picker has. */
 const mostRows = 200_000
@@ -19,7 +42,7 @@ const believed = 60_000
 
 const patterns = /\.(?:ilike|like|contains|endsWith)$/
 
-export function boundedPatterns(type: Class): new (...needed: never[]) => EntryInterceptor {
+function boundedPatterns(type: Class): new (...needed: never[]) => EntryInterceptor {
   return class BoundedPatterns implements EntryInterceptor {
     static readonly inject = [Database, Clock]
     readonly #sizes = new Map<Class, { readonly rows: number; readonly at: number }>()
