@@ -1,10 +1,10 @@
 /**
- * `filigree/admin`: a page for those who look after an application's records. It has no rights of its own: it asks for a role, and
- * everything else is what each record's policy leaves to its caller. Source: specification, Admin page; docs/maintainers/admin.md.
+ * `filigree/admin`: a web page for viewing and editing an application's records. It grants no rights: callers need a role, and
+ * may do what the policies of the records allow. See docs/maintainers/admin.md.
  */
 import { createModule, describeRecord, type ModuleOptions } from '../../index.js'
 import { findProblems, findRecordProblems, resolveRecords, type AdminOptions } from './options.js'
-import { KeptNowhere, pageController, signOutController } from './page.js'
+import { NoStore, pageController, signOutController } from './page.js'
 import { dataController } from './routes.js'
 import { rowsController } from './row-routes.js'
 
@@ -25,7 +25,7 @@ export const admin = createModule(function admin(options: AdminOptions): ModuleO
   return {
     check: () => findRecordProblems(options),
     records: options.records,
-    use: [KeptNowhere],
+    use: [NoStore],
     controllers: [
       ...rows,
       dataController(options, types),

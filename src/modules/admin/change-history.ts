@@ -1,4 +1,4 @@
-/** The hooks that keep history: they run in the transaction of the write, behind the hooks of the application. */
+/** The change history: its record, and the hooks that add entries in the transaction of the write. */
 
 import {
   Field,
@@ -8,8 +8,6 @@ import {
   type WriteContext,
 } from '../../index.js'
 import type { Class } from './declare.js'
-
-/** The record of a change: who changed what in a row. Source: specification, Admin page 7. */
 
 /** One field of a change. */
 export interface FieldChange {
@@ -21,9 +19,9 @@ export interface FieldChange {
 export const entryKinds = ['create', 'update', 'delete', 'action'] as const
 
 /**
- * A change of a row whose record says `@Admin({ history: true })`, written in the same transaction by every door. Hidden fields
- * are never in it. Clients read it by the page's history alone, which shows what its reader may read; the program reads it by
- * `database.records(AdminEntry)`.
+ * A change of a row whose record has `@Admin({ history: true })`. REST, GraphQL and program writes add entries in their own
+ * transaction. Hidden fields are never included. Clients read entries through the page's history only, which checks their rights.
+ * The program reads them with `database.records(AdminEntry)`.
  */
 @Record<AdminEntry>({
   table: 'admin_entries',
@@ -39,7 +37,7 @@ export class AdminEntry {
   /** The row's key as text. */
   @Field('string', { maxLength: 64 }) row!: string
   @Field('datetime') at!: string
-  /** The claim `sub` of who did it, or `key`, `program`, `anonymous`. */
+  /** The claim `sub` of the caller, or `key`, `program`, `anonymous`. */
   @Field('string') by!: string
   @Field('string', { oneOf: [...entryKinds] }) kind!: (typeof entryKinds)[number]
   /** The label of the action. */
@@ -51,41 +49,41 @@ export class AdminEntry {
 type Row = Readonly<Record<string, unknown>>
 type Records = WriteContext['records']
 
-/** Longer texts are cut: the history is to be read, not to restore from. */
-const longestText = 2000
+/** Longer texts are cut, because the history is not a backup. */
+const maxTextLength = 2000
 
-/** `@AfterWrite`: `this` is the row as stored. */
-export async function keepWrite(this: Row, context: WriteContext): Promise<void> {
+/** `@AfterWrite` hook. `this` is the stored row. */
+export async function recordWrite(this: Row, context: WriteContext): Promise<void> {
   const { before, changed, records } = context
-  const was = before as Row | null
-  const shown = shownFields(this, records)
+  const previous = before as Row | null
+  const fields = recordedFields(this, records)
   const changes = [...changed]
-    .filter((name) => shown.names.has(name))
-    .map((name) => toChange(name, was?.[name], this[name]))
-  if (was !== null && changes.length === 0) return
-  await keep(this, context, { kind: was === null ? 'create' : 'update', changes })
+    .filter((name) => fields.names.has(name))
+    .map((name) => toChange(name, previous?.[name], this[name]))
+  if (previous !== null && changes.length === 0) return
+  await addEntry(this, context, { kind: previous === null ? 'create' : 'update', changes })
 }
 
-/** `@BeforeDelete`: `this` is the row as it is. */
-export async function keepDeletion(this: Row, context: DeleteContext): Promise<void> {
-  const { names } = shownFields(this, context.records)
+/** `@BeforeDelete` hook. `this` is the row before the deletion. */
+export async function recordDeletion(this: Row, context: DeleteContext): Promise<void> {
+  const { names } = recordedFields(this, context.records)
   const changes = [...names]
     .filter((name) => (this[name] ?? null) !== null)
     .map((name) => toChange(name, this[name], null))
-  await keep(this, context, { kind: 'delete', changes })
+  await addEntry(this, context, { kind: 'delete', changes })
 }
 
-export interface Kept {
+export interface NewEntry {
   readonly kind: AdminEntry['kind']
   readonly action?: string
   readonly changes: readonly FieldChange[]
 }
 
-/** Writes an entry about a row. */
-export async function keep(
+/** Adds an entry about a row. */
+export async function addEntry(
   row: object,
   context: Pick<HookCaller, 'caller' | 'by'> & { readonly records: Records },
-  { kind, changes, action = null as never }: Kept,
+  { kind, changes, action = null as never }: NewEntry,
 ): Promise<void> {
   const type = row.constructor as Class
   const { key } = context.records(type).table
@@ -93,35 +91,35 @@ export async function keep(
     record: type.name,
     row: String((row as Row)[key.property]),
     at: new Date().toISOString(),
-    by: nameOf(context),
+    by: actorOf(context),
     kind,
     action,
     changes,
   })
 }
 
-function nameOf({ caller, by }: Pick<HookCaller, 'caller' | 'by'>): string {
+function actorOf({ caller, by }: Pick<HookCaller, 'caller' | 'by'>): string {
   return caller?.sub ?? (by === 'token' ? 'anonymous' : by)
 }
 
-/** What is neither hidden nor the record's own bookkeeping. */
-function shownFields(row: object, records: Records): { names: ReadonlySet<string> } {
+/** The fields that are recorded: not hidden, and not the key, version or timestamps of the record. */
+function recordedFields(row: object, records: Records): { names: ReadonlySet<string> } {
   const type = row.constructor as Class
   const { columns, key, version, updatedAt, deletedAt } = records(type).table
-  const own = [key, version, updatedAt, deletedAt]
-  const shown = columns.filter((column) => !column.field.hidden && !own.includes(column))
-  return { names: new Set(shown.map(({ property }) => property)) }
+  const excluded = [key, version, updatedAt, deletedAt]
+  const recorded = columns.filter((column) => !column.field.hidden && !excluded.includes(column))
+  return { names: new Set(recorded.map(({ property }) => property)) }
 }
 
 function toChange(field: string, from: unknown, to: unknown): FieldChange {
-  return { field, from: toKept(from), to: toKept(to) }
+  return { field, from: toStored(from), to: toStored(to) }
 }
 
-function toKept(value: unknown): unknown {
+function toStored(value: unknown): unknown {
   if (value === undefined || value === null) return null
   if (value instanceof Uint8Array) return `${value.byteLength} bytes`
   if (typeof value === 'bigint') return String(value)
-  if (typeof value === 'string' && value.length > longestText)
-    return `${value.slice(0, longestText)}…`
+  if (typeof value === 'string' && value.length > maxTextLength)
+    return `${value.slice(0, maxTextLength)}…`
   return value
 }

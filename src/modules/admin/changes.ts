@@ -1,6 +1,6 @@
 /**
- * Changes that compare inside the write, for records without a version, and changes of many rows, all or none. Source:
- * specification, Admin page 5 and 8.
+ * Saves and deletes rows of records without a version, changes many rows, and runs actions. A save locks the row and compares the
+ * fields with the values that the client has read. Changes of many rows succeed or fail together.
  */
 
 import { isDeepStrictEqual } from 'node:util'
@@ -15,50 +15,54 @@ import {
   type Reply,
 } from '../../index.js'
 import { readAdmin, type ActionContext } from './declare.js'
-import { keep } from './change-history.js'
+import { addEntry } from './change-history.js'
 import {
   notFound,
   type Row,
-  type ShownRecord,
-  type ShownRecords,
-  asJson,
-  demandAny,
+  type PageRecord,
+  type PageRecords,
+  toJson,
+  requireAny,
 } from './page-records.js'
 
-/** Rows of one change. */
-export const mostRows = 5000
+/** Maximum number of rows in one request. */
+export const maxRows = 5000
 
-/** @returns the row as stored, or 409 with theirs */
+/** @returns the stored row, or a 409 response with the current row */
 export async function saveRow(
-  shown: ShownRecord,
+  pageRecord: PageRecord,
   id: string,
-  was: Row,
+  before: Row,
   values: Row,
 ): Promise<object | Reply> {
-  const theirs = await holdRow(shown, id, was)
-  const others = differ(theirs, was)
-  if (others.length > 0) return changed(shown, theirs, others)
-  const saved = await shown.records.update(id, values)
+  const stored = await lockRow(pageRecord, id, before)
+  const conflicts = findConflicts(stored, before)
+  if (conflicts.length > 0) return conflictReply(pageRecord, stored, conflicts)
+  const saved = await pageRecord.records.update(id, values)
   if (saved === null) throw notFound()
   return saved
 }
 
-/** @returns nothing, or 409 with theirs */
-export async function removeRow(shown: ShownRecord, id: string, was: Row): Promise<Reply | null> {
-  const theirs = await holdRow(shown, id, was)
-  const others = differ(theirs, was)
-  if (others.length > 0) return changed(shown, theirs, others)
-  if (!(await shown.records.delete(id))) throw notFound()
+/** @returns null, or a 409 response with the current row */
+export async function removeRow(
+  pageRecord: PageRecord,
+  id: string,
+  before: Row,
+): Promise<Reply | null> {
+  const stored = await lockRow(pageRecord, id, before)
+  const conflicts = findConflicts(stored, before)
+  if (conflicts.length > 0) return conflictReply(pageRecord, stored, conflicts)
+  if (!(await pageRecord.records.delete(id))) throw notFound()
   return null
 }
 
-/** @throws {HttpError} 404 where one of the rows is not there for the caller, and as single changes, with the row's key */
+/** @throws {HttpError} 404 if a row does not exist for the caller. Other errors name the key of the row. */
 export async function changeMany(
-  { records }: ShownRecord,
+  { records }: PageRecord,
   ids: readonly string[],
   values: Row | undefined,
 ): Promise<number> {
-  demandAny(await records.rights(), values === undefined ? 'delete' : 'update')
+  requireAny(await records.rights(), values === undefined ? 'delete' : 'update')
   for (const id of ids) if ((await records.find(id)) === null) throw notFound()
   for (const id of ids) {
     try {
@@ -68,20 +72,20 @@ export async function changeMany(
           : (await records.update(id, { ...values })) !== null
       if (!isDone) throw notFound()
     } catch (error) {
-      throw atRow(error, id)
+      throw withRowKey(error, id)
     }
   }
   return ids.length
 }
 
-/** Runs `@AdminAction` methods: once a row, all in one transaction, all or none. Source: specification, Admin page 10. */
+/** A method with `@AdminAction`. */
 
 type Method = (this: object, context: ActionContext) => unknown
 
-/** @throws {HttpError} 404 for actions and rows that are not there for the caller; what the action throws */
+/** Runs an action for each row. @throws {HttpError} 404 if the action or a row does not exist for the caller */
 export async function runAction(
-  all: ShownRecords,
-  shown: ShownRecord,
+  pageRecords: PageRecords,
+  pageRecord: PageRecord,
   {
     name,
     ids,
@@ -94,30 +98,30 @@ export async function runAction(
     readonly request: HttpRequest
   },
 ): Promise<number> {
-  const { records, type } = shown
+  const { records, type } = pageRecord
   const rights = await records.rights()
-  const action = (await all.actionsFor(rights, records)).get(name)
+  const action = (await pageRecords.actionsFor(rights, records)).get(name)
   if (action === undefined)
     throw new HttpError(404, undefined, {
       reason: `${type.name} has no action ${name} for the caller`,
     })
   if (ids.length > 1 && action.bulk !== true)
     throw new HttpError(400, `"${action.label}" runs for one row at a time.`)
-  const given =
+  const input =
     action.body === undefined
       ? undefined
       : await checkOf(action.body as never, { name: 'the form' })(body ?? {})
-  const { database } = all
+  const { database } = pageRecords
   const context: ActionContext = {
     records: (other) => database.records(other),
     caller: request.user,
     by: request.auth?.by ?? 'token',
-    body: given,
+    body: input,
     get: (token) => records.get(token),
   }
   for (const id of ids) {
     if ((await records.find(id, { lock: true })) === null) throw notFound()
-    // The whole row: the action is the program's.
+    // Actions run with the program's rights, so they get all fields of the row.
     const row = (await database.records(type).find(id)) as Row | null
     if (row === null) throw notFound()
     const before = { ...row }
@@ -126,16 +130,16 @@ export async function runAction(
       const changes = Object.entries(row).filter(([field, value]) => value !== before[field])
       if (changes.length > 0) await database.records(type).update(id, Object.fromEntries(changes))
     } catch (error) {
-      throw ids.length > 1 ? atRow(error, id) : error
+      throw ids.length > 1 ? withRowKey(error, id) : error
     }
     if (readAdmin(type).history === true)
-      await keep(row, context, { kind: 'action', action: action.label, changes: [] })
+      await addEntry(row, context, { kind: 'action', action: action.label, changes: [] })
   }
   return ids.length
 }
 
-/** Says in which row a fault is. */
-export function atRow(error: unknown, id: string): unknown {
+/** Adds the key of the row to an error. */
+export function withRowKey(error: unknown, id: string): unknown {
   if (!(error instanceof HttpError) || error.status === 404 || error.status >= 500) return error
   const errors = error.errors?.map(({ path, code, message }) => ({
     path: path === '' ? id : `${id}.${path}`,
@@ -149,30 +153,35 @@ export function atRow(error: unknown, id: string): unknown {
   })
 }
 
-/** The row as its caller sees it, locked, with the keys of the relations that `was` names. */
-async function holdRow({ records }: ShownRecord, id: string, was: Row): Promise<Row> {
+/** Locks a row. @returns the fields that the caller may read, with the keys of the relations in `before` */
+async function lockRow({ records }: PageRecord, id: string, before: Row): Promise<Row> {
   const rights = await records.rights()
-  refuseUnknown(rights, was)
-  const ties = rights.relations.filter(({ ids }) => ids !== undefined && Object.hasOwn(was, ids))
-  // First without relations: what locks the row says whether it is there.
-  const row = await records.find(id, { lock: true, with: ties.map(({ name }) => name) })
+  rejectUnknownNames(rights, before)
+  const linkRelations = rights.relations.filter(
+    ({ ids }) => ids !== undefined && Object.hasOwn(before, ids),
+  )
+
+  const row = await records.find(id, { lock: true, with: linkRelations.map(({ name }) => name) })
   if (row === null) throw notFound()
-  const theirs = asJson(row)
-  for (const { name, ids, target } of ties) {
+  const stored = toJson(row)
+  for (const { name, ids, target } of linkRelations) {
     const key = describeRecord(target)?.key.name ?? 'id'
-    const others = theirs[name] as Row[]
-    Reflect.deleteProperty(theirs, name)
-    theirs[ids ?? ''] = others.map((other) => other[key]).sort(byText)
+    const linkedRows = stored[name] as Row[]
+    Reflect.deleteProperty(stored, name)
+    stored[ids ?? ''] = linkedRows.map((linkedRow) => linkedRow[key]).sort(byText)
   }
-  return theirs
+  return stored
 }
 
-/** @throws {HttpError} 400 for what the caller may not read: a comparison would tell its value */
-function refuseUnknown({ fields, relations }: RecordRights, was: Row): void {
-  const known = new Set([...fields.map(({ name }) => name), ...relations.map(({ ids }) => ids)])
-  for (const name of Object.keys(was)) {
-    if (known.has(name)) continue
-    const path = `was.${clip(name)}`
+/** @throws {HttpError} 400 for fields that the caller may not read, because a comparison would reveal their values */
+function rejectUnknownNames({ fields, relations }: RecordRights, before: Row): void {
+  const knownNames = new Set([
+    ...fields.map(({ name }) => name),
+    ...relations.map(({ ids }) => ids),
+  ])
+  for (const name of Object.keys(before)) {
+    if (knownNames.has(name)) continue
+    const path = `before.${clip(name)}`
     const message = `${path} is unknown.`
     throw new HttpError(400, message, {
       code: 'VALIDATION',
@@ -181,12 +190,13 @@ function refuseUnknown({ fields, relations }: RecordRights, was: Row): void {
   }
 }
 
-/** The names in `was` whose values are others now. */
-function differ(theirs: Row, was: Row): string[] {
-  return Object.keys(was).filter((name) => {
-    const before = Array.isArray(was[name]) && Array.isArray(theirs[name]) && /Ids$/.test(name)
-    const one = before ? [...(was[name] as unknown[])].sort(byText) : (was[name] ?? null)
-    return !isDeepStrictEqual(one, theirs[name] ?? null)
+/** The names of the fields whose stored values differ from `before`. */
+function findConflicts(stored: Row, before: Row): string[] {
+  return Object.keys(before).filter((name) => {
+    const isKeyList =
+      Array.isArray(before[name]) && Array.isArray(stored[name]) && /Ids$/.test(name)
+    const one = isKeyList ? [...(before[name] as unknown[])].sort(byText) : (before[name] ?? null)
+    return !isDeepStrictEqual(one, stored[name] ?? null)
   })
 }
 
@@ -195,9 +205,9 @@ function byText(a: unknown, b: unknown): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-function changed({ type, log }: ShownRecord, theirs: Row, names: readonly string[]): Reply {
-  const reason = `changed since it was read: ${names.join(', ')}`
+function conflictReply({ type, log }: PageRecord, stored: Row, names: readonly string[]): Reply {
+  const reason = `changed since it before read: ${names.join(', ')}`
   log.debug({ status: 409, code: 'CHANGED', reason }, 'request refused')
   const error = `This ${type.name} was changed meanwhile.`
-  return reply({ error, code: 'CHANGED', theirs }, 409)
+  return reply({ error, code: 'CHANGED', stored: stored }, 409)
 }

@@ -1,27 +1,26 @@
 /**
- * CSV (RFC 4180) as spreadsheets write and read it. What a spreadsheet would take for a formula begins with an apostrophe.
- * Source: specification, Admin page 9.
+ * Reads and writes CSV (RFC 4180) as spreadsheets do. Text that a spreadsheet would run as a formula gets a leading apostrophe.
  */
 
-/** One cell: its text, and whether it stood in quotes, by which an empty text differs from nothing. */
+/** The text of a cell, and whether it was quoted. A quoted empty cell is an empty text; an unquoted one is no value. */
 export interface Cell {
   readonly text: string
   readonly quoted: boolean
 }
 
-/** Also a leading line feed and the full-width forms, which spreadsheets read as the same signs. */
+/** The first characters of formulas. Spreadsheets also accept a leading line feed and the full-width forms. */
 const formulaStart = '[=+\\-@\\t\\r\\n\uff1d\uff0b\uff0d\uff20]'
 const formula = new RegExp(`^'*${formulaStart}`)
 const escapedFormula = new RegExp(`^'+${formulaStart}`)
-const number = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/
+const numeric = /^[+-]?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 
-/** @param value as JSON says it */
+/** @param value a JSON value */
 export function writeCell(value: unknown): string {
   if (value === null || value === undefined) return ''
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   const text = typeof value === 'string' ? value : JSON.stringify(value)
   if (text === '') return '""'
-  const safe = formula.test(text) && !number.test(text) ? `'${text}` : text
+  const safe = formula.test(text) && !numeric.test(text) ? `'${text}` : text
   return /[",\r\n]/.test(safe) || safe !== safe.trim() ? `"${safe.replaceAll('"', '""')}"` : safe
 }
 
@@ -29,19 +28,19 @@ export function writeLine(values: readonly unknown[]): string {
   return `${values.map(writeCell).join(',')}\r\n`
 }
 
-/** The text that `writeCell` was given. */
+/** Reverses the escaping of `writeCell`. */
 export function readCell(text: string): string {
   return escapedFormula.test(text) ? text.slice(1) : text
 }
 
-/** One line of a file; the first is 1. */
+/** A row of a file. Rows are counted from 1. */
 export interface Line {
   readonly row: number
   readonly cells: readonly Cell[]
 }
 
-/** What is no CSV, with the row in which it stands; the first is 1. */
-export class CsvFault extends Error {
+/** A syntax error in a row. Rows are counted from 1. */
+export class CsvError extends Error {
   constructor(
     readonly row: number,
     message: string,
@@ -50,51 +49,50 @@ export class CsvFault extends Error {
   }
 }
 
-/** Columns of a line that are read; no record has as many. */
-const mostCells = 1000
-/** Characters of a row, as many as a JSON body may have bytes. It bounds the time that one row takes. */
-const mostCharacters = 1_048_576
-/** Lines that are read, the empty ones too. */
-const mostLines = 100_001
+/** Maximum number of cells in a row. No record has as many fields. */
+const maxCells = 1000
+/** Maximum number of characters in a row, the same as the limit of JSON bodies. It bounds the time for one row. */
+const maxRowCharacters = 1_048_576
+/** Maximum number of lines, including empty lines and the header. */
+const maxLines = 100_001
 
 /**
- * The rows of a file, one at a time. Takes a byte order mark, all line ends, and commas, quotes and line breaks in quotes; empty
- * lines are passed over, but counted.
+ * Yields the rows of a file. Accepts a byte order mark, all line ends, and separators and line breaks in quotes. Skips empty lines,
+ * but counts them.
  *
- * @throws {CsvFault} for quotes that are never closed, text behind them, rows of more than 1,000 cells, and rows of more
- * than 1,048,576 characters
+ * @throws {CsvError} if a quote is never closed or followed by text, or a row has more than 1,000 cells or 1,048,576 characters
  */
 export function* readLines(file: string): Generator<Line, void> {
   let at = file.charCodeAt(0) === 0xfeff ? 1 : 0
   const separator = separatorOf(file, at)
   let row = 0
   while (at < file.length) {
-    if (++row > mostLines) throw new CsvFault(row, `is behind the ${mostLines - 1} rows of a file`)
+    if (++row > maxLines) throw new CsvError(row, `exceeds the limit of ${maxLines - 1} rows`)
     const cells: Cell[] = []
-    const longest = at + mostCharacters
+    const maxEnd = at + maxRowCharacters
     let isOver = false
     while (!isOver) {
       const quoted = file[at] === '"'
       let end: number
       let text: string
       if (quoted) {
-        const closing = findClosing(file, at + 1, row, longest)
+        const closing = findClosing(file, at + 1, row, maxEnd)
         text = file.slice(at + 1, closing)
         if (text.includes('"')) text = text.replaceAll('""', '"')
         end = closing + 1
       } else {
-        end = findEnd(file, at, separator, longest)
+        end = findEnd(file, at, separator, maxEnd)
         text = file.slice(at, end)
       }
-      if (end > longest) throw tooLong(row)
+      if (end > maxEnd) throw tooLong(row)
       cells.push({ text, quoted })
-      if (cells.length > mostCells) throw new CsvFault(row, `has more than ${mostCells} cells`)
+      if (cells.length > maxCells) throw new CsvError(row, `has more than ${maxCells} cells`)
       const sign = file[end]
       if (sign === separator) at = end + 1
       else if (sign === undefined || sign === '\n' || sign === '\r') {
         at = end + (sign === '\r' && file[end + 1] === '\n' ? 2 : 1)
         isOver = true
-      } else throw new CsvFault(row, 'has text behind a closing quote')
+      } else throw new CsvError(row, 'has text after a closing quote')
     }
     const [first] = cells
     if (cells.length > 1 || first?.quoted === true || first?.text.trim() !== '')
@@ -102,32 +100,32 @@ export function* readLines(file: string): Generator<Line, void> {
   }
 }
 
-/** A semicolon where the first line has one outside of quotes and no comma: spreadsheets of many countries write it. */
+/** Returns a semicolon if the first line has one and no comma outside quotes. Spreadsheets in many countries use semicolons. */
 function separatorOf(file: string, start: number): string {
   const line = file.slice(start, start + 10_000).split(/[\r\n]/, 1)[0] ?? ''
   const plain = line.replace(/"(?:[^"]|"")*"/g, '')
   return plain.includes(';') && !plain.includes(',') ? ';' : ','
 }
 
-/** @returns the end of a cell without quotes; a place behind `longest` if it is longer */
-function findEnd(file: string, start: number, separator: string, longest: number): number {
+/** @returns the end of an unquoted cell, or a position after `maxEnd` if the cell is too long */
+function findEnd(file: string, start: number, separator: string, maxEnd: number): number {
   for (let at = start; at < file.length; at++) {
-    if (at > longest) return at
+    if (at > maxEnd) return at
     const sign = file[at]
     if (sign === separator || sign === '\n' || sign === '\r') return at
   }
   return file.length
 }
 
-/** @throws {CsvFault} no quote closes the cell, or only one behind `longest` */
-function findClosing(file: string, start: number, row: number, longest: number): number {
+/** @throws {CsvError} if no quote closes the cell before `maxEnd` */
+function findClosing(file: string, start: number, row: number, maxEnd: number): number {
   for (let at = file.indexOf('"', start); at !== -1; at = file.indexOf('"', at + 2)) {
-    if (at > longest) throw tooLong(row)
+    if (at > maxEnd) throw tooLong(row)
     if (file[at + 1] !== '"') return at
   }
-  throw new CsvFault(row, 'has a quote that is never closed')
+  throw new CsvError(row, 'has a quote that is never closed')
 }
 
-function tooLong(row: number): CsvFault {
-  return new CsvFault(row, `has more than ${mostCharacters} characters`)
+function tooLong(row: number): CsvError {
+  return new CsvError(row, `has more than ${maxRowCharacters} characters`)
 }

@@ -1,4 +1,4 @@
-/** `@Admin` on a record and `@AdminAction` on its methods: what the admin page says and offers of it. Source: specification, Admin page. */
+/** The decorators of records on the admin page: `@Admin` and `@AdminAction`. */
 import {
   AfterWrite,
   BeforeDelete,
@@ -8,52 +8,52 @@ import {
   type Claims,
   type Repository,
 } from '../../index.js'
-import { AdminEntry, keepDeletion, keepWrite } from './change-history.js'
+import { AdminEntry, recordDeletion, recordWrite } from './change-history.js'
 
-/** A class with a constructor that may be called by nobody. */
+/** Any class, including abstract ones. */
 export type Class<T = object> = abstract new (...args: never[]) => T
 
 export interface AdminRecordOptions {
-  /** The field whose value names a row, in links, pickers and messages. Default: `title`, `name` or `subject` where there is one, else the key. */
+  /** The field whose value names a row in links, pickers and messages. Default: `title`, `name`, `subject` or `label`, or else the key. */
   title?: string
   /** The columns of the list: fields and relations to one record, in order. Default: the first six fields. */
   list?: readonly string[]
-  /** The heading below which the page lists the record. */
+  /** The heading of the menu section that lists the record. */
   group?: string
-  /** A text above the record's list and form. */
+  /** A text above the list and the form. */
   help?: string
-  /** Keeps who changed what, in `AdminEntry`, by every door. Default false. */
+  /** Records who changed what, in `AdminEntry`, for all writes. Default false. */
   history?: boolean
 }
 
 export interface AdminActionOptions {
-  /** The words on the button. */
+  /** The text of the button. */
   label: string
-  /** It may run for several rows at once. Default false. */
+  /** Whether the action can run for several selected rows. Default false. */
   bulk?: boolean
-  /** The class of its form. */
+  /** The class that describes the form of the action. */
   body?: Class
 }
 
-/** What a method with `@AdminAction` gets. `this` is the row; what the method changes on it is stored. */
-// An action says `ActionContext` or `ActionContext<Reason>`.
+/** The argument of a method with `@AdminAction`. `this` is the row. Changes of the row are stored. */
+// Users write `ActionContext` or `ActionContext<Reason>`.
 // eslint-disable-next-line @typescript-eslint/no-explicit-any
 export interface ActionContext<Body = any> {
-  /** The repository of a record, in the action's transaction. It has the program's rights. */
+  /** The repository of a record, in the action's transaction, with the program's rights. */
   readonly records: <R extends object>(type: Class<R>) => Repository<R>
-  /** The claims of who runs it; null for the operator's key. */
+  /** The claims of the caller, or null for the operator's key. */
   readonly caller: Claims | null
   readonly by: 'token' | 'key'
-  /** What the form was filled with, checked; undefined without a form. */
+  /** The validated values of the form, or undefined without a form. */
   readonly body: Body
   /** A provider of the application, by its class or token. */
   readonly get: <P>(token: Class<P> | string | symbol) => P
 }
 
-const notes = new WeakMap<object, Readonly<AdminRecordOptions>>()
+const optionsByType = new WeakMap<object, Readonly<AdminRecordOptions>>()
 
 /**
- * On a record: how the admin page shows it, and whether its history is kept.
+ * Configures how the admin page shows a record, and whether its changes are recorded.
  *
  * ```ts
  * @Record({ version: true })
@@ -63,39 +63,39 @@ const notes = new WeakMap<object, Readonly<AdminRecordOptions>>()
  */
 export function Admin(options: AdminRecordOptions = {}): AnyDecorator {
   return ((type: unknown, member?: unknown): void => {
-    const isMember = member !== undefined && (typeof member !== 'object' || !isOfClass(member))
+    const isMember = member !== undefined && (typeof member !== 'object' || !isClassContext(member))
     if (typeof type !== 'function' || isMember)
       throw new TypeError('@Admin can only be used on a class.')
-    notes.set(type, { ...options })
-    if (options.history === true) keepHistory(type as Class)
+    optionsByType.set(type, { ...options })
+    if (options.history === true) recordHistory(type as Class)
   }) as AnyDecorator
 }
 
-/** On a method of a record: a button of the admin page, for one row or with `bulk` for several. */
+/** Makes a method of a record a button of the admin page. */
 export const AdminAction = createMetadata<[options: AdminActionOptions]>('AdminAction')
 
-/** What `@Admin` says of a record or its nearest base. */
+/** The options of `@Admin` on a record or its nearest base class. */
 export function readAdmin(type: Class): Readonly<AdminRecordOptions> {
   for (
     let owner: unknown = type;
     typeof owner === 'function';
     owner = Object.getPrototypeOf(owner)
   ) {
-    const note = notes.get(owner)
-    if (note !== undefined) return note
+    const options = optionsByType.get(owner)
+    if (options !== undefined) return options
   }
   return {}
 }
 
-/** The context of a standard decorator. */
-function isOfClass(context: unknown): boolean {
+/** Whether the second argument is the context of a standard class decorator. */
+function isClassContext(context: unknown): boolean {
   return (context as { kind?: unknown } | null)?.kind === 'class'
 }
 
-function keepHistory(type: Class): void {
+function recordHistory(type: Class): void {
   addRecords(type, [AdminEntry])
-  addHook(type, 'keepsWriteInHistory', AfterWrite() as MethodDecorator, keepWrite)
-  addHook(type, 'keepsDeletionInHistory', BeforeDelete() as MethodDecorator, keepDeletion)
+  addHook(type, 'keepsWriteInHistory', AfterWrite() as MethodDecorator, recordWrite)
+  addHook(type, 'keepsDeletionInHistory', BeforeDelete() as MethodDecorator, recordDeletion)
 }
 
 function addHook(type: Class, name: string, hook: MethodDecorator, run: unknown): void {

@@ -1,43 +1,43 @@
-/** What was changed in the rows of a record, for whoever may read them. Source: specification, Admin page 7. */
+/** Lists the recorded changes of rows, as far as the caller may read them. */
 import { HttpError, type Database } from '../../index.js'
 import { AdminEntry } from './change-history.js'
 import { titleOf } from './schema.js'
-import { notFound, type Row, type ShownRecord } from './page-records.js'
+import { notFound, type Row, type PageRecord } from './page-records.js'
 
 const pageSize = 50
 
-export interface AskedHistory {
-  /** The key of one row; else the changes of all rows. */
+export interface HistoryQuery {
+  /** The key of a row. Default: the changes of all rows. */
   readonly id?: string | undefined
   readonly kind?: AdminEntry['kind'] | undefined
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: number | undefined
 }
 
-/** The rows of people, as the caller may read them. */
-export interface ShownPeople {
-  readonly shown: ShownRecord
+/** The record of the people who sign in, with the caller's rights. */
+export interface PeopleRecord {
+  readonly record: PageRecord
   /** The field that holds the claim `sub`; undefined for the key. */
   readonly field: string | undefined
 }
 
 /**
- * The changes of one row or of all, the latest first. Of a row that is there, whoever sees it reads them; of one that is gone,
- * who sees every row of the record: what `rows` would have said of it cannot be asked any more.
+ * The changes of one row or of all rows, the latest first. A caller may read the history of the rows that it may read. The
+ * history of a deleted row requires the right to read all rows, because `rows` can no longer be evaluated for it.
  *
- * @throws {HttpError} 404 for a row that is not there for the caller, and never was; 401 or 403 for such a record
+ * @throws {HttpError} 404 if the row does not exist for the caller, 401 or 403 if the caller may not read the record
  */
 export async function listHistory(
   database: Database,
-  shown: ShownRecord,
-  { id, kind, after }: AskedHistory,
-  people?: ShownPeople,
+  pageRecord: PageRecord,
+  { id, kind, after }: HistoryQuery,
+  people?: PeopleRecord,
 ): Promise<object> {
-  const { records, type } = shown
+  const { records, type } = pageRecord
   const { fields } = await records.rights()
-  const seesAll = await records.seesAll()
-  if (!seesAll && id !== undefined && (await records.find(id)) === null) throw notFound()
-  const found = await database.records(AdminEntry).list({
+  const canReadAll = await records.seesAll()
+  if (!canReadAll && id !== undefined && (await records.find(id)) === null) throw notFound()
+  const entries = await database.records(AdminEntry).list({
     where: {
       record: type.name,
       ...(id === undefined ? {} : { row: id }),
@@ -47,30 +47,33 @@ export async function listHistory(
     orderBy: { id: 'desc' },
     limit: pageSize + 1,
   })
-  const page = found.slice(0, pageSize)
-  if (id !== undefined && page.length === 0 && seesAll && (await records.find(id)) === null)
+  const page = entries.slice(0, pageSize)
+  if (id !== undefined && page.length === 0 && canReadAll && (await records.find(id)) === null)
     throw notFound()
-  const seen = seesAll || id !== undefined ? undefined : await findSeen(shown, page)
+  const visibleKeys =
+    canReadAll || id !== undefined ? undefined : await findVisibleKeys(pageRecord, page)
   const titles = people && (await findTitles(people, page))
   const readable = new Set(fields.map(({ name }) => name))
   const rows = page
-    .filter(({ row }) => seen?.has(row) !== false)
-    .flatMap(({ id: entry, row, at, by, kind: done, action, changes }) => {
+    .filter(({ row }) => visibleKeys?.has(row) !== false)
+    .flatMap(({ id: entry, row, at, by, kind: entryKind, action, changes }) => {
       const visible = changes.filter(({ field }) => readable.has(field))
-      // That something was changed which the reader may not see is nobody's business.
-      if (visible.length === 0 && done === 'update') return []
-      const named = action === null ? {} : { action }
+      // Do not reveal that a hidden field was changed.
+      if (visible.length === 0 && entryKind === 'update') return []
+      const actionName = action === null ? {} : { action }
       const title = titles?.get(by)
       const person = title === undefined ? {} : { person: title }
-      return [{ id: entry, row, at, by, ...person, kind: done, ...named, changes: visible }]
+      return [
+        { id: entry, row, at, by, ...person, kind: entryKind, ...actionName, changes: visible },
+      ]
     })
-  const last = found[pageSize - 1]
-  return found.length > pageSize && last !== undefined ? { rows, next: last.id } : { rows }
+  const last = entries[pageSize - 1]
+  return entries.length > pageSize && last !== undefined ? { rows, next: last.id } : { rows }
 }
 
-/** The keys of those rows that the caller sees. @throws {HttpError} 401 or 403 */
-async function findSeen(
-  { records, described: { key } }: ShownRecord,
+/** The keys of the rows that the caller may read. @throws {HttpError} 401 or 403 */
+async function findVisibleKeys(
+  { records, described: { key } }: PageRecord,
   entries: readonly AdminEntry[],
 ): Promise<ReadonlySet<string>> {
   const ids = [...new Set(entries.map(({ row }) => row))]
@@ -79,17 +82,17 @@ async function findSeen(
   return new Set(rows.map((row) => String(row[key.name])))
 }
 
-/** What `by` holds where nobody has signed in. */
-const nobody: ReadonlySet<string> = new Set(['key', 'program', 'anonymous'])
+/** Values of `by` for changes without a signed-in person. */
+const notPeople: ReadonlySet<string> = new Set(['key', 'program', 'anonymous'])
 
-/** The titles of the people who made the changes, by their `sub`. None of those that the caller may not read. */
+/** The titles of the people who made the changes, by `sub`, as far as the caller may read them. */
 async function findTitles(
-  { shown: { records, described }, field }: ShownPeople,
+  { record: { records, described }, field }: PeopleRecord,
   entries: readonly AdminEntry[],
 ): Promise<ReadonlyMap<string, string>> {
   const { key } = described
   const subs = [...new Set(entries.map(({ by }) => by))].filter(
-    (sub) => !nobody.has(sub) && (field !== undefined || isKey(sub, key.kind)),
+    (sub) => !notPeople.has(sub) && (field !== undefined || isKey(sub, key.kind)),
   )
   const name = field ?? key.name
   const isNumber = field === undefined && key.kind !== 'uuid'

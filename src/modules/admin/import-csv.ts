@@ -1,4 +1,4 @@
-/** Reads CSV into a record, row by row, with the caller's rights. Source: specification, Admin page 9. */
+/** Imports a CSV file into a record, with the caller's rights. */
 import {
   clip,
   HttpError,
@@ -7,97 +7,97 @@ import {
   type FieldError,
   type RecordRights,
 } from '../../index.js'
-import { CsvFault, readCell, readLines, writeCell, type Cell, type Line } from './csv-format.js'
-import { keysIn, readKeys, tiesOf, type TieColumn } from './export-csv.js'
-import { asJson, demandAny, type Row, type ShownRecord } from './page-records.js'
+import { CsvError, readCell, readLines, writeCell, type Cell, type Line } from './csv-format.js'
+import { linkedKeys, readKeys, linkColumnsOf, type LinkColumn } from './export-csv.js'
+import { toJson, requireAny, type Row, type PageRecord } from './page-records.js'
 
-/** Faults that are told; a file with as many is looked at no further. */
-const mostFaults = 50
+/** The import stops after this many errors. */
+const maxErrors = 50
 
-export interface RowFault {
-  /** In the file; the line of names is 1. */
+export interface RowError {
+  /** The row in the file. The header is row 1. */
   readonly row: number
-  /** The column; empty for the whole row. */
+  /** The column, or empty if the error concerns the complete row. */
   readonly path: string
   readonly message: string
 }
 
-export interface Imported {
-  /** Rows that were read. */
+export interface ImportResult {
+  /** Number of rows read. */
   readonly rows: number
-  readonly faults: readonly RowFault[]
+  readonly errors: readonly RowError[]
 }
 
-/** How the rows of a file are written. */
+/** Runs the writes of an import in transactions. */
 export interface RowWriter {
-  /** Runs the work on up to 50 rows. */
+  /** Runs the writes of up to 50 rows. */
   batch(work: () => Promise<void>): Promise<void>
-  /** Runs the work on one row, so that it can fail alone. */
+  /** Runs the writes of one row, so that it can fail without the others. */
   row<R>(work: () => Promise<R>): Promise<R>
 }
 
-/** Rows of a batch. A check holds the locks of a batch only until it is rolled back, some 20 ms. */
-const batchRows = 50
+/** Maximum rows of a batch. A check holds its locks until the batch is rolled back, after about 20 ms. */
+const maxBatchRows = 50
 
-/** Writes all rows of a file: those with a key as changes, others as new ones. The caller rolls back if there are errors. */
-export async function readCsv(
-  shown: ShownRecord,
+/** Writes all rows of a file. A row with a key is updated, one without is created. The caller rolls back if there are errors. */
+export async function importCsv(
+  pageRecord: PageRecord,
   file: Buffer,
   writer: RowWriter,
-): Promise<Imported> {
-  const faults: RowFault[] = []
+): Promise<ImportResult> {
+  const errors: RowError[] = []
   let rows = 0
-  const rights = await shown.records.rights()
-  demandAny(rights, 'create', 'update')
+  const rights = await pageRecord.records.rights()
+  requireAny(rights, 'create', 'update')
   const unique = new UniqueValues(rights)
   try {
     const lines = readLines(decode(file))
     const names = lines.next()
-    if (names.done === true) return { rows, faults: [emptyFile] }
-    const columns = readColumns(rights, names.value.cells, faults)
-    while (faults.length === 0 || (rows > 0 && faults.length < mostFaults)) {
+    if (names.done === true) return { rows, errors: [emptyFile] }
+    const columns = readColumns(rights, names.value.cells, errors)
+    while (errors.length === 0 || (rows > 0 && errors.length < maxErrors)) {
       const batch = takeBatch(lines)
       if (batch.length === 0) break
-      // Other requests have a turn between two batches.
-      await nextTurn()
-      const before = { rows, faults: faults.length }
+      // Let other requests run between two batches.
+      await eventLoopTurn()
+      const before = { rows, errors: errors.length }
       await writer.batch(async () => {
-        // A batch that met a conflict runs again from its beginning.
+        // After a conflict, the batch runs again from its first row.
         rows = before.rows
-        faults.length = before.faults
-        unique.begin()
+        errors.length = before.errors
+        unique.beginBatch()
         for (const { row, cells } of batch) {
           rows++
-          // A row may link a thousand others.
-          if (rows % 20 === 0) await nextTurn()
+          // A row may link a thousand rows.
+          if (rows % 20 === 0) await eventLoopTurn()
           await writer
             .row(async () => {
-              unique.add(await writeRow(shown, rights, cells, columns))
+              unique.add(await writeRow(pageRecord, rights, cells, columns))
             })
-            .catch((error: unknown) => faults.push(...toFaults(error, row)))
-          if (faults.length >= mostFaults) break
+            .catch((error: unknown) => errors.push(...toRowErrors(error, row)))
+          if (errors.length >= maxErrors) break
         }
       })
-      unique.keep()
+      unique.commitBatch()
     }
   } catch (error) {
-    if (!(error instanceof CsvFault)) throw error
-    faults.push({ row: error.row, path: '', message: `This row ${error.message}.` })
+    if (!(error instanceof CsvError)) throw error
+    errors.push({ row: error.row, path: '', message: `This row ${error.message}.` })
   }
-  return { rows, faults: faults.slice(0, mostFaults) }
+  return { rows, errors: errors.slice(0, maxErrors) }
 }
 
-const emptyFile: RowFault = { row: 1, path: '', message: 'The file is empty.' }
+const emptyFile: RowError = { row: 1, path: '', message: 'The file is empty.' }
 
-function nextTurn(): Promise<void> {
+function eventLoopTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Lines of the file in one slice of the event loop. */
+/** The rows of the next batch, as many as fit into one slice of the event loop. */
 function takeBatch(lines: Generator<Line, void>): Line[] {
   const batch: Line[] = []
   let characters = 0
-  while (batch.length < batchRows && characters < batchCharacters) {
+  while (batch.length < maxBatchRows && characters < maxBatchCharacters) {
     const next = lines.next()
     if (next.done === true) break
     batch.push(next.value)
@@ -106,18 +106,18 @@ function takeBatch(lines: Generator<Line, void>): Line[] {
   return batch
 }
 
-/** Characters after which a batch takes no further row: to split so many takes a few milliseconds. */
-const batchCharacters = 262_144
+/** A batch ends after this many characters. Splitting them takes a few milliseconds. */
+const maxBatchCharacters = 262_144
 
 /**
- * The values of unique fields that the file has had. A check rolls each batch back, so the database cannot find two equal
- * values in different batches.
+ * Finds duplicate values of unique fields in a file. A check rolls each batch back, so the database cannot find equal values in
+ * different batches.
  */
 class UniqueValues {
   readonly #groups: readonly (readonly string[])[]
   readonly #key: string
-  readonly #seen = new Map<string, unknown>()
-  /** Those of the batch that runs. */
+  readonly #committed = new Map<string, unknown>()
+  /** Values of the current batch. */
   readonly #pending = new Map<string, unknown>()
 
   constructor({ fields, key }: RecordRights) {
@@ -132,32 +132,32 @@ class UniqueValues {
     this.#key = key.name
   }
 
-  begin(): void {
+  beginBatch(): void {
     this.#pending.clear()
   }
 
-  keep(): void {
-    for (const [value, id] of this.#pending) this.#seen.set(value, id)
+  commitBatch(): void {
+    for (const [value, id] of this.#pending) this.#committed.set(value, id)
   }
 
-  /** @throws {HttpError} 409 another row of the file has the same value */
+  /** @throws {HttpError} 409 if another row of the file has the same value */
   add(stored: Row): void {
     const id = stored[this.#key]
     for (const names of this.#groups) {
       const values = names.map((name) => stored[name])
-      // Two rows without a value are not alike.
+      // Rows without a value are not duplicates.
       if (values.some((value) => value === null || value === undefined)) continue
-      const seenKey = JSON.stringify([names, values])
-      const first = this.#pending.get(seenKey) ?? this.#seen.get(seenKey)
-      if (first !== undefined && first !== id) throw takenTwice(names)
-      this.#pending.set(seenKey, id)
+      const valuesKey = JSON.stringify([names, values])
+      const first = this.#pending.get(valuesKey) ?? this.#committed.get(valuesKey)
+      if (first !== undefined && first !== id) throw duplicateError(names)
+      this.#pending.set(valuesKey, id)
     }
   }
 }
 
-function takenTwice(names: readonly string[]): HttpError {
-  const taken = names.length === 1 ? 'is' : 'together are'
-  const message = `${names.join(' and ')} ${taken} already taken by another row of the file`
+function duplicateError(names: readonly string[]): HttpError {
+  const verb = names.length === 1 ? 'is' : 'together are'
+  const message = `${names.join(' and ')} ${verb} already taken by another row of the file`
   const errors = names.map((path) => ({ path, code: 'unique', message }))
   return new HttpError(409, message, { code: 'CONFLICT', errors })
 }
@@ -166,39 +166,39 @@ interface FieldColumn extends FieldDescription {
   readonly use: 'key' | 'version' | 'value' | 'fixed'
 }
 
-type Column = FieldColumn | TieColumn
+type Column = FieldColumn | LinkColumn
 
-/** UTF-8, or UTF-16 with its mark, as spreadsheets save it. @throws {CsvFault} */
+/** Decodes UTF-8, or UTF-16 with a byte order mark. @throws {CsvError} */
 function decode(file: Buffer): string {
   const isWide = file[0] === 0xff && file[1] === 0xfe
   try {
     return new TextDecoder(isWide ? 'utf-16le' : 'utf-8', { fatal: true }).decode(file)
   } catch {
-    throw new CsvFault(1, 'is no UTF-8: save the file as CSV UTF-8')
+    throw new CsvError(1, 'is not UTF-8: save the file as CSV UTF-8')
   }
 }
 
-function readColumns(rights: RecordRights, cells: readonly Cell[], faults: RowFault[]): Column[] {
+function readColumns(rights: RecordRights, cells: readonly Cell[], errors: RowError[]): Column[] {
   const { fields, key, version } = rights
-  const known = new Map(
-    [...fields, ...tiesOf(rights)].map((one): [string, FieldDescription | TieColumn] => [
-      one.name,
-      one,
+  const columnsByName = new Map(
+    [...fields, ...linkColumnsOf(rights)].map((column): [string, FieldDescription | LinkColumn] => [
+      column.name,
+      column,
     ]),
   )
-  const seen = new Set<string>()
+  const usedNames = new Set<string>()
   const columns: Column[] = []
   for (const { text } of cells) {
     const name = text.trim()
-    const field = known.get(name)
-    if (field === undefined || seen.has(name)) {
-      const message = seen.has(name)
-        ? `The column "${clip(name)}" is there twice.`
-        : `There is no field "${clip(name)}". Fields: ${[...known.keys()].join(', ')}.`
-      faults.push({ row: 1, path: clip(name), message })
+    const field = columnsByName.get(name)
+    if (field === undefined || usedNames.has(name)) {
+      const message = usedNames.has(name)
+        ? `The column "${clip(name)}" occurs twice.`
+        : `There is no field "${clip(name)}". Fields: ${[...columnsByName.keys()].join(', ')}.`
+      errors.push({ row: 1, path: clip(name), message })
       continue
     }
-    seen.add(name)
+    usedNames.add(name)
     if ('use' in field) {
       columns.push(field)
       continue
@@ -210,100 +210,106 @@ function readColumns(rights: RecordRights, cells: readonly Cell[], faults: RowFa
   return columns
 }
 
-/** What the cells of one row say. */
-interface ReadRow {
+/** The parsed cells of a row. */
+interface ParsedRow {
   readonly values: Row
-  /** Columns that cannot be written: they may say only what is stored. */
+  /** Cells of read-only columns. They must equal the stored values. */
   readonly fixed: readonly FixedCell[]
-  readonly ties: readonly (readonly [tie: TieColumn, keys: (string | number)[]])[]
-  /** Cells that cannot be read. */
-  readonly faults: readonly FieldError[]
+  readonly links: readonly (readonly [column: LinkColumn, keys: (string | number)[]])[]
+  /** Errors of cells that cannot be parsed. */
+  readonly errors: readonly FieldError[]
 }
 
 type FixedCell = readonly [column: FieldColumn, text: string]
 
-function readRow(cells: readonly Cell[], columns: readonly Column[], isNew: boolean): ReadRow {
+function parseRow(cells: readonly Cell[], columns: readonly Column[], isNew: boolean): ParsedRow {
   const values: Row = {}
-  const faults: FieldError[] = []
+  const errors: FieldError[] = []
   const fixed: FixedCell[] = []
-  const ties: [tie: TieColumn, keys: (string | number)[]][] = []
+  const links: [column: LinkColumn, keys: (string | number)[]][] = []
   for (const [index, column] of columns.entries()) {
     const cell = cells[index] ?? { text: '', quoted: false }
     if (column.use === 'fixed') fixed.push([column, cell.text])
-    if (column.use === 'ties') {
+    if (column.use === 'links') {
       const keys = readKeys(column, cell)
-      if (keys === undefined) faults.push(unfit(column, 'must be keys: 3;17'))
-      else ties.push([column, keys])
+      if (keys === undefined) errors.push(cellError(column, 'must be keys: 3;17'))
+      else links.push([column, keys])
     }
     if (column.use !== 'value') continue
-    const value = readValue(column, cell, isNew)
+    const value = parseValue(column, cell, isNew)
     if (value === unreadable)
-      faults.push(
-        unfit(column, `must be ${/^[aeio]/.test(column.kind) ? 'an' : 'a'} ${column.kind}`),
+      errors.push(
+        cellError(column, `must be ${/^[aeio]/.test(column.kind) ? 'an' : 'a'} ${column.kind}`),
       )
     else if (value !== undefined) values[column.name] = value
   }
-  return { values, fixed, ties, faults }
+  return { values, fixed, links, errors }
 }
 
 async function writeRow(
-  { records }: ShownRecord,
+  { records }: PageRecord,
   rights: RecordRights,
   cells: readonly Cell[],
   columns: readonly Column[],
 ): Promise<Row> {
   if (cells.length > columns.length)
     throw new HttpError(400, `The row has ${cells.length} cells, the first one ${columns.length}.`)
-  const { id, version } = readOwn(cells, columns)
-  const { values, fixed, ties, faults } = readRow(cells, columns, id === undefined)
+  const { id, version } = readIdentity(cells, columns)
+  const {
+    values,
+    fixed,
+    links: links,
+    errors: cellErrors,
+  } = parseRow(cells, columns, id === undefined)
   if (id === undefined) {
-    for (const [{ name }, keys] of ties) if (keys.length > 0) values[name] = keys
-    const found = [...faults, ...changedCells(fixed, undefined)]
-    return await withAllErrors(found, () => records.create(values))
+    for (const [{ name }, keys] of links) if (keys.length > 0) values[name] = keys
+    const errors = [...cellErrors, ...changedCells(fixed, undefined)]
+    return await withAllErrors(errors, () => records.create(values))
   }
-  const before = await records.find(id, { with: ties.map(([{ relation }]) => relation) })
+  const before = await records.find(id, { with: links.map(([{ relation }]) => relation) })
   if (before === null) throw noSuchRow(rights)
-  const stored = asJson(before)
-  for (const [tie, keys] of ties) if (!areAlike(keys, keysIn(stored, tie))) values[tie.name] = keys
-  const found = [...faults, ...changedCells(fixed, stored)]
+  const stored = toJson(before)
+  for (const [linkColumn, keys] of links)
+    if (!haveSameKeys(keys, linkedKeys(stored, linkColumn))) values[linkColumn.name] = keys
+  const errors = [...cellErrors, ...changedCells(fixed, stored)]
   const versions = version === undefined ? undefined : [version]
-  const written = await withAllErrors(found, () => records.update(id, values, versions))
+  const written = await withAllErrors(errors, () => records.update(id, values, versions))
   if (written === null) throw noSuchRow(rights)
   return written
 }
 
 /**
- * Writes a row and rejects it with all its errors: those of its cells, and those that the write finds in the others.
+ * Writes a row. Rejects it with the errors of its cells and the validation errors of the other fields together.
  *
  * @throws {HttpError} 400 `VALIDATION`
  */
 async function withAllErrors<R extends Row | null>(
-  found: readonly FieldError[],
+  cellErrors: readonly FieldError[],
   write: () => Promise<R>,
 ): Promise<R> {
   try {
     const written = await write()
-    if (found.length === 0) return written
+    if (cellErrors.length === 0) return written
   } catch (error) {
-    const isClients = error instanceof HttpError && error.status < 500
-    if (found.length === 0 || !isClients || error.code !== 'VALIDATION') throw error
-    const names = new Set(found.map(({ path }) => path))
-    throw invalid([...found, ...(error.errors ?? []).filter(({ path }) => !names.has(path))])
+    const isClientError = error instanceof HttpError && error.status < 500
+    if (cellErrors.length === 0 || !isClientError || error.code !== 'VALIDATION') throw error
+    const names = new Set(cellErrors.map(({ path }) => path))
+    throw invalid([...cellErrors, ...(error.errors ?? []).filter(({ path }) => !names.has(path))])
   }
-  throw invalid(found)
+  throw invalid(cellErrors)
 }
 
 function noSuchRow({ key }: RecordRights): HttpError {
   return invalid([{ path: key.name, code: 'unknown', message: 'There is no such row.' }])
 }
 
-function areAlike(some: readonly unknown[], others: readonly unknown[]): boolean {
-  const one = new Set(some)
-  return one.size === new Set(others).size && others.every((other) => one.has(other))
+function haveSameKeys(keys: readonly unknown[], otherKeys: readonly unknown[]): boolean {
+  const keySet = new Set(keys)
+  return keySet.size === new Set(otherKeys).size && otherKeys.every((key) => keySet.has(key))
 }
 
-/** The key and the version that a row names itself by. */
-function readOwn(
+/** The key and the version in the cells of a row. */
+function readIdentity(
   cells: readonly Cell[],
   columns: readonly Column[],
 ): { id: string | undefined; version: number | undefined } {
@@ -319,13 +325,12 @@ function readOwn(
 }
 
 /**
- * Errors of cells that cannot be written and differ from the row. Equal ones are allowed: a file that was exported can be
- * imported.
+ * Errors of read-only cells that differ from the stored row. Equal cells are allowed, so that an exported file can be imported.
  */
 function changedCells(fixed: readonly FixedCell[], before: Row | undefined): FieldError[] {
   return fixed
     .filter(([{ name }, text]) => readCell(text) !== plainText(before?.[name]))
-    .map(([column]) => unfit(column, 'cannot be changed, and is another in the row'))
+    .map(([column]) => cellError(column, 'cannot be changed and differs from the stored value'))
 }
 
 function plainText(value: unknown): string {
@@ -335,15 +340,19 @@ function plainText(value: unknown): string {
 
 const unreadable = Symbol('unreadable')
 
-/** @returns undefined where nothing is given */
-function readValue(column: FieldColumn, { text: given, quoted }: Cell, isNew: boolean): unknown {
+/** @returns undefined if the cell has no value, `unreadable` if it cannot be parsed */
+function parseValue(
+  column: FieldColumn,
+  { text: cellText, quoted }: Cell,
+  isNew: boolean,
+): unknown {
   const { kind, list, nullable, required, rules } = column
-  const text = readCell(given)
+  const text = readCell(cellText)
   const isText = textKinds.has(kind) && !list
   if (text === '' && !(isText && quoted)) {
     if (nullable) return isNew && rules.default !== undefined ? undefined : null
     if (isText && !required) return isNew ? undefined : ''
-    // The check says that it is required.
+    // The validation reports that the field is required.
     return isNew ? undefined : isText ? '' : unreadable
   }
   if (list || kind === 'json' || kind === 'class') return readJson(text)
@@ -362,14 +371,14 @@ function readJson(text: string): unknown {
   }
 }
 
-function toFaults(error: unknown, row: number): RowFault[] {
+function toRowErrors(error: unknown, row: number): RowError[] {
   if (!(error instanceof HttpError) || error.status >= 500) throw error
   const { errors = [], message } = error
   if (errors.length === 0) return [{ row, path: '', message }]
-  return errors.map(({ path, message: words }) => ({ row, path, message: words }))
+  return errors.map((fieldError) => ({ row, path: fieldError.path, message: fieldError.message }))
 }
 
-function unfit({ name }: Pick<Column, 'name'>, message: string): FieldError {
+function cellError({ name }: Pick<Column, 'name'>, message: string): FieldError {
   return { path: name, code: 'type', message: `${name} ${message}` }
 }
 

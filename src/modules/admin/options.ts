@@ -1,4 +1,4 @@
-/** What `admin` takes, checked at the start. Source: specification, Admin page 10. */
+/** The options of `admin()` and their check at startup. */
 import {
   describeRecord,
   rejectUnknownOptions,
@@ -12,23 +12,23 @@ import { AdminAction, readAdmin, type Class } from './declare.js'
 type ClassReference = NonNullable<ModuleOptions['records']>[number]
 
 export interface LoginOptions {
-  /** The application's sign-in: a POST route that answers with the token in `FreshToken`. */
+  /** The application's sign-in: a POST route that returns the token in the header `FreshToken`. */
   path: string
-  /** The application's sign-out, a POST route. Default: one of the page's own, which ends the token and the session. */
+  /** The application's sign-out: a POST route. Default: a route of the page that revokes the token and ends the session. */
   signOut?: string
 }
 
 export interface AdminOptions {
-  /** Where the page is: `/admin`. */
+  /** The path of the page: `/admin`. */
   path: string
-  /** Whom the page lets in: a role, or several of which any suffices. The rest is what each record's own rules leave them. */
+  /** The role that opens the page, or several roles of which one is enough. Policies of the records still apply. */
   roles: string | readonly string[]
-  /** The records that it shows, in this order. */
+  /** The records on the page, in this order. */
   records: readonly ClassReference[]
   login: LoginOptions
   /**
-   * The record of the people who sign in, one of `records`: the history shows their title in place of the claim `sub`. `sub` is
-   * the key of their row, or the field that is named: `[User, 'email']`.
+   * The record of the people who sign in. It must be in `records`. The history then shows a person's title in place of the claim
+   * `sub`. `sub` holds the key of the row, or the value of the field given here: `[User, 'email']`.
    */
   people?: ClassReference | readonly [ClassReference, string]
 }
@@ -44,17 +44,17 @@ const loginNames: Readonly<Record<keyof LoginOptions, true>> = { path: true, sig
 const recordNames = ['title', 'list', 'group', 'help', 'history']
 const actionNames = ['label', 'bulk', 'body']
 
-export function findProblems(given: AdminOptions): Problem[] {
-  const options = given as Readonly<Partial<Record<keyof AdminOptions, unknown>>>
-  const problems = rejectUnknownOptions(given, Object.keys(names), 'admin')
+export function findProblems(input: AdminOptions): Problem[] {
+  const options = input as Readonly<Partial<Record<keyof AdminOptions, unknown>>>
+  const problems = rejectUnknownOptions(input, Object.keys(names), 'admin')
   const { path, roles, records, login } = options
-  const refuse = (option: string, remedy: string): void => {
-    problems.push(invalid(`admin: ${option} cannot be used.`, remedy))
+  const refuse = (option: string, fix: string): void => {
+    problems.push(invalid(`admin: ${option} cannot be used.`, fix))
   }
-  if (!isPath(path) || path === '/') refuse('path', "Write where the page is to be: '/admin'.")
-  const wanted = Array.isArray(roles) ? (roles as unknown[]) : [roles]
-  if (wanted.length === 0 || !wanted.every((role) => typeof role === 'string' && role !== ''))
-    refuse('roles', "Write who may come in: roles: 'admin'. Nothing is open to everybody.")
+  if (!isPath(path) || path === '/') refuse('path', "Write the path of the page: '/admin'.")
+  const roleNames = Array.isArray(roles) ? (roles as unknown[]) : [roles]
+  if (roleNames.length === 0 || !roleNames.every((role) => typeof role === 'string' && role !== ''))
+    refuse('roles', "Write who may open the page: roles: 'admin'. The page is never public.")
   if (!Array.isArray(records) || records.length === 0)
     refuse('records', 'Write the records that the page shows: [Ticket, Label].')
   if (typeof login !== 'object' || login === null)
@@ -73,7 +73,7 @@ function isPath(value: unknown): value is string {
   return typeof value === 'string' && /^\/[^\s?#<>]*$/.test(value) && !value.includes('//')
 }
 
-/** @returns the classes, thunks called; those that are none yet are left out */
+/** Calls the thunks. @returns the classes, without references that are not defined yet */
 export function resolveRecords(records: readonly ClassReference[]): Class[] {
   return records.flatMap((reference) => {
     const type: unknown = isClass(reference) ? reference : callThunk(reference)
@@ -93,7 +93,7 @@ function isClass(value: unknown): value is Class {
   return typeof value === 'function' && /^class\b/.test(Function.prototype.toString.call(value))
 }
 
-/** Where the people are who sign in. */
+/** The record of the people who sign in. */
 export interface People {
   readonly type: Class
   /** The field that holds the claim `sub`; undefined for the key. */
@@ -119,7 +119,7 @@ function findPeopleProblems(options: AdminOptions, types: readonly Class[]): Pro
   if (type === undefined || !types.includes(type))
     return [
       invalid(
-        'admin: people names no record of the page.',
+        'admin: people is not a record of the page.',
         "Write people: User, or people: [User, 'email'], and list User in records.",
       ),
     ]
@@ -127,37 +127,40 @@ function findPeopleProblems(options: AdminOptions, types: readonly Class[]): Pro
     .filter(({ kind, list }) => kind === 'string' && !list)
     .map(({ name }) => name)
   if (field === undefined || names.includes(field)) return []
-  const message = `admin: people names ${JSON.stringify(field)}, which is no text of ${type.name}.`
+  const message = `admin: people names ${JSON.stringify(field)}, which is not a string field of ${type.name}.`
   return [invalid(message, `Name the field that holds the claim sub: ${names.join(', ')}.`)]
 }
 
-/** Faults of the records, once all classes are there. */
+/** Checks the records. Call this after all classes are defined. */
 export function findRecordProblems(options: AdminOptions): Problem[] {
   const { records } = options
   const types = resolveRecords(records)
   const problems: Problem[] = findPeopleProblems(options, types)
   if (types.length < records.length)
     problems.push(
-      invalid('admin: records names what is no class.', 'Write records: [Ticket, () => Label].'),
+      invalid(
+        'admin: records contains something that is not a class.',
+        'Write records: [Ticket, () => Label].',
+      ),
     )
-  const seen = new Map<string, Class>()
+  const typesByPlural = new Map<string, Class>()
   for (const type of types) {
     const described = describeRecord(type)
     if (described === undefined) {
-      const remedy = `Write @Record before class ${type.name}, or leave it out.`
-      problems.push(invalid(`admin: records names ${type.name}, which is no record.`, remedy))
+      const fix = `Write @Record before class ${type.name}, or leave it out.`
+      problems.push(invalid(`admin: records names ${type.name}, which is not a record.`, fix))
       continue
     }
-    const other = seen.get(described.plural)
+    const other = typesByPlural.get(described.plural)
     if (other !== undefined) {
-      const remedy =
+      const fix =
         other === type
           ? 'Write it once.'
-          : `Name another: @Record({ plural: '…' }) for one of them.`
+          : `Give one of them another name: @Record({ plural: '…' }).`
       const message = `admin: records names "${described.plural}" twice: ${other.name} and ${type.name}.`
-      problems.push(invalid(message, remedy))
+      problems.push(invalid(message, fix))
     }
-    seen.set(described.plural, type)
+    typesByPlural.set(described.plural, type)
     problems.push(...findAdminProblems(described), ...findActionProblems(type))
   }
   return problems
@@ -168,28 +171,31 @@ function findAdminProblems({ type, fields, relations }: RecordDescription): Prob
   const where = `@Admin of ${type.name}`
   const problems = rejectUnknownOptions(options, recordNames, where)
   const { title, list, group, help, history } = options as Readonly<Record<string, unknown>>
-  const own = fields.map(({ name }) => name)
-  const shown = [...own, ...relations.filter(isToOne).map(({ name }) => name)]
-  if (title !== undefined && !own.includes(title as string))
+  const fieldNames = fields.map(({ name }) => name)
+  const columnNames = [...fieldNames, ...relations.filter(isToOne).map(({ name }) => name)]
+  if (title !== undefined && !fieldNames.includes(title as string))
     problems.push(
-      invalid(`${where}: title names ${JSON.stringify(title)}.`, `Fields: ${own.join(', ')}.`),
+      invalid(
+        `${where}: title names ${JSON.stringify(title)}.`,
+        `Fields: ${fieldNames.join(', ')}.`,
+      ),
     )
   const columns: readonly unknown[] = Array.isArray(list) ? list : []
   if (list !== undefined && (!Array.isArray(list) || list.length === 0))
-    problems.push(invalid(`${where}: list is no list of fields.`, "Write list: ['subject']."))
+    problems.push(invalid(`${where}: list is not a list of fields.`, "Write list: ['subject']."))
   for (const name of columns)
-    if (!shown.includes(name as string))
+    if (!columnNames.includes(name as string))
       problems.push(
         invalid(
           `${where}: list names ${JSON.stringify(name)}.`,
-          `Fields and relations to one: ${shown.join(', ')}.`,
+          `Fields and relations to one: ${columnNames.join(', ')}.`,
         ),
       )
   if (new Set(columns).size < columns.length)
     problems.push(invalid(`${where}: list names a field twice.`, 'Write it once.'))
   for (const [option, value] of Object.entries({ group, help }))
     if (value !== undefined && (typeof value !== 'string' || value === ''))
-      problems.push(invalid(`${where}: ${option} is no text.`, 'Write words, or leave it out.'))
+      problems.push(invalid(`${where}: ${option} is not a text.`, 'Write a text, or leave it out.'))
   if (history !== undefined && typeof history !== 'boolean')
     problems.push(invalid(`${where}: history is neither true nor false.`, 'Write true or false.'))
   return problems
@@ -199,20 +205,20 @@ function findActionProblems(type: Class): Problem[] {
   const labels = new Set<string>()
   return [...AdminAction.read(type)].flatMap(([method, [options]]) => {
     const where = `@AdminAction of ${type.name}.${method}`
-    const given = options as unknown
-    if (typeof given !== 'object' || given === null)
+    const value = options as unknown
+    if (typeof value !== 'object' || value === null)
       return [invalid(`${where} has no options.`, "Write @AdminAction({ label: 'Close' }).")]
-    const problems = rejectUnknownOptions(given, actionNames, where)
-    const { label, bulk, body } = given as Readonly<Record<string, unknown>>
+    const problems = rejectUnknownOptions(value, actionNames, where)
+    const { label, bulk, body } = value as Readonly<Record<string, unknown>>
     if (typeof label !== 'string' || label === '')
-      problems.push(invalid(`${where}: label is no text.`, "Write label: 'Close'."))
+      problems.push(invalid(`${where}: label is not a text.`, "Write label: 'Close'."))
     else if (labels.has(label))
       problems.push(invalid(`${where}: another action is called "${label}".`, 'Rename one.'))
     else labels.add(label)
     if (bulk !== undefined && typeof bulk !== 'boolean')
       problems.push(invalid(`${where}: bulk is neither true nor false.`, 'Write true or false.'))
     if (body !== undefined && !isClass(body))
-      problems.push(invalid(`${where}: body is no class.`, 'Write a class with @Field.'))
+      problems.push(invalid(`${where}: body is not a class.`, 'Write a class with @Field.'))
     return problems
   })
 }
@@ -221,6 +227,6 @@ export function isToOne({ kind }: { readonly kind: string }): boolean {
   return kind === 'belongsTo'
 }
 
-function invalid(message: string, remedy: string): Problem {
-  return { code: 'INVALID_OPTION', message, remedy }
+function invalid(message: string, fix: string): Problem {
+  return { code: 'INVALID_OPTION', message, remedy: fix }
 }

@@ -1,4 +1,4 @@
-/** The records of a page by their paths, and what a request's caller may do with them. */
+/** Finds the records of the page by path and gives access to them with the rights of the caller. */
 import {
   ApplicationState,
   Database,
@@ -14,16 +14,16 @@ import { AdminAction, type AdminActionOptions, type Class } from './declare.js'
 
 export type Row = Record<string, unknown>
 
-/** A record of the page, for the caller of a request. */
-export interface ShownRecord {
+/** A record of the page with the rights of one request's caller. */
+export interface PageRecord {
   readonly type: Class
   readonly described: RecordDescription
   readonly records: CallerRecords<Row>
-  /** Of the request. */
+  /** The logger of the request. */
   readonly log: HttpRequest['log']
 }
 
-export class ShownRecords {
+export class PageRecords {
   readonly #byPath: ReadonlyMap<string, RecordDescription>
   readonly types: ReadonlySet<Class>
 
@@ -46,10 +46,10 @@ export class ShownRecords {
   }
 
   /** @throws {HttpError} 404 */
-  find(path: string, request: HttpRequest): ShownRecord {
+  find(path: string, request: HttpRequest): PageRecord {
     const described = this.#byPath.get(path)
     if (described === undefined)
-      throw new HttpError(404, undefined, { reason: 'the page shows no such record' })
+      throw new HttpError(404, undefined, { reason: 'the page has no such record' })
     const { type } = described
     return { type, described, records: this.recordsOf(type, request), log: request.log }
   }
@@ -63,40 +63,40 @@ export class ShownRecords {
     { type, may, writes }: RecordRights,
     records: CallerRecords<Row>,
   ): Promise<ReadonlyMap<string, AdminActionOptions>> {
-    const found = new Map<string, AdminActionOptions>()
+    const actions = new Map<string, AdminActionOptions>()
     // If no client may update rows, actions are how rows are changed. Otherwise an action needs the right to update.
-    if (!may.read || (writes.update && !may.update)) return found
+    if (!may.read || (writes.update && !may.update)) return actions
     for (const [name, [options]] of AdminAction.read(type))
-      if (await records.mayCall(name)) found.set(name, options)
-    return found
+      if (await records.mayCall(name)) actions.set(name, options)
+    return actions
   }
 }
 
 /**
- * A key in its one form, so that no row is named in two ways.
+ * Normalizes a key, so that one row always has the same key text.
  *
- * @throws {HttpError} 404 for what cannot be a key of the record
+ * @throws {HttpError} 404 if the value cannot be a key of the record
  */
-export function readId({ described: { key } }: ShownRecord, id: unknown): string {
+export function readId({ described: { key } }: PageRecord, id: unknown): string {
   const text = typeof id === 'number' || typeof id === 'string' ? String(id) : ''
   const form = key.kind === 'uuid' ? /^[\da-f-]{36}$/i : /^-?(?:0|[1-9]\d{0,15})$/
   if (!form.test(text)) throw notFound()
   return text.toLowerCase()
 }
 
-/** The row as JSON, as clients get it. */
-export function asJson(row: object): Row {
+/** The row as clients receive it. */
+export function toJson(row: object): Row {
   return JSON.parse(JSON.stringify(row)) as Row
 }
 
 export function notFound(): HttpError {
   return new HttpError(404, undefined, {
-    reason: 'there is no such row, or `rows` does not show it to the caller',
+    reason: 'the row does not exist, or `rows` hides it from the caller',
   })
 }
 
 /** @throws {HttpError} 403 unless the caller may do one of the operations */
-export function demandAny(
+export function requireAny(
   { may }: RecordRights,
   ...operations: readonly ('create' | 'update' | 'delete')[]
 ): void {

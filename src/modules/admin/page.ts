@@ -1,4 +1,4 @@
-/** The page and its files: they hold no data, so they are public. Source: specification, Admin page 11; CSP 3. */
+/** The public routes of the page: HTML, scripts, styles, the description of the sign-in form, and the sign-out. */
 
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
@@ -35,7 +35,7 @@ import type { AdminOptions, LoginOptions } from './options.js'
 
 type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
 
-/** The page, its files and its sign-in: public. */
+/** Serves the page. It contains no data, so it is public. */
 export function pageController({ path, login }: AdminOptions): ControllerClass {
   @Controller(path)
   @Undocumented
@@ -92,15 +92,15 @@ export function signOutController({ path }: AdminOptions): ControllerClass {
   return AdminSignOut
 }
 
-/** What belongs to a caller is kept nowhere: who signs out leaves nothing behind. */
-export class KeptNowhere implements Interceptor {
+/** Forbids caches to store responses with data of a caller, so that nothing is left after a sign-out. */
+export class NoStore implements Interceptor {
   static readonly before = 'gate'
 
   async intercept(_request: HttpRequest, next: Next): Promise<unknown> {
-    const answer = await next()
-    if (answer.headers.get('Cache-Control') === undefined || answer.status >= 400)
-      answer.headers.set('Cache-Control', 'no-store')
-    return answer
+    const response = await next()
+    if (response.headers.get('Cache-Control') === undefined || response.status >= 400)
+      response.headers.set('Cache-Control', 'no-store')
+    return response
   }
 }
 
@@ -109,7 +109,7 @@ const policy = [
   ...["img-src 'self'", "form-action 'self'", "base-uri 'none'", "frame-ancestors 'none'"],
 ].join('; ')
 
-/** @param base the page's path with all that stands before it */
+/** @param base the page's path, including the application's prefix */
 function showPage(base: string): Reply<string> {
   const at = escape(base)
   const text = `<!doctype html>
@@ -122,7 +122,7 @@ function showPage(base: string): Reply<string> {
       .header('X-Frame-Options', 'DENY')
       .header('X-Content-Type-Options', 'nosniff')
       .header('Referrer-Policy', 'no-referrer')
-      // Else the browser would bring back what it showed before a sign-out.
+      // Otherwise the browser could show the page again after a sign-out.
       .header('Cache-Control', 'no-store')
   )
 }
@@ -151,9 +151,9 @@ class Assets {
     const asset = Object.hasOwn(types, name) ? (await this.#all()).get(name) : undefined
     if (asset === undefined) throw new HttpError(404)
     const { text, tag } = asset
-    const known = matchesEntityTag(headers['if-none-match'], tag)
-    const answer = known ? reply(null, 304) : reply(text).type(types[name as AssetName])
-    return answer
+    const isCurrent = matchesEntityTag(headers['if-none-match'], tag)
+    const response = isCurrent ? reply(null, 304) : reply(text).type(types[name as AssetName])
+    return response
       .header('ETag', tag)
       .header('Cache-Control', 'no-cache')
       .header('X-Content-Type-Options', 'nosniff')
@@ -175,7 +175,7 @@ async function readFiles(): Promise<ReadonlyMap<string, Asset>> {
   }
   const folder = await mkdtemp(join(tmpdir(), 'filigree-admin-'))
   try {
-    // In a process of its own, because bundlers do not run inside a test's realm.
+    // Bundlers do not run inside the realm of a Jest test, so this runs in a separate process.
     await promisify(execFile)(process.execPath, [source, folder])
     return await readFolder(folder)
   } finally {
@@ -191,15 +191,15 @@ async function readFolder(folder: string): Promise<ReadonlyMap<string, Asset>> {
   return new Map(await Promise.all(files))
 }
 
-/** What stands before the page's path is of the application's base path. */
-function baseOf({ path: asked }: HttpRequest, path: string): string {
-  const at = `${asked}/`.indexOf(`${path}/`)
-  return at === -1 ? path : asked.slice(0, at) + path
+/** The page's path in this request, including the application's base path. */
+function baseOf({ path: requestPath }: HttpRequest, path: string): string {
+  const at = `${requestPath}/`.indexOf(`${path}/`)
+  return at === -1 ? path : requestPath.slice(0, at) + path
 }
 
 type Json = Record<string, unknown>
 
-/** What of JSON Schema a form goes by. */
+/** The parts of JSON Schema that the sign-in form uses. */
 interface Schema {
   readonly $ref?: string
   readonly type?: string | readonly string[]
@@ -214,13 +214,13 @@ interface Schema {
 }
 
 /**
- * The addresses have the application's prefix, as the page is behind it.
+ * Describes the sign-in form. The paths include the application's prefix.
  *
- * @param own the path of the page's own sign-out
- * @throws {DeclarationError} where the application has no such route, or one that takes nothing that a form can ask for
+ * @param signOutPath the path of the page's own sign-out
+ * @throws {DeclarationError} if the application has no such route, or its body has no fields for a form
  */
-function describeLogin({ path, signOut }: LoginOptions, own: string, routes: Routes): Json {
-  const prefix = prefixOf(own, routes)
+function describeLogin({ path, signOut }: LoginOptions, signOutPath: string, routes: Routes): Json {
+  const prefix = prefixOf(signOutPath, routes)
   const login = findPost(routes, prefix, 'login.path', path)
   if (signOut !== undefined) findPost(routes, prefix, 'login.signOut', signOut)
   const { operations, schemas } = routes.describe()
@@ -233,29 +233,29 @@ function describeLogin({ path, signOut }: LoginOptions, own: string, routes: Rou
     .filter(([, { readOnly }]) => readOnly !== true)
     .map(([name, schema]) => toField(name, schema, required.includes(name)))
   if (fields.length === 0)
-    throw fault(
-      `admin: login.path names ${path}, whose form is not known.`,
+    throw invalidLogin(
+      `admin: login.path is ${path}, but its route does not describe a body.`,
       'Give the route the class of its body: @Post({ body: Credentials }).',
     )
-  return { path: prefix + path, method: 'POST', fields, signOut: prefix + (signOut ?? own) }
+  return { path: prefix + path, method: 'POST', fields, signOut: prefix + (signOut ?? signOutPath) }
 }
 
-/** What stands before every path; another page may be at a longer one. */
-function prefixOf(own: string, { all }: Routes): string {
-  const ends = all.filter(({ path }) => path.endsWith(own)).map(({ path }) => path)
-  const [shortest = own] = ends.sort((one, other) => one.length - other.length)
-  return shortest.slice(0, -own.length)
+/** The application's prefix. A second admin page may have a longer path, so the shortest match counts. */
+function prefixOf(signOutPath: string, { all }: Routes): string {
+  const ends = all.filter(({ path }) => path.endsWith(signOutPath)).map(({ path }) => path)
+  const [shortest = signOutPath] = ends.sort((one, other) => one.length - other.length)
+  return shortest.slice(0, -signOutPath.length)
 }
 
 function findPost(routes: Routes, prefix: string, option: string, path: string): RouteInfo {
-  const wanted = (prefix + path).replace(/\/+$/, '')
+  const fullPath = (prefix + path).replace(/\/+$/, '')
   const found = routes.all.find(
-    (route) => route.method === 'POST' && route.path.replace(/\/+$/, '') === wanted,
+    (route) => route.method === 'POST' && route.path.replace(/\/+$/, '') === fullPath,
   )
   if (found !== undefined) return found
-  throw fault(
-    `admin: ${option} names ${path}, but the application has no route POST ${path}.`,
-    'Name one that it has, without the prefix of the application.',
+  throw invalidLogin(
+    `admin: ${option} is ${path}, but the application has no route POST ${path}.`,
+    'Write the path of an existing route, without the prefix of the application.',
   )
 }
 
@@ -269,6 +269,6 @@ function toField(name: string, schema: Schema, required: boolean): Json {
   )
 }
 
-function fault(message: string, remedy: string): DeclarationError {
-  return new DeclarationError([{ code: 'INVALID_OPTION', message, remedy }])
+function invalidLogin(message: string, fix: string): DeclarationError {
+  return new DeclarationError([{ code: 'INVALID_OPTION', message, remedy: fix }])
 }

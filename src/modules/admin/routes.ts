@@ -1,4 +1,4 @@
-/** The routes below the page's path. Source: docs/maintainers/admin.md, Addresses. */
+/** The JSON and CSV routes of the admin page, `{path}/api`. See docs/maintainers/admin.md, Addresses. */
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import {
@@ -18,20 +18,20 @@ import {
   type ModuleOptions,
   type Reply,
 } from '../../index.js'
-import { runAction, changeMany, mostRows, removeRow, saveRow } from './changes.js'
+import { runAction, changeMany, maxRows, removeRow, saveRow } from './changes.js'
 import { entryKinds } from './change-history.js'
-import { readCsv, type Imported } from './import-csv.js'
-import { writeCsv } from './export-csv.js'
+import { importCsv, type ImportResult } from './import-csv.js'
+import { exportCsv } from './export-csv.js'
 import type { Class } from './declare.js'
-import { listHistory, type AskedHistory, type ShownPeople } from './history.js'
+import { listHistory, type HistoryQuery, type PeopleRecord } from './history.js'
 import { resolvePeople, type AdminOptions } from './options.js'
-import { shareFields, writeRecord } from './schema.js'
-import { readId, ShownRecords, type Row, type ShownRecord } from './page-records.js'
+import { shareFields, describeForPage } from './schema.js'
+import { readId, PageRecords, type Row, type PageRecord } from './page-records.js'
 
 type ControllerClass = NonNullable<ModuleOptions['controllers']>[number]
 
 class SavedRow {
-  /** What the fields held when they were read: any of them that is another now refuses the change. */
+  /** The values that the client has read. The change is rejected if one of them differs from the stored value. */
   @Field('json') was!: unknown
   @Field('json') values!: unknown
 }
@@ -41,26 +41,26 @@ class RemovedRow {
 }
 
 class ChangedRows {
-  @Field('json', { list: true, minItems: 1, maxItems: mostRows }) ids!: (string | number)[]
+  @Field('json', { list: true, minItems: 1, maxItems: maxRows }) ids!: (string | number)[]
   @Field('json', { optional: true }) values?: unknown
   @Field('boolean', { optional: true }) remove?: boolean
 }
 
 class RunAction {
-  @Field('json', { list: true, minItems: 1, maxItems: mostRows }) ids!: (string | number)[]
+  @Field('json', { list: true, minItems: 1, maxItems: maxRows }) ids!: (string | number)[]
   @Field('json', { optional: true, nullable: true }) body?: unknown
 }
 
-/** Rolls a transaction back that failed for no reason of its own. */
+/** Thrown to roll back a transaction that did not fail. */
 class RolledBack extends Error {
-  constructor(readonly imported?: Imported) {
-    super('nothing of the file is written')
+  constructor(readonly imported?: ImportResult) {
+    super('the transaction was rolled back')
   }
 }
 
-const long = 120_000
+const longTimeout = 120_000
 
-/** What asks for a role of the page; the rest is the policy's. */
+/** Routes that require a role of the page. The policies of the records apply in addition. */
 export function dataController(
   options: AdminOptions,
   types: () => readonly Class[],
@@ -71,35 +71,35 @@ export function dataController(
   @Secured({ roles: [roles].flat() })
   class AdminData {
     static readonly inject = [Database, ApplicationState]
-    readonly #records: ShownRecords
+    readonly #records: PageRecords
 
     constructor(
       private readonly database: Database,
       state: ApplicationState,
     ) {
-      this.#records = new ShownRecords(types(), database, state)
+      this.#records = new PageRecords(types(), database, state)
     }
 
     @Get('/schema')
     async schema(request: HttpRequest, user: Claims | null): Promise<Reply> {
-      const all = this.#records
+      const pageRecords = this.#records
       const records: Row[] = []
-      for (const { type } of all.all) {
-        const own = all.recordsOf(type, request)
-        const rights = await own.rights()
+      for (const { type } of pageRecords.all) {
+        const callerRecords = pageRecords.recordsOf(type, request)
+        const rights = await callerRecords.rights()
         if (!rights.may.read) continue
-        const actions = await all.actionsFor(rights, own)
-        records.push(writeRecord(rights, all.types, new Set(actions.keys())))
+        const actions = await pageRecords.actionsFor(rights, callerRecords)
+        records.push(describeForPage(rights, pageRecords.types, new Set(actions.keys())))
       }
       const caller = { sub: user?.sub ?? 'key' }
-      return packed({ caller, live: true, ...shareFields(records) }, request)
+      return gzipped({ caller, live: true, ...shareFields(records) }, request)
     }
 
     @Post('/save/<record>/<id>', { body: SavedRow, transaction: true })
     save(record: string, id: string, body: SavedRow, request: HttpRequest): Promise<object> {
-      const shown = this.#records.find(record, request)
-      const [was, values] = [toObject(body.was, 'was'), toObject(body.values, 'values')]
-      return saveRow(shown, readId(shown, id), was, values)
+      const pageRecord = this.#records.find(record, request)
+      const [before, values] = [toObject(body.was, 'was'), toObject(body.values, 'values')]
+      return saveRow(pageRecord, readId(pageRecord, id), before, values)
     }
 
     @Post('/remove/<record>/<id>', { body: RemovedRow, transaction: true })
@@ -109,32 +109,32 @@ export function dataController(
       body: RemovedRow,
       request: HttpRequest,
     ): Promise<Reply | null> {
-      const shown = this.#records.find(record, request)
-      return removeRow(shown, readId(shown, id), toObject(body.was, 'was'))
+      const pageRecord = this.#records.find(record, request)
+      return removeRow(pageRecord, readId(pageRecord, id), toObject(body.was, 'was'))
     }
 
-    @Post('/bulk/<record>', { body: ChangedRows, transaction: true, timeout: long })
+    @Post('/bulk/<record>', { body: ChangedRows, transaction: true, timeout: longTimeout })
     async bulk(record: string, body: ChangedRows, request: HttpRequest): Promise<object> {
-      const shown = this.#records.find(record, request)
+      const pageRecord = this.#records.find(record, request)
       const { ids, values, remove = false } = body
       if (remove === (values !== undefined))
         throw new HttpError(400, 'Send either values or remove: true.')
       const changes = remove ? undefined : toObject(values, 'values')
-      return { count: await changeMany(shown, toIds(shown, ids), changes) }
+      return { count: await changeMany(pageRecord, toIds(pageRecord, ids), changes) }
     }
 
     @Get('/csv/<record>')
     async exportCsv(record: string, request: HttpRequest): Promise<Reply> {
-      const shown = this.#records.find(record, request)
-      const name = shown.described.plural.replace(/[^\w-]/g, '_')
-      return reply(await writeCsv(shown, request))
+      const pageRecord = this.#records.find(record, request)
+      const name = pageRecord.described.plural.replace(/[^\w-]/g, '_')
+      return reply(await exportCsv(pageRecord, request))
         .type('text/csv; charset=utf-8')
         .header('Content-Disposition', `attachment; filename="${name}.csv"`)
         .header('X-Content-Type-Options', 'nosniff')
         .header('Cache-Control', 'no-store')
     }
 
-    @Post('/csv/<record>', { limit: '16mb', timeout: long })
+    @Post('/csv/<record>', { limit: '16mb', timeout: longTimeout })
     async importCsv(
       record: string,
       rawBody: Buffer,
@@ -144,103 +144,116 @@ export function dataController(
     ): Promise<Reply> {
       if (!/^text\/csv\s*(?:;|$)/i.test(headers['content-type'] ?? ''))
         throw new HttpError(415, 'Send text/csv.', { headers: { accept: 'text/csv' } })
-      const shown = this.#records.find(record, request)
-      if (query.check === 'true') return reply(await this.#checkCsv(shown, rawBody))
+      const pageRecord = this.#records.find(record, request)
+      if (query.check === 'true') return reply(await this.#checkCsv(pageRecord, rawBody))
       const { database } = this
-      const write = async (): Promise<Imported> => {
-        const imported = await readCsv(shown, rawBody, {
+      const write = async (): Promise<ImportResult> => {
+        const imported = await importCsv(pageRecord, rawBody, {
           batch: (work) => work(),
           row: (work) => database.transaction(work),
         })
-        if (imported.faults.length > 0) throw new RolledBack(imported)
+        if (imported.errors.length > 0) throw new RolledBack(imported)
         return imported
       }
-      const { rows, faults } = await database.transaction(write).catch((error: unknown) => {
+      const { rows, errors } = await database.transaction(write).catch((error: unknown) => {
         if (error instanceof RolledBack && error.imported !== undefined) return error.imported
         throw error
       })
-      if (faults.length === 0) return reply({ count: rows })
-      const error = `The file has faults: nothing was written.`
-      return reply({ error, code: 'VALIDATION', faults }, 400)
+      if (errors.length === 0) return reply({ count: rows })
+      const error = `The file has errors. Nothing was written.`
+      return reply({ error, code: 'VALIDATION', faults: errors }, 400)
     }
 
     /**
-     * Writes the rows in small transactions, each of which is rolled back: a check finds what the import would find, and other
-     * writers wait for one batch at most.
+     * Writes the rows in small transactions and rolls each one back. This finds the same errors as an import, and other writers wait
+     * for one batch at most.
      */
-    async #checkCsv(shown: ShownRecord, file: Buffer): Promise<object> {
+    async #checkCsv(pageRecord: PageRecord, file: Buffer): Promise<object> {
       const { database } = this
       let milliseconds = 0
-      const imported = await readCsv(shown, file, {
+      const { rows, errors } = await importCsv(pageRecord, file, {
         batch: async (work) => {
           const start = performance.now()
-          const undone = database.transaction(async () => {
+          const rolledBack = database.transaction(async () => {
             await work()
             throw new RolledBack()
           })
-          await undone.catch((error: unknown) => {
+          await rolledBack.catch((error: unknown) => {
             if (!(error instanceof RolledBack)) throw error
           })
           milliseconds += performance.now() - start
         },
         row: (work) => database.transaction(work),
       })
-      return { ...imported, seconds: Math.ceil(milliseconds / 1000) }
+      return { rows, faults: errors, seconds: Math.ceil(milliseconds / 1000) }
     }
 
     @Get('/history/<record>')
     history(record: string, request: HttpRequest): Promise<object> {
-      const shown = this.#records.find(record, request)
-      return listHistory(this.database, shown, readHistoryQuery(request), this.#people(request))
+      const pageRecord = this.#records.find(record, request)
+      return listHistory(
+        this.database,
+        pageRecord,
+        readHistoryQuery(request),
+        this.#people(request),
+      )
     }
 
     @Get('/history/<record>/<id>')
     rowHistory(record: string, id: string, request: HttpRequest): Promise<object> {
-      const shown = this.#records.find(record, request)
-      const asked = { ...readHistoryQuery(request), id: readId(shown, id) }
-      return listHistory(this.database, shown, asked, this.#people(request))
+      const pageRecord = this.#records.find(record, request)
+      const historyQuery = { ...readHistoryQuery(request), id: readId(pageRecord, id) }
+      return listHistory(this.database, pageRecord, historyQuery, this.#people(request))
     }
 
-    #people(request: HttpRequest): ShownPeople | undefined {
+    #people(request: HttpRequest): PeopleRecord | undefined {
       const { type, field } = resolvePeople(options) ?? {}
       const described = type && describeRecord(type)
-      return described && { shown: this.#records.find(described.plural, request), field }
+      return described && { record: this.#records.find(described.plural, request), field }
     }
 
-    @Post('/actions/<record>/<action>', { body: RunAction, transaction: true, timeout: long })
+    @Post('/actions/<record>/<action>', {
+      body: RunAction,
+      transaction: true,
+      timeout: longTimeout,
+    })
     async run(
       record: string,
       action: string,
       body: RunAction,
       request: HttpRequest,
     ): Promise<object> {
-      const shown = this.#records.find(record, request)
-      const asked = { name: action, ids: toIds(shown, body.ids), body: body.body, request }
-      return { count: await runAction(this.#records, shown, asked) }
+      const pageRecord = this.#records.find(record, request)
+      const task = { name: action, ids: toIds(pageRecord, body.ids), body: body.body, request }
+      return { count: await runAction(this.#records, pageRecord, task) }
     }
   }
   return AdminData
 }
 
 /** `?after=120&kind=delete`. @throws {HttpError} 400 */
-function readHistoryQuery({ query: { after, kind } }: HttpRequest): AskedHistory {
-  const place = typeof after === 'string' && /^\d{1,15}$/.test(after) ? Number(after) : undefined
-  if (after !== undefined && place === undefined)
-    throw new HttpError(400, 'after is no place in the history.')
-  const known = entryKinds.find((one) => one === kind)
-  if (kind !== undefined && known === undefined)
+function readHistoryQuery({ query: { after, kind } }: HttpRequest): HistoryQuery {
+  const position = typeof after === 'string' && /^\d{1,15}$/.test(after) ? Number(after) : undefined
+  if (after !== undefined && position === undefined)
+    throw new HttpError(400, 'after is not a position in the history.')
+  const knownKind = entryKinds.find((one) => one === kind)
+  if (kind !== undefined && knownKind === undefined)
     throw new HttpError(400, `kind must be one of ${entryKinds.join(', ')}.`)
-  return { after: place, kind: known }
+  return { after: position, kind: knownKind }
 }
 
-const pack = promisify(gzip)
+const compress = promisify(gzip)
 
-/** The schema is most of what a page loads, and packs to a tenth. */
-async function packed(schema: object, { headers }: HttpRequest): Promise<Reply> {
+/** Compresses the schema. It is the largest response of the page and shrinks to a tenth. */
+async function gzipped(schema: object, { headers }: HttpRequest): Promise<Reply> {
   const text = JSON.stringify(schema)
-  const takes = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(headers['accept-encoding'] ?? '')
-  const answer = takes ? reply(await pack(text)).header('Content-Encoding', 'gzip') : reply(text)
-  return answer
+  const acceptsGzip = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/.test(
+    headers['accept-encoding'] ?? '',
+  )
+  const response = acceptsGzip
+    ? reply(await compress(text)).header('Content-Encoding', 'gzip')
+    : reply(text)
+  return response
     .type('application/json; charset=utf-8')
     .header('Vary', 'Accept-Encoding')
     .header('X-Content-Type-Options', 'nosniff')
@@ -255,11 +268,11 @@ function toObject(value: unknown, name: string): Row {
   throw new HttpError(400, message, { code: 'VALIDATION', errors })
 }
 
-/** Each key once. @throws {HttpError} 400 for what is neither text nor number, 404 for what is no key */
-function toIds(shown: ShownRecord, ids: readonly unknown[]): string[] {
+/** Removes duplicates. @throws {HttpError} 400 if a key is neither a string nor a number, 404 if it cannot be a key of the record */
+function toIds(pageRecord: PageRecord, ids: readonly unknown[]): string[] {
   const texts = ids.map((id, index) => {
-    if (typeof id === 'string' || typeof id === 'number') return readId(shown, id)
-    const message = `ids.${index} is no key.`
+    if (typeof id === 'string' || typeof id === 'number') return readId(pageRecord, id)
+    const message = `ids.${index} is not a key.`
     const errors = [{ path: `ids.${index}`, code: 'type', message }]
     throw new HttpError(400, message, { code: 'VALIDATION', errors })
   })

@@ -1,6 +1,6 @@
 /**
- * Refuses patterns for which a database would have to look at every row of a large table: a picker asks with each letter that is
- * typed. Beginnings and words have indexes. Source: decisions, Query cost.
+ * The routes of a record's rows. They reject text patterns that would scan a large table, because a picker sends a query for each
+ * typed letter. Prefixes and words have indexes.
  */
 import {
   Clock,
@@ -28,22 +28,22 @@ export function rowsController(
 ): ControllerClass {
   @Controller(`${path}/api/rows/${plural}`, { crud: type })
   @Undocumented
-  @Use(boundedPatterns(type))
+  @Use(limitPatternSearch(type))
   @Secured({ roles: [roles].flat() })
   class AdminRows {}
   Object.defineProperty(AdminRows, 'name', { value: `Admin${type.name}Rows` })
   return AdminRows
 }
 
-/** A table with fewer rows is read within the time that a picker has. */
-const mostRows = 200_000
-/** How long the size of a table is believed, in milliseconds. */
-const believed = 60_000
+/** Scanning a table with fewer rows is fast enough for a picker. */
+const maxScannedRows = 200_000
+/** How long the size of a table is cached, in milliseconds. */
+const sizeLifetime = 60_000
 
-const patterns = /\.(?:ilike|like|contains|endsWith)$/
+const scanningOperators = /\.(?:ilike|like|contains|endsWith)$/
 
-function boundedPatterns(type: Class): new (...needed: never[]) => EntryInterceptor {
-  return class BoundedPatterns implements EntryInterceptor {
+function limitPatternSearch(type: Class): new (...needed: never[]) => EntryInterceptor {
+  return class PatternSearchLimit implements EntryInterceptor {
     static readonly inject = [Database, Clock]
     readonly #sizes = new Map<Class, { readonly rows: number; readonly at: number }>()
 
@@ -55,49 +55,49 @@ function boundedPatterns(type: Class): new (...needed: never[]) => EntryIntercep
     async enter({ query, method }: HttpRequest): Promise<void> {
       if (method !== 'GET' && method !== 'HEAD') return
       for (const name of Object.keys(query)) {
-        if (!patterns.test(name) || this.#begins(name, query[name])) continue
-        const place = findPlace(type, name.split('.').slice(0, -1))
-        if (place === undefined || this.#hasIndex(place)) continue
-        const rows = await this.#rowsOf(place.type)
-        if (rows <= mostRows) continue
-        const message = `${name}: among ${rows} rows only beginnings (startsWith) and words (search) are looked for.`
+        if (!scanningOperators.test(name) || this.#hasPrefix(name, query[name])) continue
+        const position = findField(type, name.split('.').slice(0, -1))
+        if (position === undefined || this.#hasIndex(position)) continue
+        const rows = await this.#rowCount(position.type)
+        if (rows <= maxScannedRows) continue
+        const message = `${name}: the table has ${rows} rows. Use a prefix (startsWith) or words (search).`
         const errors = [{ path: name, code: 'TOO_COSTLY', message }]
         throw new HttpError(400, message, { code: 'TOO_COSTLY', errors })
       }
     }
 
-    #begins(name: string, text: unknown): boolean {
+    #hasPrefix(name: string, text: unknown): boolean {
       return name.endsWith('.like') && typeof text === 'string' && !/^[%_]/.test(text)
     }
 
-    /** A trigram index, where the database makes one, finds what stands anywhere: who has declared it knows. */
-    #hasIndex({ type: of, field }: Place): boolean {
-      const { indexes } = this.database.records(of).table
+    /** Whether a trigram index supports patterns on this field. */
+    #hasIndex({ type, field }: FieldPosition): boolean {
+      const { indexes } = this.database.records(type).table
       return indexes.some(
         ({ form, columns }) =>
           form?.like === true && columns.some(({ property }) => property === field),
       )
     }
 
-    async #rowsOf(of: Class): Promise<number> {
+    async #rowCount(type: Class): Promise<number> {
       const now = this.clock.now()
-      const known = this.#sizes.get(of)
-      if (known !== undefined && now - known.at < believed) return known.rows
-      const records = this.database.records(of)
+      const cached = this.#sizes.get(type)
+      if (cached !== undefined && now - cached.at < sizeLifetime) return cached.rows
+      const records = this.database.records(type)
       const rows = records.table.shard === undefined ? await records.counts.roughly({}) : 0
-      this.#sizes.set(of, { rows, at: now })
+      this.#sizes.set(type, { rows, at: now })
       return rows
     }
   }
 }
 
-interface Place {
+interface FieldPosition {
   readonly type: Class
   readonly field: string
 }
 
-/** `['org', 'name']` from Ticket: the name of Org. */
-function findPlace(type: Class, names: readonly string[]): Place | undefined {
+/** Resolves a path of relations: `['org', 'name']` from Ticket is the field `name` of Org. */
+function findField(type: Class, names: readonly string[]): FieldPosition | undefined {
   let at = type
   for (const name of names.slice(0, -1)) {
     const relation = describeRecord(at)?.relations.find((one) => one.name === name)
