@@ -1,9 +1,9 @@
 /** Two people changed the same fields: theirs, mine, and what was, to choose from. Source: specification, Admin page 8. */
-import type { Control } from './control.js'
+import type { Control } from './field-controls.js'
 import { el, newId } from './element.js'
 import { fieldOf, recordNamed, type RecordInfo } from './schema.js'
 import { knownTitle, lookUp } from './titles.js'
-import { lower, toText } from './words.js'
+import { lower, toText } from './format.js'
 
 export interface Difference {
   readonly control: Control

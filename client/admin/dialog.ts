@@ -1,6 +1,5 @@
 /** Questions and forms over the page: focus stays inside, Escape closes, and it returns to where it was. */
-import { el, newId, put, type Child } from './element.js'
-import { hush } from './notice.js'
+import { el, newId, put, type Child, hush } from './element.js'
 
 export interface OpenDialog {
   readonly body: HTMLElement

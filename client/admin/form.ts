@@ -1,17 +1,14 @@
 /** A form of controls: what was changed in it, its faults, and the rows that belong to the row. */
-import { ask, rowsOf } from './ask.js'
+import { ask, rowsOf, faultsOf, faultText, type Fault } from './requests.js'
+import { el, say, type Child, hush, refuse } from './element.js'
+import { go, link, pathTo, watch } from './navigation.js'
+import { keyOf, titleOf, type RecordInfo, type Row, recordNamed, type FieldInfo } from './schema.js'
+import { openView } from './view.js'
+import { lower } from './format.js'
 import { cancel, openDialog } from './dialog.js'
-import { el, type Child } from './element.js'
-import { stamp, type Control } from './control.js'
-import { makeControls } from './controls.js'
-import { makeControl } from './fields.js'
-import { faultsOf, faultText, type Fault } from './faults.js'
-import { watch } from './leaving.js'
-import { hush, refuse, say } from './notice.js'
-import { makeNested } from './nested.js'
-import { recordNamed, titleOf, type FieldInfo, type RecordInfo, type Row } from './schema.js'
+import { stamp, type Control, makeControl } from './field-controls.js'
+import { makeControls, makeNested } from './record-controls.js'
 import { keep, type Choice } from './titles.js'
-import { lower } from './words.js'
 
 export interface Form {
   readonly node: HTMLFormElement
@@ -158,4 +155,28 @@ function createInPlace(record: RecordInfo, done: (choice: Choice) => void): void
     })
     return [form.node]
   })
+}
+
+export function showNew(record: RecordInfo): void {
+  const view = openView(record, `New ${lower(record.one)}`)
+  const form = makeRecordForm(record, {
+    isNew: true,
+    hasNested: true,
+    onSubmit: async () => {
+      if (!form.check()) return
+      try {
+        const { data } = await ask<Row>('POST', rowsOf(record), { body: form.read() })
+        go(pathTo(record.path, keyOf(record, data)))
+        say(`${record.one} “${titleOf(record, data)}” was created.`)
+      } catch (error) {
+        form.refuse(error)
+      }
+    },
+    buttons: [
+      el('button', { type: 'submit', class: 'main' }, 'Save'),
+      link(pathTo(record.path), { class: 'button' }, 'Cancel'),
+    ],
+  })
+  view.show(el('div', { class: 'card' }, form.node))
+  form.controls[0]?.focus()
 }

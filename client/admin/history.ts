@@ -1,7 +1,7 @@
 /** Who changed what: in a row, and in all rows of a record. */
-import { api, ask } from './ask.js'
+import { api, ask } from './requests.js'
 import { el, icon, listen, newId, replace, type Child } from './element.js'
-import { link, pathTo, rename } from './route.js'
+import { link, pathTo, rename } from './navigation.js'
 import {
   fieldOf,
   labelOf,
@@ -13,7 +13,7 @@ import {
 } from './schema.js'
 import { isKnown, knownTitle, lookUp } from './titles.js'
 import { openView } from './view.js'
-import { lower, toMoment, toText } from './words.js'
+import { lower, toMoment, toText } from './format.js'
 
 interface Entry {
   readonly id: number

@@ -1,21 +1,16 @@
 /** The rows of a record: found, ordered, chosen, page by page. The address holds what is asked for. */
+import { ask, byToken, api, rowsOf, statusOf } from './requests.js'
+import { el, icon, listen, put, replace, type Child, clearAlerts, refuse } from './element.js'
+import { type RecordInfo, fieldOf, may, schema, texts, type Row } from './schema.js'
 import { createClient } from '../index.js'
 import { createLive } from '../live.js'
-import { api, ask, byToken, rowsOf } from './ask.js'
-import { makeBar, type Bar } from './bar.js'
-import { hasBulk, makeBulkBar } from './bulk.js'
-import { columnChoice, type Column } from './columns.js'
-import { exportLink } from './export.js'
-import { el, icon, listen, put, replace, type Child } from './element.js'
-import { describeCondition, filterNames, makeFilter } from './filters.js'
-import { statusOf } from './faults.js'
-import { clearAlerts, refuse } from './notice.js'
-import { link, pathTo, push, rename } from './route.js'
-import { fieldOf, may, schema, texts, type RecordInfo, type Row } from './schema.js'
-import { RowTable } from './table.js'
+import { makeBar, type Bar, describeCondition, filterNames, makeFilter } from './list-bar.js'
+import { hasBulk, makeBulkBar } from './row-actions.js'
+import { columnChoice, type Column, RowTable } from './table.js'
+import { link, pathTo, push, rename } from './navigation.js'
 import { escapeLike } from './titles.js'
 import { openView, type View } from './view.js'
-import { counted, lower } from './words.js'
+import { counted, lower } from './format.js'
 
 const pageSize = 25
 
@@ -326,4 +321,29 @@ function nextOf(header: string | null): string | undefined {
   const address = /<([^>]*)>;\s*rel="?next"?/.exec(header ?? '')?.[1]
   if (address === undefined) return undefined
   return new URL(address, location.origin).searchParams.get('after') ?? undefined
+}
+
+/** @param address with the list's filter as it is now */
+function exportLink(address: () => string, record: RecordInfo): HTMLElement {
+  const anchor = el(
+    'a',
+    {
+      ...{ class: 'button quiet', href: address(), download: `${record.path}.csv` },
+      onclick: async (event) => {
+        anchor.href = address()
+        // A link sends the cookie, but no token that scripts keep.
+        if (!byToken()) return
+        event.preventDefault()
+        const { data } = await ask<string>('GET', address())
+        const url = URL.createObjectURL(new Blob([data], { type: 'text/csv' }))
+        el('a', { href: url, download: `${record.path}.csv` }).click()
+        setTimeout(() => {
+          URL.revokeObjectURL(url)
+        }, 60_000)
+      },
+    },
+    icon('out'),
+    'Export CSV',
+  )
+  return anchor
 }

@@ -2,11 +2,10 @@
  * Chooses rows of another record: a combobox that searches on the server, and a way to make a new row in place. Source: WAI-ARIA
  * Authoring Practices, combobox with a listbox; specification, Admin page 6.
  */
-import { el, icon, listen, newId, replace } from './element.js'
-import { refuse } from './notice.js'
+import { el, icon, listen, newId, replace, refuse } from './element.js'
 import { may, type RecordInfo } from './schema.js'
 import { findRows, knownTitle, lookUp, type Choice } from './titles.js'
-import { lower } from './words.js'
+import { lower } from './format.js'
 
 export interface PickerOptions {
   readonly label: string

@@ -1,19 +1,29 @@
 /** One row: its form, what cannot be changed, its relations, actions and history. */
-import { actionButtons } from './actions.js'
+import { el, replace, type Child, icon, refuse, put, say } from './element.js'
+import { link, pathTo, go } from './navigation.js'
+import {
+  labelOf,
+  recordNamed,
+  shownLabel,
+  type FieldInfo,
+  type RecordInfo,
+  type Row,
+  keyOf,
+  titleOf,
+  type RelationInfo,
+  fieldOf,
+  may,
+} from './schema.js'
+import { isSame, deleteStored, isStale, readStored, writeStored, type Stored } from './stored.js'
+import { knownTitle, lookUp } from './titles.js'
+import { asText, toText, lower } from './format.js'
+import { ask, rowsOf, statusOf } from './requests.js'
+import { actionButtons } from './row-actions.js'
 import { showConflict, type Difference } from './conflict.js'
 import { confirm } from './dialog.js'
-import { el, put, replace, type Child } from './element.js'
-import { changesOf, factsOf } from './facts.js'
 import { makeRecordForm, type Form } from './form.js'
-import { statusOf } from './faults.js'
 import { historyButton } from './history.js'
-import { refuse, say } from './notice.js'
-import { listRelated } from './related.js'
-import { go, link, pathTo } from './route.js'
-import { fieldOf, may, titleOf, type RecordInfo, type Row } from './schema.js'
-import { deleteStored, isSame, isStale, readStored, writeStored, type Stored } from './stored.js'
 import { openView, type View } from './view.js'
-import { lower } from './words.js'
 
 export async function showRow(record: RecordInfo, key: string): Promise<void> {
   const view = openView(record, `${record.one} ${key}`)
@@ -259,3 +269,87 @@ class RowView {
 
 /** Somebody is asked which of two values to keep. */
 class Waiting extends Error {}
+
+type Fact = readonly [name: string, value: Child]
+
+const facts = (entries: readonly Fact[]): HTMLElement => {
+  const list = el('dl', { class: 'facts' })
+  replace(list, ...entries.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]))
+  return list
+}
+
+/** @param hasTies the rows that are tied to it, too */
+function factsOf(
+  record: RecordInfo,
+  fields: readonly FieldInfo[],
+  row: Row,
+  hasTies: boolean,
+): HTMLElement {
+  const ties = (record.relations ?? []).flatMap((relation): Fact[] => {
+    const target = recordNamed(relation.to)
+    const keys = relation.ids === undefined ? undefined : row[relation.ids]
+    if (!hasTies || target === undefined || !Array.isArray(keys)) return []
+    return [[labelOf(relation), toText(keys.map((key) => knownTitle(target, key)))]]
+  })
+  return facts([
+    ...fields.map((field): Fact => [shownLabel(record, field), valueOf(record, field, row)]),
+    ...ties,
+  ])
+}
+
+function valueOf(record: RecordInfo, field: FieldInfo, row: Row): Child {
+  const value = row[field.name]
+  const relation = record.relations?.find(({ name }) => name === field.by)
+  const target = relation && recordNamed(relation.to)
+  if (target === undefined || value === null || value === undefined)
+    return toText(value, field.kind)
+  const anchor = link(pathTo(target.path, asText(value)), {}, knownTitle(target, value))
+  lookUp(target, [value])
+    .then(() => {
+      anchor.textContent = knownTitle(target, value)
+    })
+    .catch(() => undefined)
+  return anchor
+}
+
+/** What others have made of a row. */
+const changesOf = (record: RecordInfo, was: Row, theirs: Row): HTMLElement =>
+  facts(
+    record.fields
+      .filter(({ name }) => !isSame(was[name], theirs[name]))
+      .map((field) => [
+        shownLabel(record, field),
+        `${toText(was[field.name], field.kind)} → ${toText(theirs[field.name], field.kind)}`,
+      ]),
+  )
+
+/** The rows that refer to a row: the first of them, and the way to all. */
+
+const most = 10
+
+function listRelated(relation: RelationInfo, key: string): HTMLElement | null {
+  const target = recordNamed(relation.to)
+  const { by } = relation
+  if (target === undefined || by === undefined) return null
+  const list = el('ul', { class: 'related' })
+  const label = labelOf(relation)
+  const fields = [...new Set([target.key, target.title])].join(',')
+  const params = { [by]: key, fields, limit: most + 1, count: 'none' }
+  ask<Row[]>('GET', rowsOf(target), { params })
+    .then(({ data }) => {
+      const items = data
+        .slice(0, most)
+        .map((row) =>
+          el('li', {}, link(pathTo(target.path, keyOf(target, row)), {}, titleOf(target, row))),
+        )
+      const all = `${pathTo(target.path)}?${by}=${encodeURIComponent(key)}`
+      replace(
+        list,
+        ...items,
+        items.length === 0 && el('li', { class: 'quiet-words' }, `No ${lower(label)}.`),
+        data.length > most && el('li', {}, link(all, {}, `All ${lower(label)}`, icon('right'))),
+      )
+    })
+    .catch(refuse)
+  return el('section', { class: 'card', 'aria-label': label }, el('h2', {}, label), list)
+}

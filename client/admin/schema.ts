@@ -1,5 +1,5 @@
 /** What the server says of the records, for whoever is signed in. Source: docs/maintainers/admin.md, Schema. */
-import { asText, toWords } from './words.js'
+import { asText, toWords } from './format.js'
 
 export type Row = Record<string, unknown>
 

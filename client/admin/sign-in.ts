@@ -1,11 +1,9 @@
 /** The application's own sign-in: as a page, and over what somebody is doing when the session has ended. */
-import { api, ask, base, byToken, goByToken } from './ask.js'
+import { api, ask, base, byToken, goByToken, Abandoned, faultText, statusOf } from './requests.js'
 import { openDialog } from './dialog.js'
-import { el, replace } from './element.js'
-import { Abandoned, faultText, statusOf } from './faults.js'
+import { el, replace, refuse } from './element.js'
 import { makeClassForm, type Form } from './form.js'
-import { refuse } from './notice.js'
-import { rename } from './route.js'
+import { rename } from './navigation.js'
 import type { FieldInfo } from './schema.js'
 
 interface Login {

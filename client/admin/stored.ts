@@ -1,7 +1,6 @@
 /** A stored row: read as its form shows it, written and deleted unless somebody else has changed it meanwhile. */
-import { api, ask, rowsOf } from './ask.js'
-import { byText } from './control.js'
-import { statusOf } from './faults.js'
+import { api, ask, rowsOf, statusOf } from './requests.js'
+import { byText } from './field-controls.js'
 import { fieldOf, recordNamed, type RecordInfo, type Row } from './schema.js'
 import { keep } from './titles.js'
 

@@ -1,6 +1,5 @@
 /** Rows of other records by their titles: looked up by key, and found by what is typed. */
-import { ask, rowsOf } from './ask.js'
-import { statusOf } from './faults.js'
+import { ask, rowsOf, statusOf } from './requests.js'
 import { fieldOf, keyOf, texts, titleOf, type RecordInfo, type Row } from './schema.js'
 
 export interface Choice {

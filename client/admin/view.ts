@@ -1,8 +1,7 @@
 /** What stands around every view: the head, the navigation, and the place for the view itself. */
-import { el, icon, listen, put, replace, type Child } from './element.js'
-import { base } from './ask.js'
-import { hush } from './notice.js'
-import { link, pathTo } from './route.js'
+import { el, icon, listen, put, replace, type Child, hush } from './element.js'
+import { base } from './requests.js'
+import { link, pathTo } from './navigation.js'
 import { schema, type RecordInfo } from './schema.js'
 
 export interface View {

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from '@jest/globals'
 import { checkOf, Field } from 'filigree'
-import { findFault } from '../../client/admin/rules.js'
+import { findFault } from '../../client/admin/field-rules.js'
 import type { FieldInfo } from '../../client/admin/schema.js'
 import { root } from '../repository/source-files.js'
 

@@ -1,8 +1,7 @@
 /** Counts and sums of a record, drawn, and said in a table beside the drawing. */
-import { ask, rowsOf } from './ask.js'
-import { el, listen, newId, replace, svg } from './element.js'
-import { refuse } from './notice.js'
-import { rename, pathTo } from './route.js'
+import { ask, rowsOf } from './requests.js'
+import { el, listen, newId, replace, svg, refuse } from './element.js'
+import { rename, pathTo } from './navigation.js'
 import {
   labelOf,
   moments,
@@ -16,7 +15,7 @@ import {
 } from './schema.js'
 import { knownTitle, lookUp } from './titles.js'
 import { openView } from './view.js'
-import { asText, toCount, toText, toWords } from './words.js'
+import { asText, toCount, toText, toWords } from './format.js'
 
 interface Bar {
   readonly name: string

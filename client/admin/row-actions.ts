@@ -1,12 +1,11 @@
 /** Changes and deletes the rows that are chosen in a list, all or none. */
-import { api, ask } from './ask.js'
-import { actionButtons } from './actions.js'
-import { cancel, confirm, openDialog } from './dialog.js'
-import { el } from './element.js'
-import { makeRecordForm } from './form.js'
-import { refuse, say } from './notice.js'
-import { may, type RecordInfo } from './schema.js'
-import { counted } from './words.js'
+import { api, ask } from './requests.js'
+import { cancel, openDialog, confirm } from './dialog.js'
+import { el, say, refuse } from './element.js'
+import { makeClassForm, makeRecordForm } from './form.js'
+import { mayLeave } from './navigation.js'
+import { type ActionInfo, type RecordInfo, may } from './schema.js'
+import { counted } from './format.js'
 
 export interface BulkOptions {
   readonly keys: () => readonly string[]
@@ -103,4 +102,64 @@ async function deleteMany(
   const count = await send(record, keys, { remove: true })
   await done()
   say(`${counted(count, record)} deleted.`)
+}
+
+/**
+ * @param keys the rows that are meant
+ * @param done shows what has become of them
+ */
+export function actionButtons(
+  record: RecordInfo,
+  keys: () => readonly string[],
+  done: () => Promise<void>,
+  isBulk = false,
+): HTMLElement[] {
+  return (record.actions ?? [])
+    .filter(({ bulk }) => !isBulk || bulk === true)
+    .map((action) =>
+      el(
+        'button',
+        {
+          type: 'button',
+          onclick: async () => {
+            // What has become of the rows is shown in place of what was typed.
+            if (await mayLeave()) run(record, action, keys(), done)
+          },
+        },
+        action.label,
+      ),
+    )
+}
+
+function run(
+  record: RecordInfo,
+  { name, label, fields = [] }: ActionInfo,
+  keys: readonly string[],
+  done: () => Promise<void>,
+): void {
+  openDialog(label, ({ close }) => {
+    const form = makeClassForm(fields, {
+      isNew: true,
+      onSubmit: async () => {
+        if (!form.check()) return
+        const ids = keys.map((key) => (record.keyKind === 'int' ? Number(key) : key))
+        const body = fields.length > 0 ? { ids, body: form.read() } : { ids }
+        let count: number
+        try {
+          const path = api(`actions/${record.path}/${encodeURIComponent(name)}`)
+          ;({
+            data: { count },
+          } = await ask<{ count: number }>('POST', path, { body }))
+        } catch (error) {
+          form.refuse(error)
+          return
+        }
+        close()
+        await done()
+        say(`${label}: done for ${counted(count, record)}.`)
+      },
+      buttons: [el('button', { type: 'submit', class: 'main' }, 'Run'), cancel(close)],
+    })
+    return [el('p', {}, `Runs for ${counted(keys.length, record)}.`), form.node]
+  })
 }

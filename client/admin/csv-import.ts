@@ -1,10 +1,9 @@
 /** Reads a CSV file into a record: first what is wrong with it, then all of it or nothing. Source: specification, Admin page 9. */
-import { api, ask } from './ask.js'
-import { el, listen, newId, replace } from './element.js'
-import { refuse, say } from './notice.js'
+import { api, ask } from './requests.js'
+import { el, listen, newId, replace, refuse, say } from './element.js'
 import type { RecordInfo } from './schema.js'
 import { openView } from './view.js'
-import { counted, lower, toCount } from './words.js'
+import { counted, lower, toCount } from './format.js'
 
 interface RowFault {
   readonly row: number
