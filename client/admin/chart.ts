@@ -1,21 +1,21 @@
-/** Counts and sums of a record, drawn, and said in a table beside the drawing. */
-import { ask, rowsOf } from './requests.js'
-import { el, listen, newId, replace, svg, refuse } from './element.js'
-import { rename, pathTo } from './navigation.js'
+/** The view "Figures": a bar chart of counts and sums, and a table with the same numbers. */
+import { request, rowsOf } from './requests.js'
+import { el, listen, newId, replace, svg, showError } from './element.js'
+import { replacePath, pathTo } from './navigation.js'
 import {
   labelOf,
-  moments,
-  numbers,
+  dateKinds,
+  numberKinds,
   recordNamed,
   relationOf,
-  shownLabel,
+  displayLabel,
   type FieldInfo,
   type RecordInfo,
   type Row,
 } from './schema.js'
-import { knownTitle, lookUp } from './titles.js'
+import { cachedTitle, lookUp } from './titles.js'
 import { openView } from './view.js'
-import { asText, toCount, toText, toWords } from './format.js'
+import { asText, toCount, toText, toLabel } from './format.js'
 
 interface Bar {
   readonly name: string
@@ -26,7 +26,7 @@ interface Bar {
 const times = ['day', 'week', 'month', 'quarter', 'year'] as const
 const functions = ['sum', 'avg', 'min', 'max'] as const
 
-/** What rows can be grouped by, the likeliest first. */
+/** The fields that rows can be grouped by, the most useful first. */
 function groupsOf(record: RecordInfo): { value: string; label: string }[] {
   const { fields } = record
   const plain = fields.filter(
@@ -34,7 +34,7 @@ function groupsOf(record: RecordInfo): { value: string; label: string }[] {
       list !== true &&
       nested === undefined &&
       !['json', 'blob', 'file', 'text'].includes(kind) &&
-      !moments.has(kind) &&
+      !dateKinds.has(kind) &&
       name !== record.key &&
       name !== record.version,
   )
@@ -45,12 +45,12 @@ function groupsOf(record: RecordInfo): { value: string; label: string }[] {
         ? 1
         : name === record.title
           ? 4
-          : numbers.has(kind)
+          : numberKinds.has(kind)
             ? 3
             : 2
   const groups = plain
     .sort((one, other) => rank(one) - rank(other))
-    .map((field) => ({ value: field.name, label: shownLabel(record, field) }))
+    .map((field) => ({ value: field.name, label: displayLabel(record, field) }))
   const inTime = fields.flatMap((field) =>
     field.kind === 'datetime' || field.kind === 'date'
       ? times.map((time) => ({
@@ -62,49 +62,49 @@ function groupsOf(record: RecordInfo): { value: string; label: string }[] {
   return [...groups, ...inTime]
 }
 
-function figuresOf(record: RecordInfo): { value: string; label: string }[] {
+function measuresOf(record: RecordInfo): { value: string; label: string }[] {
   const fields = record.fields.filter(
     ({ kind, list, by, name }) =>
-      numbers.has(kind) &&
+      numberKinds.has(kind) &&
       kind !== 'id' &&
       list !== true &&
       by === undefined &&
       name !== record.key &&
       name !== record.version,
   )
-  const words = { sum: 'Sum of', avg: 'Average of', min: 'Least', max: 'Greatest' }
+  const labels = { sum: 'Sum of', avg: 'Average of', min: 'Least', max: 'Greatest' }
   return [
     { value: 'count', label: 'Number of rows' },
     ...fields.flatMap((field) =>
       functions.map((name) => ({
         value: `${name}:${field.name}`,
-        label: `${words[name]} ${labelOf(field).toLowerCase()}`,
+        label: `${labels[name]} ${labelOf(field).toLowerCase()}`,
       })),
     ),
   ]
 }
 
-export async function showFigures(record: RecordInfo, query: URLSearchParams): Promise<void> {
+export async function showChart(record: RecordInfo, query: URLSearchParams): Promise<void> {
   const view = openView(record, `Figures of ${record.label.toLowerCase()}`)
   const groups = groupsOf(record)
-  const figures = figuresOf(record)
+  const measures = measuresOf(record)
   const select = (label: string, options: { value: string; label: string }[], name: string) => {
     const box = el(
       'select',
       { id: newId() },
       ...options.map((option) => el('option', { value: option.value }, option.label)),
     )
-    const wanted = query.get(name)
-    if (options.some(({ value }) => value === wanted)) box.value = wanted ?? ''
+    const requestedValue = query.get(name)
+    if (options.some(({ value }) => value === requestedValue)) box.value = requestedValue ?? ''
     return { box, node: el('div', { class: 'field' }, el('label', { for: box.id }, label), box) }
   }
-  const figure = select('Figure', figures, 'figure')
+  const measure = select('Figure', measures, 'figure')
   const group = select('By', groups, 'by')
-  const place = el('div', { class: 'card' })
-  let turn = 0
+  const chartArea = el('div', { class: 'card' })
+  let drawCount = 0
   const draw = async (): Promise<void> => {
-    const mine = ++turn
-    const [kind = 'count', field] = figure.box.value.split(':')
+    const drawNumber = ++drawCount
+    const [kind = 'count', field] = measure.box.value.split(':')
     const by = group.box.value
     const params = {
       ...(field === undefined ? { count: true } : { [kind]: field }),
@@ -115,23 +115,23 @@ export async function showFigures(record: RecordInfo, query: URLSearchParams): P
           ? {}
           : { orderBy: `-${resultName(kind, field)}` }),
     }
-    const { data } = await ask<Row[]>('GET', `${rowsOf(record)}/aggregate`, {
+    const { data } = await request<Row[]>('GET', `${rowsOf(record)}/aggregate`, {
       params,
       signal: view.signal,
     })
     const bars = await toBars(record, data, by.split(':')[0] ?? '', resultName(kind, field))
-    if (mine !== turn || !view.isOpen()) return
-    const label = `${figure.box.selectedOptions[0]?.textContent ?? ''}${by === '' ? '' : `, by ${(group.box.selectedOptions[0]?.textContent ?? '').toLowerCase()}`}`
-    replace(place, ...drawBars(label, bars))
+    if (drawNumber !== drawCount || !view.isOpen()) return
+    const label = `${measure.box.selectedOptions[0]?.textContent ?? ''}${by === '' ? '' : `, by ${(group.box.selectedOptions[0]?.textContent ?? '').toLowerCase()}`}`
+    replace(chartArea, ...drawBars(label, bars))
   }
-  for (const { box } of [figure, group])
+  for (const { box } of [measure, group])
     listen(box, 'change', () => {
-      rename(
-        `${pathTo(record.path, 'figures')}?${String(new URLSearchParams({ figure: figure.box.value, by: group.box.value }))}`,
+      replacePath(
+        `${pathTo(record.path, 'figures')}?${String(new URLSearchParams({ measure: measure.box.value, by: group.box.value }))}`,
       )
-      draw().catch(refuse)
+      draw().catch(showError)
     })
-  view.show(el('div', { class: 'bar' }, figure.node, groups.length > 0 && group.node), place)
+  view.show(el('div', { class: 'bar' }, measure.node, groups.length > 0 && group.node), chartArea)
   await draw()
 }
 
@@ -142,7 +142,7 @@ async function toBars(
   record: RecordInfo,
   rows: readonly Row[],
   by: string,
-  figure: string,
+  resultField: string,
 ): Promise<Bar[]> {
   const field = record.fields.find(({ name }) => name === by)
   const relation = field?.by === undefined ? undefined : relationOf(record, field.by)
@@ -153,13 +153,13 @@ async function toBars(
       rows.map((row) => row[by]),
     )
   return rows.map((row) => {
-    const value = row[figure]
+    const value = row[resultField]
     const key = row[by]
     const name =
       by === ''
         ? 'All'
         : target !== undefined && key !== null
-          ? knownTitle(target, key)
+          ? cachedTitle(target, key)
           : field?.kind === 'datetime'
             ? asText(key ?? '–')
             : toText(key)
@@ -172,31 +172,31 @@ const rowHeight = 34
 
 function drawBars(label: string, bars: readonly Bar[]): Element[] {
   if (bars.length === 0) return [el('p', { class: 'quiet-words' }, 'There are no rows to count.')]
-  const most = Math.max(...bars.map(({ value }) => value), 0)
-  const least = Math.min(...bars.map(({ value }) => value), 0)
-  const span = most - least || 1
-  // On a phone less, so that the words stay as large.
+  const maxValue = Math.max(...bars.map(({ value }) => value), 0)
+  const minValue = Math.min(...bars.map(({ value }) => value), 0)
+  const span = maxValue - minValue || 1
+  // Use less width on a phone, so that the text keeps its size.
   const isSmall = innerWidth < 600
   const [width, labelWidth] = isSmall ? [340, 100] : [760, 190]
-  const room = width - labelWidth - (isSmall ? 60 : 90)
-  const zero = labelWidth + (-least / span) * room
+  const barSpace = width - labelWidth - (isSmall ? 60 : 90)
+  const zero = labelWidth + (-minValue / span) * barSpace
   const height = bars.length * rowHeight
-  const words = bars.map(({ name, text }) => `${name} ${text}`).join(', ')
+  const description = bars.map(({ name, text }) => `${name} ${text}`).join(', ')
   const drawing = svg(
     'svg',
     {
       class: 'bars',
       role: 'img',
-      'aria-label': `${label}: ${words}`,
+      'aria-label': `${label}: ${description}`,
       viewBox: `0 0 ${width} ${height}`,
     },
     svg('line', { class: 'axis', x1: zero, x2: zero, y1: 0, y2: height }),
     ...bars.flatMap(({ name, value, text }, index) => {
       const y = index * rowHeight
-      const length = (Math.abs(value) / span) * room
+      const length = (Math.abs(value) / span) * barSpace
       const x = value < 0 ? zero - length : zero
-      const longest = isSmall ? 13 : 26
-      const short = name.length > longest ? `${name.slice(0, longest - 1)}…` : name
+      const maxNameLength = isSmall ? 13 : 26
+      const short = name.length > maxNameLength ? `${name.slice(0, maxNameLength - 1)}…` : name
       return [
         svg('text', { class: 'name', x: labelWidth - 12, y: y + 22, 'text-anchor': 'end' }, short),
         svg('rect', {
@@ -211,7 +211,7 @@ function drawBars(label: string, bars: readonly Bar[]): Element[] {
       ]
     }),
   )
-  const heads = [toWords('name'), label].map((name) => el('th', { scope: 'col' }, name))
+  const heads = [toLabel('name'), label].map((name) => el('th', { scope: 'col' }, name))
   return [
     el('h2', {}, label),
     drawing,

@@ -1,15 +1,15 @@
-/** Two people changed the same fields: theirs, mine, and what was, to choose from. Source: specification, Admin page 8. */
+/** Resolves an edit conflict. For each field, the user chooses between both values and sees the previous value. */
 import type { Control } from './field-controls.js'
 import { el, newId } from './element.js'
 import { fieldOf, recordNamed, type RecordInfo } from './schema.js'
-import { knownTitle, lookUp } from './titles.js'
+import { cachedTitle, lookUp } from './titles.js'
 import { lower, toText } from './format.js'
 
 export interface Difference {
   readonly control: Control
   readonly mine: unknown
   readonly theirs: unknown
-  readonly was: unknown
+  readonly before: unknown
 }
 
 export interface ConflictOptions {
@@ -33,7 +33,7 @@ export function showConflict(
       'p',
       {},
       `Somebody else changed the same ${differences.length === 1 ? 'field' : 'fields'} of this ${lower(record.one)}. `,
-      'For each choose yours (mine) or theirs; beside them stands what it was when you began.',
+      'For each, choose your value (mine) or theirs. The previous value is shown below (was).',
     ),
     el(
       'form',
@@ -61,7 +61,7 @@ interface ChoiceOf {
 }
 
 function makeChoice(record: RecordInfo, difference: Difference): ChoiceOf {
-  const { control, mine, theirs, was } = difference
+  const { control, mine, theirs, before: before } = difference
   const group = newId()
   const [mineBox, theirsBox] = ['mine', 'theirs'].map((value) =>
     el('input', { type: 'radio', name: group, value, checked: value === 'mine' }),
@@ -72,7 +72,7 @@ function makeChoice(record: RecordInfo, difference: Difference): ChoiceOf {
       { class: 'choice' },
       box,
       el('span', { class: 'whose' }, `${word} `),
-      shown(record, control.name, value),
+      valueNode(record, control.name, value),
     )
   return {
     field: control.name,
@@ -87,14 +87,14 @@ function makeChoice(record: RecordInfo, difference: Difference): ChoiceOf {
         'p',
         { class: 'was' },
         el('span', { class: 'whose' }, 'Was '),
-        shown(record, control.name, was),
+        valueNode(record, control.name, before),
       ),
     ),
   }
 }
 
-/** Keys as the titles of their rows. */
-function shown(record: RecordInfo, name: string, value: unknown): HTMLElement {
+/** Formats a value. Keys are displayed as the titles of their rows. */
+function valueNode(record: RecordInfo, name: string, value: unknown): HTMLElement {
   const field = fieldOf(record, name)
   const relation = record.relations?.find(
     (one) => one.ids === name || (one.kind === 'one' && one.by === name),
@@ -104,7 +104,7 @@ function shown(record: RecordInfo, name: string, value: unknown): HTMLElement {
   if (target === undefined || value === null || value === undefined) return node
   const keys: unknown[] = Array.isArray(value) ? value : [value]
   const draw = (): void => {
-    node.textContent = keys.map((key) => knownTitle(target, key)).join(', ') || '–'
+    node.textContent = keys.map((key) => cachedTitle(target, key)).join(', ') || '–'
   }
   draw()
   lookUp(target, keys)

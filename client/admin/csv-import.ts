@@ -1,11 +1,11 @@
-/** Reads a CSV file into a record: first what is wrong with it, then all of it or nothing. Source: specification, Admin page 9. */
-import { api, ask } from './requests.js'
-import { el, listen, newId, replace, refuse, say } from './element.js'
+/** The view that imports a CSV file. It checks the file first, then imports all rows or none. */
+import { api, request } from './requests.js'
+import { el, listen, newId, replace, showError, showStatus } from './element.js'
 import type { RecordInfo } from './schema.js'
 import { openView } from './view.js'
-import { counted, lower, toCount } from './format.js'
+import { withCount, lower, toCount } from './format.js'
 
-interface RowFault {
+interface RowError {
   readonly row: number
   readonly path: string
   readonly message: string
@@ -23,12 +23,12 @@ export function showImport(record: RecordInfo): void {
   const result = el('div', { class: 'result' })
   const importer = el('button', { type: 'button', class: 'main', disabled: true }, 'Import')
   const checker = el('button', { type: 'submit' }, 'Check')
-  const ties = (record.relations ?? []).flatMap(({ ids }) => ids ?? [])
-  const names = [...record.fields.map(({ name }) => name), ...ties].join(', ')
+  const relationKeys = (record.relations ?? []).flatMap(({ ids }) => ids ?? [])
+  const names = [...record.fields.map(({ name }) => name), ...relationKeys].join(', ')
   const send = async <T>(isCheck: boolean): Promise<T | undefined> => {
     const [chosen] = file.files ?? []
     if (chosen === undefined) {
-      refuse('Choose a CSV file first.')
+      showError('Choose a CSV file first.')
       file.focus()
       return undefined
     }
@@ -38,7 +38,7 @@ export function showImport(record: RecordInfo): void {
       body,
       headers: { 'Content-Type': 'text/csv' },
     }
-    return (await ask<T>('POST', api(`csv/${record.path}`), options)).data
+    return (await request<T>('POST', api(`csv/${record.path}`), options)).data
   }
   listen(file, 'change', () => {
     importer.disabled = true
@@ -51,30 +51,30 @@ export function showImport(record: RecordInfo): void {
       if (done === undefined) return
       replace(result)
       file.value = ''
-      say(`${counted(done.count, record)} imported.`)
+      showStatus(`${withCount(done.count, record)} imported.`)
     } catch (error) {
-      const { faults } = (error as { data?: { faults?: RowFault[] } }).data ?? {}
-      if (faults !== undefined) replace(result, ...listFaults(faults))
+      const { faults: errors } = (error as { data?: { faults?: RowError[] } }).data ?? {}
+      if (errors !== undefined) replace(result, ...listErrors(errors))
       throw error
     }
   })
   const check = async (event: Event): Promise<void> => {
     event.preventDefault()
-    const found = await send<{ rows: number; faults: RowFault[]; seconds: number }>(true)
-    if (found === undefined) return
-    const { rows, faults, seconds } = found
-    importer.disabled = faults.length > 0 || rows === 0
-    const words = `${toCount(rows)} ${rows === 1 ? 'row' : 'rows'}, ${
-      faults.length === 0
-        ? 'no faults.'
-        : `${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}.`
+    const checked = await send<{ rows: number; faults: RowError[]; seconds: number }>(true)
+    if (checked === undefined) return
+    const { rows, faults: errors, seconds } = checked
+    importer.disabled = errors.length > 0 || rows === 0
+    const summary = `${toCount(rows)} ${rows === 1 ? 'row' : 'rows'}, ${
+      errors.length === 0
+        ? 'no errors.'
+        : `${errors.length} ${errors.length === 1 ? 'error' : 'errors'}.`
     }`
-    replace(result, ...listFaults(faults))
-    // The time of the check is the time for which the import locks the table.
+    replace(result, ...listErrors(errors))
+    // The import locks the table for as long as the check took.
     const wait =
       seconds > 1 ? ` This takes about ${seconds} seconds. Other changes wait meanwhile.` : ''
-    if (faults.length === 0) say(`${words} Import writes them.${wait}`)
-    else refuse(`${words} Nothing is written while there are faults.`)
+    if (errors.length === 0) showStatus(`${summary} Import writes them.${wait}`)
+    else showError(`${summary} Nothing is written while there are errors.`)
     if (!importer.disabled) importer.focus()
   }
   view.show(
@@ -99,19 +99,19 @@ export function showImport(record: RecordInfo): void {
   file.focus()
 }
 
-function listFaults(faults: readonly RowFault[]): HTMLElement[] {
-  if (faults.length === 0) return []
-  const heads = ['Row', 'Column', 'What is wrong'].map((name) => el('th', { scope: 'col' }, name))
+function listErrors(errors: readonly RowError[]): HTMLElement[] {
+  if (errors.length === 0) return []
+  const heads = ['Row', 'Column', 'Error'].map((name) => el('th', { scope: 'col' }, name))
   return [
     el(
       'table',
-      { class: 'faults' },
-      el('caption', {}, 'Faults'),
+      { class: 'errors' },
+      el('caption', {}, 'Errors'),
       el('thead', {}, el('tr', {}, ...heads)),
       el(
         'tbody',
         {},
-        ...faults.map(({ row, path, message }) =>
+        ...errors.map(({ row, path, message }) =>
           el('tr', {}, el('td', {}, String(row)), el('td', {}, path), el('td', {}, message)),
         ),
       ),

@@ -1,19 +1,19 @@
-/** Questions and forms over the page: focus stays inside, Escape closes, and it returns to where it was. */
-import { el, newId, put, type Child, hush } from './element.js'
+/** Modal dialogs. Focus stays inside and returns to its previous element. Escape closes the dialog. */
+import { el, newId, put, type Child, clearNotices } from './element.js'
 
 export interface OpenDialog {
   readonly body: HTMLElement
   readonly close: () => void
 }
 
-/** @param whenClosed called however it ends */
+/** @param onClose called after every way of closing */
 export function openDialog(
   title: string,
   make: (dialog: OpenDialog) => Child[],
-  whenClosed: () => void = () => undefined,
+  onClose: () => void = () => undefined,
 ): OpenDialog {
   const id = newId()
-  const before = document.activeElement
+  const focused = document.activeElement
   const body = el('div', { class: 'dialog-body' })
   const dialog = el(
     'dialog',
@@ -25,20 +25,20 @@ export function openDialog(
   const end = (): void => {
     if (!dialog.isConnected) return
     dialog.remove()
-    if (before instanceof HTMLElement && before.isConnected) before.focus()
-    whenClosed()
+    if (focused instanceof HTMLElement && focused.isConnected) focused.focus()
+    onClose()
   }
   const opened = {
     body,
     close: () => {
       dialog.close()
-      // Not when the browser tells of it, a moment later: until then a second question would get this one's answer.
+      // Do not wait for the asynchronous `close` event: a second dialog could open before it.
       end()
     },
   }
   dialog.addEventListener('close', end)
   put(body, ...make(opened))
-  hush()
+  clearNotices()
   document.body.append(dialog)
   dialog.showModal()
   const first = body.querySelector<HTMLElement>(
@@ -48,40 +48,45 @@ export function openDialog(
   return opened
 }
 
-export interface Question {
+export interface ConfirmOptions {
   readonly title: string
-  readonly words: readonly Child[]
-  /** What the button says: `Delete`. */
-  readonly yes: string
-  readonly isGrave?: boolean
+  readonly content: readonly Child[]
+  /** The text of the button: `Delete`. */
+  readonly confirmLabel: string
+  readonly isDangerous?: boolean
 }
 
 /** @returns false for Cancel, Escape, and a click elsewhere */
-export function confirm({ title, words, yes, isGrave }: Question): Promise<boolean> {
+export function confirm({
+  title,
+  content: content,
+  confirmLabel: confirmLabel,
+  isDangerous: isDangerous,
+}: ConfirmOptions): Promise<boolean> {
   return new Promise((resolve) => {
-    let answer = false
+    let isConfirmed = false
     openDialog(
       title,
       ({ close }) => [
-        ...words,
+        ...content,
         buttons(
           el(
             'button',
             {
               type: 'button',
-              class: isGrave === true ? 'grave' : 'main',
+              class: isDangerous === true ? 'grave' : 'main',
               onclick: () => {
-                answer = true
+                isConfirmed = true
                 close()
               },
             },
-            yes,
+            confirmLabel,
           ),
-          cancel(close, isGrave),
+          cancel(close, isDangerous),
         ),
       ],
       () => {
-        resolve(answer)
+        resolve(isConfirmed)
       },
     )
   })

@@ -1,11 +1,11 @@
-/** Makes elements. Text is always text: nothing here reads HTML. */
-import { faultText } from './requests.js'
+/** Creates elements, and shows notices. Strings become text nodes, never HTML. */
+import { errorText } from './requests.js'
 
 export type Child = Node | string | false | null | undefined
 type Handler = (event: Event) => unknown
 type Attributes = Readonly<Record<string, string | number | boolean | Handler | undefined>>
 
-/** `el('button', { type: 'button', onclick: save }, 'Save')`: false and undefined attributes are left out. */
+/** Creates an element: `el('button', { type: 'button', onclick: save }, 'Save')`. Ignores attributes that are false or undefined. */
 export function el<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   attributes: Attributes = {},
@@ -32,13 +32,13 @@ function fill<T extends Element>(element: T, attributes: Attributes, children: C
   return element
 }
 
-/** What the listener fails at is said to the user. */
+/** Adds a listener. Errors of the listener are shown to the user. */
 export function listen(target: EventTarget, type: string, handler: Handler): void {
   target.addEventListener(type, (event) => {
     const run = async (): Promise<void> => {
       await handler(event)
     }
-    run().catch(refuse)
+    run().catch(showError)
   })
 }
 
@@ -55,7 +55,7 @@ export function replace(element: Element, ...children: Child[]): void {
 let count = 0
 export const newId = (): string => `a${++count}`
 
-const drawings = {
+const iconPaths = {
   up: 'M4 10l4-4 4 4',
   down: 'M4 6l4 4 4-4',
   both: 'M5 6.5l3-3 3 3M5 9.5l3 3 3-3',
@@ -73,43 +73,43 @@ const drawings = {
   clock: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12zM8 5v3l2 1.5',
 } as const
 
-/** A drawing beside words, which say the same. */
-export const icon = (name: keyof typeof drawings): SVGSVGElement =>
+/** A decorative icon. It must have text next to it. */
+export const icon = (name: keyof typeof iconPaths): SVGSVGElement =>
   svg(
     'svg',
     { class: 'icon', viewBox: '0 0 16 16', 'aria-hidden': 'true', focusable: 'false' },
-    svg('path', { d: drawings[name] }),
+    svg('path', { d: iconPaths[name] }),
   )
 
 let timer: ReturnType<typeof setTimeout> | undefined
 
-/** Where alerts stand: the dialog that is open, else the top of the view. */
-const place = (): Element | null =>
+/** The container for alerts: in the open dialog, or at the top of the view. */
+const alertArea = (): Element | null =>
   [...document.querySelectorAll('dialog[open] .notices')].at(-1) ??
   document.querySelector('main .notices, .gate .notices')
 
-/** Said politely, and shown until the next thing is said. */
-export function say(words: string): void {
-  hush()
+/** Shows a message in the status line for 8 seconds. */
+export function showStatus(message: string): void {
+  clearNotices()
   const status = document.querySelector('#status')
   if (status === null) return
-  status.textContent = words
+  status.textContent = message
   clearTimeout(timer)
   timer = setTimeout(() => {
     status.textContent = ''
   }, 8000)
 }
 
-/** @param reason words, or an error whose words the server chose */
-export function refuse(reason: unknown): void {
-  const words = typeof reason === 'string' ? reason : faultText(reason)
-  if (words === '') return
-  hush()
+/** Shows an alert. @param reason a text or an error */
+export function showError(reason: unknown): void {
+  const message = typeof reason === 'string' ? reason : errorText(reason)
+  if (message === '') return
+  clearNotices()
   const alert = document.createElement('p')
   alert.setAttribute('role', 'alert')
   alert.className = 'alert'
-  alert.textContent = words
-  place()?.replaceChildren(alert)
+  alert.textContent = message
+  alertArea()?.replaceChildren(alert)
   alert.scrollIntoView({ block: 'nearest' })
 }
 
@@ -119,7 +119,7 @@ export function clearAlerts(): void {
 }
 
 /** Takes away what was said and refused before. */
-export function hush(): void {
+export function clearNotices(): void {
   clearAlerts()
   const status = document.querySelector('#status')
   if (status !== null) status.textContent = ''

@@ -1,41 +1,41 @@
-/** The controls of fields, by their kinds. */
+/** The form controls of fields. */
 import { el, put, listen, newId, type Child } from './element.js'
-import { type FieldInfo, labelOf, numbers } from './schema.js'
-import { findFault } from './field-rules.js'
-import { toSize, readText, Unreadable, writeText } from './format.js'
+import { type FieldInfo, labelOf, numberKinds } from './schema.js'
+import { findFieldError } from './field-rules.js'
+import { toSize, parseText, Unreadable, writeText } from './format.js'
 import type { PickerOptions } from './picker.js'
 
 export interface Control {
-  /** The property that a write names. */
+  /** The property in the body of a write. */
   readonly name: string
   readonly label: string
   readonly node: HTMLElement
-  /** What is focused for a fault. */
+  /** Focuses the control to show an error. */
   readonly focus: () => void
-  /** Undefined where nothing was given. */
+  /** The value, or undefined if nothing was entered. */
   readonly read: () => unknown
   readonly write: (value: unknown) => void
-  /** Follows the label; undefined takes it away. @param path of the fault, below the property */
-  readonly say: (fault: string | undefined, path?: string) => void
-  /** What the rules say, `must be an integer`, with the path below the property. */
-  readonly check: (isNew: boolean) => { path: string; fault: string } | undefined
+  /** Shows an error, or removes it for undefined. @param path the path below the property */
+  readonly showError: (error: string | undefined, path?: string) => void
+  /** Validates the value. @returns an error such as `must be an integer`, and its path below the property */
+  readonly check: (isNew: boolean) => { path: string; error: string } | undefined
 }
 
 export interface ControlOptions {
   readonly isNew: boolean
-  /** A bulk edit: nothing is chosen at first, and nothing is required. */
-  readonly isLoose?: boolean
+  /** Whether the form edits many rows: all controls start empty and nothing is required. */
+  readonly isBulk?: boolean
   readonly create?: PickerOptions['create']
 }
 
-/** A label, the control and the words below it. */
-export function frame(
+/** Wraps a control with its label, help and error. */
+export function labelledField(
   field: { label: string; help?: string; required?: boolean; isWide?: boolean },
   make: (ids: { id: string; describedBy: string }) => { content: Child; box: HTMLElement },
-): { node: HTMLElement; box: HTMLElement; say: (fault?: string) => void } {
-  const [id, faultId, helpId] = [newId(), newId(), newId()]
-  const fault = el('p', { class: 'fault', id: faultId })
-  const describedBy = field.help === undefined ? faultId : `${helpId} ${faultId}`
+): { node: HTMLElement; box: HTMLElement; showError: (errorNode?: string) => void } {
+  const [id, errorId, helpId] = [newId(), newId(), newId()]
+  const errorNode = el('p', { class: 'field-error', id: errorId })
+  const describedBy = field.help === undefined ? errorId : `${helpId} ${errorId}`
   const { content, box } = make({ id, describedBy })
   const node = el(
     'div',
@@ -43,43 +43,48 @@ export function frame(
     el('label', { for: box.id === '' ? id : box.id }, field.label, star(field.required)),
     content,
     field.help !== undefined && el('p', { class: 'help', id: helpId }, field.help),
-    fault,
+    errorNode,
   )
-  const say = (words?: string): void => {
-    fault.textContent = words ?? ''
-    if (words === undefined) box.removeAttribute('aria-invalid')
+  const showError = (message?: string): void => {
+    errorNode.textContent = message ?? ''
+    if (message === undefined) box.removeAttribute('aria-invalid')
     else box.setAttribute('aria-invalid', 'true')
   }
-  return { node, box, say }
+  return { node, box, showError }
 }
 
 const star = (required?: boolean): Child =>
   required === true && el('span', { class: 'star', 'aria-hidden': 'true' }, ' *')
 
-/** By which two values are told apart. */
-export const stamp = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value))
+/** A text that differs if two values differ. */
+export const fingerprint = (value: unknown): string =>
+  value === undefined ? '' : JSON.stringify(value)
 
 export const byText = (one: unknown, other: unknown): number =>
   String(one) < String(other) ? -1 : 1
 
 type Box = HTMLInputElement | HTMLSelectElement | HTMLTextAreaElement
 
-/** @param field the field as a form shows it */
+/** Creates the control for a field. */
 export function makeControl(field: FieldInfo, options: ControlOptions): Control {
   if (field.fields !== undefined && field.list !== true) return makeGroup(field, options)
-  if (field.kind === 'blob' || field.kind === 'file') return makeFile(field, options)
+  if (field.kind === 'blob' || field.kind === 'file') return makeFileControl(field, options)
   const label = labelOf(field)
-  const required = field.required === true && options.isLoose !== true
+  const required = field.required === true && options.isBulk !== true
   const isLong = isLongText(field)
   let original: { raw: string; value: unknown } | undefined
-  const { node, box, say } = frame(
+  const {
+    node,
+    box,
+    showError: say,
+  } = labelledField(
     { label, help: helpOf(field), required, isWide: isLong },
     ({ id, describedBy }) => {
-      const made = makeBox(field, options)
-      made.id = id
-      made.setAttribute('aria-describedby', describedBy)
-      if (required) made.setAttribute('aria-required', 'true')
-      return { content: made, box: made }
+      const element = makeBox(field, options)
+      element.id = id
+      element.setAttribute('aria-describedby', describedBy)
+      if (required) element.setAttribute('aria-required', 'true')
+      return { content: element, box: element }
     },
   )
   const input = box as Box
@@ -92,7 +97,7 @@ export function makeControl(field: FieldInfo, options: ControlOptions): Control 
   const read = (): unknown => {
     const raw = rawOf()
     if (original?.raw === raw) return original.value
-    return readText(field, raw, options.isNew)
+    return parseText(field, raw, options.isNew)
   }
   const write = (value: unknown): void => {
     const text = writeText(field, value)
@@ -110,17 +115,17 @@ export function makeControl(field: FieldInfo, options: ControlOptions): Control 
     focus: () => {
       input.focus()
     },
-    say: (fault) => {
-      say(fault)
+    showError: (error) => {
+      say(error)
     },
     check: (isNew) => {
       const value = read()
       if (original?.raw === rawOf()) return undefined
-      const fault =
+      const error =
         value instanceof Unreadable
           ? 'must be a JSON value, at most 64 levels deep'
-          : findFault(field, value, isNew && options.isLoose !== true)
-      return fault === undefined ? undefined : { path: '', fault }
+          : findFieldError(field, value, isNew && options.isBulk !== true)
+      return error === undefined ? undefined : { path: '', error: error }
     },
   }
 }
@@ -136,17 +141,17 @@ const isLongText = ({ kind, list, maxLength, oneOf, fields }: FieldInfo): boolea
 function helpOf({ help, list, fields, kind }: FieldInfo): string | undefined {
   const more =
     list === true && fields === undefined && kind !== 'json' ? 'One per line.' : undefined
-  return [help, more].filter((words) => words !== undefined).join(' ') || undefined
+  return [help, more].filter((part) => part !== undefined).join(' ') || undefined
 }
 
-function makeBox(field: FieldInfo, { isNew, isLoose }: ControlOptions): Box {
+function makeBox(field: FieldInfo, { isNew, isBulk: isLoose }: ControlOptions): Box {
   const { kind, list, oneOf, nullable, required, maxLength } = field
   const isBoolean = kind === 'boolean'
   if (list !== true && isBoolean && nullable !== true && isLoose !== true)
     return el('input', { type: 'checkbox' })
   if (list !== true && (oneOf !== undefined || isBoolean)) {
     const values = isBoolean ? ['true', 'false'] : (oneOf ?? []).map(String)
-    const words = isBoolean ? ['Yes', 'No'] : values
+    const labels = isBoolean ? ['Yes', 'No'] : values
     const hasNone =
       nullable === true ||
       isLoose === true ||
@@ -155,7 +160,7 @@ function makeBox(field: FieldInfo, { isNew, isLoose }: ControlOptions): Box {
       'select',
       {},
       hasNone && el('option', { value: '' }, isLoose === true ? 'Unchanged' : '–'),
-      ...values.map((value, at) => el('option', { value }, words[at] ?? value)),
+      ...values.map((value, at) => el('option', { value }, labels[at] ?? value)),
     )
   }
   if (isLongText(field))
@@ -167,56 +172,56 @@ function makeBox(field: FieldInfo, { isNew, isLoose }: ControlOptions): Box {
   return el('input', {
     type,
     step: type === 'text' || type === 'date' ? undefined : 1,
-    inputmode: numbers.has(kind) ? (kind === 'integer' ? 'numeric' : 'decimal') : undefined,
+    inputmode: numberKinds.has(kind) ? (kind === 'integer' ? 'numeric' : 'decimal') : undefined,
     autocomplete: 'off',
-    class: numbers.has(kind) ? 'number' : undefined,
+    class: numberKinds.has(kind) ? 'number' : undefined,
     size: maxLength !== undefined && maxLength <= 12 ? 14 : undefined,
   })
 }
 
-/** A nested class. */
+/** The controls of a nested class. */
 function makeGroup(field: FieldInfo, options: ControlOptions): Control {
   const controls = (field.fields ?? []).map((one) => makeControl(one, options))
-  const fault = el('p', { class: 'fault' })
+  const errorNode = el('p', { class: 'field-error' })
   const label = labelOf(field)
   const node = el(
     'fieldset',
     { class: 'wide' },
     el('legend', {}, label, star(field.required)),
     el('div', { class: 'fields' }, ...controls.map((one) => one.node)),
-    fault,
+    errorNode,
   )
   const read = (): unknown => {
     const entries = controls.map((one) => [one.name, one.read()] as const)
-    const given = entries.filter(([, value]) => value !== undefined)
-    const isEmpty = given.every(([, value]) => value === '' || value === null || value === false)
+    const values = entries.filter(([, value]) => value !== undefined)
+    const isEmpty = values.every(([, value]) => value === '' || value === null || value === false)
     if (isEmpty && field.required !== true) return field.nullable === true ? null : undefined
-    return Object.fromEntries(given)
+    return Object.fromEntries(values)
   }
   return {
     ...{ name: field.name, label, node, read },
     write: (value) => {
-      const whole = (value ?? {}) as Record<string, unknown>
-      for (const one of controls) one.write(whole[one.name])
+      const values = (value ?? {}) as Record<string, unknown>
+      for (const one of controls) one.write(values[one.name])
     },
     focus: () => {
       controls[0]?.focus()
     },
-    say: (words, path = '') => {
+    showError: (message, path = '') => {
       const [first = '', ...rest] = path.split('.')
       const inner = controls.find((one) => one.name === first)
-      if (words === undefined) for (const one of controls) one.say(undefined)
-      if (inner !== undefined) inner.say(words, rest.join('.'))
-      fault.textContent = inner === undefined ? (words ?? '') : ''
+      if (message === undefined) for (const one of controls) one.showError(undefined)
+      if (inner !== undefined) inner.showError(message, rest.join('.'))
+      errorNode.textContent = inner === undefined ? (message ?? '') : ''
     },
     check: (isNew) => {
       if (read() === undefined || read() === null) return undefined
       for (const one of controls) {
-        const found = one.check(isNew)
-        if (found !== undefined)
+        const error = one.check(isNew)
+        if (error !== undefined)
           return {
-            path: [one.name, found.path].filter((part) => part !== '').join('.'),
-            fault: found.fault,
+            path: [one.name, error.path].filter((part) => part !== '').join('.'),
+            error: error.error,
           }
       }
       return undefined
@@ -224,20 +229,24 @@ function makeGroup(field: FieldInfo, options: ControlOptions): Control {
   }
 }
 
-/** A file, which the server takes as base64. */
-function makeFile(field: FieldInfo, options: ControlOptions): Control {
+/** The control for a file. The server receives base64. */
+function makeFileControl(field: FieldInfo, options: ControlOptions): Control {
   const label = labelOf(field)
   let value: unknown
   let reading: Promise<void> = Promise.resolve()
-  const words = el('p', { class: 'help' })
-  const { node, box, say } = frame(
-    { label, help: field.help, required: field.required === true && options.isLoose !== true },
+  const description = el('p', { class: 'help' })
+  const {
+    node,
+    box,
+    showError: say,
+  } = labelledField(
+    { label, help: field.help, required: field.required === true && options.isBulk !== true },
     ({ id, describedBy }) => {
       const input = el('input', { type: 'file', id, 'aria-describedby': describedBy })
       return { content: input, box: input }
     },
   )
-  node.append(words)
+  node.append(description)
   const input = box as HTMLInputElement
   listen(input, 'change', async () => {
     const [file] = input.files ?? []
@@ -245,28 +254,28 @@ function makeFile(field: FieldInfo, options: ControlOptions): Control {
     if (file === undefined) return
     reading = toBase64(file).then((text) => {
       value = text
-      words.textContent = `${file.name}, ${toSize(text)}`
+      description.textContent = `${file.name}, ${toSize(text)}`
     })
     await reading
   })
   return {
     ...{ name: field.name, label, node },
     read: () => value,
-    write: (given) => {
-      value = given
+    write: (newValue) => {
+      value = newValue
       input.value = ''
-      words.textContent =
-        typeof given === 'string' && given !== '' ? `Stored: ${toSize(given)}` : ''
+      description.textContent =
+        typeof newValue === 'string' && newValue !== '' ? `Stored: ${toSize(newValue)}` : ''
     },
     focus: () => {
       input.focus()
     },
-    say: (fault) => {
-      say(fault)
+    showError: (error) => {
+      say(error)
     },
     check: (isNew) => {
-      const fault = findFault(field, value, isNew && options.isLoose !== true)
-      return fault === undefined ? undefined : { path: '', fault }
+      const error = findFieldError(field, value, isNew && options.isBulk !== true)
+      return error === undefined ? undefined : { path: '', error: error }
     },
   }
 }
@@ -279,8 +288,8 @@ async function toBase64(file: File): Promise<string> {
   return btoa(text)
 }
 
-/** What an empty value of a field is; undefined where it must have one. */
-function emptyOf({ nullable, list, kind, oneOf, minLength = 0 }: FieldInfo): unknown {
+/** The empty value of a field, or undefined if it cannot be empty. */
+function emptyValueOf({ nullable, list, kind, oneOf, minLength = 0 }: FieldInfo): unknown {
   if (nullable === true) return null
   if (list === true) return minLength === 0 ? [] : undefined
   const isText = kind === 'string' || kind === 'text'
@@ -288,32 +297,34 @@ function emptyOf({ nullable, list, kind, oneOf, minLength = 0 }: FieldInfo): unk
 }
 
 /**
- * @param empty what is read while its box is checked
- * @param isFile the box is there while something is stored
+ * Adds a checkbox that sets a field to its empty value. An untouched control means "unchanged" in bulk edits and for files.
+ *
+ * @param empty the value while the checkbox is checked
+ * @param isFile whether to show the checkbox only while a file is stored
  */
-export function orEmpty(control: Control, empty: unknown, isFile = false): Control {
-  const words = isFile ? 'Remove the file' : 'Make empty'
+export function addEmptyOption(control: Control, empty: unknown, isFile = false): Control {
+  const text = isFile ? 'Remove the file' : 'Make empty'
   const { node, label } = control
-  const before = stamp(control.read())
-  const box = el('input', { type: 'checkbox', 'aria-label': `${words}: ${label}` })
+  const before = fingerprint(control.read())
+  const box = el('input', { type: 'checkbox', 'aria-label': `${text}: ${label}` })
   const show = (): void => {
-    const others = 'input, select, textarea, button'
-    for (const other of node.querySelectorAll<HTMLInputElement>(others))
-      if (other !== box) other.disabled = box.checked
+    const inputs = 'input, select, textarea, button'
+    for (const input of node.querySelectorAll<HTMLInputElement>(inputs))
+      if (input !== box) input.disabled = box.checked
   }
   box.addEventListener('change', () => {
-    control.say(undefined)
+    control.showError(undefined)
     show()
   })
-  const line = el('label', { class: 'choice empty-it', hidden: isFile }, box, words)
+  const line = el('label', { class: 'choice empty-it', hidden: isFile }, box, text)
   put(node, line)
   return {
     ...control,
     read: () => {
       if (box.checked) return empty
       const value = control.read()
-      // What is left alone is no empty value.
-      return !isFile && stamp(value) === before ? undefined : value
+      // An untouched control means "unchanged", not "empty".
+      return !isFile && fingerprint(value) === before ? undefined : value
     },
     write: (value) => {
       box.checked = false
@@ -325,10 +336,16 @@ export function orEmpty(control: Control, empty: unknown, isFile = false): Contr
   }
 }
 
-/** A control as a form of many rows has it, or of one with a file. */
-export function withEmpty(field: FieldInfo, control: Control, isLoose?: boolean): Control {
-  const empty = emptyOf(field)
+/** Adds the checkbox to controls of bulk edits and of files, if the field can be empty. */
+export function addEmptyOptionIfNeeded(
+  field: FieldInfo,
+  control: Control,
+  isBulk?: boolean,
+): Control {
+  const empty = emptyValueOf(field)
   if (empty === undefined) return control
-  if (isLoose === true) return orEmpty(control, empty)
-  return field.kind === 'blob' || field.kind === 'file' ? orEmpty(control, empty, true) : control
+  if (isBulk === true) return addEmptyOption(control, empty)
+  return field.kind === 'blob' || field.kind === 'file'
+    ? addEmptyOption(control, empty, true)
+    : control
 }

@@ -1,9 +1,10 @@
-/** The rules of fields in the server's own words, so that most faults need no request. A test compares them with the server's. */
+/** Validates fields with the same rules and messages as the server. A test compares both. */
 import type { FieldInfo } from './schema.js'
 
-const counted = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? '' : 's'}`
+const withUnit = (count: number, unit: string): string =>
+  `${count} ${unit}${count === 1 ? '' : 's'}`
 
-const nouns: Readonly<Record<string, string>> = {
+const expectedByKind: Readonly<Record<string, string>> = {
   integer: 'an integer',
   numeric: 'a number',
   bigint: 'a whole number of 64 bits as text',
@@ -15,7 +16,7 @@ const nouns: Readonly<Record<string, string>> = {
   json: 'a JSON value, at most 64 levels deep',
 }
 
-const forms: Readonly<Record<string, RegExp>> = {
+const patternByKind: Readonly<Record<string, RegExp>> = {
   bigint: /^-?\d+$/,
   decimal: /^-?(?:\d+(?:\.\d*)?|\.\d+)$/,
   date: /^\d{4}-\d\d-\d\d$/,
@@ -23,31 +24,35 @@ const forms: Readonly<Record<string, RegExp>> = {
   uuid: /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i,
 }
 
-/** Follows the field's name: `must be an integer`; undefined where the value keeps all rules that are known here. */
-export function findFault(field: FieldInfo, value: unknown, isNew: boolean): string | undefined {
+/** @returns a text that follows the field's name, such as `must be an integer`, or undefined if the value is valid */
+export function findFieldError(
+  field: FieldInfo,
+  value: unknown,
+  isNew: boolean,
+): string | undefined {
   if (value === undefined) return isNew && field.required ? 'is required' : undefined
   if (value === null) return field.nullable ? undefined : 'must not be null'
   if (field.list === true) {
     const items = Array.isArray(value) ? (value as unknown[]) : []
-    return items.map((item) => findValueFault(field, item)).find((fault) => fault !== undefined)
+    return items.map((item) => findValueError(field, item)).find((error) => error !== undefined)
   }
   if (value === '' && isNew && field.required === true && field.minLength === undefined)
     return 'is required'
-  return findValueFault(field, value)
+  return findValueError(field, value)
 }
 
-function findValueFault(field: FieldInfo, value: unknown): string | undefined {
+function findValueError(field: FieldInfo, value: unknown): string | undefined {
   const { kind, min, max, minLength, maxLength, pattern, oneOf } = field
-  if (!fits(kind, value))
-    return `must be ${kind === 'decimal' ? 'a decimal number as text' : (nouns[kind] ?? 'another value')}`
+  if (!hasKind(kind, value))
+    return `must be ${kind === 'decimal' ? 'a decimal number as text' : (expectedByKind[kind] ?? 'another value')}`
   const size = kind === 'blob' ? bytesOf(String(value)) : Array.from(String(value)).length
   const unit = kind === 'blob' ? 'byte' : 'character'
   if (min !== undefined && compare(kind, value, min) < 0) return `must be at least ${min}`
   if (max !== undefined && compare(kind, value, max) > 0) return `must be at most ${max}`
   if (minLength !== undefined && size < minLength)
-    return `must have at least ${counted(minLength, unit)}`
+    return `must have at least ${withUnit(minLength, unit)}`
   if (maxLength !== undefined && size > maxLength)
-    return `must have at most ${counted(maxLength, unit)}`
+    return `must have at most ${withUnit(maxLength, unit)}`
   if (pattern !== undefined && typeof value === 'string' && !matches(pattern, value))
     return `must match ${pattern}`
   if (oneOf !== undefined && !oneOf.includes(value as string))
@@ -55,15 +60,16 @@ function findValueFault(field: FieldInfo, value: unknown): string | undefined {
   return undefined
 }
 
-function fits(kind: string, value: unknown): boolean {
+function hasKind(kind: string, value: unknown): boolean {
   if (kind === 'integer' || kind === 'id')
     return (
-      Number.isSafeInteger(value) || (typeof value === 'string' && forms.uuid?.test(value) === true)
+      Number.isSafeInteger(value) ||
+      (typeof value === 'string' && patternByKind.uuid?.test(value) === true)
     )
   if (kind === 'numeric') return typeof value === 'number' && Number.isFinite(value)
   if (kind === 'datetime') return !Number.isNaN(Date.parse(String(value)))
-  const form = forms[kind]
-  return form === undefined || form.test(String(value))
+  const pattern = patternByKind[kind]
+  return pattern === undefined || pattern.test(String(value))
 }
 
 function compare(kind: string, value: unknown, bound: number | string): number {
@@ -74,7 +80,7 @@ function compare(kind: string, value: unknown, bound: number | string): number {
   return one < other ? -1 : one > other ? 1 : 0
 }
 
-/** Patterns come without their flags, and may be of the server's engine: what cannot be read here is the server's to say. */
+/** Patterns have no flags, and may use syntax that this browser does not support. Then only the server checks them. */
 function matches(pattern: string, value: string): boolean {
   try {
     return new RegExp(pattern, 'u').test(value)

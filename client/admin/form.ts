@@ -1,54 +1,58 @@
-/** A form of controls: what was changed in it, its faults, and the rows that belong to the row. */
-import { ask, rowsOf, faultsOf, faultText, type Fault } from './requests.js'
-import { el, say, type Child, hush, refuse } from './element.js'
-import { go, link, pathTo, watch } from './navigation.js'
+/** Forms for records and actions: they collect changes, show errors, and warn before unsaved changes are lost. */
+import { request, rowsOf, fieldErrorsOf, errorText, type FieldError } from './requests.js'
+import { el, showStatus, type Child, clearNotices, showError } from './element.js'
+import { go, link, pathTo, watchForm } from './navigation.js'
 import { keyOf, titleOf, type RecordInfo, type Row, recordNamed, type FieldInfo } from './schema.js'
 import { openView } from './view.js'
 import { lower } from './format.js'
 import { cancel, openDialog } from './dialog.js'
-import { stamp, type Control, makeControl } from './field-controls.js'
-import { makeControls, makeNested } from './record-controls.js'
-import { keep, type Choice } from './titles.js'
+import { fingerprint, type Control, makeControl } from './field-controls.js'
+import { makeControls, makeNestedControl } from './record-controls.js'
+import { cacheTitle, type Choice } from './titles.js'
 
 export interface Form {
   readonly node: HTMLFormElement
   readonly controls: readonly Control[]
-  /** Shows a row as stored: from now on only what differs from it is a change. */
+  /** Shows a stored row. Only differences from this row count as changes. */
   readonly load: (row: Row) => void
-  /** What was changed; of a new row all that was given. */
+  /** The changed values. For a new row: all values. */
   readonly read: () => Row
-  /** Says the first fault of each control, and goes to it. False if there is one. */
+  /** Validates the controls, shows errors, and focuses the first one. @returns whether all are valid */
   readonly check: () => boolean
-  /** Says what the server refused, at its control where it has one. */
-  readonly refuse: (error: unknown) => void
+  /** Shows an error of the server, at its control if it has one. */
+  readonly showError: (error: unknown) => void
 }
 
 export interface FormOptions {
   readonly isNew: boolean
-  readonly isLoose?: boolean
-  /** Fields that are not shown. */
+  readonly isBulk?: boolean
+  /** Names of fields to leave out. */
   readonly without?: readonly string[]
-  /** With the rows that belong to it. */
+  /** Whether nested rows are part of the form. */
   readonly hasNested?: boolean
-  /** Whoever leaves it is asked, once something was changed. */
-  readonly isKept?: boolean
+  /** Whether the user is warned before changes are lost. Default true. */
+  readonly isGuarded?: boolean
   readonly onSubmit: () => Promise<void>
   readonly buttons: readonly Child[]
 }
 
 export function makeRecordForm(record: RecordInfo, options: FormOptions): Form {
-  const { isNew, isLoose } = options
-  const controls = makeControls(record, { isNew, isLoose, create: createInPlace }, options.without)
+  const { isNew, isBulk: isBulk } = options
+  const controls = makeControls(
+    record,
+    { isNew, isBulk: isBulk, create: createInPlace },
+    options.without,
+  )
   if (options.hasNested === true)
     for (const relation of record.relations ?? []) {
       const target = recordNamed(relation.to)
       if (relation.kind === 'many' && relation.nested === true && target !== undefined)
-        controls.push(makeNested(relation, target))
+        controls.push(makeNestedControl(relation, target))
     }
   return makeForm(controls, options)
 }
 
-/** The form of an action, or of the sign-in. */
+/** The form of an action or of the sign-in. */
 export function makeClassForm(fields: readonly FieldInfo[], options: FormOptions): Form {
   return makeForm(
     fields.map((field) => makeControl(field, { isNew: true })),
@@ -58,15 +62,15 @@ export function makeClassForm(fields: readonly FieldInfo[], options: FormOptions
 
 function makeForm(controls: readonly Control[], options: FormOptions): Form {
   const { isNew, onSubmit } = options
-  const now = (): Map<string, string> =>
-    new Map(controls.map((control) => [control.name, stamp(control.read())]))
-  let before = new Map<string, string>()
-  let stored = now()
+  const currentValues = (): Map<string, string> =>
+    new Map(controls.map((control) => [control.name, fingerprint(control.read())]))
+  let original = new Map<string, string>()
+  let stored = currentValues()
   let isBusy = false
   const submit = async (event: Event): Promise<void> => {
     event.preventDefault()
     if (isBusy) return
-    hush()
+    clearNotices()
     isBusy = true
     node.setAttribute('aria-busy', 'true')
     try {
@@ -82,60 +86,60 @@ function makeForm(controls: readonly Control[], options: FormOptions): Form {
     el('div', { class: 'fields' }, ...controls.map((control) => control.node)),
     el('div', { class: 'buttons' }, ...options.buttons),
   )
-  // Of a new row all is a change for the server, but what it begins with is nothing that one would lose.
-  if (!isNew || options.isLoose === true) before = stored
-  if (options.isKept !== false)
-    watch(node, () => [...now()].some(([name, value]) => stored.get(name) !== value))
-  const tell = (faults: readonly Fault[]): Fault[] => {
-    for (const control of controls) control.say(undefined)
-    const others: Fault[] = []
+  // All values of a new row are sent, but its initial values are not unsaved changes.
+  if (!isNew || options.isBulk === true) original = stored
+  if (options.isGuarded !== false)
+    watchForm(node, () => [...currentValues()].some(([name, value]) => stored.get(name) !== value))
+  const showFieldErrors = (errors: readonly FieldError[]): FieldError[] => {
+    for (const control of controls) control.showError(undefined)
+    const otherErrors: FieldError[] = []
     let first: Control | undefined
-    for (const fault of faults) {
+    for (const error of errors) {
       const control = controls.find(
-        ({ name }) => fault.path === name || fault.path.startsWith(`${name}.`),
+        ({ name }) => error.path === name || error.path.startsWith(`${name}.`),
       )
-      control?.say(fault.message, fault.path.slice(control.name.length + 1))
-      if (control === undefined) others.push(fault)
+      control?.showError(error.message, error.path.slice(control.name.length + 1))
+      if (control === undefined) otherErrors.push(error)
       first ??= control
     }
     first?.focus()
-    return others
+    return otherErrors
   }
   return {
     node,
     controls,
     load: (row) => {
       for (const control of controls) if (control.name in row) control.write(row[control.name])
-      before = stored = now()
+      original = stored = currentValues()
     },
     read: () => {
       const changed = controls
         .map((control) => [control.name, control.read()] as const)
-        .filter(([name, value]) => value !== undefined && before.get(name) !== stamp(value))
+        .filter(([name, value]) => value !== undefined && original.get(name) !== fingerprint(value))
       return Object.fromEntries(changed)
     },
     check: () => {
-      const faults = controls.flatMap((control) => {
-        const changed = before.get(control.name) !== stamp(control.read())
-        if (options.isLoose === true && !changed) return []
-        const found = control.check(isNew)
-        if (found === undefined) return []
-        const path = [control.name, found.path].filter((part) => part !== '').join('.')
-        return [{ path, message: `${path} ${found.fault}` }]
+      const errors = controls.flatMap((control) => {
+        const changed = original.get(control.name) !== fingerprint(control.read())
+        if (options.isBulk === true && !changed) return []
+        const controlError = control.check(isNew)
+        if (controlError === undefined) return []
+        const path = [control.name, controlError.path].filter((part) => part !== '').join('.')
+        return [{ path, message: `${path} ${controlError.error}` }]
       })
-      tell(faults)
-      if (faults.length > 0) refuse(faults.map(({ message }) => message).join('; '))
-      return faults.length === 0
+      showFieldErrors(errors)
+      if (errors.length > 0) showError(errors.map(({ message }) => message).join('; '))
+      return errors.length === 0
     },
-    refuse: (error) => {
-      const faults = faultsOf(error)
-      tell(faults)
-      refuse(faultText(error))
+    showError: (error) => {
+      const errors = fieldErrorsOf(error)
+      showFieldErrors(errors)
+      showError(errorText(error))
     },
   }
 }
 
-/** Makes a row of another record in a dialog, without leaving the form. */
+/** Creates a row of another record in a dialog, without leaving the form. */
 function createInPlace(record: RecordInfo, done: (choice: Choice) => void): void {
   openDialog(`New ${lower(record.one)}`, ({ close }) => {
     const form = makeRecordForm(record, {
@@ -143,12 +147,12 @@ function createInPlace(record: RecordInfo, done: (choice: Choice) => void): void
       onSubmit: async () => {
         if (!form.check()) return
         try {
-          const { data } = await ask<Row>('POST', rowsOf(record), { body: form.read() })
+          const { data } = await request<Row>('POST', rowsOf(record), { body: form.read() })
           close()
-          say(`${record.one} “${titleOf(record, data)}” was created.`)
-          done(keep(record, data))
+          showStatus(`${record.one} “${titleOf(record, data)}” was created.`)
+          done(cacheTitle(record, data))
         } catch (error) {
-          form.refuse(error)
+          form.showError(error)
         }
       },
       buttons: [el('button', { type: 'submit', class: 'main' }, 'Save'), cancel(close)],
@@ -165,11 +169,11 @@ export function showNew(record: RecordInfo): void {
     onSubmit: async () => {
       if (!form.check()) return
       try {
-        const { data } = await ask<Row>('POST', rowsOf(record), { body: form.read() })
+        const { data } = await request<Row>('POST', rowsOf(record), { body: form.read() })
         go(pathTo(record.path, keyOf(record, data)))
-        say(`${record.one} “${titleOf(record, data)}” was created.`)
+        showStatus(`${record.one} “${titleOf(record, data)}” was created.`)
       } catch (error) {
-        form.refuse(error)
+        form.showError(error)
       }
     },
     buttons: [

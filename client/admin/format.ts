@@ -1,19 +1,18 @@
+/** Formats values as text, and parses the text of inputs. */
 import type { FieldInfo } from './schema.js'
 
-/** Values of fields as texts of boxes, and back. */
-
-/** What is typed for a value and is none. */
+/** A text that cannot be parsed as a value of its field. */
 export class Unreadable {}
 
-/** @returns undefined for what is left out */
-export function readText(field: FieldInfo, raw: string, isNew: boolean): unknown {
+/** Parses the text of an input. @returns undefined if the field should be left out of the write */
+export function parseText(field: FieldInfo, raw: string, isNew: boolean): unknown {
   const { kind, list, nullable, fields } = field
   if (list === true && fields === undefined && kind !== 'json')
     return raw
       .split('\n')
       .map((line) => line.trim())
       .filter((line) => line !== '')
-      .map((line) => readOne(kind, line))
+      .map((line) => parseItem(kind, line))
   if (raw === '') {
     if (nullable === true) return isNew && field.default !== undefined ? undefined : null
     const isText = kind === 'string' || kind === 'text'
@@ -21,10 +20,10 @@ export function readText(field: FieldInfo, raw: string, isNew: boolean): unknown
     if (isText && field.required === true && field.oneOf === undefined) return ''
     return isNew ? undefined : null
   }
-  return readOne(fields === undefined ? kind : 'json', raw)
+  return parseItem(fields === undefined ? kind : 'json', raw)
 }
 
-function readOne(kind: string, raw: string): unknown {
+function parseItem(kind: string, raw: string): unknown {
   if (kind === 'boolean') return raw === 'true'
   if (kind === 'integer' || kind === 'numeric' || kind === 'float') {
     const value = Number(raw.replace(',', '.'))
@@ -51,56 +50,57 @@ export function writeText(field: FieldInfo, value: unknown): string {
   return asText(value)
 }
 
-/** As the browser's control for moments has it. */
+/** Formats a timestamp for an input of type `datetime-local`. */
 export function toLocal(value: string): string {
   const date = new Date(value)
   if (Number.isNaN(date.getTime())) return ''
   return new Date(date.getTime() - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
 }
 
-/** Words and numbers as people read them. */
-
 /** `createdAt` → `Created at` */
-export function toWords(name: string): string {
-  const words = name
+export function toLabel(name: string): string {
+  const text = name
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replace(/_/g, ' ')
     .toLowerCase()
-  return words.charAt(0).toUpperCase() + words.slice(1)
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-/** For the middle of a sentence; what is written in capitals stays. */
-export const lower = (words: string): string =>
-  /^[A-Z][^A-Z]/.test(words) ? words.charAt(0).toLowerCase() + words.slice(1) : words
+/** Lowercases the first letter for the middle of a sentence, except in abbreviations. */
+export const lower = (text: string): string =>
+  /^[A-Z][^A-Z]/.test(text) ? text.charAt(0).toLowerCase() + text.slice(1) : text
 
-const whole = new Intl.NumberFormat()
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
+const integerFormat = new Intl.NumberFormat()
+const dateTimeFormat = new Intl.DateTimeFormat(undefined, {
+  dateStyle: 'medium',
+  timeStyle: 'short',
+})
+const dateFormat = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeZone: 'UTC' })
 
-export const toCount = (count: number): string => whole.format(count)
+export const toCount = (count: number): string => integerFormat.format(count)
 
 /** `1 ticket`, `3 tickets` */
-export const counted = (count: number, { one, label }: { one: string; label: string }): string =>
+export const withCount = (count: number, { one, label }: { one: string; label: string }): string =>
   `${toCount(count)} ${lower(count === 1 ? one : label)}`
 
-export function toMoment(value: unknown): string {
+export function toDateTime(value: unknown): string {
   const date = new Date(asText(value))
-  return Number.isNaN(date.getTime()) ? asText(value) : moment.format(date)
+  return Number.isNaN(date.getTime()) ? asText(value) : dateTimeFormat.format(date)
 }
 
-/** A value as lists and histories show it. */
+/** Formats a value for lists and histories. */
 export function toText(value: unknown, kind = ''): string {
   if (value === null || value === undefined || value === '') return '–'
   if (typeof value === 'boolean') return value ? 'Yes' : 'No'
-  if (kind === 'datetime') return toMoment(value)
+  if (kind === 'datetime') return toDateTime(value)
   if (kind === 'date') {
     const date = new Date(asText(value))
-    return Number.isNaN(date.getTime()) ? asText(value) : day.format(date)
+    return Number.isNaN(date.getTime()) ? asText(value) : dateFormat.format(date)
   }
   if (kind === 'blob') return toSize(asText(value))
   if (typeof value === 'object' && !Array.isArray(value) && kind !== 'json')
     return Object.entries(value)
-      .map(([name, part]) => `${toWords(name)}: ${toText(part)}`)
+      .map(([name, part]) => `${toLabel(name)}: ${toText(part)}`)
       .join(', ')
   if (Array.isArray(value)) return value.map((item) => toText(item)).join(', ') || '–'
   return asText(value)
@@ -112,6 +112,6 @@ export function toSize(base64: string): string {
   return bytes < 1024 ? `${bytes} bytes` : `${toCount(Math.round(bytes / 1024))} KB`
 }
 
-/** A plain value as it is written; lists and objects as JSON. */
+/** Returns strings unchanged and other values as JSON. */
 export const asText = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value)

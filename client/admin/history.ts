@@ -1,26 +1,26 @@
 /** Who changed what: in a row, and in all rows of a record. */
-import { api, ask } from './requests.js'
+import { api, request } from './requests.js'
 import { el, icon, listen, newId, replace, type Child } from './element.js'
-import { link, pathTo, rename } from './navigation.js'
+import { link, pathTo, replacePath } from './navigation.js'
 import {
   fieldOf,
   labelOf,
   recordNamed,
   relationOf,
-  shownLabel,
+  displayLabel,
   type FieldInfo,
   type RecordInfo,
 } from './schema.js'
-import { isKnown, knownTitle, lookUp } from './titles.js'
+import { isTitleCached, cachedTitle, lookUp } from './titles.js'
 import { openView } from './view.js'
-import { lower, toMoment, toText } from './format.js'
+import { lower, toDateTime, toText } from './format.js'
 
 interface Entry {
   readonly id: number
   readonly row: string
   readonly at: string
   readonly by: string
-  /** The title of the person's row, where the page knows it. */
+  /** The title of the person's row, if the page has a record of people. */
   readonly person?: string
   readonly kind: 'create' | 'update' | 'delete' | 'action'
   readonly action?: string
@@ -38,8 +38,8 @@ interface Page {
 
 const kinds = { create: 'Created', update: 'Changed', delete: 'Deleted', action: 'Action' } as const
 
-/** @param beside what the history is shown behind */
-export function historyButton(record: RecordInfo, key: string, beside: Element): HTMLElement {
+/** @param anchor the history is inserted after this element */
+export function historyButton(record: RecordInfo, key: string, anchor: Element): HTMLElement {
   const id = newId()
   const region = el('section', {
     class: 'card',
@@ -55,7 +55,7 @@ export function historyButton(record: RecordInfo, key: string, beside: Element):
       button.setAttribute('aria-expanded', String(!isOpen))
       region.hidden = isOpen
       if (isOpen) return
-      beside.after(region)
+      anchor.after(region)
       await draw(record, { key }, region)
       region.focus()
       region.scrollIntoView({ block: 'nearest' })
@@ -65,7 +65,7 @@ export function historyButton(record: RecordInfo, key: string, beside: Element):
   return button
 }
 
-/** The changes of all rows that one sees, and of those that were deleted. */
+/** The view of the changes of all rows, including deleted rows. */
 export async function showHistory(record: RecordInfo, query: URLSearchParams): Promise<void> {
   const view = openView(record, `History of ${lower(record.label)}`)
   const region = el('section', { class: 'card', 'aria-label': 'History' })
@@ -73,26 +73,30 @@ export async function showHistory(record: RecordInfo, query: URLSearchParams): P
   const redraw = (): Promise<void> =>
     draw(record, deleted.checked ? { kind: 'delete' } : {}, region)
   listen(deleted, 'change', async () => {
-    rename(pathTo(record.path, 'history') + (deleted.checked ? '?kind=delete' : ''))
+    replacePath(pathTo(record.path, 'history') + (deleted.checked ? '?kind=delete' : ''))
     await redraw()
   })
   view.show(el('label', { class: 'choice' }, deleted, 'Only what was deleted'), region)
   await redraw()
 }
 
-interface Asked {
-  /** Of one row; else of all. */
+interface HistoryQuery {
+  /** The key of a row. Default: all rows. */
   readonly key?: string
   readonly kind?: Entry['kind']
 }
 
-async function draw(record: RecordInfo, { key, kind }: Asked, region: HTMLElement): Promise<void> {
+async function draw(
+  record: RecordInfo,
+  { key, kind }: HistoryQuery,
+  region: HTMLElement,
+): Promise<void> {
   const body = el('tbody')
   const more = el('div', { class: 'buttons' })
   const load = async (after?: number): Promise<void> => {
     const row = key === undefined ? '' : `/${encodeURIComponent(key)}`
     const path = api(`history/${record.path}${row}`)
-    const { data } = await ask<Page>('GET', path, { params: { after, kind } })
+    const { data } = await request<Page>('GET', path, { params: { after, kind } })
     await lookUpAll(record, data.rows)
     if (key === undefined)
       await lookUp(
@@ -124,23 +128,23 @@ async function draw(record: RecordInfo, { key, kind }: Asked, region: HTMLElemen
   )
 }
 
-/** @param isNamed whether each change says of which row it is */
+/** @param isNamed whether each change names its row */
 function rowsOf(record: RecordInfo, entry: Entry, isNamed: boolean): HTMLElement[] {
   const { at, by, person = by, kind, action, changes } = entry
   let isFirst = true
   const row = (name: Child, ...values: Child[]): HTMLElement => {
-    // Said for each row, and shown for the first of them.
+    // Screen readers read the time and person in each row. They are visible in the first row only.
     const unseen = isFirst ? undefined : 'unseen'
-    const made = el(
+    const element = el(
       'tr',
       { class: isFirst ? 'first' : undefined },
-      el('td', {}, el('time', { datetime: at, class: unseen }, toMoment(at))),
+      el('td', {}, el('time', { datetime: at, class: unseen }, toDateTime(at))),
       el('td', {}, el('span', { class: unseen, title: person === by ? undefined : by }, person)),
       el('td', { colspan: values.length === 0 ? '3' : undefined }, name),
       ...values.map((value) => el('td', {}, value)),
     )
     isFirst = false
-    return made
+    return element
   }
   const title = kind === 'action' ? (action ?? kinds.action) : kinds[kind]
   const name = isNamed && [' ', nameRow(record, entry)]
@@ -151,35 +155,37 @@ function rowsOf(record: RecordInfo, entry: Entry, isNamed: boolean): HTMLElement
   return [
     ...head,
     ...changes.map(({ field, from, to }) => {
-      const known = fieldOf(record, field)
-      const label = known === undefined ? labelOf({ name: field }) : shownLabel(record, known)
-      const target = known && targetOf(record, known)
+      const recordField = fieldOf(record, field)
+      const label =
+        recordField === undefined ? labelOf({ name: field }) : displayLabel(record, recordField)
+      const target = recordField && targetOf(record, recordField)
       const show = (value: unknown): string =>
         target === undefined || value === null
-          ? toText(value, known?.kind)
-          : knownTitle(target, value)
+          ? toText(value, recordField?.kind)
+          : cachedTitle(target, value)
       return row(label, show(from), show(to))
     }),
   ]
 }
 
-/** A link where the row is there; one that was deleted is named as it was. */
+/** A link to the row. A deleted row is named by its last title. */
 function nameRow(record: RecordInfo, { row, changes }: Entry): Child {
-  if (isKnown(record, row)) return link(pathTo(record.path, row), {}, knownTitle(record, row))
+  if (isTitleCached(record, row))
+    return link(pathTo(record.path, row), {}, cachedTitle(record, row))
   const title = changes.find(({ field }) => field === record.title)
-  return title === undefined ? knownTitle(record, row) : toText(title.from ?? title.to)
+  return title === undefined ? cachedTitle(record, row) : toText(title.from ?? title.to)
 }
 
-/** Keys are shown as the titles of their rows. */
+/** Looks up the titles of the rows whose keys the changes contain. */
 async function lookUpAll(record: RecordInfo, entries: readonly Entry[]): Promise<void> {
   const changes = entries.flatMap((entry) => entry.changes)
   for (const field of record.fields) {
     const target = targetOf(record, field)
     if (target === undefined) continue
-    const mine = changes.filter((change) => change.field === field.name)
+    const fieldChanges = changes.filter((change) => change.field === field.name)
     await lookUp(
       target,
-      mine.flatMap(({ from, to }) => [from, to]),
+      fieldChanges.flatMap(({ from, to }) => [from, to]),
     )
   }
 }

@@ -1,23 +1,23 @@
-/** What stands above a list: the search, and the panels of its filter and its columns. */
+/** The bar above a list: the search, and the panels for filter and columns. */
 import { el, newId, type Child, icon, listen, put, replace } from './element.js'
 import { makePicker } from './picker.js'
 import {
   labelOf,
-  moments,
-  numbers,
+  dateKinds,
+  numberKinds,
   recordNamed,
   relationOf,
   type FieldInfo,
   type RecordInfo,
 } from './schema.js'
-import { escapeLike, knownTitle, lookUp } from './titles.js'
-import { toLocal, toMoment } from './format.js'
+import { escapeLike, cachedTitle, lookUp } from './titles.js'
+import { toLocal, toDateTime } from './format.js'
 
 export interface BarOptions {
   readonly searchBox: HTMLInputElement
-  /** Called a moment after the last letter, and at once for Enter. */
+  /** Called 300 ms after the last keystroke, and immediately for Enter. */
   readonly search: () => Promise<void>
-  /** What the buttons open, by their names. */
+  /** The panels that the buttons open. */
   readonly panels: readonly {
     readonly name: string
     readonly drawn: 'filter' | 'columns'
@@ -27,9 +27,9 @@ export interface BarOptions {
 
 export interface Bar {
   readonly node: HTMLElement
-  /** Where the open panel stands. */
+  /** The container of the open panel. */
   readonly panel: HTMLElement
-  /** Closes the open panel, and goes to its button. */
+  /** Closes the open panel and focuses its button. */
   readonly close: () => void
 }
 
@@ -38,7 +38,7 @@ export function makeBar({ searchBox, search, panels }: BarOptions): Bar {
   let timer: ReturnType<typeof setTimeout> | undefined
   listen(searchBox, 'input', () => {
     clearTimeout(timer)
-    // The form is gone from the page with its view.
+    // The view may have been closed in the meantime.
     timer = setTimeout(() => searchBox.isConnected && searchBox.form?.requestSubmit(), 300)
   })
   const onsubmit = async (event: Event): Promise<void> => {
@@ -51,24 +51,24 @@ export function makeBar({ searchBox, search, panels }: BarOptions): Bar {
     { class: 'bar' },
     el('form', { role: 'search', class: 'search', onsubmit }, icon('search'), searchBox),
   )
-  const opened = (): HTMLElement | null => node.querySelector('[aria-expanded=true]')
+  const openButton = (): HTMLElement | null => node.querySelector('[aria-expanded=true]')
   const toggle = (button: HTMLElement, make: () => HTMLElement): void => {
-    const before = opened()
+    const before = openButton()
     before?.setAttribute('aria-expanded', 'false')
     replace(panel)
     if (before === button) return
     button.setAttribute('aria-expanded', 'true')
-    const made = make()
-    made.id = button.getAttribute('aria-controls') ?? ''
-    made.classList.add('card')
-    listen(made, 'keydown', (event) => {
+    const panelContent = make()
+    panelContent.id = button.getAttribute('aria-controls') ?? ''
+    panelContent.classList.add('card')
+    listen(panelContent, 'keydown', (event) => {
       if ((event as KeyboardEvent).key === 'Escape') close()
     })
-    replace(panel, made)
-    made.querySelector<HTMLElement>('input:not([disabled]), select')?.focus()
+    replace(panel, panelContent)
+    panelContent.querySelector<HTMLElement>('input:not([disabled]), select')?.focus()
   }
   const close = (): void => {
-    const button = opened()
+    const button = openButton()
     button?.click()
     button?.focus()
   }
@@ -87,12 +87,12 @@ export function makeBar({ searchBox, search, panels }: BarOptions): Bar {
 
 interface Part {
   readonly node: HTMLElement
-  /** Names and values of the address. */
+  /** Query parameters for the URL. */
   readonly read: () => readonly (readonly [name: string, value: string])[]
 }
 
-/** Names of the address that filter nothing. */
-const others: ReadonlySet<string> = new Set([
+/** Query parameters that are not filters. */
+const notFilters: ReadonlySet<string> = new Set([
   'search',
   'orderBy',
   'after',
@@ -102,7 +102,7 @@ const others: ReadonlySet<string> = new Set([
 ])
 
 export const filterNames = (query: URLSearchParams): string[] =>
-  [...new Set(query.keys())].filter((name) => !others.has(name))
+  [...new Set(query.keys())].filter((name) => !notFilters.has(name))
 
 export function makeFilter(
   record: RecordInfo,
@@ -160,17 +160,17 @@ function makePart(record: RecordInfo, field: FieldInfo, query: URLSearchParams):
   }
   if (oneOf !== undefined || kind === 'boolean') {
     const values = kind === 'boolean' ? ['true', 'false'] : (oneOf ?? []).map(String)
-    const words = kind === 'boolean' ? ['Yes', 'No'] : values
+    const labels = kind === 'boolean' ? ['Yes', 'No'] : values
     const box = el(
       'select',
       {},
       el('option', { value: '' }, 'Any'),
-      ...values.map((value, at) => el('option', { value }, words[at])),
+      ...values.map((value, at) => el('option', { value }, labels[at])),
     )
     box.value = query.get(name) ?? ''
     return { node: labelled(label, box), read: () => [[name, box.value]] }
   }
-  if (numbers.has(kind) || moments.has(kind)) return makeRange(field, label, query)
+  if (numberKinds.has(kind) || dateKinds.has(kind)) return makeRange(field, label, query)
   if (kind === 'uuid') {
     const box = el('input', { type: 'text', value: query.get(name) ?? '' })
     return { node: labelled(label, box), read: () => [[name, box.value.trim()]] }
@@ -179,8 +179,8 @@ function makePart(record: RecordInfo, field: FieldInfo, query: URLSearchParams):
   const text = pattern.replace(/^%|%$/g, '').replace(/\\([\\%_])/g, '$1')
   const box = el('input', { type: 'text', value: text })
   const read = (): readonly (readonly [string, string])[] => {
-    const asked = box.value.trim()
-    return asked === '' ? [] : [[`${name}.ilike`, `%${escapeLike(asked)}%`]]
+    const filterText = box.value.trim()
+    return filterText === '' ? [] : [[`${name}.ilike`, `%${escapeLike(filterText)}%`]]
   }
   return { node: labelled(label, box), read }
 }
@@ -214,7 +214,7 @@ function makeRange({ name, kind }: FieldInfo, label: string, query: URLSearchPar
   }
 }
 
-/** One condition as words: `Status: open`. */
+/** Describes one condition: `Status: open`. */
 export async function describeCondition(
   record: RecordInfo,
   name: string,
@@ -227,12 +227,13 @@ export async function describeCondition(
   const target = relation && recordNamed(relation.to)
   if (relation !== undefined && target !== undefined && operator === '') {
     await lookUp(target, [value])
-    return `${labelOf(relation)}: ${knownTitle(target, value)}`
+    return `${labelOf(relation)}: ${cachedTitle(target, value)}`
   }
-  const shown = field.kind === 'datetime' ? toMoment(value) : value
-  const words = { gte: ' from ', lte: ' to ', ilike: ' has ', has: ' has ' }[operator] ?? ': '
+  const valueText = field.kind === 'datetime' ? toDateTime(value) : value
+  const operatorText =
+    { gte: ' from ', lte: ' to ', ilike: ' has ', has: ' has ' }[operator] ?? ': '
   const plain =
-    operator === 'ilike' ? value.replace(/^%|%$/g, '').replace(/\\([\\%_])/g, '$1') : shown
+    operator === 'ilike' ? value.replace(/^%|%$/g, '').replace(/\\([\\%_])/g, '$1') : valueText
   const isYesNo = field.kind === 'boolean'
-  return `${labelOf(field)}${words}${isYesNo ? (value === 'true' ? 'Yes' : 'No') : plain}`
+  return `${labelOf(field)}${operatorText}${isYesNo ? (value === 'true' ? 'Yes' : 'No') : plain}`
 }

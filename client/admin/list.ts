@@ -1,27 +1,27 @@
-/** The rows of a record: found, ordered, chosen, page by page. The address holds what is asked for. */
-import { ask, byToken, api, rowsOf, statusOf } from './requests.js'
-import { el, icon, listen, put, replace, type Child, clearAlerts, refuse } from './element.js'
-import { type RecordInfo, fieldOf, may, schema, texts, type Row } from './schema.js'
+/** The list view of a record, with search, filter, sorting, pages and live updates. The URL holds the state of the list. */
+import { request, usesStoredToken, api, rowsOf, statusOf } from './requests.js'
+import { el, icon, listen, put, replace, type Child, clearAlerts, showError } from './element.js'
+import { type RecordInfo, fieldOf, may, schema, textKinds, type Row } from './schema.js'
 import { createClient } from '../index.js'
 import { createLive } from '../live.js'
 import { makeBar, type Bar, describeCondition, filterNames, makeFilter } from './list-bar.js'
-import { hasBulk, makeBulkBar } from './row-actions.js'
+import { hasBulkActions, makeBulkBar } from './row-actions.js'
 import { columnChoice, type Column, RowTable } from './table.js'
-import { link, pathTo, push, rename } from './navigation.js'
+import { link, pathTo, pushPath, replacePath } from './navigation.js'
 import { escapeLike } from './titles.js'
 import { openView, type View } from './view.js'
-import { counted, lower } from './format.js'
+import { withCount, lower } from './format.js'
 
 const pageSize = 25
 
 const client = createClient()
 const live = createLive(client)
 
-/** How what is typed is looked for. */
-type Way = 'words' | 'anywhere' | 'beginnings'
+/** How the search text is matched. */
+type SearchMode = 'words' | 'anywhere' | 'beginnings'
 
 interface PageState {
-  /** The cursors of the pages before this one, the first is empty. */
+  /** The cursors of the previous pages. The cursor of the first page is empty. */
   readonly pages?: readonly string[]
   readonly total?: string
 }
@@ -43,16 +43,16 @@ class ListView {
   readonly #chips = el('ul', { class: 'chips', 'aria-label': 'Filter in use' })
   readonly #searchBox: HTMLInputElement
   #after: string | undefined
-  #way: Way
+  #searchMode: SearchMode
   #stop: () => void = () => undefined
-  #turn = 0
+  #loadCount = 0
 
   constructor(
     readonly record: RecordInfo,
     readonly view: View,
     readonly query: URLSearchParams,
   ) {
-    this.#way = record.search === true ? 'words' : 'anywhere'
+    this.#searchMode = record.search === true ? 'words' : 'anywhere'
     this.#searchBox = el('input', {
       ...{ type: 'search', 'aria-label': `Search ${lower(record.label)}`, placeholder: 'Search' },
       ...{ value: query.get('search') ?? '', autocomplete: 'off', enterkeyhint: 'search' },
@@ -77,18 +77,18 @@ class ListView {
     })
     const bulk = makeBulkBar(record, {
       keys: () => this.#table.chosen,
-      none: () => {
+      clearSelection: () => {
         this.#table.chooseNone()
         this.#table.focus()
       },
-      done: async () => {
+      reload: async () => {
         this.#table.chooseNone()
         await this.#load()
         this.#table.focus()
       },
     })
     this.#table = new RowTable(record, {
-      hasBoxes: hasBulk(record),
+      hasBoxes: hasBulkActions(record),
       order: (column) => this.#order(column),
       onChosen: bulk.show,
     })
@@ -115,12 +115,12 @@ class ListView {
     listen(this.#next, 'click', async () => {
       if (this.#after === undefined) return
       const { pages = [] } = stateOf()
-      await this.#turnTo(this.#after, [...pages, this.query.get('after') ?? ''])
+      await this.#goToPage(this.#after, [...pages, this.query.get('after') ?? ''])
       if (this.#next.disabled) this.#previous.focus()
     })
     listen(this.#previous, 'click', async () => {
       const { pages = [] } = stateOf()
-      await this.#turnTo(pages.at(-1) ?? '', pages.slice(0, -1))
+      await this.#goToPage(pages.at(-1) ?? '', pages.slice(0, -1))
       if (this.#previous.disabled) this.#next.focus()
     })
     await this.#load()
@@ -146,19 +146,19 @@ class ListView {
     return pathTo(this.record.path) + (text === '' ? '' : `?${text}`)
   }
 
-  async #turnTo(after: string, pages: readonly string[]): Promise<void> {
+  async #goToPage(after: string, pages: readonly string[]): Promise<void> {
     const { total } = stateOf()
     if (after === '') this.query.delete('after')
     else this.query.set('after', after)
-    push(this.#address(), { pages, total } satisfies PageState)
+    pushPath(this.#address(), { pages, total } satisfies PageState)
     await this.#load()
     this.#table.node.scrollIntoView({ block: 'nearest' })
   }
 
-  /** Goes to the first page of what the address now asks for. */
+  /** Loads the first page after the query has changed. */
   async #loadFirst(): Promise<void> {
     this.query.delete('after')
-    push(this.#address())
+    pushPath(this.#address())
     await this.#load()
   }
 
@@ -168,7 +168,7 @@ class ListView {
     if (text === '') this.query.delete('search')
     else this.query.set('search', text)
     this.query.delete('after')
-    rename(this.#address())
+    replacePath(this.#address())
     await this.#load()
   }
 
@@ -190,52 +190,52 @@ class ListView {
     this.#table.focusHead(column)
   }
 
-  /** The conditions of the list, without its page. */
+  /** The filter and order of the list, without the page. */
   #filter(): URLSearchParams {
-    const asked = new URLSearchParams()
+    const params = new URLSearchParams()
     for (const name of filterNames(this.query))
-      for (const value of this.query.getAll(name)) asked.append(name, value)
+      for (const value of this.query.getAll(name)) params.append(name, value)
     const { record } = this
     const text = this.query.get('search') ?? ''
     const title = fieldOf(record, record.title)
-    if (text !== '' && this.#way === 'words') asked.set('search', text)
-    else if (text !== '' && title !== undefined && texts.has(title.kind)) {
-      if (this.#way === 'beginnings') asked.set(`${record.title}.startsWith`, text)
-      else asked.set(`${record.title}.ilike`, `%${escapeLike(text)}%`)
-    } else if (text !== '') asked.set(record.title, text)
+    if (text !== '' && this.#searchMode === 'words') params.set('search', text)
+    else if (text !== '' && title !== undefined && textKinds.has(title.kind)) {
+      if (this.#searchMode === 'beginnings') params.set(`${record.title}.startsWith`, text)
+      else params.set(`${record.title}.ilike`, `%${escapeLike(text)}%`)
+    } else if (text !== '') params.set(record.title, text)
     const order = this.query.get('orderBy')
-    if (order !== null) asked.set('orderBy', order)
-    return asked
+    if (order !== null) params.set('orderBy', order)
+    return params
   }
 
-  async #askFor(way: Way) {
-    this.#way = way
+  async #requestPage(way: SearchMode) {
+    this.#searchMode = way
     const after = this.query.get('after')
-    const asked = this.#filter()
-    asked.set('fields', this.#table.fields)
-    asked.set('limit', String(pageSize))
-    if (after !== null) asked.set('after', after)
-    if (after !== null) asked.set('count', 'none')
-    const path = `${rowsOf(this.record)}?${String(asked)}`
-    return { path, said: await ask<Row[]>('GET', path, { signal: this.view.signal }) }
+    const params = this.#filter()
+    params.set('fields', this.#table.fields)
+    params.set('limit', String(pageSize))
+    if (after !== null) params.set('after', after)
+    if (after !== null) params.set('count', 'none')
+    const path = `${rowsOf(this.record)}?${String(params)}`
+    return { path, response: await request<Row[]>('GET', path, { signal: this.view.signal }) }
   }
 
-  /** Words are found whole; what is typed may be a part of one. Large tables are searched by beginnings alone. */
+  /** Searches for complete words first, then for the text anywhere. Large tables allow prefixes only. */
   async #find() {
     const isFirst = !this.query.has('after')
     const first = this.record.search === true ? 'words' : 'anywhere'
     const isSearch = this.query.has('search') && isFirst
-    const orBeginnings = (error: unknown) => {
+    const orPrefixes = (error: unknown) => {
       if (!isSearch || statusOf(error) !== 400) throw error
-      return this.#askFor('beginnings')
+      return this.#requestPage('beginnings')
     }
-    const found = await this.#askFor(isFirst ? first : this.#way).catch(orBeginnings)
-    if (found.said.data.length > 0 || !isSearch || first !== 'words') return found
-    return this.#askFor('anywhere').catch(orBeginnings)
+    const found = await this.#requestPage(isFirst ? first : this.#searchMode).catch(orPrefixes)
+    if (found.response.data.length > 0 || !isSearch || first !== 'words') return found
+    return this.#requestPage('anywhere').catch(orPrefixes)
   }
 
   async #load(): Promise<void> {
-    const turn = ++this.#turn
+    const loadNumber = ++this.#loadCount
     this.#stop()
     const { record, view } = this
     const { pages = [], total } = stateOf()
@@ -246,38 +246,38 @@ class ListView {
     try {
       found = await this.#find()
     } finally {
-      if (turn === this.#turn) table.removeAttribute('aria-busy')
+      if (loadNumber === this.#loadCount) table.removeAttribute('aria-busy')
     }
-    if (turn !== this.#turn || !view.isOpen()) return
-    const { path, said } = found
-    // What was said on the way here stays: a row was deleted.
+    if (loadNumber !== this.#loadCount || !view.isOpen()) return
+    const { path, response: said } = found
+    // The status message stays, for example "Ticket was deleted".
     clearAlerts()
     this.#after = nextOf(said.headers.get('Link'))
-    const words = isFirst ? this.#totalOf(said.headers, said.data.length) : (total ?? '')
-    if (isFirst) rename(this.#address(), { pages: [], total: words } satisfies PageState)
+    const text = isFirst ? this.#totalOf(said.headers, said.data.length) : (total ?? '')
+    if (isFirst) replacePath(this.#address(), { pages: [], total: text } satisfies PageState)
     const page = pages.length + 1
-    this.#total.textContent = [words, page > 1 ? `page ${page}` : ''].filter(Boolean).join(', ')
+    this.#total.textContent = [text, page > 1 ? `page ${page}` : ''].filter(Boolean).join(', ')
     this.#previous.disabled = isFirst
     this.#next.disabled = this.#after === undefined
     await this.#draw(said.data)
-    this.#drawChips().catch(refuse)
-    if (schema()?.live !== true || record.key !== 'id' || turn !== this.#turn) return
-    client.configure({ auth: byToken() })
+    this.#drawChips().catch(showError)
+    if (schema()?.live !== true || record.key !== 'id' || loadNumber !== this.#loadCount) return
+    client.configure({ auth: usesStoredToken() })
     let isLive = false
     this.#stop = live(path, (rows: Row[]) => {
-      if (turn !== this.#turn || !view.isOpen()) return
-      // The first are those that are shown already.
-      this.#draw(rows, isLive).catch(refuse)
+      if (loadNumber !== this.#loadCount || !view.isOpen()) return
+      // The first rows are already visible, so do not highlight them.
+      this.#draw(rows, isLive).catch(showError)
       isLive = true
     })
   }
 
-  #totalOf(headers: Headers, shown: number): string {
+  #totalOf(headers: Headers, rowCount: number): string {
     const exact = headers.get('X-Total-Count')
     const about = headers.get('X-Total-Count-Estimate')
-    if (exact !== null) return counted(Number(exact), this.record)
-    if (about !== null) return `About ${counted(Number(about), this.record)}`
-    return this.#after === undefined ? counted(shown, this.record) : ''
+    if (exact !== null) return withCount(Number(exact), this.record)
+    if (about !== null) return `About ${withCount(Number(about), this.record)}`
+    return this.#after === undefined ? withCount(rowCount, this.record) : ''
   }
 
   async #draw(rows: readonly Row[], isLive = false): Promise<void> {
@@ -288,25 +288,25 @@ class ListView {
     this.#empty.hidden = rows.length > 0
     const isFiltered = this.query.has('search') || filterNames(this.query).length > 0
     const one = lower(record.one)
-    const words = isFiltered ? `No ${one} matches.` : `There is no ${one} yet.`
+    const text = isFiltered ? `No ${one} matches.` : `There is no ${one} yet.`
     const all = isFiltered && link(pathTo(record.path), { class: 'button' }, 'Show all')
-    replace(this.#empty, el('p', {}, words), all)
+    replace(this.#empty, el('p', {}, text), all)
   }
 
   async #drawChips(): Promise<void> {
     const names = filterNames(this.query)
     const items = await Promise.all(
       names.map(async (name) => {
-        const words = await describeCondition(this.record, name, this.query.get(name) ?? '')
+        const text = await describeCondition(this.record, name, this.query.get(name) ?? '')
         const remove = async (): Promise<void> => {
           this.query.delete(name)
           await this.#loadFirst()
         }
-        const label = `Remove ${typeof words === 'string' ? words : name}`
+        const label = `Remove ${typeof text === 'string' ? text : name}`
         return el(
           'li',
           {},
-          words,
+          text,
           el('button', { type: 'button', 'aria-label': label, onclick: remove }, icon('cross')),
         )
       }),
@@ -323,7 +323,7 @@ function nextOf(header: string | null): string | undefined {
   return new URL(address, location.origin).searchParams.get('after') ?? undefined
 }
 
-/** @param address with the list's filter as it is now */
+/** A link that downloads the list as CSV. @param address returns the URL with the current filter */
 function exportLink(address: () => string, record: RecordInfo): HTMLElement {
   const anchor = el(
     'a',
@@ -331,10 +331,10 @@ function exportLink(address: () => string, record: RecordInfo): HTMLElement {
       ...{ class: 'button quiet', href: address(), download: `${record.path}.csv` },
       onclick: async (event) => {
         anchor.href = address()
-        // A link sends the cookie, but no token that scripts keep.
-        if (!byToken()) return
+        // A link sends the cookie, but not a token from the local storage.
+        if (!usesStoredToken()) return
         event.preventDefault()
-        const { data } = await ask<string>('GET', address())
+        const { data } = await request<string>('GET', address())
         const url = URL.createObjectURL(new Blob([data], { type: 'text/csv' }))
         el('a', { href: url, download: `${record.path}.csv` }).click()
         setTimeout(() => {

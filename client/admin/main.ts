@@ -1,23 +1,23 @@
-/** The admin page: who is there, and which view its address names. Source: specification, Admin page. */
-import { api, ask, goByToken, keptToken, onSessionEnd, statusOf } from './requests.js'
+/** The entry of the admin page: signs the user in and opens the view of the URL. */
+import { api, request, useStoredToken, hasStoredToken, onSessionEnd, statusOf } from './requests.js'
 import { showImport } from './csv-import.js'
-import { el, refuse } from './element.js'
-import { showFigures } from './chart.js'
+import { el, showError } from './element.js'
+import { showChart } from './chart.js'
 import { showHistory } from './history.js'
-import { mayLeave, followLinks, here, onRoute } from './navigation.js'
+import { confirmLeave, followLinks, currentLocation, onRoute } from './navigation.js'
 import { showList } from './list.js'
 import { showNew } from './form.js'
 import { showRow } from './row.js'
-import { keepSchema, may, readSent, recordAt, schema, type SentSchema } from './schema.js'
+import { setSchema, may, expandSchema, recordAt, schema, type CompactSchema } from './schema.js'
 import { endSignIn, showSignIn, signInAgain } from './sign-in.js'
-import { forgetTitles } from './titles.js'
+import { clearTitles } from './titles.js'
 import { closeView, onSignOut, openView, showStart } from './view.js'
 
-/** Shows what the address names. */
+/** Opens the view of the current URL. */
 async function draw(): Promise<void> {
   if (schema() === undefined) return
-  forgetTitles()
-  const { parts, query } = here()
+  clearTitles()
+  const { parts, query } = currentLocation()
   const [path, second] = parts
   if (path === undefined) {
     showStart()
@@ -26,72 +26,72 @@ async function draw(): Promise<void> {
   const record = recordAt(path)
   if (record === undefined || parts.length > 2) {
     openView(undefined, 'Not found').show(
-      el('p', {}, 'There is nothing at this address, or it is not for you.'),
+      el('p', {}, 'There is nothing at this address, or you may not see it.'),
     )
   } else if (second === undefined) await showList(record, query)
   else if (second === 'new' && may(record, 'c')) showNew(record)
   else if (second === 'import' && (may(record, 'c') || may(record, 'u'))) showImport(record)
-  else if (second === 'figures') await showFigures(record, query)
+  else if (second === 'figures') await showChart(record, query)
   else if (second === 'history' && record.history === true) await showHistory(record, query)
   else await showRow(record, second)
 }
 
 const drawSafely = (): void => {
-  draw().catch(refuse)
+  draw().catch(showError)
 }
 
 const readSchema = async (): Promise<void> => {
-  const { data } = await ask<SentSchema>('GET', api('schema'), { open: true })
-  keepSchema(readSent(data))
+  const { data } = await request<CompactSchema>('GET', api('schema'), { open: true })
+  setSchema(expandSchema(data))
 }
 
 /**
- * Asks who is there.
+ * Loads the schema, or shows the sign-in if the server requires it.
  *
- * @param token of a sign-in just now: kept only where its cookie does not do
+ * @param token the token of a new sign-in. It is stored only if the cookie alone is not accepted.
  */
-async function begin(token: string | boolean = keptToken()): Promise<void> {
-  const other = token === '' ? false : token
+async function signIn(token: string | boolean = hasStoredToken()): Promise<void> {
+  const storedToken = token === '' ? false : token
   try {
-    goByToken(other === true)
+    useStoredToken(storedToken === true)
     await readSchema().catch((error: unknown) => {
-      if (statusOf(error) !== 401 || other === false) throw error
-      goByToken(typeof other === 'string' ? other : false)
+      if (statusOf(error) !== 401 || storedToken === false) throw error
+      useStoredToken(typeof storedToken === 'string' ? storedToken : false)
       return readSchema()
     })
   } catch (error) {
     const status = statusOf(error)
     if (status !== 401 && status !== 403) throw error
-    const words =
+    const message =
       status === 403
-        ? 'You are signed in, but this page is not for you. Sign in as somebody else.'
+        ? 'You are signed in, but you may not use this page. Sign in as another user.'
         : ''
-    await showSignIn(begin, words)
+    await showSignIn(signIn, message)
     return
   }
   document.body.replaceChildren()
   drawSafely()
 }
 
-async function leave(): Promise<void> {
-  if (!(await mayLeave())) return
+async function signOut(): Promise<void> {
+  if (!(await confirmLeave())) return
   await endSignIn()
   closeView()
-  keepSchema(undefined)
-  forgetTitles()
+  setSchema(undefined)
+  clearTitles()
   document.body.replaceChildren()
-  await showSignIn(begin, 'You have signed out.')
+  await showSignIn(signIn, 'You have signed out.')
 }
 
 onRoute(drawSafely)
 onSessionEnd(signInAgain)
-onSignOut(leave)
+onSignOut(signOut)
 followLinks()
-// Pages that the browser kept may show what somebody else may not see.
+// A page restored from the browser's cache may show data of another user.
 addEventListener('pageshow', (event) => {
   if (event.persisted) location.reload()
 })
-begin().catch((error: unknown) => {
+signIn().catch((error: unknown) => {
   document.body.replaceChildren(el('main', { class: 'notices' }))
-  refuse(error)
+  showError(error)
 })

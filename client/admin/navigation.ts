@@ -1,15 +1,15 @@
-/** The page's own addresses: `/admin/tickets/7`. */
+/** Navigation between the page's URLs, such as `/admin/tickets/7`, and the warning before unsaved changes are lost. */
 import { confirm } from './dialog.js'
-import { el, refuse, type Child } from './element.js'
+import { el, showError, type Child } from './element.js'
 import { base } from './requests.js'
 
-export interface Place {
-  /** Below the page's path. */
+export interface PageLocation {
+  /** The path segments after the page's path. */
   readonly parts: readonly string[]
   readonly query: URLSearchParams
 }
 
-export function here(): Place {
+export function currentLocation(): PageLocation {
   const parts = location.pathname
     .slice(base.length)
     .split('/')
@@ -20,28 +20,28 @@ export function here(): Place {
 
 let draw: () => void = () => undefined
 
-export const onRoute = (given: () => void): void => {
-  draw = given
+export const onRoute = (handler: () => void): void => {
+  draw = handler
 }
 
-/** What is shown, and what the browser's history keeps with it. */
-let shown = { path: location.pathname + location.search, state: history.state as object | null }
+/** The path that is visible, and its state in the browser's history. */
+let current = { path: location.pathname + location.search, state: history.state as object | null }
 
-/** A new address for what is shown. */
-export function push(path: string, state: object | null = null): void {
+/** Adds a history entry without drawing. */
+export function pushPath(path: string, state: object | null = null): void {
   history.pushState(state, '', path)
-  shown = { path, state }
+  current = { path, state }
 }
 
-/** The address changes, and what is shown stays. */
-export function rename(path: string, state: object | null = null): void {
+/** Replaces the history entry without drawing. */
+export function replacePath(path: string, state: object | null = null): void {
   history.replaceState(state, '', path)
-  shown = { path, state }
+  current = { path, state }
 }
 
-/** Shows another place, whatever stands here. */
+/** Opens another view without asking about unsaved changes. */
 export function go(path: string): void {
-  push(path)
+  pushPath(path)
   draw()
 }
 
@@ -55,73 +55,74 @@ export const link = (
   ...children: Child[]
 ): HTMLAnchorElement => el('a', { href: path, ...attributes }, ...children)
 
-/** Clicks that stay within the page need no new one. */
+/** Opens links to the page's own URLs without loading a new document. */
 export function followLinks(): void {
   document.addEventListener('click', (event) => {
     const anchor = event.target instanceof Element ? event.target.closest('a') : null
     const isPlain = event.button === 0 && !event.metaKey && !event.ctrlKey && !event.shiftKey
     if (anchor === null || !isPlain || event.defaultPrevented || anchor.hasAttribute('download'))
       return
-    const isOurs = anchor.origin === location.origin && `${anchor.pathname}/`.startsWith(`${base}/`)
-    if (!isOurs || anchor.hash !== '' || anchor.pathname.startsWith(`${base}/api/`)) return
+    const isAdminPage =
+      anchor.origin === location.origin && `${anchor.pathname}/`.startsWith(`${base}/`)
+    if (!isAdminPage || anchor.hash !== '' || anchor.pathname.startsWith(`${base}/api/`)) return
     event.preventDefault()
-    mayLeave()
+    confirmLeave()
       .then((may) => {
         if (may) go(anchor.pathname + anchor.search)
       })
-      .catch(refuse)
+      .catch(showError)
   })
   let isLeaving = false
-  let isAsking = false
+  let isConfirming = false
   addEventListener('popstate', () => {
     if (isLeaving || !isAnyChanged()) {
       isLeaving = false
-      shown = { path: location.pathname + location.search, state: history.state as object | null }
+      current = { path: location.pathname + location.search, state: history.state as object | null }
       draw()
       return
     }
-    // The browser is there already: back to the form, which stays until somebody says so.
-    history.pushState(shown.state, '', shown.path)
-    if (isAsking) return
-    isAsking = true
-    mayLeave()
+    // The browser has already changed the URL. Restore it until the user confirms.
+    history.pushState(current.state, '', current.path)
+    if (isConfirming) return
+    isConfirming = true
+    confirmLeave()
       .then((may) => {
-        isAsking = false
+        isConfirming = false
         isLeaving = may
         if (may) history.back()
       })
-      .catch(refuse)
+      .catch(showError)
   })
 }
 
-const watched = new WeakMap<HTMLFormElement, () => boolean>()
+const formChecks = new WeakMap<HTMLFormElement, () => boolean>()
 
-/** Watches a form for as long as it is on the page. */
-export const watch = (form: HTMLFormElement, isChanged: () => boolean): void => {
-  watched.set(form, isChanged)
+/** Warns before the form is left while `isChanged` returns true. */
+export const watchForm = (form: HTMLFormElement, isChanged: () => boolean): void => {
+  formChecks.set(form, isChanged)
 }
 
-const isChanged = (form: HTMLFormElement): boolean => watched.get(form)?.() === true
+const isChanged = (form: HTMLFormElement): boolean => formChecks.get(form)?.() === true
 
 const isAnyChanged = (): boolean => [...document.forms].some(isChanged)
 
-let asked: Promise<boolean> | undefined
+let confirmation: Promise<boolean> | undefined
 
-/** Asks whether what was typed may be given up, where there is any. */
-export function mayLeave(): Promise<boolean> {
+/** Asks before unsaved changes are discarded. @returns whether the user may leave */
+export function confirmLeave(): Promise<boolean> {
   if (!isAnyChanged()) return Promise.resolve(true)
-  asked ??= confirm({
+  confirmation ??= confirm({
     title: 'Leave without saving?',
-    words: [el('p', {}, 'What you changed in this form is not saved yet.')],
-    yes: 'Leave',
-    isGrave: true,
+    content: [el('p', {}, 'What you changed in this form is not saved yet.')],
+    confirmLabel: 'Leave',
+    isDangerous: true,
   }).finally(() => {
-    asked = undefined
+    confirmation = undefined
   })
-  return asked
+  return confirmation
 }
 
-// Escape closes a dialog, with the form that may be in it.
+// Escape would close a dialog with a changed form.
 document.addEventListener(
   'cancel',
   (event) => {
@@ -132,16 +133,16 @@ document.addEventListener(
     )
       return
     event.preventDefault()
-    mayLeave()
+    confirmLeave()
       .then((isSure) => {
         if (isSure) dialog.close()
       })
-      .catch(refuse)
+      .catch(showError)
   },
   { capture: true },
 )
 
-// Closing the window and loading the page anew are asked about by the browser itself.
+// The browser itself asks before the window is closed or reloaded.
 addEventListener('beforeunload', (event) => {
   if (isAnyChanged()) event.preventDefault()
 })

@@ -1,26 +1,23 @@
-/**
- * Chooses rows of another record: a combobox that searches on the server, and a way to make a new row in place. Source: WAI-ARIA
- * Authoring Practices, combobox with a listbox; specification, Admin page 6.
- */
-import { el, icon, listen, newId, replace, refuse } from './element.js'
+/** A combobox that finds rows of another record on the server, and can create a new row (WAI-ARIA: combobox with listbox). */
+import { el, icon, listen, newId, replace, showError } from './element.js'
 import { may, type RecordInfo } from './schema.js'
-import { findRows, knownTitle, lookUp, type Choice } from './titles.js'
+import { findRows, cachedTitle, lookUp, type Choice } from './titles.js'
 import { lower } from './format.js'
 
 export interface PickerOptions {
   readonly label: string
   readonly record: RecordInfo
-  /** Id of the words that describe it. */
+  /** The id of the element that describes the picker. */
   readonly describedBy?: string
   readonly required?: boolean
-  /** Called for each choice; null where the box was emptied. */
+  /** Called for each choice, with null if the input was cleared. */
   readonly onPick: (choice: Choice | null) => void
-  /** Makes a new row in a dialog. Without it there is none. */
+  /** Creates a new row in a dialog. Without it, the picker has no button for a new row. */
   readonly create?: (record: RecordInfo, done: (choice: Choice) => void) => void
-  /** The box is emptied after each choice: what is chosen stands elsewhere. */
+  /** Whether the input is cleared after each choice, because chosen rows are shown elsewhere. */
   readonly isMany?: boolean
-  /** What is chosen already is not offered again. */
-  readonly isTaken?: (choice: Choice) => boolean
+  /** Rows for which this returns true are not offered. */
+  readonly isExcluded?: (choice: Choice) => boolean
 }
 
 export interface Picker {
@@ -30,7 +27,16 @@ export interface Picker {
 }
 
 export function makePicker(options: PickerOptions): Picker {
-  const { label, record, describedBy, required, onPick, create, isMany, isTaken } = options
+  const {
+    label,
+    record,
+    describedBy,
+    required,
+    onPick,
+    create,
+    isMany,
+    isExcluded: isExcluded,
+  } = options
   const list = el('ul', { role: 'listbox', id: newId(), 'aria-label': label, hidden: true })
   const input = el('input', {
     ...{ type: 'text', role: 'combobox', autocomplete: 'off', spellcheck: 'false' },
@@ -42,12 +48,12 @@ export function makePicker(options: PickerOptions): Picker {
   let choices: Choice[] = []
   let active = -1
   let chosen: Choice | null = null
-  let asking: AbortController | undefined
+  let search: AbortController | undefined
   let isTyping = false
   let timer: ReturnType<typeof setTimeout> | undefined
 
   const close = (): void => {
-    asking?.abort()
+    search?.abort()
     clearTimeout(timer)
     list.hidden = true
     input.setAttribute('aria-expanded', 'false')
@@ -72,18 +78,18 @@ export function makePicker(options: PickerOptions): Picker {
   const open = async (): Promise<void> => {
     clearTimeout(timer)
     isTyping = false
-    asking?.abort()
-    const mine = (asking = new AbortController())
+    search?.abort()
+    const controller = (search = new AbortController())
     const text = chosen !== null && input.value === chosen.title ? '' : input.value
     let found: Choice[]
     try {
-      found = await findRows(record, text, mine.signal)
-      if (isTaken !== undefined) found = found.filter((choice) => !isTaken(choice))
+      found = await findRows(record, text, controller.signal)
+      if (isExcluded !== undefined) found = found.filter((choice) => !isExcluded(choice))
     } catch (error) {
-      if (!mine.signal.aborted) throw error
+      if (!controller.signal.aborted) throw error
       return
     }
-    if (mine.signal.aborted || document.activeElement !== input) return
+    if (controller.signal.aborted || document.activeElement !== input) return
     choices = found
     const options = found.map((choice) =>
       el(
@@ -114,7 +120,7 @@ export function makePicker(options: PickerOptions): Picker {
     isTyping = true
     clearTimeout(timer)
     timer = setTimeout(() => {
-      open().catch(refuse)
+      open().catch(showError)
     }, 150)
   })
   listen(input, 'click', () => list.hidden && open())
@@ -163,17 +169,17 @@ export function makePicker(options: PickerOptions): Picker {
     )
   const node = el('div', { class: 'picker' }, el('div', { class: 'combobox' }, input, list), button)
   const show = (key: string | number | null): void => {
-    chosen = key === null ? null : { key, title: knownTitle(record, key) }
+    chosen = key === null ? null : { key, title: cachedTitle(record, key) }
     input.value = chosen?.title ?? ''
     if (key === null) return
     lookUp(record, [key])
       .then(() => {
         if (chosen?.key !== key) return
         const untouched = input.value === chosen.title
-        chosen = { key, title: knownTitle(record, key) }
+        chosen = { key, title: cachedTitle(record, key) }
         if (untouched) input.value = chosen.title
       })
-      .catch(refuse)
+      .catch(showError)
   }
   return { node, input, show }
 }

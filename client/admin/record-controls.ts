@@ -1,14 +1,14 @@
-/** The controls of a record's form: of its fields, and of the relations that are changed with it. */
+/** The controls of a record's form: fields, relations, and nested rows. */
 import { el, icon, newId, replace } from './element.js'
 import {
-  stamp,
+  fingerprint,
   type Control,
   byText,
-  frame,
+  labelledField,
   type ControlOptions,
   makeControl,
-  orEmpty,
-  withEmpty,
+  addEmptyOption,
+  addEmptyOptionIfNeeded,
 } from './field-controls.js'
 import {
   labelOf,
@@ -21,15 +21,15 @@ import {
 } from './schema.js'
 import { lower } from './format.js'
 import { makePicker } from './picker.js'
-import { knownTitle, lookUp, type Choice } from './titles.js'
+import { cachedTitle, lookUp, type Choice } from './titles.js'
 
-/** Controls for the fields of a record or of the class of an action. */
+/** Creates controls for the fields and link relations of a record. */
 export function makeControls(
   record: RecordInfo,
   options: ControlOptions,
   without: readonly string[] = [],
 ): Control[] {
-  const { isNew, isLoose } = options
+  const { isNew, isBulk: isLoose } = options
   const controls: Control[] = []
   for (const field of record.fields) {
     if (field.readOnly === true || without.includes(field.name)) continue
@@ -37,31 +37,35 @@ export function makeControls(
     const target = relation && recordNamed(relation.to)
     const control =
       relation !== undefined && target !== undefined
-        ? makeRelation(relation, field, target, options)
+        ? makeRelationControl(relation, field, target, options)
         : makeControl(field, options)
-    controls.push(isNew ? control : withEmpty(field, control, isLoose))
+    controls.push(isNew ? control : addEmptyOptionIfNeeded(field, control, isLoose))
   }
   for (const relation of record.relations ?? []) {
     const target = recordNamed(relation.to)
     if (relation.kind !== 'ties' || relation.ids === undefined || target === undefined) continue
-    const control = makeTies(relation, target, options)
-    controls.push(isLoose === true ? orEmpty(control, []) : control)
+    const control = makeLinksControl(relation, target, options)
+    controls.push(isLoose === true ? addEmptyOption(control, []) : control)
   }
   return controls
 }
 
-/** The key of another row: chosen by its title. */
-function makeRelation(
+/** A control that holds the key of another row. The user picks the row by its title. */
+function makeRelationControl(
   relation: RelationInfo,
   field: FieldInfo,
   target: RecordInfo,
   options: ControlOptions,
 ): Control {
   const label = labelOf(relation)
-  const required = (field.required ?? relation.required) === true && options.isLoose !== true
+  const required = (field.required ?? relation.required) === true && options.isBulk !== true
   let value: unknown
   let show: (key: string | number | null) => void = () => undefined
-  const { node, box, say } = frame({ label, help: field.help, required }, ({ id, describedBy }) => {
+  const {
+    node,
+    box,
+    showError: say,
+  } = labelledField({ label, help: field.help, required }, ({ id, describedBy }) => {
     const picker = makePicker({
       ...{ label, record: target, describedBy, required, create: options.create },
       onPick: (choice) => {
@@ -77,31 +81,35 @@ function makeRelation(
   return {
     ...{ name: field.name, label, node },
     read: () => value,
-    write: (given) => {
-      value = given ?? (field.nullable === true ? null : undefined)
-      show((given ?? null) as string | number | null)
+    write: (newValue) => {
+      value = newValue ?? (field.nullable === true ? null : undefined)
+      show((newValue ?? null) as string | number | null)
     },
     focus: () => {
       box.focus()
     },
-    say: (fault) => {
-      say(fault)
+    showError: (error) => {
+      say(error)
     },
     check: (isNew) =>
-      options.isLoose === true ||
+      options.isBulk === true ||
       value !== undefined ||
       !(required || (!isNew && field.nullable !== true))
         ? undefined
-        : { path: '', fault: 'is required' },
+        : { path: '', error: 'is required' },
   }
 }
 
-/** Rows of the other record that are tied to this one. */
-function makeTies(relation: RelationInfo, target: RecordInfo, options: ControlOptions): Control {
+/** A control that holds the keys of the linked rows of a many-to-many relation. */
+function makeLinksControl(
+  relation: RelationInfo,
+  target: RecordInfo,
+  options: ControlOptions,
+): Control {
   const label = labelOf(relation)
   let chosen: Choice[] = []
-  let isGiven = false
-  const isTaken = (choice: Choice): boolean => chosen.some(({ key }) => key === choice.key)
+  let isLoaded = false
+  const isChosen = (choice: Choice): boolean => chosen.some(({ key }) => key === choice.key)
   const list = el('ul', { class: 'chosen', 'aria-label': `${label} chosen` })
   const draw = (): void => {
     list.hidden = chosen.length === 0
@@ -130,16 +138,20 @@ function makeTies(relation: RelationInfo, target: RecordInfo, options: ControlOp
     )
   }
   const change = (): void => {
-    isGiven = true
+    isLoaded = true
     draw()
     node.dispatchEvent(new Event('input', { bubbles: true }))
   }
-  const { node, box, say } = frame({ label, isWide: true }, ({ id, describedBy }) => {
+  const {
+    node,
+    box,
+    showError: say,
+  } = labelledField({ label, isWide: true }, ({ id, describedBy }) => {
     const picker = makePicker({
       ...{ label, record: target, describedBy, isMany: true, create: options.create },
-      isTaken,
+      isExcluded: isChosen,
       onPick: (choice) => {
-        if (choice === null || isTaken(choice)) return
+        if (choice === null || isChosen(choice)) return
         chosen.push(choice)
         say()
         change()
@@ -152,15 +164,15 @@ function makeTies(relation: RelationInfo, target: RecordInfo, options: ControlOp
   return {
     name: relation.ids ?? `${relation.name}Ids`,
     ...{ label, node },
-    read: () => (isGiven ? chosen.map(({ key }) => key).sort(byText) : undefined),
-    write: (given) => {
-      const keys = Array.isArray(given) ? (given as (string | number)[]) : undefined
-      isGiven = keys !== undefined
-      chosen = (keys ?? []).map((key) => ({ key, title: knownTitle(target, key) }))
+    read: () => (isLoaded ? chosen.map(({ key }) => key).sort(byText) : undefined),
+    write: (newKeys) => {
+      const keys = Array.isArray(newKeys) ? (newKeys as (string | number)[]) : undefined
+      isLoaded = keys !== undefined
+      chosen = (keys ?? []).map((key) => ({ key, title: cachedTitle(target, key) }))
       draw()
       lookUp(target, keys ?? [])
         .then(() => {
-          chosen = chosen.map(({ key }) => ({ key, title: knownTitle(target, key) }))
+          chosen = chosen.map(({ key }) => ({ key, title: cachedTitle(target, key) }))
           draw()
         })
         .catch(() => undefined)
@@ -168,8 +180,8 @@ function makeTies(relation: RelationInfo, target: RecordInfo, options: ControlOp
     focus: () => {
       box.focus()
     },
-    say: (fault) => {
-      say(fault)
+    showError: (error) => {
+      say(error)
     },
     check: () => undefined,
   }
@@ -182,16 +194,16 @@ interface Part {
   before: ReadonlyMap<string, string>
 }
 
-export function makeNested(relation: RelationInfo, target: RecordInfo): Control {
+export function makeNestedControl(relation: RelationInfo, target: RecordInfo): Control {
   const label = labelOf(relation)
   const parts = new Set<Part>()
-  const gone: unknown[] = []
+  const deletedKeys: unknown[] = []
   const list = el('div', { class: 'parts' })
-  const fault = el('p', { class: 'fault' })
+  const errorNode = el('p', { class: 'field-error' })
   const add = (row: Row | undefined): Part => {
     const isNew = row === undefined
     const controls = makeControls(target, { isNew }, [relation.by ?? '']).filter(
-      // What is tied to a part is changed on the part's own page.
+      // Links of a nested row are edited on the page of that row.
       ({ name }) => target.fields.some((field) => field.name === name),
     )
     if (row !== undefined) for (const control of controls) control.write(row[control.name])
@@ -200,7 +212,7 @@ export function makeNested(relation: RelationInfo, target: RecordInfo): Control 
     const part: Part = {
       key: row?.[target.key],
       controls,
-      before: new Map(controls.map((one) => [one.name, stamp(one.read())])),
+      before: new Map(controls.map((one) => [one.name, fingerprint(one.read())])),
       node: el(
         'div',
         { class: 'part', role: 'group', 'aria-labelledby': id },
@@ -214,7 +226,7 @@ export function makeNested(relation: RelationInfo, target: RecordInfo): Control 
                 onclick: () => {
                   parts.delete(part)
                   part.node.remove()
-                  if (!isNew) gone.push(part.key)
+                  if (!isNew) deletedKeys.push(part.key)
                   adder.focus()
                 },
               },
@@ -238,60 +250,60 @@ export function makeNested(relation: RelationInfo, target: RecordInfo): Control 
     icon('plus'),
     `Add ${lower(target.one)}`,
   )
-  const node = el('fieldset', { class: 'wide' }, el('legend', {}, label), list, adder, fault)
+  const node = el('fieldset', { class: 'wide' }, el('legend', {}, label), list, adder, errorNode)
   const changesOf = ({ controls, before, key }: Part): Row => {
-    const given = controls
+    const changes = controls
       .map((one) => [one.name, one.read()] as const)
       .filter(
         ([name, value]) =>
-          value !== undefined && (key === undefined || before.get(name) !== stamp(value)),
+          value !== undefined && (key === undefined || before.get(name) !== fingerprint(value)),
       )
-    return Object.fromEntries(given)
+    return Object.fromEntries(changes)
   }
-  const made = (): Part[] => [...parts].filter(({ key }) => key === undefined)
-  const changed = (): Part[] =>
+  const createdParts = (): Part[] => [...parts].filter(({ key }) => key === undefined)
+  const changedParts = (): Part[] =>
     [...parts].filter((part) => part.key !== undefined && Object.keys(changesOf(part)).length > 0)
   return {
     ...{ name: relation.name, label, node },
     read: () => {
       const change = {
-        ...(made().length > 0 && { create: made().map(changesOf) }),
-        ...(changed().length > 0 && {
-          update: changed().map((part) => ({ [target.key]: part.key, ...changesOf(part) })),
+        ...(createdParts().length > 0 && { create: createdParts().map(changesOf) }),
+        ...(changedParts().length > 0 && {
+          update: changedParts().map((part) => ({ [target.key]: part.key, ...changesOf(part) })),
         }),
-        ...(gone.length > 0 && { delete: gone }),
+        ...(deletedKeys.length > 0 && { delete: deletedKeys }),
       }
       return Object.keys(change).length > 0 ? change : undefined
     },
     write: (rows) => {
       parts.clear()
-      gone.length = 0
+      deletedKeys.length = 0
       list.replaceChildren()
       for (const row of Array.isArray(rows) ? (rows as Row[]) : []) add(row)
     },
     focus: () => {
       ;([...parts][0]?.controls[0] ?? adder).focus()
     },
-    say: (words, path = '') => {
+    showError: (message, path = '') => {
       const [kind = '', index = '', name = '', ...rest] = path.split('.')
-      const group = kind === 'create' ? made() : kind === 'update' ? changed() : []
+      const group = kind === 'create' ? createdParts() : kind === 'update' ? changedParts() : []
       const control = group[Number(index)]?.controls.find((one) => one.name === name)
-      if (words === undefined)
-        for (const part of parts) for (const one of part.controls) one.say(undefined)
-      control?.say(words, rest.join('.'))
-      fault.textContent = control === undefined ? (words ?? '') : ''
+      if (message === undefined)
+        for (const part of parts) for (const one of part.controls) one.showError(undefined)
+      control?.showError(message, rest.join('.'))
+      errorNode.textContent = control === undefined ? (message ?? '') : ''
     },
     check: () => {
       for (const [kind, group] of [
-        ['create', made()],
-        ['update', changed()],
+        ['create', createdParts()],
+        ['update', changedParts()],
       ] as const)
         for (const [index, part] of group.entries())
           for (const one of part.controls) {
-            const found = one.check(kind === 'create')
-            if (found === undefined) continue
-            const path = [kind, index, one.name, found.path].filter((step) => step !== '')
-            return { path: path.join('.'), fault: found.fault }
+            const error = one.check(kind === 'create')
+            if (error === undefined) continue
+            const path = [kind, index, one.name, error.path].filter((step) => step !== '')
+            return { path: path.join('.'), error: error.error }
           }
       return undefined
     },

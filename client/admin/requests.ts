@@ -1,32 +1,32 @@
-/** Asks the server, by the client of the package. */
+/** Sends requests to the server, with the client of the package, and reads error responses. */
 import { createClient } from '../index.js'
 import type { Answer, Params } from '../options.js'
 
-/** Where the page is: `/admin`, with what stands before it. */
+/** The page's path, including the application's prefix: `/admin`. */
 export const base = document.body.dataset.path ?? '/admin'
 
-export interface AskOptions {
+export interface RequestOptions {
   readonly params?: Params
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
-  /** A 401 is the answer, and no reason to ask who is there. */
+  /** Whether a 401 is returned to the caller instead of opening the sign-in. */
   readonly open?: boolean
 }
 
-export interface Said<T> {
+export interface ServerResponse<T> {
   readonly data: T
   readonly headers: Headers
 }
 
-/** Whether the token is one that scripts keep; else the browser sends it as a cookie. */
+/** Whether requests send a token from the local storage. Otherwise the browser sends a cookie. */
 let isByToken = false
 
 /** Of a token that the page keeps. */
-export const byToken = (): boolean => isByToken
+export const usesStoredToken = (): boolean => isByToken
 
-/** @param token kept from now on; false: the cookie alone is sent */
-export function goByToken(token: boolean | string): void {
+/** @param token the token to store, true to use the stored one, or false to use the cookie only */
+export function useStoredToken(token: boolean | string): void {
   isByToken = token !== false
   try {
     if (typeof token === 'string') localStorage.setItem('app_token', token)
@@ -35,7 +35,7 @@ export function goByToken(token: boolean | string): void {
   }
 }
 
-export function keptToken(): boolean {
+export function hasStoredToken(): boolean {
   try {
     return localStorage.getItem('app_token') !== null
   } catch {
@@ -45,56 +45,60 @@ export function keptToken(): boolean {
 
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-let signInAgain: () => Promise<void> = () => Promise.reject(new Error('Not signed in.'))
+let restoreSession: () => Promise<void> = () => Promise.reject(new Error('Not signed in.'))
 
-/** @param given shows the sign-in over what is being done, and returns once somebody has signed in */
-export const onSessionEnd = (given: typeof signInAgain): void => {
-  signInAgain = given
+/** @param handler shows the sign-in over what is being done, and returns once somebody has signed in */
+export const onSessionEnd = (handler: typeof restoreSession): void => {
+  restoreSession = handler
 }
 
-/** @throws an ApiError for what is no success */
-export async function ask<T>(
+/** @throws an ApiError unless the response is a success */
+export async function request<T>(
   method: Method,
   path: string,
-  options: AskOptions = {},
-): Promise<Said<T>> {
+  options: RequestOptions = {},
+): Promise<ServerResponse<T>> {
   try {
-    return await askOnce(method, path, options)
+    return await requestOnce(method, path, options)
   } catch (error) {
     if (statusOf(error) !== 401 || options.open === true) throw error
-    await signInAgain()
-    return askOnce(method, path, options)
+    await restoreSession()
+    return requestOnce(method, path, options)
   }
 }
 
-async function askOnce<T>(method: Method, path: string, given: AskOptions): Promise<Said<T>> {
-  const { body, params, headers, signal } = given
+async function requestOnce<T>(
+  method: Method,
+  path: string,
+  options: RequestOptions,
+): Promise<ServerResponse<T>> {
+  const { body, params, headers, signal } = options
   const client = createClient({ auth: isByToken })
-  let answer: Answer | undefined
-  client.intercept('response', (said) => {
-    answer = said
+  let response: Answer | undefined
+  client.intercept('response', (received) => {
+    response = received
   })
-  const options = { params, headers, signal, cache: 'no-store' as const }
+  const clientOptions = { params, headers, signal, cache: 'no-store' as const }
   const data: unknown = await (method === 'GET'
-    ? client.get(path, options)
+    ? client.get(path, clientOptions)
     : method === 'DELETE'
-      ? client.delete(path, options)
-      : client[method === 'POST' ? 'post' : 'patch'](path, body, options))
-  return { data: data as T, headers: answer?.headers ?? new Headers() }
+      ? client.delete(path, clientOptions)
+      : client[method === 'POST' ? 'post' : 'patch'](path, body, clientOptions))
+  return { data: data as T, headers: response?.headers ?? new Headers() }
 }
 
-/** Below the page's own address: `api('rows/tickets')`. */
+/** A path of the admin API: `api('rows/tickets')`. */
 export const api = (path: string): string => `${base}/api/${path}`
 
 export const rowsOf = (record: { path: string }, key?: string): string =>
   api(`rows/${record.path}${key === undefined ? '' : `/${encodeURIComponent(key)}`}`)
 
-export interface Fault {
+export interface FieldError {
   readonly path: string
   readonly message: string
 }
 
-interface Failure {
+interface ServerError {
   readonly status?: number
   readonly name?: string
   readonly data?: {
@@ -104,34 +108,36 @@ interface Failure {
   } | null
 }
 
-/** Somebody closed the sign-in: there is nothing to say. */
-export class Abandoned extends Error {}
+/** The user closed the sign-in. No message is shown. */
+export class SignInCancelled extends Error {}
 
-export const statusOf = (error: unknown): number => (error as Failure | null)?.status ?? 0
+export const statusOf = (error: unknown): number => (error as ServerError | null)?.status ?? 0
 
-/** The faults of fields. */
-export function faultsOf(error: unknown): Fault[] {
-  const list = (error as Failure | null)?.data?.errors
-  return Array.isArray(list) ? (list as Fault[]) : []
+/** The field errors of a response. */
+export function fieldErrorsOf(error: unknown): FieldError[] {
+  const list = (error as ServerError | null)?.data?.errors
+  return Array.isArray(list) ? (list as FieldError[]) : []
 }
 
-const words: Readonly<Record<number, string>> = {
+const messagesByStatus: Readonly<Record<number, string>> = {
   401: 'You are not signed in.',
   403: 'You may not do that.',
-  404: 'This is not there, or not for you.',
+  404: 'This does not exist, or you may not see it.',
   413: 'This is too large.',
-  429: 'This was asked too often. Wait a moment and try again.',
-  503: 'The server is busy. Try again in a moment.',
+  429: 'Too many requests. Wait a little and try again.',
+  503: 'The server is busy. Try again soon.',
 }
 
-/** The server's words where it has some. */
-export function faultText(error: unknown): string {
-  if (error instanceof Abandoned) return ''
-  const { status = 0, data, name } = (error ?? {}) as Failure
+/** The message of an error: the server's text, or a text for the status. */
+export function errorText(error: unknown): string {
+  if (error instanceof SignInCancelled) return ''
+  const { status = 0, data, name } = (error ?? {}) as ServerError
   if (name === 'AbortError') return ''
-  const said = data?.error
-  if (typeof said === 'string' && said !== '' && status !== 404) return said
-  if (status > 0) return words[status] ?? `The server answered with ${status}. Nothing was changed.`
+  const serverMessage = data?.error
+  if (typeof serverMessage === 'string' && serverMessage !== '' && status !== 404)
+    return serverMessage
+  if (status > 0)
+    return messagesByStatus[status] ?? `The server responded with ${status}. Nothing was changed.`
   if (error instanceof TypeError && /fetch|network/i.test(error.message))
     return 'The server cannot be reached. Nothing is lost: try again.'
   return error instanceof Error ? error.message : String(error)

@@ -1,27 +1,27 @@
-/** Changes and deletes the rows that are chosen in a list, all or none. */
-import { api, ask } from './requests.js'
+/** Bulk edits, bulk deletions, and the application's own actions on rows. */
+import { api, request } from './requests.js'
 import { cancel, openDialog, confirm } from './dialog.js'
-import { el, say, refuse } from './element.js'
+import { el, showStatus, showError } from './element.js'
 import { makeClassForm, makeRecordForm } from './form.js'
-import { mayLeave } from './navigation.js'
+import { confirmLeave } from './navigation.js'
 import { type ActionInfo, type RecordInfo, may } from './schema.js'
-import { counted } from './format.js'
+import { withCount } from './format.js'
 
 export interface BulkOptions {
   readonly keys: () => readonly string[]
-  readonly none: () => void
-  /** Shows the list as it is now. */
-  readonly done: () => Promise<void>
+  readonly clearSelection: () => void
+  /** Reloads the list. */
+  readonly reload: () => Promise<void>
 }
 
-/** Whether there is anything that may be done with chosen rows. */
-export const hasBulk = (record: RecordInfo): boolean =>
+/** Whether the caller may do anything with selected rows. */
+export const hasBulkActions = (record: RecordInfo): boolean =>
   may(record, 'u') || may(record, 'd') || (record.actions ?? []).some(({ bulk }) => bulk === true)
 
-/** What is done with the chosen rows, shown while there are some. */
+/** The bar of actions for the selected rows. It is visible while rows are selected. */
 export function makeBulkBar(
   record: RecordInfo,
-  { keys, none, done }: BulkOptions,
+  { keys, clearSelection: clearSelection, reload: reload }: BulkOptions,
 ): { node: HTMLElement; show: (count: number) => void } {
   const count = el('span', { role: 'status', class: 'count' })
   const button = (name: string, onclick: () => unknown, more = ''): HTMLElement =>
@@ -30,56 +30,60 @@ export function makeBulkBar(
     'div',
     { class: 'bulk', role: 'group', 'aria-label': 'Chosen rows', hidden: true },
     count,
-    button('Choose none', none, 'quiet'),
+    button('Choose none', clearSelection, 'quiet'),
     el(
       'div',
       { class: 'doings' },
       may(record, 'u') &&
         button('Edit chosen', () => {
-          editMany(record, keys(), done)
+          editMany(record, keys(), reload)
         }),
-      ...actionButtons(record, keys, done, true),
+      ...actionButtons(record, keys, reload, true),
       may(record, 'd') &&
-        button('Delete chosen', () => deleteMany(record, keys(), done), 'grave quiet'),
+        button('Delete chosen', () => deleteMany(record, keys(), reload), 'grave quiet'),
     ),
   )
   const show = (chosen: number): void => {
     node.hidden = chosen === 0
-    count.textContent = chosen === 0 ? '' : `${counted(chosen, record)} chosen`
+    count.textContent = chosen === 0 ? '' : `${withCount(chosen, record)} chosen`
   }
   return { node, show }
 }
 
-const send = async (record: RecordInfo, keys: readonly string[], what: object): Promise<number> => {
+const sendBulk = async (
+  record: RecordInfo,
+  keys: readonly string[],
+  what: object,
+): Promise<number> => {
   const ids = keys.map((key) => (record.keyKind === 'int' ? Number(key) : key))
-  const { data } = await ask<{ count: number }>('POST', api(`bulk/${record.path}`), {
+  const { data } = await request<{ count: number }>('POST', api(`bulk/${record.path}`), {
     body: { ids, ...what },
   })
   return data.count
 }
 
-function editMany(record: RecordInfo, keys: readonly string[], done: () => Promise<void>): void {
-  openDialog(`Edit ${counted(keys.length, record)}`, ({ close }) => {
+function editMany(record: RecordInfo, keys: readonly string[], reload: () => Promise<void>): void {
+  openDialog(`Edit ${withCount(keys.length, record)}`, ({ close }) => {
     const form = makeRecordForm(record, {
       isNew: false,
-      isLoose: true,
+      isBulk: true,
       onSubmit: async () => {
         if (!form.check()) return
         const values = form.read()
         if (Object.keys(values).length === 0) {
-          refuse('Nothing is filled in: there is nothing to change.')
+          showError('Fill in at least one field.')
           return
         }
         let count: number
         try {
-          count = await send(record, keys, { values })
+          count = await sendBulk(record, keys, { values })
         } catch (error) {
-          form.refuse(error)
+          form.showError(error)
           return
         }
         close()
-        await done()
-        say(`${counted(count, record)} saved.`)
+        await reload()
+        showStatus(`${withCount(count, record)} saved.`)
       },
       buttons: [el('button', { type: 'submit', class: 'main' }, 'Save'), cancel(close)],
     })
@@ -90,28 +94,28 @@ function editMany(record: RecordInfo, keys: readonly string[], done: () => Promi
 async function deleteMany(
   record: RecordInfo,
   keys: readonly string[],
-  done: () => Promise<void>,
+  reload: () => Promise<void>,
 ): Promise<void> {
   const isSure = await confirm({
-    title: `Delete ${counted(keys.length, record)}?`,
-    words: [el('p', {}, 'All of them are deleted, or none. It cannot be undone.')],
-    yes: 'Delete',
-    isGrave: true,
+    title: `Delete ${withCount(keys.length, record)}?`,
+    content: [el('p', {}, 'All of them are deleted, or none. It cannot be undone.')],
+    confirmLabel: 'Delete',
+    isDangerous: true,
   })
   if (!isSure) return
-  const count = await send(record, keys, { remove: true })
-  await done()
-  say(`${counted(count, record)} deleted.`)
+  const count = await sendBulk(record, keys, { remove: true })
+  await reload()
+  showStatus(`${withCount(count, record)} deleted.`)
 }
 
 /**
- * @param keys the rows that are meant
- * @param done shows what has become of them
+ * @param keys the keys of the rows
+ * @param reload shows what has become of them
  */
 export function actionButtons(
   record: RecordInfo,
   keys: () => readonly string[],
-  done: () => Promise<void>,
+  reload: () => Promise<void>,
   isBulk = false,
 ): HTMLElement[] {
   return (record.actions ?? [])
@@ -122,8 +126,8 @@ export function actionButtons(
         {
           type: 'button',
           onclick: async () => {
-            // What has become of the rows is shown in place of what was typed.
-            if (await mayLeave()) run(record, action, keys(), done)
+            // The reload after the action discards unsaved changes.
+            if (await confirmLeave()) runAction(record, action, keys(), reload)
           },
         },
         action.label,
@@ -131,11 +135,11 @@ export function actionButtons(
     )
 }
 
-function run(
+function runAction(
   record: RecordInfo,
   { name, label, fields = [] }: ActionInfo,
   keys: readonly string[],
-  done: () => Promise<void>,
+  reload: () => Promise<void>,
 ): void {
   openDialog(label, ({ close }) => {
     const form = makeClassForm(fields, {
@@ -149,17 +153,17 @@ function run(
           const path = api(`actions/${record.path}/${encodeURIComponent(name)}`)
           ;({
             data: { count },
-          } = await ask<{ count: number }>('POST', path, { body }))
+          } = await request<{ count: number }>('POST', path, { body }))
         } catch (error) {
-          form.refuse(error)
+          form.showError(error)
           return
         }
         close()
-        await done()
-        say(`${label}: done for ${counted(count, record)}.`)
+        await reload()
+        showStatus(`${label}: done for ${withCount(count, record)}.`)
       },
       buttons: [el('button', { type: 'submit', class: 'main' }, 'Run'), cancel(close)],
     })
-    return [el('p', {}, `Runs for ${counted(keys.length, record)}.`), form.node]
+    return [el('p', {}, `Runs for ${withCount(keys.length, record)}.`), form.node]
   })
 }

@@ -1,10 +1,10 @@
-/** One row: its form, what cannot be changed, its relations, actions and history. */
-import { el, replace, type Child, icon, refuse, put, say } from './element.js'
+/** The view of a row: its form, read-only values, related rows, actions and history. */
+import { el, replace, type Child, icon, showError, put, showStatus } from './element.js'
 import { link, pathTo, go } from './navigation.js'
 import {
   labelOf,
   recordNamed,
-  shownLabel,
+  displayLabel,
   type FieldInfo,
   type RecordInfo,
   type Row,
@@ -14,10 +14,17 @@ import {
   fieldOf,
   may,
 } from './schema.js'
-import { isSame, deleteStored, isStale, readStored, writeStored, type Stored } from './stored.js'
-import { knownTitle, lookUp } from './titles.js'
+import {
+  isEqual,
+  deleteStored,
+  isStale,
+  readStored,
+  writeStored,
+  type StoredRow,
+} from './stored-row.js'
+import { cachedTitle, lookUp } from './titles.js'
 import { asText, toText, lower } from './format.js'
-import { ask, rowsOf, statusOf } from './requests.js'
+import { request, rowsOf, statusOf } from './requests.js'
 import { actionButtons } from './row-actions.js'
 import { showConflict, type Difference } from './conflict.js'
 import { confirm } from './dialog.js'
@@ -28,14 +35,14 @@ import { openView, type View } from './view.js'
 export async function showRow(record: RecordInfo, key: string): Promise<void> {
   const view = openView(record, `${record.one} ${key}`)
   view.show(el('p', { class: 'quiet-words' }, 'Loading…'))
-  let stored: Stored
+  let stored: StoredRow
   try {
     stored = await readStored(record, key)
   } catch (error) {
     if (!view.isOpen()) return
     if (![404, 400].includes(statusOf(error))) throw error
     view.show(el('p', {}, link(pathTo(record.path), {}, `All ${lower(record.label)}`)))
-    refuse(`There is no such ${lower(record.one)}, or it is not for you.`)
+    showError(`There is no such ${lower(record.one)}, or you may not see it.`)
     return
   }
   if (view.isOpen()) new RowView(record, key, view, stored).show()
@@ -43,15 +50,15 @@ export async function showRow(record: RecordInfo, key: string): Promise<void> {
 
 class RowView {
   readonly #form: Form | undefined
-  readonly #facts = el('div', {})
-  readonly #place = el('div', { class: 'card' })
+  readonly #values = el('div', {})
+  readonly #card = el('div', { class: 'card' })
   readonly #save = el('button', { type: 'submit', class: 'main' }, 'Save')
 
   constructor(
     readonly record: RecordInfo,
     readonly key: string,
     readonly view: View,
-    private stored: Stored,
+    private stored: StoredRow,
   ) {
     const isChangeable = may(record, 'u')
     this.#form = isChangeable
@@ -68,15 +75,15 @@ class RowView {
     const { record, key, view } = this
     const form = this.#form
     form?.load(this.stored.row)
-    this.#drawFacts()
+    this.#drawValues()
     const related = (record.relations ?? []).filter(
       ({ kind, nested }) => kind === 'many' && !(nested === true && form !== undefined),
     )
     put(
-      this.#place,
+      this.#card,
       form?.node,
       form === undefined && may(record, 'd') && this.#deleteButton(),
-      this.#facts,
+      this.#values,
     )
     view.show(
       el(
@@ -87,9 +94,9 @@ class RowView {
           () => [key],
           () => this.#reloadIfThere(),
         ),
-        record.history === true && historyButton(record, key, this.#place),
+        record.history === true && historyButton(record, key, this.#card),
       ),
-      this.#place,
+      this.#card,
       ...related.map((relation) => listRelated(relation, key)),
     )
     this.#name()
@@ -111,7 +118,7 @@ class RowView {
   async #reload(): Promise<void> {
     this.stored = await readStored(this.record, this.key)
     this.#form?.load(this.stored.row)
-    this.#drawFacts()
+    this.#drawValues()
     this.#name()
   }
 
@@ -125,15 +132,18 @@ class RowView {
     }
   }
 
-  /** What cannot be changed here. */
-  #drawFacts(): void {
+  /** Shows the values that cannot be edited. */
+  #drawValues(): void {
     const { record } = this
     const fields = record.fields.filter(
       ({ readOnly, name }) =>
         (this.#form === undefined || readOnly === true) && name in this.stored.row,
     )
-    const isWhole = this.#form === undefined
-    replace(this.#facts, fields.length > 0 && factsOf(record, fields, this.stored.row, isWhole))
+    const showsAllFields = this.#form === undefined
+    replace(
+      this.#values,
+      fields.length > 0 && readOnlyValues(record, fields, this.stored.row, showsAllFields),
+    )
   }
 
   async #submit(): Promise<void> {
@@ -141,24 +151,24 @@ class RowView {
     if (form?.check() !== true) return
     const values = form.read()
     if (Object.keys(values).length === 0) {
-      say('Nothing was changed.')
+      showStatus('Nothing was changed.')
       return
     }
     try {
       await this.#write(values)
       await this.#reload()
-      say(`${this.record.one} “${titleOf(this.record, this.stored.row)}” was saved.`)
+      showStatus(`${this.record.one} “${titleOf(this.record, this.stored.row)}” was saved.`)
     } catch (error) {
-      if (error instanceof Waiting) return
-      if (statusOf(error) === 404) this.#gone()
-      else form.refuse(error)
+      if (error instanceof ConflictShown) return
+      if (statusOf(error) === 404) this.#showDeleted()
+      else form.showError(error)
     }
   }
 
-  /** Writes unless somebody else changed the same fields meanwhile. */
+  /** Writes unless another user has changed the same fields. */
   async #write(values: Row): Promise<void> {
     const { record, key } = this
-    for (let turn = 0; turn < 5; turn++) {
+    for (let attempt = 0; attempt < 5; attempt++) {
       const { row } = this.stored
       try {
         await writeStored(record, key, this.stored, values)
@@ -167,56 +177,60 @@ class RowView {
         if (!isStale(error)) throw error
         const theirs = await readStored(record, key)
         const differences = this.#compare(values, row, theirs.row)
-        // What they changed and this form did not stays theirs.
+        // Keep the changes of other users to fields that this form did not change.
         if (differences.length > 0) {
           this.#choose(values, differences, theirs)
-          throw new Waiting()
+          throw new ConflictShown()
         }
         this.stored = theirs
       }
     }
-    throw new Error('Others keep changing this row. Try again.')
+    throw new Error('Other users keep changing this row. Try again.')
   }
 
-  #compare(mine: Row, was: Row, theirs: Row): Difference[] {
+  #compare(mine: Row, before: Row, theirs: Row): Difference[] {
     return (this.#form?.controls ?? []).flatMap((control) => {
       const { name } = control
-      if (!(name in mine) || isSame(was[name], theirs[name]) || isSame(mine[name], theirs[name]))
+      if (
+        !(name in mine) ||
+        isEqual(before[name], theirs[name]) ||
+        isEqual(mine[name], theirs[name])
+      )
         return []
       if (fieldOf(this.record, name) === undefined && !name.endsWith('Ids')) return []
-      return [{ control, mine: mine[name], theirs: theirs[name], was: was[name] }]
+      return [{ control, mine: mine[name], theirs: theirs[name], before: before[name] }]
     })
   }
 
-  #choose(values: Row, differences: readonly Difference[], theirs: Stored): void {
+  #choose(values: Row, differences: readonly Difference[], theirs: StoredRow): void {
     const form = this.#form
     if (form === undefined) return
     const { record } = this
     const name = titleOf(record, this.stored.row)
     const done = (): void => {
       region.remove()
-      this.#place.hidden = false
+      this.#card.hidden = false
     }
     const region = showConflict(record, name, differences, {
       save: async (chosen) => {
-        const kept = Object.fromEntries(
+        const changes = Object.fromEntries(
           Object.entries({ ...values, ...chosen }).filter(
-            ([field, value]) => !isSame(value, theirs.row[field]),
+            ([field, value]) => !isEqual(value, theirs.row[field]),
           ),
         )
         this.stored = theirs
         try {
-          if (Object.keys(kept).length > 0) await this.#write(kept)
+          if (Object.keys(changes).length > 0) await this.#write(changes)
         } catch (error) {
           done()
-          if (error instanceof Waiting) this.#place.hidden = true
-          else if (statusOf(error) === 404) this.#gone()
-          else form.refuse(error)
+          if (error instanceof ConflictShown) this.#card.hidden = true
+          else if (statusOf(error) === 404) this.#showDeleted()
+          else form.showError(error)
           return
         }
         done()
         await this.#reload()
-        say(`${record.one} “${titleOf(record, this.stored.row)}” was saved.`)
+        showStatus(`${record.one} “${titleOf(record, this.stored.row)}” was saved.`)
         this.#save.focus()
       },
       cancel: () => {
@@ -224,41 +238,42 @@ class RowView {
         form.controls[0]?.focus()
       },
     })
-    this.#place.hidden = true
-    this.#place.before(region)
+    this.#card.hidden = true
+    this.#card.before(region)
     region.querySelector('h2')?.focus()
   }
 
-  #gone(): void {
+  #showDeleted(): void {
     this.#save.disabled = true
-    refuse(
-      `This ${lower(this.record.one)} was deleted meanwhile. Nothing was saved, and it was not made again.`,
-    )
+    showError(`This ${lower(this.record.one)} was deleted meanwhile. Nothing was saved.`)
   }
 
   async #delete(): Promise<void> {
     const { record, key } = this
     const name = titleOf(record, this.stored.row)
-    let words: Child[] = [el('p', {}, `This deletes 1 ${lower(record.one)}. It cannot be undone.`)]
+    let content: Child[] = [
+      el('p', {}, `This deletes 1 ${lower(record.one)}. It cannot be undone.`),
+    ]
     for (;;) {
       const title = `Delete “${name}”?`
-      if (!(await confirm({ title, words, yes: 'Delete', isGrave: true }))) return
+      if (!(await confirm({ title, content: content, confirmLabel: 'Delete', isDangerous: true })))
+        return
       const { row } = this.stored
       try {
         await deleteStored(record, key, this.stored)
         go(pathTo(record.path))
-        say(`${record.one} “${name}” was deleted.`)
+        showStatus(`${record.one} “${name}” was deleted.`)
         return
       } catch (error) {
         if (statusOf(error) === 404) {
           go(pathTo(record.path))
-          say(`${record.one} “${name}” was deleted meanwhile by somebody else.`)
+          showStatus(`${record.one} “${name}” was deleted meanwhile by another user.`)
           return
         }
         if (!isStale(error)) throw error
         const theirs = await readStored(record, key)
-        words = [
-          el('p', {}, 'Somebody changed it meanwhile. Delete it all the same?'),
+        content = [
+          el('p', {}, 'Another user changed it meanwhile. Delete it anyway?'),
           changesOf(record, row, theirs.row),
         ]
         this.stored = theirs
@@ -267,33 +282,36 @@ class RowView {
   }
 }
 
-/** Somebody is asked which of two values to keep. */
-class Waiting extends Error {}
+/** Thrown after a conflict is shown: the user must choose first. */
+class ConflictShown extends Error {}
 
-type Fact = readonly [name: string, value: Child]
+type NamedValue = readonly [name: string, value: Child]
 
-const facts = (entries: readonly Fact[]): HTMLElement => {
+const descriptionList = (entries: readonly NamedValue[]): HTMLElement => {
   const list = el('dl', { class: 'facts' })
   replace(list, ...entries.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]))
   return list
 }
 
-/** @param hasTies the rows that are tied to it, too */
-function factsOf(
+/** @param hasLinks whether to include linked rows */
+function readOnlyValues(
   record: RecordInfo,
   fields: readonly FieldInfo[],
   row: Row,
-  hasTies: boolean,
+  hasLinks: boolean,
 ): HTMLElement {
-  const ties = (record.relations ?? []).flatMap((relation): Fact[] => {
+  const links = (record.relations ?? []).flatMap((relation): NamedValue[] => {
     const target = recordNamed(relation.to)
     const keys = relation.ids === undefined ? undefined : row[relation.ids]
-    if (!hasTies || target === undefined || !Array.isArray(keys)) return []
-    return [[labelOf(relation), toText(keys.map((key) => knownTitle(target, key)))]]
+    if (!hasLinks || target === undefined || !Array.isArray(keys)) return []
+    return [[labelOf(relation), toText(keys.map((key) => cachedTitle(target, key)))]]
   })
-  return facts([
-    ...fields.map((field): Fact => [shownLabel(record, field), valueOf(record, field, row)]),
-    ...ties,
+  return descriptionList([
+    ...fields.map((field): NamedValue => [
+      displayLabel(record, field),
+      valueOf(record, field, row),
+    ]),
+    ...links,
   ])
 }
 
@@ -303,29 +321,29 @@ function valueOf(record: RecordInfo, field: FieldInfo, row: Row): Child {
   const target = relation && recordNamed(relation.to)
   if (target === undefined || value === null || value === undefined)
     return toText(value, field.kind)
-  const anchor = link(pathTo(target.path, asText(value)), {}, knownTitle(target, value))
+  const anchor = link(pathTo(target.path, asText(value)), {}, cachedTitle(target, value))
   lookUp(target, [value])
     .then(() => {
-      anchor.textContent = knownTitle(target, value)
+      anchor.textContent = cachedTitle(target, value)
     })
     .catch(() => undefined)
   return anchor
 }
 
-/** What others have made of a row. */
-const changesOf = (record: RecordInfo, was: Row, theirs: Row): HTMLElement =>
-  facts(
+/** The changes that other users made to a row. */
+const changesOf = (record: RecordInfo, before: Row, theirs: Row): HTMLElement =>
+  descriptionList(
     record.fields
-      .filter(({ name }) => !isSame(was[name], theirs[name]))
+      .filter(({ name }) => !isEqual(before[name], theirs[name]))
       .map((field) => [
-        shownLabel(record, field),
-        `${toText(was[field.name], field.kind)} → ${toText(theirs[field.name], field.kind)}`,
+        displayLabel(record, field),
+        `${toText(before[field.name], field.kind)} → ${toText(theirs[field.name], field.kind)}`,
       ]),
   )
 
 /** The rows that refer to a row: the first of them, and the way to all. */
 
-const most = 10
+const maxRelatedRows = 10
 
 function listRelated(relation: RelationInfo, key: string): HTMLElement | null {
   const target = recordNamed(relation.to)
@@ -334,11 +352,11 @@ function listRelated(relation: RelationInfo, key: string): HTMLElement | null {
   const list = el('ul', { class: 'related' })
   const label = labelOf(relation)
   const fields = [...new Set([target.key, target.title])].join(',')
-  const params = { [by]: key, fields, limit: most + 1, count: 'none' }
-  ask<Row[]>('GET', rowsOf(target), { params })
+  const params = { [by]: key, fields, limit: maxRelatedRows + 1, count: 'none' }
+  request<Row[]>('GET', rowsOf(target), { params })
     .then(({ data }) => {
       const items = data
-        .slice(0, most)
+        .slice(0, maxRelatedRows)
         .map((row) =>
           el('li', {}, link(pathTo(target.path, keyOf(target, row)), {}, titleOf(target, row))),
         )
@@ -347,9 +365,10 @@ function listRelated(relation: RelationInfo, key: string): HTMLElement | null {
         list,
         ...items,
         items.length === 0 && el('li', { class: 'quiet-words' }, `No ${lower(label)}.`),
-        data.length > most && el('li', {}, link(all, {}, `All ${lower(label)}`, icon('right'))),
+        data.length > maxRelatedRows &&
+          el('li', {}, link(all, {}, `All ${lower(label)}`, icon('right'))),
       )
     })
-    .catch(refuse)
+    .catch(showError)
   return el('section', { class: 'card', 'aria-label': label }, el('h2', {}, label), list)
 }

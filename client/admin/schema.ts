@@ -1,5 +1,5 @@
-/** What the server says of the records, for whoever is signed in. Source: docs/maintainers/admin.md, Schema. */
-import { asText, toWords } from './format.js'
+/** The schema of the records for the signed-in caller. See docs/maintainers/admin.md, Schema. */
+import { asText, toLabel } from './format.js'
 
 export type Row = Record<string, unknown>
 
@@ -18,7 +18,7 @@ export interface FieldInfo {
   readonly maxLength?: number
   readonly pattern?: string
   readonly default?: unknown
-  /** The relation whose key it is. */
+  /** The name of the relation whose key this field holds. */
   readonly by?: string
   readonly fields?: readonly FieldInfo[]
   readonly help?: string
@@ -70,34 +70,34 @@ export interface Schema {
   readonly records: readonly RecordInfo[]
 }
 
-/** As it is sent: what fields are, once for all that are alike, and each record's by name and place. */
-export interface SentSchema extends Omit<Schema, 'records'> {
+/** The schema as the server sends it. Records refer to a shared list of fields by index. */
+export interface CompactSchema extends Omit<Schema, 'records'> {
   readonly fields: readonly Omit<FieldInfo, 'name'>[]
   readonly records: readonly (Omit<RecordInfo, 'fields'> & {
-    readonly fields: readonly (readonly [name: string, place: number])[]
+    readonly fields: readonly (readonly [name: string, index: number])[]
   })[]
 }
 
-export const readSent = ({ fields, records, ...sent }: SentSchema): Schema => ({
+export const expandSchema = ({ fields, records, ...sent }: CompactSchema): Schema => ({
   ...sent,
   records: records.map((record) => ({
     ...record,
-    fields: record.fields.map(([name, place]) => ({ name, ...fields[place] }) as FieldInfo),
+    fields: record.fields.map(([name, index]) => ({ name, ...fields[index] }) as FieldInfo),
   })),
 })
 
-let known: Schema | undefined
+let currentSchema: Schema | undefined
 
-export const schema = (): Schema | undefined => known
-export const keepSchema = (given: Schema | undefined): void => {
-  known = given
+export const schema = (): Schema | undefined => currentSchema
+export const setSchema = (value: Schema | undefined): void => {
+  currentSchema = value
 }
 
 export const recordAt = (path: string): RecordInfo | undefined =>
-  known?.records.find((record) => record.path === path)
+  currentSchema?.records.find((record) => record.path === path)
 
 export const recordNamed = (name: string): RecordInfo | undefined =>
-  known?.records.find((record) => record.name === name)
+  currentSchema?.records.find((record) => record.name === name)
 
 export const fieldOf = (record: RecordInfo, name: string): FieldInfo | undefined =>
   record.fields.find((field) => field.name === name)
@@ -109,10 +109,10 @@ export const may = (record: RecordInfo, what: 'c' | 'u' | 'd'): boolean =>
   record.can?.includes(what) === true
 
 export const labelOf = ({ label, name }: { label?: string; name: string }): string =>
-  label ?? toWords(name)
+  label ?? toLabel(name)
 
-/** What a key field is shown as: its relation's name. */
-export function shownLabel(record: RecordInfo, field: FieldInfo): string {
+/** The label of a field. A field that holds a key has the label of its relation. */
+export function displayLabel(record: RecordInfo, field: FieldInfo): string {
   const relation = field.by === undefined ? undefined : relationOf(record, field.by)
   return labelOf(relation ?? field)
 }
@@ -126,8 +126,8 @@ export function titleOf(record: RecordInfo, row: Row): string {
   return text === '' || record.title === record.key ? `${record.one} ${keyOf(record, row)}` : text
 }
 
-export const numbers: ReadonlySet<string> = new Set([
+export const numberKinds: ReadonlySet<string> = new Set([
   ...['integer', 'numeric', 'float', 'bigint', 'decimal', 'id'],
 ])
-export const moments: ReadonlySet<string> = new Set(['datetime', 'date', 'time'])
-export const texts: ReadonlySet<string> = new Set(['string', 'text', 'enum'])
+export const dateKinds: ReadonlySet<string> = new Set(['datetime', 'date', 'time'])
+export const textKinds: ReadonlySet<string> = new Set(['string', 'text', 'enum'])

@@ -1,9 +1,18 @@
-/** The application's own sign-in: as a page, and over what somebody is doing when the session has ended. */
-import { api, ask, base, byToken, goByToken, Abandoned, faultText, statusOf } from './requests.js'
+/** The sign-in form of the application, as a page, and as a dialog after the session has ended. */
+import {
+  api,
+  request,
+  base,
+  usesStoredToken,
+  useStoredToken,
+  SignInCancelled,
+  errorText,
+  statusOf,
+} from './requests.js'
 import { openDialog } from './dialog.js'
-import { el, replace, refuse } from './element.js'
+import { el, replace, showError } from './element.js'
 import { makeClassForm, type Form } from './form.js'
-import { rename } from './navigation.js'
+import { replacePath } from './navigation.js'
 import type { FieldInfo } from './schema.js'
 
 interface Login {
@@ -14,14 +23,14 @@ interface Login {
 
 let login: Promise<Login> | undefined
 const readLogin = (): Promise<Login> =>
-  (login ??= ask<Login>('GET', api('login'), { open: true }).then(({ data }) => data))
+  (login ??= request<Login>('GET', api('login'), { open: true }).then(({ data }) => data))
 
-/** Everything that the browser keeps of a sign-in which its pages can read. */
-function forgetToken(): void {
+/** Deletes the token from the local storage. */
+function deleteStoredToken(): void {
   try {
     localStorage.removeItem('app_token')
   } catch {
-    // Nothing is kept where nothing can be.
+    // Storage is blocked, so it holds no token.
   }
 }
 
@@ -29,17 +38,17 @@ async function makeForm(done: (token: string) => Promise<void>): Promise<Form> {
   const { path, fields } = await readLogin()
   const form = makeClassForm(fields, {
     isNew: true,
-    isKept: false,
+    isGuarded: false,
     onSubmit: async () => {
       if (!form.check()) return
       const body = form.read()
       let token = ''
       try {
-        const { headers } = await ask('POST', path, { body, open: true })
+        const { headers } = await request('POST', path, { body, open: true })
         token = headers.get('FreshToken') ?? ''
       } catch (error) {
-        const words = faultText(error)
-        refuse(words)
+        const message = errorText(error)
+        showError(message)
         const password = form.controls.find(({ name }) => isSecret(name)) ?? form.controls[0]
         password?.focus()
         return
@@ -60,10 +69,10 @@ async function makeForm(done: (token: string) => Promise<void>): Promise<Form> {
 
 const isSecret = (name: string): boolean => /pass|secret|pin$/i.test(name)
 
-/** @param words why somebody must sign in */
+/** @param message why the user must sign in */
 export async function showSignIn(
   done: (token: string) => Promise<void>,
-  words = '',
+  message = '',
 ): Promise<void> {
   const form = await makeForm(done)
   document.title = 'Sign in · Admin'
@@ -75,7 +84,7 @@ export async function showSignIn(
       {},
       el('h1', {}, 'Sign in'),
       el('div', { class: 'notices' }),
-      words !== '' && el('p', { class: 'quiet-words' }, words),
+      message !== '' && el('p', { class: 'quiet-words' }, message),
       form.node,
     ),
   )
@@ -84,30 +93,30 @@ export async function showSignIn(
 
 let running: Promise<void> | undefined
 
-/** Asks again who is there, over what is being done; nothing of it is lost. */
+/** Opens the sign-in as a dialog, so that unsaved input is not lost. */
 export function signInAgain(): Promise<void> {
   running ??= new Promise<void>((resolve, reject) => {
     let isDone = false
-    const place = el('div', {})
+    const formArea = el('div', {})
     openDialog(
       'Sign in again',
       ({ close }) => {
         makeForm((token) => {
-          if (byToken() && token !== '') goByToken(token)
+          if (usesStoredToken() && token !== '') useStoredToken(token)
           isDone = true
           close()
           return Promise.resolve()
         })
           .then((form) => {
-            replace(place, form.node)
+            replace(formArea, form.node)
             form.controls[0]?.focus()
           })
           .catch(reject)
-        return [el('p', {}, 'Your session has ended. What you typed is still here.'), place]
+        return [el('p', {}, 'Your session has ended. What you typed is still here.'), formArea]
       },
       () => {
         if (isDone) resolve()
-        else reject(new Abandoned('Not signed in.'))
+        else reject(new SignInCancelled('Not signed in.'))
       },
     )
   }).finally(() => {
@@ -116,16 +125,16 @@ export function signInAgain(): Promise<void> {
   return running
 }
 
-/** @returns once the server has ended the sign-in, or says that there is none */
+/** Signs out on the server and deletes the token. */
 export async function endSignIn(): Promise<void> {
   const { signOut } = await readLogin()
   try {
-    await ask('POST', signOut, { body: {}, open: true })
+    await request('POST', signOut, { body: {}, open: true })
   } catch (error) {
     if (statusOf(error) !== 401) throw error
   } finally {
-    forgetToken()
-    goByToken(false)
-    rename(base)
+    deleteStoredToken()
+    useStoredToken(false)
+    replacePath(base)
   }
 }

@@ -1,27 +1,27 @@
-/** The table of a list: its head orders, its boxes choose, and only what has changed is drawn anew. */
+/** The table of a list, with sorting, selection and configurable columns. Only changed rows are drawn again. */
 import { base } from './requests.js'
 import { el, replace, type Child, icon, listen } from './element.js'
 import { link, pathTo } from './navigation.js'
 import {
   keyOf,
   labelOf,
-  numbers,
+  numberKinds,
   recordNamed,
   relationOf,
   titleOf,
   type FieldInfo,
   type RecordInfo,
   type Row,
-  moments,
+  dateKinds,
 } from './schema.js'
-import { knownTitle, lookUp } from './titles.js'
+import { cachedTitle, lookUp } from './titles.js'
 import { toText } from './format.js'
 
 export interface TableOptions {
-  /** Whether rows can be chosen. */
+  /** Whether rows can be selected. */
   readonly hasBoxes: boolean
   readonly order: (column: Column) => Promise<void>
-  /** Called whenever other rows are chosen. */
+  /** Called when the selection changes. */
   readonly onChosen: (count: number) => void
 }
 
@@ -33,7 +33,7 @@ export class RowTable {
   readonly #chosen = new Set<string>()
   readonly #drawn = new Map<string, { text: string; node: HTMLTableRowElement }>()
   #columns: Column[]
-  #shown: readonly Row[] = []
+  #visibleRows: readonly Row[] = []
 
   constructor(
     readonly record: RecordInfo,
@@ -43,7 +43,7 @@ export class RowTable {
     const caption = el('caption', { class: 'unseen' }, record.label)
     this.node = el('table', {}, caption, el('thead', {}, this.#head), this.#rows)
     listen(this.#all, 'change', () => {
-      for (const row of this.#shown) this.#choose(keyOf(record, row), this.#all.checked)
+      for (const row of this.#visibleRows) this.#choose(keyOf(record, row), this.#all.checked)
       this.#showChosen()
     })
   }
@@ -52,7 +52,7 @@ export class RowTable {
     return [...this.#chosen]
   }
 
-  /** The properties that its columns ask for. */
+  /** The fields to request for the columns, comma-separated. */
   get fields(): string {
     const { key, title } = this.record
     return [...new Set([key, title, ...this.#columns.map(({ field }) => field.name)])].join(',')
@@ -71,28 +71,28 @@ export class RowTable {
     this.#head.querySelector<HTMLElement>(`[data-name="${CSS.escape(name)}"]`)?.focus()
   }
 
-  /** Takes the columns that are chosen now. */
+  /** Applies the current choice of columns. */
   readColumns(): void {
     this.#columns = chosenColumns(this.record)
     this.#drawn.clear()
   }
 
-  /** Looks up what the rows refer to by key. */
+  /** Looks up the titles of the rows that these rows refer to. */
   async lookUp(rows: readonly Row[]): Promise<void> {
-    const asked = this.#columns.map(async ({ target, field }) => {
+    const lookUps = this.#columns.map(async ({ target, field }) => {
       const keys = rows.map((row) => row[field.name])
       if (target !== undefined) await lookUp(target, keys)
     })
-    await Promise.all(asked)
+    await Promise.all(lookUps)
   }
 
   /**
-   * @param orderBy as the address has it
-   * @param isLive others changed them: what is new is marked
+   * @param orderBy the value of `orderBy` in the URL
+   * @param isLive whether the rows come from a live update. New rows are then highlighted.
    */
   draw(rows: readonly Row[], orderBy: string, isLive: boolean): void {
     const { record } = this
-    this.#shown = rows
+    this.#visibleRows = rows
     this.#drawHead(orderBy)
     const focused = document.activeElement
     const nodes = rows.map((row) => this.#rowOf(row, isLive))
@@ -142,8 +142,8 @@ export class RowTable {
     const text = cells
       .map(([, cell]) => (cell instanceof Node ? cell.textContent : String(cell)))
       .join('\0')
-    const known = this.#drawn.get(key)
-    if (known?.text === text) return known.node
+    const cached = this.#drawn.get(key)
+    if (cached?.text === text) return cached.node
     const box = el('input', {
       ...{ type: 'checkbox', 'aria-label': `Choose ${titleOf(record, row)}`, 'data-key': key },
       onchange: () => {
@@ -155,7 +155,7 @@ export class RowTable {
       'tr',
       {
         class: isLive ? 'fresh' : undefined,
-        // A row that moves afterwards is not new again.
+        // Do not highlight the row again when it moves.
         onanimationend: () => {
           node.classList.remove('fresh')
         },
@@ -180,27 +180,27 @@ export class RowTable {
       box.checked = this.#chosen.has(box.dataset.key ?? '')
       box.closest('tr')?.classList.toggle('is-chosen', box.checked)
     }
-    this.#all.checked = count > 0 && count === this.#shown.length
-    this.#all.indeterminate = count > 0 && count < this.#shown.length
+    this.#all.checked = count > 0 && count === this.#visibleRows.length
+    this.#all.indeterminate = count > 0 && count < this.#visibleRows.length
     this.options.onChosen(count)
   }
 }
 
 const classOf = (column: Column): string | undefined =>
-  isNumber(column) ? 'number' : moments.has(column.field.kind) ? 'when' : undefined
+  isNumber(column) ? 'number' : dateKinds.has(column.field.kind) ? 'when' : undefined
 
 export interface Column {
   readonly name: string
   readonly label: string
-  /** The property that is asked for. */
+  /** The requested field. */
   readonly field: FieldInfo
-  /** Of a relation: the record whose titles are shown. */
+  /** For a relation: the record whose titles are displayed. */
   readonly target: RecordInfo | undefined
-  /** What a list is ordered by. */
+  /** The value of `orderBy` for this column, or undefined if the column cannot be sorted. */
   readonly order: string | undefined
 }
 
-/** All that may be shown, relations in place of their keys. */
+/** All columns. Relations replace their keys. */
 function allColumns(record: RecordInfo): Column[] {
   return record.fields
     .filter(({ kind, fields }) => kind !== 'blob' && kind !== 'file' && fields === undefined)
@@ -219,36 +219,38 @@ function allColumns(record: RecordInfo): Column[] {
     })
 }
 
-const placeOf = (record: RecordInfo): string => `filigree ${base} columns ${record.path}`
+const storageKeyOf = (record: RecordInfo): string => `filigree ${base} columns ${record.path}`
 
-/** @returns the title first, by which a row is found */
+/** @returns the columns to display, with the title first */
 function chosenColumns(record: RecordInfo): Column[] {
   const all = allColumns(record)
   let names: readonly string[] = record.list
   try {
-    const kept = JSON.parse(localStorage.getItem(placeOf(record)) ?? 'null') as unknown
-    if (Array.isArray(kept)) names = kept.map(String)
+    const stored = JSON.parse(localStorage.getItem(storageKeyOf(record)) ?? 'null') as unknown
+    if (Array.isArray(stored)) names = stored.map(String)
   } catch {
-    // What cannot be read is not there.
+    // Ignore a stored value that cannot be read.
   }
-  const wanted = [record.title, ...names.filter((name) => name !== record.title)]
-  return wanted.flatMap((name) => all.find((column) => column.name === name) ?? [])
+  const columnNames = [record.title, ...names.filter((name) => name !== record.title)]
+  return columnNames.flatMap((name) => all.find((column) => column.name === name) ?? [])
 }
 
-/** Opens the choice of columns, which holds at once. */
+/** Checkboxes that choose the columns. Changes apply immediately. */
 export function columnChoice(record: RecordInfo, changed: () => Promise<void>): HTMLElement {
-  const shown = new Set(chosenColumns(record).map(({ name }) => name))
+  const visibleNames = new Set(chosenColumns(record).map(({ name }) => name))
   const all = allColumns(record)
   const boxes = all.map(({ name, label }) => {
     const box = el('input', {
-      ...{ type: 'checkbox', checked: shown.has(name), disabled: name === record.title },
+      ...{ type: 'checkbox', checked: visibleNames.has(name), disabled: name === record.title },
       onchange: async () => {
-        const known = chosenColumns(record).map((column) => column.name)
-        const names = box.checked ? [...known, name] : known.filter((one) => one !== name)
+        const currentNames = chosenColumns(record).map((column) => column.name)
+        const names = box.checked
+          ? [...currentNames, name]
+          : currentNames.filter((one) => one !== name)
         try {
-          localStorage.setItem(placeOf(record), JSON.stringify(names))
+          localStorage.setItem(storageKeyOf(record), JSON.stringify(names))
         } catch {
-          // Then it holds for this view alone, if at all.
+          // Without storage, the choice is lost when the view closes.
         }
         await changed()
       },
@@ -260,13 +262,13 @@ export function columnChoice(record: RecordInfo, changed: () => Promise<void>): 
   return group
 }
 
-/** What stands in a cell. */
+/** The content of a cell. */
 function cellOf(record: RecordInfo, row: Row, { name, field, target }: Column): Child {
   const value = row[field.name]
   if (name === record.title)
     return link(pathTo(record.path, keyOf(record, row)), { class: 'title' }, titleOf(record, row))
   if (target !== undefined && value !== null && value !== undefined)
-    return knownTitle(target, value)
+    return cachedTitle(target, value)
   const text = toText(value, field.kind)
   if (text === '–') return el('span', { class: 'none' }, text)
   if (field.list !== true && (field.oneOf !== undefined || field.kind === 'boolean'))
@@ -275,4 +277,4 @@ function cellOf(record: RecordInfo, row: Row, { name, field, target }: Column): 
 }
 
 const isNumber = ({ field, target }: Column): boolean =>
-  target === undefined && numbers.has(field.kind) && field.list !== true
+  target === undefined && numberKinds.has(field.kind) && field.list !== true

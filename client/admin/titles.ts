@@ -1,85 +1,88 @@
-/** Rows of other records by their titles: looked up by key, and found by what is typed. */
-import { ask, rowsOf, statusOf } from './requests.js'
-import { fieldOf, keyOf, texts, titleOf, type RecordInfo, type Row } from './schema.js'
+/** Looks up titles of rows by key, and finds rows by title. */
+import { request, rowsOf, statusOf } from './requests.js'
+import { fieldOf, keyOf, textKinds, titleOf, type RecordInfo, type Row } from './schema.js'
 
 export interface Choice {
   readonly key: string | number
   readonly title: string
 }
 
-/** What was looked up in this view. */
-const known = new Map<string, string>()
+/** Titles that this view has looked up. */
+const titlesByRow = new Map<string, string>()
 
-export const forgetTitles = (): void => {
-  known.clear()
+export const clearTitles = (): void => {
+  titlesByRow.clear()
 }
 
-const placeOf = (record: RecordInfo, key: unknown): string => `${record.name} ${String(key)}`
+const titleKeyOf = (record: RecordInfo, key: unknown): string => `${record.name} ${String(key)}`
 
-export const knownTitle = (record: RecordInfo, key: unknown): string =>
-  known.get(placeOf(record, key)) ?? `${record.one} ${String(key)}`
+export const cachedTitle = (record: RecordInfo, key: unknown): string =>
+  titlesByRow.get(titleKeyOf(record, key)) ?? `${record.one} ${String(key)}`
 
-export const isKnown = (record: RecordInfo, key: unknown): boolean =>
-  known.has(placeOf(record, key))
+export const isTitleCached = (record: RecordInfo, key: unknown): boolean =>
+  titlesByRow.has(titleKeyOf(record, key))
 
-/** Only what names a row: nothing is asked that is not shown. */
+/** The fields to request: the key and the title. */
 const fields = (record: RecordInfo): string => [...new Set([record.key, record.title])].join(',')
 
-/** Looks up the titles that are not known yet, in one request. */
+/** Looks up the titles that are not cached, 100 rows per request. */
 export async function lookUp(record: RecordInfo, keys: Iterable<unknown>): Promise<void> {
   const missing = [...new Set(keys)].filter(
-    (key) => key !== null && key !== undefined && !known.has(placeOf(record, key)),
+    (key) => key !== null && key !== undefined && !titlesByRow.has(titleKeyOf(record, key)),
   )
   for (let from = 0; from < missing.length; from += 100) {
-    const some = missing.slice(from, from + 100).map(String)
+    const batch = missing.slice(from, from + 100).map(String)
     const params = {
-      [`${record.key}.in`]: some.join(','),
-      ...{ fields: fields(record), limit: some.length, count: 'none' },
+      [`${record.key}.in`]: batch.join(','),
+      ...{ fields: fields(record), limit: batch.length, count: 'none' },
     }
-    const { data } = await ask<Row[]>('GET', rowsOf(record), { params })
-    for (const row of data) keep(record, row)
+    const { data } = await request<Row[]>('GET', rowsOf(record), { params })
+    for (const row of data) cacheTitle(record, row)
   }
 }
 
-export function keep(record: RecordInfo, row: Row): Choice {
+export function cacheTitle(record: RecordInfo, row: Row): Choice {
   const title = titleOf(record, row)
-  known.set(placeOf(record, row[record.key]), title)
+  titlesByRow.set(titleKeyOf(record, row[record.key]), title)
   return { key: row[record.key] as string | number, title }
 }
 
-const most = 12
+const maxChoices = 12
 
-/** Rows whose title begins with the text, or that hold its words; where there is none, those that have it anywhere. */
+/** Finds rows whose title starts with the text or that contain its words. Without a match, finds titles that contain the text. */
 export async function findRows(
   record: RecordInfo,
   text: string,
   signal: AbortSignal,
 ): Promise<Choice[]> {
-  const shared = { fields: fields(record), limit: most, count: 'none' }
-  const look = async (params: Record<string, string>): Promise<Row[]> => {
+  const shared = { fields: fields(record), limit: maxChoices, count: 'none' }
+  const find = async (params: Record<string, string>): Promise<Row[]> => {
     try {
-      return (await ask<Row[]>('GET', rowsOf(record), { params: { ...shared, ...params }, signal }))
-        .data
+      return (
+        await request<Row[]>('GET', rowsOf(record), { params: { ...shared, ...params }, signal })
+      ).data
     } catch (error) {
-      // What is no text for this comparison finds nothing.
+      // A text that is not a valid value of the field has no matches.
       if (statusOf(error) === 400) return []
       throw error
     }
   }
   const { title } = record
-  const asked = text.trim()
-  if (asked === '') return (await look({})).map((row) => keep(record, row))
-  if (!texts.has(fieldOf(record, title)?.kind ?? 'string'))
-    return (await look({ [title]: asked })).map((row) => keep(record, row))
-  const capital = asked.charAt(0).toUpperCase() + asked.slice(1)
-  const beginnings = [...new Set([asked, capital])].map((one) => ({ [`${title}.startsWith`]: one }))
+  const query = text.trim()
+  if (query === '') return (await find({})).map((row) => cacheTitle(record, row))
+  if (!textKinds.has(fieldOf(record, title)?.kind ?? 'string'))
+    return (await find({ [title]: query })).map((row) => cacheTitle(record, row))
+  const capital = query.charAt(0).toUpperCase() + query.slice(1)
+  const prefixes = [...new Set([query, capital])].map((prefix) => ({
+    [`${title}.startsWith`]: prefix,
+  }))
   const found = await Promise.all(
-    [...beginnings, ...(record.search ? [{ search: asked }] : [])].map((params) => look(params)),
+    [...prefixes, ...(record.search ? [{ search: query }] : [])].map((params) => find(params)),
   )
   let rows = found.flat()
-  if (rows.length === 0) rows = await look({ [`${title}.ilike`]: `%${escapeLike(asked)}%` })
+  if (rows.length === 0) rows = await find({ [`${title}.ilike`]: `%${escapeLike(query)}%` })
   const unique = new Map(rows.map((row) => [keyOf(record, row), row]))
-  return [...unique.values()].slice(0, most).map((row) => keep(record, row))
+  return [...unique.values()].slice(0, maxChoices).map((row) => cacheTitle(record, row))
 }
 
 export const escapeLike = (text: string): string => text.replace(/[\\%_]/g, '\\$&')

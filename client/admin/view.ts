@@ -1,24 +1,24 @@
-/** What stands around every view: the head, the navigation, and the place for the view itself. */
-import { el, icon, listen, put, replace, type Child, hush } from './element.js'
+/** The frame around every view: header, navigation and content area. */
+import { el, icon, listen, put, replace, type Child, clearNotices } from './element.js'
 import { base } from './requests.js'
 import { link, pathTo } from './navigation.js'
 import { schema, type RecordInfo } from './schema.js'
 
 export interface View {
-  /** Ends with the view: what is still asked for is given up. */
+  /** Aborted when the view closes, which cancels its requests. */
   readonly signal: AbortSignal
   readonly isOpen: () => boolean
   readonly show: (...children: Child[]) => void
-  /** What the heading and the document say. */
+  /** Sets the heading and the document title. */
   readonly name: (title: string) => void
-  /** Beside the heading. */
+  /** The area for buttons next to the heading. */
   readonly tools: HTMLElement
 }
 
 let current = new AbortController()
 let isFirst = true
 
-/** Whatever is shown ends. */
+/** Closes the current view and its dialogs. */
 export function closeView(): void {
   current.abort()
   for (const dialog of document.querySelectorAll('dialog')) dialog.remove()
@@ -29,12 +29,12 @@ export const onSignOut = (run: () => Promise<void>): void => {
   signOut.run = run
 }
 
-/** @param record undefined for the beginning */
+/** @param record undefined for the start page */
 export function openView(record: RecordInfo | undefined, title: string, crumb = true): View {
   closeView()
-  const mine = (current = new AbortController())
+  const controller = (current = new AbortController())
   const main = shell()
-  hush()
+  clearNotices()
   for (const anchor of document.querySelectorAll('nav a')) {
     const isHere = record !== undefined && anchor.getAttribute('href') === pathTo(record.path)
     if (isHere) anchor.setAttribute('aria-current', crumb ? 'true' : 'page')
@@ -44,9 +44,9 @@ export function openView(record: RecordInfo | undefined, title: string, crumb = 
   const heading = el('h1', { tabindex: '-1' })
   const tools = el('div', { class: 'tools' })
   const content = el('div', { class: 'content' })
-  const name = (words: string): void => {
-    heading.textContent = words
-    const parts = [words, ...(crumb && record !== undefined ? [record.label] : []), 'Admin']
+  const name = (text: string): void => {
+    heading.textContent = text
+    const parts = [text, ...(crumb && record !== undefined ? [record.label] : []), 'Admin']
     document.title = [...new Set(parts)].join(' · ')
   }
   replace(
@@ -69,13 +69,13 @@ export function openView(record: RecordInfo | undefined, title: string, crumb = 
     content,
   )
   name(title)
-  // The page's own load begins at its top.
+  // After the page load, focus stays at the top.
   if (!isFirst) heading.focus()
   isFirst = false
   scrollTo(0, 0)
   return {
-    signal: mine.signal,
-    isOpen: () => !mine.signal.aborted,
+    signal: controller.signal,
+    isOpen: () => !controller.signal.aborted,
     show: (...children) => {
       replace(content, ...children)
     },
@@ -90,10 +90,10 @@ function closeMenu(): void {
   menu?.setAttribute('aria-expanded', 'false')
 }
 
-/** @returns the place of the view */
+/** @returns the element that contains the view */
 function shell(): HTMLElement {
-  const known = document.querySelector<HTMLElement>('main#main')
-  if (known !== null) return known
+  const existing = document.querySelector<HTMLElement>('main#main')
+  if (existing !== null) return existing
   const main = el('main', { id: 'main', tabindex: '-1' })
   const nav = el('nav', { id: 'records', 'aria-label': 'Records' }, ...groups())
   const button = el('button', {
@@ -150,7 +150,7 @@ function groups(): HTMLElement[] {
   )
 }
 
-/** Where the page begins: all records, by their groups. */
+/** The start page: a list of all records. */
 export function showStart(): void {
   const view = openView(undefined, 'Records')
   const all = schema()?.records ?? []

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from '@jest/globals'
 import { checkOf, Field } from 'filigree'
-import { findFault } from '../../client/admin/field-rules.js'
+import { findFieldError } from '../../client/admin/field-rules.js'
 import type { FieldInfo } from '../../client/admin/schema.js'
 import { root } from '../repository/source-files.js'
 
@@ -59,7 +59,7 @@ describe('the admin page', () => {
       (error: unknown) => (error as Error).message,
     )
     const info = { name: 'field', required: true, ...rules } as FieldInfo
-    const fault = findFault(info, value, true)
+    const fault = findFieldError(info, value, true)
     expect(fault === undefined ? undefined : `field ${fault}`).toBe(words)
   })
 })

@@ -181,7 +181,7 @@ function rejectUnknownNames({ fields, relations }: RecordRights, before: Row): v
   ])
   for (const name of Object.keys(before)) {
     if (knownNames.has(name)) continue
-    const path = `before.${clip(name)}`
+    const path = `was.${clip(name)}`
     const message = `${path} is unknown.`
     throw new HttpError(400, message, {
       code: 'VALIDATION',
@@ -209,5 +209,5 @@ function conflictReply({ type, log }: PageRecord, stored: Row, names: readonly s
   const reason = `changed since it before read: ${names.join(', ')}`
   log.debug({ status: 409, code: 'CHANGED', reason }, 'request refused')
   const error = `This ${type.name} was changed meanwhile.`
-  return reply({ error, code: 'CHANGED', stored: stored }, 409)
+  return reply({ error, code: 'CHANGED', theirs: stored }, 409)
 }
