@@ -171,7 +171,7 @@ describe('the admin page', () => {
       await give('name\r\nroof\r\ngarden\r\n')
       await tabTo(page, button(page, 'Check'), 'Shift+Tab')
       await keyboard.press('Enter')
-      await status(page, '2 rows, no faults')
+      await status(page, '2 rows, no errors')
       await tabTo(page, button(page, 'Import'))
       await keyboard.press('Enter')
       await status(page, '2 labels imported')
