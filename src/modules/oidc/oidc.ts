@@ -1,10 +1,10 @@
 /**
- * `filigree/oidc`: people sign in at a provider that speaks OpenID Connect (Google, Entra, Keycloak …), and the application
- * gives them a token of its own. `GET /signin/<name>` leads to the provider, `GET /signin/<name>/callback` takes its answer,
- * `POST /signout` ends the token and leads to the provider's own sign-out. Several providers are several `oidc(…)`.
+ * `filigree/oidc`: users sign in at an OpenID Connect provider (Google, Entra, Keycloak …) and receive a token of the application.
+ * `GET /signin/<name>` redirects to the provider, `GET /signin/<name>/callback` handles its response, `POST /signout` revokes the
+ * token and redirects to the provider's sign-out. Call `oidc(…)` once for each provider.
  *
- * Where a sign-in stands (PKCE's verifier, nonce, where to go) lies sealed in a cookie of the browser that began it, named
- * by `state`: `transaction.ts`. What the provider says is fetched and checked in `provider.ts`. Source: decisions, Sign-in; OpenID Connect Core 1.0 §3.1; RFC 7636; RFC 9207; RFC 9700.
+ * The state of a sign-in (PKCE verifier, nonce, target) is stored encrypted in a cookie named by `state` (`transactions.ts`).
+ * `provider.ts` validates the provider's responses. Standards: OpenID Connect Core 1.0 §3.1, RFC 7636, RFC 9207, RFC 9700.
  */
 import {
   ApplicationState,

@@ -1,50 +1,50 @@
-/** What `oidc` takes, checked at the start, and what the application's method gets. */
+/** The options of `oidc()` and their check at startup, and the argument of the application's method. */
 import { readSeconds, rejectUnknownOptions, type ModuleOptions, type Problem } from '../../index.js'
 
-/** A class of a provider, or a thunk of one. */
+/** A class of a provider, or a function that returns one. */
 type ClassReference = NonNullable<ModuleOptions['records']>[number]
 
 export interface OidcOptions {
-  /** In addresses, `/signin/<name>`, and in the token's claim `idp`: small letters, digits and dashes. */
+  /** The name in the path `/signin/<name>` and in the claim `idp`: lowercase letters, digits and dashes. */
   name: string
-  /** As the provider writes it: `https://accounts.google.com`. https, or http on loopback. */
+  /** The issuer exactly as the provider names it: `https://accounts.google.com`. https, or http on loopback. */
   issuer: string
   clientId: string
-  /** Default none: a public client, which PKCE alone protects. */
+  /** Default: none, for a public client that only PKCE protects. */
   clientSecret?: string
-  /** How the secret is sent. Default `'basic'`, unless the provider says that it takes `'post'` only. */
+  /** How the secret is sent. Default `'basic'`, or `'post'` if the provider supports only that. */
   clientAuth?: 'basic' | 'post'
-  /** With `openid` in it. Default `'openid'`. */
+  /** The scopes, including `openid`. Default `'openid'`. */
   scope?: string
-  /** A provider of the application and the name of its method, which says who signs in: `[Users, 'fromGoogle']`. */
+  /** A provider of the application and its method that returns the claims of the user: `[Users, 'fromGoogle']`. */
   signIn: readonly [users: ClassReference, method: string]
-  /** `'verified-email'`: `link` is the e-mail that the provider has verified. Default: `link` is null. */
+  /** `'verified-email'` sets `SignIn.link` to the verified e-mail address. Default: `link` is null. */
   link?: 'verified-email'
-  /** Whether to ask for more claims at the provider's UserInfo endpoint. Default false: those of the ID token. */
+  /** Whether to request more claims from the UserInfo endpoint. Default false: only the claims of the ID token. */
   userInfo?: boolean
   /**
-   * How long ago the provider may have asked the user, `'5m'` or seconds: it asks again after that, and what it says of it is
-   * checked. Default: as long ago as it likes.
+   * How long ago the user may have authenticated at the provider, `'5m'` or seconds. After that, the user must authenticate again.
+   * Default: no limit.
    */
   maxAge?: number | string
-  /** More for the provider's page: `{ prompt: 'select_account' }`. */
+  /** Additional parameters for the provider's page: `{ prompt: 'select_account' }`. */
   parameters?: Readonly<Record<string, string>>
-  /** Where the browser's client stores its token. Default `'app_token'`, as in `filigree/client`. */
+  /** The key in the browser's local storage for the token. Default `'app_token'`, as in `filigree/client`. */
   tokenKey?: string
 }
 
-/** Somebody who has signed in at a provider. */
+/** A user who has signed in at a provider. */
 export interface SignIn {
   /** The option `name`. */
   readonly provider: string
-  /** With `subject` the identity: what else is in `claims` may change and may come back for somebody else. */
+  /** `issuer` and `subject` together identify the user. Other claims may change, and may later belong to another user. */
   readonly issuer: string
   readonly subject: string
-  /** What the provider says; signature, times and addressee are checked. */
+  /** The claims of the provider. Signature, times and audience are verified. */
   readonly claims: Readonly<Record<string, unknown>>
   /**
-   * In lower case, an e-mail by which an account that is already here may be taken over. Null unless the option `link` says
-   * so and the provider has verified it.
+   * A verified e-mail address in lower case that may link the sign-in to an existing account. Null unless the option `link` is set
+   * and the provider has verified the address.
    */
   readonly link: string | null
 }
@@ -64,26 +64,29 @@ const names: Readonly<Record<keyof OidcOptions, true>> = {
   userInfo: true,
 }
 
-/** Ours to say: the checks of the answer depend on them. */
-const protocol = [
+/** Parameters that the module sets itself, because the validation depends on them. */
+const reservedParameters = [
   ...['client_id', 'redirect_uri', 'response_type', 'response_mode', 'scope', 'state', 'nonce'],
   ...['code_challenge', 'code_challenge_method', 'max_age', 'request', 'request_uri'],
 ]
 
-export function findProblems(given: OidcOptions): Problem[] {
-  const options = given as Readonly<globalThis.Record<keyof OidcOptions, unknown>>
+export function findProblems(input: OidcOptions): Problem[] {
+  const options = input as Readonly<globalThis.Record<keyof OidcOptions, unknown>>
   const { name, scope, link, clientAuth, userInfo, parameters, signIn } = options
   const where = typeof name === 'string' ? `oidc ${name}` : 'oidc'
-  const problems = rejectUnknownOptions(given, Object.keys(names), where)
-  const refuse = (option: string, remedy: string): void => {
+  const problems = rejectUnknownOptions(input, Object.keys(names), where)
+  const refuse = (option: string, fix: string): void => {
     problems.push({
       code: 'INVALID_OPTION',
       message: `${where}: ${option} cannot be used.`,
-      remedy,
+      remedy: fix,
     })
   }
   if (typeof name !== 'string' || !/^[a-z][a-z0-9-]{0,31}$/.test(name))
-    refuse('name', "Write small letters, digits and dashes: 'google'. It stands in /signin/google.")
+    refuse(
+      'name',
+      "Write lowercase letters, digits and dashes: 'google'. It is part of the path /signin/google.",
+    )
   if (!isIssuer(options.issuer))
     refuse('issuer', "Write the provider's https address as it names itself, without a query.")
   for (const option of ['clientId', 'clientSecret', 'tokenKey'] as const) {
@@ -100,25 +103,28 @@ export function findProblems(given: OidcOptions): Problem[] {
   if (options.maxAge !== undefined && readSeconds(options.maxAge) === undefined)
     refuse('maxAge', "Write a time: '5m', or seconds.")
   if (!isParameters(parameters))
-    refuse('parameters', "Write texts, and none that we say ourselves: { prompt: 'login' }.")
+    refuse(
+      'parameters',
+      "Write strings, without parameters that the module sets itself: { prompt: 'login' }.",
+    )
   if (!Array.isArray(signIn) || signIn.length !== 2 || typeof signIn[1] !== 'string')
     refuse('signIn', "Write a provider and the name of its method: [Users, 'fromGoogle'].")
   return problems
 }
 
-/** @returns what is wrong with the method, once all classes are there */
+/** Checks the method. Call this after all classes are defined. */
 export function findMethodProblems({ name, signIn }: OidcOptions): Problem[] {
   const [users, method] = signIn
   const type = isClass(users) ? users : (users as () => unknown)()
   const prototype: unknown = isClass(type) ? type.prototype : undefined
-  const has =
+  const hasMethod =
     typeof prototype === 'object' &&
     typeof (prototype as globalThis.Record<string, unknown>)[method] === 'function' &&
     !(method in Object.prototype)
-  if (has) return []
-  const message = `oidc ${name}: signIn names ${isClass(type) ? type.name : 'no class'}.${method}, which is no method.`
-  const remedy = "Write a provider and the name of its method: [Users, 'fromGoogle']."
-  return [{ code: 'INVALID_OPTION', message, remedy }]
+  if (hasMethod) return []
+  const message = `oidc ${name}: signIn names ${isClass(type) ? type.name : 'no class'}.${method}, which is not a method.`
+  const fix = "Write a provider and the name of its method: [Users, 'fromGoogle']."
+  return [{ code: 'INVALID_OPTION', message, remedy: fix }]
 }
 
 function isClass(value: unknown): value is abstract new (...args: never[]) => object {
@@ -131,16 +137,16 @@ function isText(value: unknown): value is string {
 
 function isIssuer(value: unknown): boolean {
   if (!isText(value) || !URL.canParse(value) || /[?#]/.test(value)) return false
-  const { protocol, hostname, username, password } = new URL(value)
+  const { protocol: reservedParameters, hostname, username, password } = new URL(value)
   if (username !== '' || password !== '') return false
   const isLoopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/.test(hostname)
-  return protocol === 'https:' || (protocol === 'http:' && isLoopback)
+  return reservedParameters === 'https:' || (reservedParameters === 'http:' && isLoopback)
 }
 
 function isParameters(value: unknown): boolean {
   if (value === undefined) return true
   if (typeof value !== 'object' || value === null) return false
   return Object.entries(value).every(
-    ([name, text]) => typeof text === 'string' && !protocol.includes(name),
+    ([name, text]) => typeof text === 'string' && !reservedParameters.includes(name),
   )
 }

@@ -1,12 +1,12 @@
 /**
- * The pages of signing in and out: the one that gives the token to the browser's client, the one that goes on, and the refusal.
- * None loads anything, is framed, or tells anybody its address. Source: decisions, Sign-in; CSP 3 §8.
+ * The pages of signing in and out: one stores the token in the browser, one continues to a URL, and one shows an error.
+ * The pages load no files, cannot be framed, and send no referrer (CSP 3 §8).
  */
 import { createHash } from 'node:crypto'
 import { html, HttpError, type HttpRequest, type Reply } from '../../index.js'
 
-/** Its text never changes, so that its hash may stand in the policy; what it needs stands in the page. */
-const script = `const { key, token, to } = document.body.dataset
+/** The script is constant, so that the policy can contain its hash. Its data is in attributes of the page. */
+const tokenScript = `const { key, token, to } = document.body.dataset
 try {
   localStorage.setItem(key, token)
   location.replace(to)
@@ -14,47 +14,47 @@ try {
   document.getElementById('blocked').hidden = false
 }`
 
-const going = 'location.replace(document.body.dataset.to)'
+const redirectScript = 'location.replace(document.body.dataset.to)'
 
 const style =
   'body{font:16px/1.5 system-ui,sans-serif;max-width:32rem;margin:15vh auto;padding:0 1rem}'
 
-/** Gives the token to the client's store and goes on, leaving nothing in the history. */
-export function handOver(what: { token: string; key: string; to: string }): Reply<string> {
-  const data = Object.entries(what).map(([name, value]) => `data-${name}="${escape(value)}"`)
+/** A page that stores the token in the browser and opens the target, without a history entry. */
+export function tokenPage(values: { token: string; key: string; to: string }): Reply<string> {
+  const data = Object.entries(values).map(([name, value]) => `data-${name}="${escape(value)}"`)
   const body = `<body ${data.join(' ')}>
-<p id="blocked" hidden>Your browser keeps nothing for this page, so that you cannot be signed in. Allow it to store data.</p>
+<p id="blocked" hidden>Your browser blocks storage for this page, so you cannot be signed in. Allow this page to store data.</p>
 <noscript><p>Signing in needs JavaScript.</p></noscript>
-<script>${script}</script>`
-  return page('Signing in', body, 200, script).freshToken(what.token, { crossSite: true })
+<script>${tokenScript}</script>`
+  return page('Signing in', body, 200, tokenScript).freshToken(values.token, { crossSite: true })
 }
 
-/** Goes on from a form to another origin, which `form-action 'self'` of the page with the form keeps a redirect from. */
-export function goOn(to: string): Reply<string> {
+/** A page that opens a URL of another origin. After a form, `form-action 'self'` would block a redirect. */
+export function redirectPage(to: string): Reply<string> {
   const body = `<body data-to="${escape(to)}"><p><a href="${escape(to)}">Go on</a></p>
-<script>${going}</script>`
-  return page('Signing out', body, 200, going)
+<script>${redirectScript}</script>`
+  return page('Signing out', body, 200, redirectScript)
 }
 
-/** @param again the address at which the sign-in begins */
-export function refusal(error: HttpError, again: string): Reply<string> {
+/** @param signInUrl the address at which the sign-in begins */
+export function refusalPage(error: HttpError, signInUrl: string): Reply<string> {
   const body = `<body><h1>You are not signed in</h1><p>${escape(error.message)}</p>
-<p><a href="${escape(again)}">Try again</a></p>`
-  const answer = page('Not signed in', body, error.status)
-  for (const [name, value] of Object.entries(error.headers ?? {})) answer.header(name, value)
-  return answer
+<p><a href="${escape(signInUrl)}">Try again</a></p>`
+  const response = page('Not signed in', body, error.status)
+  for (const [name, value] of Object.entries(error.headers ?? {})) response.header(name, value)
+  return response
 }
 
-/** True for a browser that shows what comes; programs get JSON. */
-export function showsPages({ headers }: HttpRequest): boolean {
+/** Whether the caller accepts HTML, as browsers do. Programs get JSON. */
+export function acceptsHtml({ headers }: HttpRequest): boolean {
   return headers.accept?.includes('text/html') === true
 }
 
-/** @param runs the one script that may run */
-function page(title: string, body: string, status: number, runs?: string): Reply<string> {
+/** @param allowedScript the one script that may run */
+function page(title: string, body: string, status: number, allowedScript?: string): Reply<string> {
   const policy = [
     ...["default-src 'none'", `style-src '${hashOf(style)}'`],
-    ...(runs === undefined ? [] : [`script-src '${hashOf(runs)}'`]),
+    ...(allowedScript === undefined ? [] : [`script-src '${hashOf(allowedScript)}'`]),
     ...["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
   ]
   const text = `<!doctype html>

@@ -1,7 +1,7 @@
 /**
- * One provider: what it says of itself, where its page is, and what its answer is worth. The only file that knows
- * openid-client, which an application installs. Source: OpenID Connect Core 1.0 §3.1.3.7, Discovery 1.0 §4, RP-Initiated Logout
- * 1.0 §2; RFC 9207 §2.4.
+ * An OpenID Connect provider: discovery, the URL of its sign-in page, and the validation of its responses. Only this file imports
+ * openid-client, which the application installs. Standards: OpenID Connect Core 1.0 §3.1.3.7, Discovery 1.0 §4, RP-Initiated
+ * Logout 1.0 §2, RFC 9207 §2.4.
  */
 import type * as Library from 'openid-client'
 import {
@@ -17,75 +17,75 @@ import {
   type PublicUrl,
   resetState,
 } from '../../index.js'
-import { Conversation, KeptAnswers } from './asking.js'
+import { ProviderClient, ResponseCache } from './provider-client.js'
 import type { OidcOptions, SignIn } from './options.js'
 import type { Transaction } from './transactions.js'
 
-/** What a provider stands on. */
-export interface Surroundings {
+/** The services that a provider uses. */
+export interface ProviderServices {
   readonly state: ApplicationState
   readonly clock: Clock
   readonly publicUrl: PublicUrl
   readonly auth: Auth
 }
 
-/** Milliseconds for all that is asked of a provider while a browser waits. */
-const patience = 10_000
+/** Time limit in milliseconds for the requests to the provider while a browser waits. */
+const requestTimeout = 10_000
 
-/** Seconds by which its clock may differ. */
-const tolerance = 30
+/** How many seconds the provider's clock may differ. */
+const maxClockDifference = 30
 
-/** Seconds: older keys than these are not given to openid-client, which would fetch them. */
-const mostKeyAge = 299
+/** Seconds. openid-client would fetch keys that are older, so their age is capped. */
+const maxKeyAge = 299
 
 export class Provider implements Lifecycle {
   readonly name: string
   readonly publicUrl: PublicUrl
   readonly #options: OidcOptions
-  readonly #around: Surroundings
-  readonly #kept: KeptAnswers
+  readonly #services: ProviderServices
+  readonly #responses: ResponseCache
   /** Seconds. */
   readonly #maxAge: number | undefined
   #nextWarning = 0
 
-  constructor(options: OidcOptions, around: Surroundings) {
+  constructor(options: OidcOptions, services: ProviderServices) {
     this.name = options.name
-    this.publicUrl = around.publicUrl
+    this.publicUrl = services.publicUrl
     this.#options = options
-    this.#around = around
+    this.#services = services
     this.#maxAge = readSeconds(options.maxAge)
-    this.#kept = new KeptAnswers(() => around.clock.now())
+    this.#responses = new ResponseCache(() => services.clock.now())
   }
 
-  /** The provider itself is not asked: it may be away. */
+  /** Does not send a request to the provider, because it may be unavailable. */
   async onStart(): Promise<void> {
     await load()
-    if (this.#around.auth.canSign) return
-    const message = `oidc ${this.name}: there is no private key, so that nobody can be given a token.`
-    const remedy = 'Set APP_PRIVATE_KEY; auth.jwks and auth: { keys: false } make no tokens.'
-    throw new DeclarationError([{ code: 'AUTH_KEYS', message, remedy }])
+    if (this.#services.auth.canSign) return
+    const message = `oidc ${this.name}: there is no private key, so the application cannot issue tokens.`
+    const fix = 'Set APP_PRIVATE_KEY; auth.jwks and auth: { keys: false } make no tokens.'
+    throw new DeclarationError([{ code: 'AUTH_KEYS', message, remedy: fix }])
   }
 
   [resetState](): void {
-    this.#kept.forget()
+    this.#responses.clear()
   }
 
-  /** Where the provider sends the browser back to; registered there. */
+  /** The redirect URL. It must be registered at the provider. */
   get callback(): string {
     return this.publicUrl.to(`/signin/${this.name}/callback`)
   }
 
   /**
-   * The address of the provider's page.
+   * The URL of the provider's sign-in page.
    *
-   * @throws {HttpError} 503 where it cannot be asked
+   * @throws {HttpError} 503 if the provider is unavailable
    */
-  async pageFor(state: string, { verifier, nonce }: Transaction): Promise<string> {
+  async authorizationUrl(state: string, { verifier, nonce }: Transaction): Promise<string> {
     const library = await load()
-    const { configuration } = await this.#meet(library)
+    const { configuration } = await this.#configure(library)
     const page = configuration.serverMetadata().authorization_endpoint
-    if (page === undefined || !URL.canParse(page) || !this.#isPage(new URL(page)))
-      throw this.#unavailable('it names no page')
+    if (page === undefined || !URL.canParse(page) || !this.#isWebPage(new URL(page)))
+      throw this.#unavailable('it has no authorization endpoint')
     const { scope = 'openid', parameters = {} } = this.#options
     const url = library.buildAuthorizationUrl(configuration, {
       ...parameters,
@@ -100,19 +100,19 @@ export class Provider implements Lifecycle {
     return url.href
   }
 
-  /** A provider that lies leads nowhere but to pages: a script would go to `javascript:` as well. */
-  #isPage({ protocol }: URL): boolean {
+  /** Whether a URL is a web page. A malicious provider could otherwise send the browser to `javascript:`. */
+  #isWebPage({ protocol }: URL): boolean {
     return (
       protocol === 'https:' || (protocol === 'http:' && this.#options.issuer.startsWith('http:'))
     )
   }
 
   /**
-   * Who has signed in.
+   * Exchanges the code for tokens and validates them.
    *
-   * @param query of the address that the provider has sent the browser to
-   * @returns `'denied'` where the user has said no
-   * @throws {HttpError} 401 where the answer is not to be believed, 503 where the provider cannot be asked
+   * @param query the query of the callback URL
+   * @returns `'denied'` if the user has declined
+   * @throws {HttpError} 401 if the response is not valid, 503 if the provider is unavailable
    */
   async identify(
     query: string,
@@ -120,7 +120,7 @@ export class Provider implements Lifecycle {
     { verifier, nonce }: Transaction,
   ): Promise<SignIn | 'denied'> {
     const library = await load()
-    const { configuration, talk } = await this.#meet(library)
+    const { configuration, client } = await this.#configure(library)
     try {
       const tokens = await library.authorizationCodeGrant(
         configuration,
@@ -135,48 +135,52 @@ export class Provider implements Lifecycle {
       )
       const claims = tokens.claims()
       if (claims === undefined) throw new TypeError('there is no ID token')
-      // openid-client asks it of tokens with several addressees only (OpenID Connect Core 1.0 §3.1.3.7, 5).
+      // openid-client checks azp only for tokens with several audiences (OpenID Connect Core 1.0 §3.1.3.7, 5).
       if (claims.azp !== undefined && claims.azp !== this.#options.clientId)
         throw new TypeError('azp names another party')
       if (claims.sub === '') throw new TypeError('sub is empty')
       // openid-client checks the type of iat alone.
-      if (claims.iat > this.#around.clock.now() / 1000 + tolerance)
+      if (claims.iat > this.#services.clock.now() / 1000 + maxClockDifference)
         throw new TypeError('iat is ahead')
       if (this.#options.userInfo !== true) return this.#toSignIn(claims, claims)
-      const more = await library.fetchUserInfo(configuration, tokens.access_token, claims.sub)
-      // What verifies an e-mail stands beside it.
-      return this.#toSignIn({ ...more, ...claims }, claims.email === undefined ? more : claims)
+      const userInfo = await library.fetchUserInfo(configuration, tokens.access_token, claims.sub)
+      // Use `email` and `email_verified` from the same source.
+      return this.#toSignIn(
+        { ...userInfo, ...claims },
+        claims.email === undefined ? userInfo : claims,
+      )
     } catch (error) {
-      if (talk.failure !== undefined) throw this.#unavailable(talk.failure)
-      if (error instanceof library.AuthorizationResponseError) return this.#refusedThere(error)
-      throw this.#notBelieved(error, error instanceof library.ResponseBodyError)
+      if (client.failure !== undefined) throw this.#unavailable(client.failure)
+      if (error instanceof library.AuthorizationResponseError)
+        return this.#handleErrorResponse(error)
+      throw this.#rejectedResponse(error, error instanceof library.ResponseBodyError)
     }
   }
 
-  /** The address of the provider's sign-out; undefined where it has none or cannot be asked. */
-  async farewell(): Promise<string | undefined> {
+  /** The URL of the provider's sign-out, or undefined if it has none or is unavailable. */
+  async endSessionUrl(): Promise<string | undefined> {
     const library = await load()
     try {
-      const { configuration } = await this.#meet(library)
+      const { configuration } = await this.#configure(library)
       if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined
       const back = { post_logout_redirect_uri: this.publicUrl.to('/') }
       const url = library.buildEndSessionUrl(configuration, back)
-      return this.#isPage(url) ? url.href : undefined
+      return this.#isWebPage(url) ? url.href : undefined
     } catch {
       return undefined
     }
   }
 
-  /** A configuration belongs to one request: it has its time, and the keys that are there at the moment. */
-  async #meet(
+  /** Creates the configuration for one request, with its time limit and the cached keys. */
+  async #configure(
     library: typeof Library,
-  ): Promise<{ configuration: Library.Configuration; talk: Conversation }> {
+  ): Promise<{ configuration: Library.Configuration; client: ProviderClient }> {
     const { issuer, clientId, clientSecret } = this.#options
-    const now = (): number => this.#around.clock.now()
-    const talk = new Conversation(this.#kept, patience, now)
+    const now = (): number => this.#services.clock.now()
+    const client = new ProviderClient(this.#responses, requestTimeout, now)
     const { customFetch, clockSkew, clockTolerance } = library
     const checks = {
-      [clockTolerance]: tolerance,
+      [clockTolerance]: maxClockDifference,
       [clockSkew]: Math.round((now() - Date.now()) / 1000),
       ...(clientSecret === undefined ? {} : { client_secret: clientSecret }),
     }
@@ -187,25 +191,25 @@ export class Provider implements Lifecycle {
         checks,
         this.#authentication(library),
         {
-          [customFetch]: talk.discover as Library.CustomFetch,
-          timeout: patience / 1000,
+          [customFetch]: client.discover as Library.CustomFetch,
+          timeout: requestTimeout / 1000,
           execute: [
             library.enableNonRepudiationChecks,
-            // Such issuers are on loopback: development.
+            // The options allow http only on loopback, for development.
             // eslint-disable-next-line @typescript-eslint/no-deprecated
             ...(issuer.startsWith('http:') ? [library.allowInsecureRequests] : []),
           ],
         },
       )
-      configuration[library.customFetch] = talk.ask as Library.CustomFetch
-      this.#giveKeys(library, configuration)
-      return { configuration, talk }
+      configuration[library.customFetch] = client.fetch as Library.CustomFetch
+      this.#shareCachedKeys(library, configuration)
+      return { configuration, client }
     } catch (error) {
-      throw this.#unavailable(talk.failure ?? toReason(error))
+      throw this.#unavailable(client.failure ?? toReason(error))
     }
   }
 
-  /** Whoever the server says it takes; a server that does not say it takes `basic` (Discovery 1.0 §3). */
+  /** Uses a method that the provider supports. The default is `basic` (Discovery 1.0 §3). */
   #authentication(library: typeof Library): Library.ClientAuth {
     const { clientSecret, clientAuth } = this.#options
     if (clientSecret === undefined) return library.None()
@@ -213,72 +217,74 @@ export class Provider implements Lifecycle {
     const post = library.ClientSecretPost(clientSecret)
     return (server, client, body, headers) => {
       const methods = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
-      const takesBasic = methods.includes('client_secret_basic')
-      const way = clientAuth ?? (takesBasic ? 'basic' : 'post')
-      ;(way === 'basic' ? basic : post)(server, client, body, headers)
+      const supportsBasic = methods.includes('client_secret_basic')
+      const method = clientAuth ?? (supportsBasic ? 'basic' : 'post')
+      ;(method === 'basic' ? basic : post)(server, client, body, headers)
     }
   }
 
   /**
-   * openid-client fetches keys again for an unknown `kid` once those it has are a minute old, and after five minutes in any
-   * case; what the headers say is ours.
+   * Passes the cached keys to openid-client. It would fetch keys again after five minutes, or after a minute for an unknown
+   * `kid`. Here the caching headers decide.
    */
-  #giveKeys(library: typeof Library, configuration: Library.Configuration): void {
+  #shareCachedKeys(library: typeof Library, configuration: Library.Configuration): void {
     const { jwks_uri: address } = configuration.serverMetadata()
-    const kept = address === undefined ? undefined : this.#kept.find(address)
-    const jwks = kept === undefined ? undefined : parseKeys(kept.text)
-    if (kept === undefined || jwks === undefined) return
-    const age = Math.max(0, Math.floor((this.#around.clock.now() - kept.at) / 1000))
-    const uat = Math.floor(Date.now() / 1000) - Math.min(age, mostKeyAge)
+    const cached = address === undefined ? undefined : this.#responses.find(address)
+    const jwks = cached === undefined ? undefined : parseKeys(cached.text)
+    if (cached === undefined || jwks === undefined) return
+    const age = Math.max(0, Math.floor((this.#services.clock.now() - cached.receivedAt) / 1000))
+    const uat = Math.floor(Date.now() / 1000) - Math.min(age, maxKeyAge)
     library.setJwksCache(configuration, { jwks, uat })
   }
 
-  #toSignIn(claims: SignIn['claims'], about: SignIn['claims']): SignIn {
+  #toSignIn(claims: SignIn['claims'], emailClaims: SignIn['claims']): SignIn {
     const { iss, sub } = claims
-    const { email, email_verified: verified } = about
-    const links = this.#options.link === 'verified-email' && verified === true
+    const { email, email_verified: verified } = emailClaims
+    const allowsLink = this.#options.link === 'verified-email' && verified === true
     return {
       provider: this.name,
       issuer: String(iss),
       subject: String(sub),
       claims,
-      link: links && typeof email === 'string' && email !== '' ? email.toLowerCase() : null,
+      link: allowsLink && typeof email === 'string' && email !== '' ? email.toLowerCase() : null,
     }
   }
 
-  /** What the provider said in place of a code. */
-  #refusedThere({ error }: Library.AuthorizationResponseError): 'denied' {
+  /** Handles an error that the provider sent in place of a code. */
+  #handleErrorResponse({ error }: Library.AuthorizationResponseError): 'denied' {
     if (error === 'access_denied') return 'denied'
     if (error === 'temporarily_unavailable' || error === 'server_error')
       throw this.#unavailable(`it says ${error}`)
-    throw refused(`the provider says ${toWord(error)}`)
+    throw signInRefused(`the provider says ${safeErrorName(error)}`)
   }
 
-  #notBelieved(error: unknown, isAnswer: boolean): HttpError | Error {
-    const said = isAnswer ? toWord((error as Library.ResponseBodyError).error) : ''
-    if (!isAnswer || said === 'invalid_grant')
-      return refused(`the provider's answer was refused: ${said === '' ? toReason(error) : said}`)
-    // The client's own settings: nobody can sign in until they are corrected.
-    return new Error(`oidc ${this.name}: the provider refuses this client: ${said}`)
+  #rejectedResponse(error: unknown, isErrorBody: boolean): HttpError | Error {
+    const errorName = isErrorBody ? safeErrorName((error as Library.ResponseBodyError).error) : ''
+    if (!isErrorBody || errorName === 'invalid_grant')
+      return signInRefused(
+        `the provider's response was rejected: ${errorName === '' ? toReason(error) : errorName}`,
+      )
+    // The client's settings are wrong, so all sign-ins fail.
+    return new Error(`oidc ${this.name}: the provider refuses this client: ${errorName}`)
   }
 
-  /** Logged at most once in ten seconds: while a provider is away everybody asks. */
+  /** Creates the 503 error. Logs a warning at most every ten seconds. */
   #unavailable(reason: string): HttpError {
-    const now = this.#around.clock.now()
+    const now = this.#services.clock.now()
     if (now >= this.#nextWarning) {
       this.#nextWarning = now + 10_000
-      const { log } = this.#around.state
-      log.warn({ provider: this.name, reason }, 'a provider of sign-ins cannot be asked')
+      const { log } = this.#services.state
+      log.warn({ provider: this.name, reason }, 'a sign-in provider is unavailable')
     }
-    return new HttpError(503, 'Signing in is not possible at the moment.', {
+    return new HttpError(503, 'Signing in is not possible right now.', {
       code: 'PROVIDER_UNAVAILABLE',
       headers: { 'retry-after': '10' },
-      reason: `the provider ${this.name} cannot be asked: ${reason}`,
+      reason: `the provider ${this.name} is unavailable: ${reason}`,
     })
   }
 }
 
-function refused(reason: string): HttpError {
+function signInRefused(reason: string): HttpError {
   const headers = { 'www-authenticate': 'Bearer' }
   return new HttpError(401, 'Signing in did not succeed.', {
     code: 'SIGN_IN_REFUSED',
@@ -287,14 +293,14 @@ function refused(reason: string): HttpError {
   })
 }
 
-/** Never what the provider sent: causes hold codes and tokens. */
+/** The reason without the error's cause, which may contain codes and tokens. */
 function toReason(error: unknown): string {
   const { code, message } = error as { code?: unknown; message?: unknown }
   return `${String(message)}${typeof code === 'string' ? ` (${code})` : ''}`
 }
 
-/** An error's name in a log: whoever sent it may have written anything. */
-function toWord(error: string): string {
+/** An error name that is safe to log, because the sender can write anything. */
+function safeErrorName(error: string): string {
   return /^[a-z_]{1,40}$/.test(error) ? error : 'an error without a name'
 }
 
@@ -307,20 +313,20 @@ function parseKeys(text: string): Library.ExportedJWKSCache['jwks'] | undefined 
   }
 }
 
-/** @throws {DeclarationError} the package is missing, or cannot be loaded */
+/** @throws {DeclarationError} if the package is missing or cannot be loaded */
 async function load(): Promise<typeof Library> {
   try {
-    // By a variable, so that a bundler leaves it alone where it is not installed.
+    // A variable prevents bundlers from resolving the package when it is not installed.
     return (await import(openidClient.name)) as typeof Library
   } catch (cause) {
     throw missingPackage(openidClient, cause)
   }
 }
 
-/** What is reported where it is not installed. */
+/** The problem that is reported if the package is not installed. */
 export const openidClient: MissingPackage = {
   name: 'openid-client',
   code: 'OIDC_CLIENT_MISSING',
-  message: 'oidc: the package openid-client is missing, which speaks to providers.',
+  message: 'oidc: the package openid-client is missing.',
   remedy: 'Run: npm install openid-client',
 }

@@ -1,4 +1,4 @@
-/** `POST /signout`: the token ends, and so does the provider's own session. Source: decisions, Sign-in. */
+/** `POST /signout`: revokes the token and ends the session at the provider. */
 import {
   ApplicationState,
   Auth,
@@ -16,25 +16,25 @@ import {
   type Next,
   type Reply,
 } from '../../index.js'
-import { goOn } from './pages.js'
+import { redirectPage } from './pages.js'
 import { Provider } from './provider.js'
 
 /**
- * Who is signed in no more, because the token has run out or was ended elsewhere, wants what a sign-out gives, and no fault.
- * The gate has cleared the cookie of such a token. Pages of others, for which browsers leave the cookie out, lead nowhere.
+ * A caller whose token has expired or was revoked gets the response of a sign-out instead of a 401. The gate has already cleared
+ * the cookie. Requests from other sites, which browsers send without the cookie, still get 401.
  */
-class SignedOutBefore implements Interceptor {
+class AllowSignedOut implements Interceptor {
   static readonly before = 'gate'
 
   async intercept({ headers }: HttpRequest, next: Next): Promise<RouteResponse | Reply> {
-    const answer = await next()
-    const isForeign = /^(?:cross|same)-site$/.test(headers['sec-fetch-site'] ?? '')
-    return answer.status === 401 && !isForeign ? leadTo('/', headers) : answer
+    const response = await next()
+    const isCrossSite = /^(?:cross|same)-site$/.test(headers['sec-fetch-site'] ?? '')
+    return response.status === 401 && !isCrossSite ? sendTo('/', headers) : response
   }
 }
 
 @Controller('/signout')
-@Use(SignedOutBefore)
+@Use(AllowSignedOut)
 export class SignOutController {
   static readonly inject = [ApplicationState, Auth]
   readonly #state: ApplicationState
@@ -45,28 +45,29 @@ export class SignOutController {
     this.#auth = auth
   }
 
-  /** By cookie the gate takes it from our own pages only, and clears the cookie. */
+  /** With a cookie, the gate accepts requests from the application's own pages only, and clears the cookie. */
   @Post('/', { args: ['user', 'headers'] })
   @Secured
   @Doc({
     tags: ['signing in'],
     description:
-      "Ends the caller's sign-in, and leads to the sign-out of the provider: a form is redirected there, a script gets the address. Who is not signed in gets `/`.",
-    responses: { 303: { description: 'Goes on to the provider, or to `/`.' } },
+      'Signs the caller out and continues with the sign-out of the provider. A form is redirected there, and a script receives the URL. Callers who are not signed in get `/`.',
+    responses: { 303: { description: 'Redirects to the provider, or to `/`.' } },
   })
   async end(user: Claims | null, headers: Record<string, string>): Promise<Reply> {
     if (typeof user?.jti === 'string') await this.#auth.revoke(user.jti, user.exp)
     const provider = this.#state.providers.find(
       (one): one is Provider => one instanceof Provider && one.name === user?.idp,
     )
-    return leadTo((await provider?.farewell()) ?? '/', headers)
+    return sendTo((await provider?.endSessionUrl()) ?? '/', headers)
   }
 }
 
-function leadTo(to: string, headers: HttpRequest['headers']): Reply {
-  // A script could not follow: other origins do not let it read their pages.
-  const { accept, 'sec-fetch-dest': place } = headers
-  if (place === 'empty' || accept?.includes('application/json') === true) return reply({ to })
-  if (place === 'document' && to !== '/') return goOn(to).header('Referrer-Policy', 'no-referrer')
+function sendTo(to: string, headers: HttpRequest['headers']): Reply {
+  // A script cannot follow the redirect, because it may not read pages of other origins.
+  const { accept, 'sec-fetch-dest': destination } = headers
+  if (destination === 'empty' || accept?.includes('application/json') === true) return reply({ to })
+  if (destination === 'document' && to !== '/')
+    return redirectPage(to).header('Referrer-Policy', 'no-referrer')
   return redirect(to, 303)
 }

@@ -1,7 +1,7 @@
 /**
- * Sign-ins under way. Each lies sealed (AES-256-GCM) in a cookie of its own, named by its `state`, so that several tabs do not
- * meet and nothing is kept here; what was used is remembered until it would have run out, in the database where there is
- * one. Source: decisions, Sign-in; RFC 6265bis §4.1.3.2 (`__Host-`).
+ * Sign-ins in progress. Each is stored encrypted (AES-256-GCM) in its own cookie, named by its `state`, so that several tabs do
+ * not conflict. Used states are remembered until they expire, in the database if there is
+ * one (`__Host-` cookies: RFC 6265bis §4.1.3.2).
  */
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 import {
@@ -15,24 +15,24 @@ import {
 
 /** A sign-in that a browser has begun. */
 export interface Transaction {
-  /** Of the provider. */
+  /** The name of the provider. */
   readonly provider: string
-  /** PKCE's. */
+  /** The PKCE code verifier. */
   readonly verifier: string
   readonly nonce: string
-  /** Where it leads. */
+  /** The path to open after the sign-in. */
   readonly to: string
-  /** In milliseconds since 1970, by the database's clock where there is one. */
+  /** When it expires, in milliseconds since 1970, by the database's clock if there is a database. */
   readonly ends: number
 }
 
-/** In milliseconds. */
-const life = 600_000
+/** How long a sign-in may take, in milliseconds. */
+const lifetime = 600_000
 
-/** The most that one browser has at a time, and the bytes of their cookies: requests with a longer head are refused. */
-const [mostAtOnce, mostBytes] = [10, 6000]
+/** Maximum number and total bytes of these cookies in a browser, because servers reject requests with long headers. */
+const [maxCookies, maxCookieBytes] = [10, 6000]
 
-/** When it began, in milliseconds by base 36, then 128 random bits: names are in the order of time. */
+/** The start time in milliseconds (base 36), then 128 random bits, so that names sort by time. */
 const stateForm = /^[0-9a-z]{9}[\w-]{22}$/
 
 const table = 'filigree_signed_in'
@@ -42,10 +42,10 @@ const createTable = `create table if not exists ${table} (
 );
 create index if not exists ${table}_ends_at on ${table} (ends_at)`
 
-/** Milliseconds between two removals of what has run out. */
+/** Milliseconds between removals of expired states. */
 const sweepEvery = 60_000
 
-/** The name of a transaction's cookie. @param secure over https no other host and no http page can set it */
+/** The name of a transaction's cookie. @param secure adds `__Host-`, so that other hosts and http pages cannot set the cookie */
 export function cookieName(state: string, secure: boolean): string {
   return `${cookiePrefix(secure)}${state}`
 }
@@ -99,7 +99,7 @@ export class Transactions implements Lifecycle {
     const now = this.#now()
     const state = now.toString(36).padStart(9, '0') + randomBytes(16).toString('base64url')
     const transaction = {
-      ...{ provider, to, ends: now + life },
+      ...{ provider, to, ends: now + lifetime },
       verifier: randomBytes(32).toString('base64url'),
       nonce: randomBytes(16).toString('base64url'),
     }
@@ -107,9 +107,9 @@ export class Transactions implements Lifecycle {
   }
 
   /**
-   * @param state as the provider sent it back
-   * @param cookies of the browser that it sent
-   * @returns undefined where this browser has begun no such sign-in at this provider, or long ago
+   * @param state the value that the provider sent back
+   * @param cookies the cookies of the browser
+   * @returns undefined if this browser did not start the sign-in at this provider, or it has expired
    */
   async open(
     state: string,
@@ -122,7 +122,7 @@ export class Transactions implements Lifecycle {
     return transaction
   }
 
-  /** @returns false where it was used before, by whatever process */
+  /** Marks a state as used. @returns false if any process has used it before */
   async use(state: string, { ends }: Transaction): Promise<boolean> {
     const now = this.#now()
     if (now >= this.#nextSweep) {
@@ -137,22 +137,22 @@ export class Transactions implements Lifecycle {
     return true
   }
 
-  /** The cookies that have to go for one more to have a place: the oldest. */
-  surplus(cookies: Cookies, secure: boolean): string[] {
+  /** The oldest cookies that must be removed to make room for a new one. */
+  surplusCookies(cookies: Cookies, secure: boolean): string[] {
     const prefix = cookiePrefix(secure)
-    const own = Object.keys(cookies).filter(
+    const cookieNames = Object.keys(cookies).filter(
       (name) => name.startsWith(prefix) && stateForm.test(name.slice(prefix.length)),
     )
-    // The newest first; one more is to come.
+    // Count from the newest, including the cookie that will be added.
     let bytes = 0
-    let kept = 1
-    return own
+    let count = 1
+    return cookieNames
       .sort()
       .reverse()
       .filter((name) => {
         bytes += name.length + (cookies[name]?.length ?? 0)
-        kept++
-        return kept > mostAtOnce || bytes > mostBytes
+        count++
+        return count > maxCookies || bytes > maxCookieBytes
       })
   }
 
@@ -160,7 +160,7 @@ export class Transactions implements Lifecycle {
     return this.#state.database?.now(this.#clock) ?? this.#clock.now()
   }
 
-  /** The name of the cookie is sealed too: under another name it is none. */
+  /** Encrypts a transaction. The state is authenticated, so the cookie is not valid under another name. */
   async #seal(state: string, transaction: Transaction): Promise<string> {
     const start = randomBytes(12)
     const cipher = createCipheriv('aes-256-gcm', await this.#key(), start)

@@ -1,70 +1,72 @@
 /**
- * Challenges: 256 bits that are good once, for five minutes, in the browser that asked for them. The browser has one cookie for
- * all its tabs; each of them has a challenge of its own. Source: WebAuthn Level 3 §13.4.3; RFC 6265bis §4.1.3.2.
+ * Challenges, and fake passkeys for unknown users. A challenge has 256 bits and is valid once, for five minutes, in the browser
+ * that requested it. A browser has one cookie for all tabs, and each tab has its own challenge (WebAuthn Level 3 §13.4.3).
  */
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
-import { oneTime, PublicUrl, type HttpRequest, type OneTime } from '../../index.js'
+import { createHmac, createHash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { Auth, oneTime, PublicUrl, type HttpRequest, type OneTime } from '../../index.js'
 
-/** What a challenge is for. */
+/** The purpose of a challenge, and whom it belongs to. */
 export interface Challenge {
   readonly purpose: 'register' | 'signin'
-  /** Whose passkey it asks for, or who registers one; null: any. */
+  /** The user who registers or signs in, or null for any user. */
   readonly sub: string | null
-  /** What a new passkey is called. */
+  /** The name of the new passkey. */
   readonly name: string | null
 }
 
-/** With the hash of the browser's cookie. */
-interface KeptChallenge extends Challenge {
+/** A challenge with the hash of the browser's cookie. */
+interface StoredChallenge extends Challenge {
   readonly browser: string
 }
 
-/** Seconds. */
-export const challengeLife = 300
+/** How long a challenge is valid, in seconds. */
+export const challengeLifetime = 300
 
-export const challengeTokens = oneTime<KeptChallenge>('passkey challenge', { for: challengeLife })
+export const challengeTokens = oneTime<StoredChallenge>('passkey challenge', {
+  for: challengeLifetime,
+})
 
 const cookieForm = /^[\w-]{43}$/
 
 export class Challenges {
   static readonly inject = [challengeTokens, PublicUrl]
-  readonly #tokens: OneTime<KeptChallenge>
+  readonly #tokens: OneTime<StoredChallenge>
   readonly #publicUrl: PublicUrl
 
-  constructor(tokens: OneTime<KeptChallenge>, publicUrl: PublicUrl) {
+  constructor(tokens: OneTime<StoredChallenge>, publicUrl: PublicUrl) {
     this.#tokens = tokens
     this.#publicUrl = publicUrl
   }
 
-  /** @returns base64url, as browsers write it into `clientDataJSON` */
+  /** Creates a challenge. @returns base64url, the form in `clientDataJSON` */
   make(request: HttpRequest, challenge: Challenge): Promise<string> {
-    const known = this.#cookie(request)
-    const cookie = known ?? randomBytes(32).toString('base64url')
+    const existing = this.#cookie(request)
+    const cookie = existing ?? randomBytes(32).toString('base64url')
     const { secure } = this.#publicUrl
-    // Again with each challenge, so that it lives as long as the last one.
+    // Set the cookie again for each challenge, so that it expires with the last one.
     request.addHeader(
       'Set-Cookie',
-      `${this.#name()}=${cookie}; Max-Age=${challengeLife}; Path=/; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`,
+      `${this.#name()}=${cookie}; Max-Age=${challengeLifetime}; Path=/; HttpOnly; SameSite=Strict${secure ? '; Secure' : ''}`,
     )
     return this.#tokens.make({ ...challenge, browser: hashOf(cookie) })
   }
 
   /**
-   * Takes the challenge that an answer is for: whatever comes of it, it is good for no other.
+   * Takes the challenge of a response. It cannot be used again, even if the response is not valid.
    *
-   * @param given as in the answer's `clientDataJSON`
-   * @returns null where it is none, was taken, has run out, or is another browser's or for something else
+   * @param challenge as in the answer's `clientDataJSON`
+   * @returns null if it is unknown, used, expired, or belongs to another browser or purpose
    */
   async take(
     request: HttpRequest,
-    given: string,
+    challenge: string,
     purpose: Challenge['purpose'],
   ): Promise<Challenge | null> {
     const cookie = this.#cookie(request)
-    const kept = await this.#tokens.take(given)
-    if (kept?.purpose !== purpose || cookie === undefined) return null
-    const isSame = timingSafeEqual(Buffer.from(hashOf(cookie)), Buffer.from(kept.browser))
-    return isSame ? kept : null
+    const stored = await this.#tokens.take(challenge)
+    if (stored?.purpose !== purpose || cookie === undefined) return null
+    const isSame = timingSafeEqual(Buffer.from(hashOf(cookie)), Buffer.from(stored.browser))
+    return isSame ? stored : null
   }
 
   #cookie(request: HttpRequest): string | undefined {
@@ -74,7 +76,7 @@ export class Challenges {
     return value !== undefined && cookieForm.test(value) ? value : undefined
   }
 
-  /** Over https no other host and no http page can set it. */
+  /** The name of the cookie. With `__Host-`, other hosts and http pages cannot set the cookie. */
   #name(): string {
     return `${this.#publicUrl.secure ? '__Host-' : ''}app_passkeys`
   }
@@ -82,4 +84,49 @@ export class Challenges {
 
 function hashOf(cookie: string): string {
   return createHash('sha256').update(cookie).digest('base64url')
+}
+
+/** A passkey as `allowCredentials` describes it. */
+export interface AllowedCredential {
+  readonly type: 'public-key'
+  readonly id: string
+  readonly transports: readonly string[]
+}
+
+/** Common kinds of passkeys (iCloud or Google, security key, Windows Hello): bytes of the id, transports in stored order, and weight. */
+const decoyKinds = [
+  { bytes: 20, transports: ['hybrid', 'internal'], weight: 120 },
+  { bytes: 16, transports: ['hybrid', 'internal'], weight: 80 },
+  { bytes: 32, transports: ['internal'], weight: 56 },
+] as const
+
+/**
+ * Fake passkeys for users without passkeys, so that callers cannot find out who has an account (WebAuthn Level 3 §14.6.2). They
+ * are derived from the name and a secret of the application, so they are the same in every process.
+ */
+export class Decoys {
+  static readonly inject = [Auth]
+  readonly #auth: Auth
+  #secret: Promise<Buffer> | undefined
+
+  constructor(auth: Auth) {
+    this.#auth = auth
+  }
+
+  async forName(name: string): Promise<AllowedCredential[]> {
+    this.#secret ??= this.#auth.secretFor('passkey decoys')
+    const secret = await this.#secret
+    const bytes = (part: string): Buffer =>
+      createHmac('sha256', secret).update(`${part}:`).update(name, 'utf16le').digest()
+    const [choice = 0, second = 0] = bytes('choice')
+    const first = decoy(choice, bytes('first'))
+    return second < 40 ? [first, decoy(second * 6, bytes('second'))] : [first]
+  }
+}
+
+function decoy(choice: number, bytes: Buffer): AllowedCredential {
+  let remaining = choice
+  const kind = decoyKinds.find(({ weight }) => (remaining -= weight) < 0) ?? decoyKinds[0]
+  const id = bytes.subarray(0, kind.bytes).toString('base64url')
+  return { type: 'public-key', id, transports: kind.transports }
 }

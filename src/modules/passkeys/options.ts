@@ -1,4 +1,4 @@
-/** What `passkeys` takes, checked at the start, and what the application's method gets. */
+/** The options of `passkeys()` and their check at startup, and the argument of the application's method. */
 import {
   rejectUnknownOptions,
   type ModuleOptions,
@@ -7,34 +7,34 @@ import {
 } from '../../index.js'
 import { Passkey } from './passkey.js'
 
-/** A class of a provider, or a thunk of one. */
+/** A class of a provider, or a function that returns one. */
 type ClassReference = NonNullable<ModuleOptions['records']>[number]
 
 type Method = readonly [users: ClassReference, method: string]
 
 export interface PasskeysOptions {
-  /** What browsers show as the name of the application. */
+  /** The name of the application that browsers show. */
   name: string
-  /** The record of passkeys. Default `Passkey`; a class of one's own extends it. */
+  /** The record of passkeys: `Passkey` or a class that extends it. Default `Passkey`. */
   credentials?: typeof Passkey
   /**
-   * A provider of the application and the name of its method, which says who signs in: `[Users, 'fromPasskey']`. It gets a
-   * `PasskeySignIn` and gives the token's claims, or null, which refuses.
+   * A provider of the application and the name of its method: `[Users, 'fromPasskey']`. The method receives a `PasskeySignIn` and
+   * returns the claims of the token, or null to reject the sign-in.
    */
   signIn: Method
   /**
-   * The method that gives the `sub` of a name, or null: `[Users, 'byName']`. It must know one spelling of a name only. Default:
+   * The method that returns the `sub` of a name, or null: `[Users, 'byName']`. It must accept one spelling of a name only. Default:
    * the name is the `sub`.
    */
   find?: Method
   /**
-   * What adding and removing passkeys asks of a token, as `@Secured` takes it: `{ fresh: '10m' }`, so that a token which somebody
-   * else holds for a while gives them no passkey of their own. Default: any token.
+   * The requirements of `@Secured` for adding and removing passkeys: `{ fresh: '10m' }`. This prevents a stolen token from adding a
+   * passkey. Default: any valid token.
    */
   manage?: SecuredOptions
 }
 
-/** Somebody whose passkey was verified. */
+/** A user whose passkey was verified. */
 export interface PasskeySignIn {
   readonly sub: string
   /** The passkey's `credential`. */
@@ -49,16 +49,16 @@ const names: Readonly<Record<keyof PasskeysOptions, true>> = {
   signIn: true,
 }
 
-export function findProblems(given: PasskeysOptions): Problem[] {
-  const options = given as Readonly<Record<keyof PasskeysOptions, unknown>>
-  const problems = rejectUnknownOptions(given, Object.keys(names), 'passkeys')
-  const refuse = (option: string, remedy: string): void => {
+export function findProblems(input: PasskeysOptions): Problem[] {
+  const options = input as Readonly<Record<keyof PasskeysOptions, unknown>>
+  const problems = rejectUnknownOptions(input, Object.keys(names), 'passkeys')
+  const refuse = (option: string, fix: string): void => {
     const message = `passkeys: ${option} cannot be used.`
-    problems.push({ code: 'INVALID_OPTION', message, remedy })
+    problems.push({ code: 'INVALID_OPTION', message, remedy: fix })
   }
   const { name, credentials, signIn, find, manage } = options
   if (typeof name !== 'string' || name === '')
-    refuse('name', "Write what people know the application by: 'Help desk'.")
+    refuse('name', "Write the name of the application: 'Help desk'.")
   const isRecord =
     typeof credentials === 'function' &&
     (credentials === Passkey || credentials.prototype instanceof Passkey)
@@ -67,13 +67,13 @@ export function findProblems(given: PasskeysOptions): Problem[] {
   if (!isMethod(signIn))
     refuse('signIn', "Write a provider and the name of its method: [Users, 'fromPasskey'].")
   if (manage !== undefined && (typeof manage !== 'object' || manage === null))
-    refuse('manage', "Write what @Secured takes: { fresh: '10m' }.")
+    refuse('manage', "Write options of @Secured: { fresh: '10m' }.")
   if (find !== undefined && !isMethod(find))
     refuse('find', "Write a provider and the name of its method: [Users, 'byName'].")
   return problems
 }
 
-/** @returns what is wrong with the methods, once all classes are there */
+/** Checks the methods. Call this after all classes are defined. */
 export function findMethodProblems({ signIn, find }: PasskeysOptions): Problem[] {
   return [
     ...findMethodProblem('signIn', signIn, 'fromPasskey'),
@@ -84,14 +84,14 @@ export function findMethodProblems({ signIn, find }: PasskeysOptions): Problem[]
 function findMethodProblem(option: string, [users, method]: Method, example: string): Problem[] {
   const type = isClass(users) ? users : (users as () => unknown)()
   const prototype: unknown = isClass(type) ? type.prototype : undefined
-  const has =
+  const hasMethod =
     typeof prototype === 'object' &&
     typeof (prototype as Record<string, unknown>)[method] === 'function' &&
     !(method in Object.prototype)
-  if (has) return []
-  const message = `passkeys: ${option} names ${isClass(type) ? type.name : 'no class'}.${method}, which is no method.`
-  const remedy = `Write a provider and the name of its method: [Users, '${example}'].`
-  return [{ code: 'INVALID_OPTION', message, remedy }]
+  if (hasMethod) return []
+  const message = `passkeys: ${option} names ${isClass(type) ? type.name : 'no class'}.${method}, which is not a method.`
+  const fix = `Write a provider and the name of its method: [Users, '${example}'].`
+  return [{ code: 'INVALID_OPTION', message, remedy: fix }]
 }
 
 function isMethod(value: unknown): boolean {

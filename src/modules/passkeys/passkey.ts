@@ -1,7 +1,7 @@
-/** The record of a passkey. Source: decisions, Sign-in. */
+/** The record of passkeys. */
 import { Field, Record, type Claims, type Generated, type RowsCaller } from '../../index.js'
 
-/** One's own; the operator's key sees all. */
+/** Users may read their own passkeys. The operator's key may read all. */
 function mayRead(user: Claims | null, { by }: RowsCaller): boolean | { sub: string } {
   if (by === 'key') return true
   return typeof user?.sub === 'string' ? { sub: user.sub } : false

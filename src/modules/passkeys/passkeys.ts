@@ -1,16 +1,14 @@
 /**
- * `filigree/passkeys`: people sign in with a passkey (WebAuthn Level 3). `POST /passkeys/register/options` and `/verify` add one
- * to whoever is signed in, `POST /passkeys/signin/options` and `/verify` sign in with a name or without, `GET /passkeys` lists
- * one's own and `DELETE /passkeys/<id>` removes one. Options are the browser's own JSON, answers are `credential.toJSON()`.
+ * `filigree/passkeys`: users sign in with a passkey (WebAuthn Level 3). `POST /passkeys/register/options` and `/verify` add a
+ * passkey to the signed-in user, `POST /passkeys/signin/options` and `/verify` sign in with or without a name, `GET /passkeys`
+ * lists the caller's passkeys and `DELETE /passkeys/<id>` removes one. Bodies are the JSON of the browser API.
  *
- * A challenge is a token of `oneTime`, bound to the browser by a cookie (`challenges.ts`); it is taken before anything is
- * verified. Signatures are checked by @simplewebauthn/server (`ceremony.ts`). Who has no passkeys is answered like who has
- * (`decoys.ts`). Origin and relying party come from the public address alone. Source: decisions, Sign-in.
+ * A challenge is a token of `oneTime`, bound to the browser by a cookie (`challenges.ts`), and is taken before the verification
+ * (`passkey-verifier.ts`). Users without passkeys get fake ones. The public URL determines origin and relying party.
  */
 import { createModule, type ModuleOptions } from '../../index.js'
-import { Ceremony, webauthnServer } from './ceremony.js'
-import { Challenges, challengeTokens } from './challenges.js'
-import { Decoys } from './decoys.js'
+import { PasskeyVerifier, webauthnServer } from './passkey-verifier.js'
+import { Challenges, challengeTokens, Decoys } from './challenges.js'
 import { findMethodProblems, findProblems, type PasskeysOptions } from './options.js'
 import { Passkey } from './passkey.js'
 import { passkeysController } from './routes.js'
@@ -28,7 +26,7 @@ export const passkeys = createModule(function passkeys(options: PasskeysOptions)
     check: () => findMethodProblems(options),
     packages: [webauthnServer],
     records: [options.credentials ?? Passkey],
-    providers: [challengeTokens, Challenges, Decoys, Ceremony],
+    providers: [challengeTokens, Challenges, Decoys, PasskeyVerifier],
     controllers: [passkeysController(options)],
   }
 })

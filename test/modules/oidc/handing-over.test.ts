@@ -446,7 +446,7 @@ describe('faults', () => {
   it('a method that is none is refused at the start', async () => {
     for (const method of ['fromGogle', 'constructor', 'toString'])
       expect(await problemsOf({}, { signIn: [Users, method] })).toMatchObject([
-        { message: `oidc google: signIn names Users.${method}, which is no method.` },
+        { message: `oidc google: signIn names Users.${method}, which is not a method.` },
       ])
   })
 

@@ -583,11 +583,11 @@ describe('the start', () => {
       return testApplication(OddModule, { publicUrl }).then((app) => app.close())
     }
     await expect(start({ signIn: [Users, 'from'] })).rejects.toThrow(
-      'passkeys: signIn names Users.from, which is no method.',
+      'passkeys: signIn names Users.from, which is not a method.',
     )
-    await expect(start({ find: [Users, 'toString'] })).rejects.toThrow('which is no method')
+    await expect(start({ find: [Users, 'toString'] })).rejects.toThrow('which is not a method')
     await expect(start({ signIn: 'x' })).rejects.toThrow('passkeys: signIn cannot be used.')
     await expect(start({ credentials: Person })).rejects.toThrow('passkeys: credentials cannot')
-    await expect(start({}, 'https://192.0.2.1')).rejects.toThrow('passkeys belong to a name')
+    await expect(start({}, 'https://192.0.2.1')).rejects.toThrow('passkeys require a host name')
   })
 })

@@ -1,6 +1,6 @@
 /**
- * Checks what authenticators say, by @simplewebauthn/server, which an application installs; only this file imports it. The
- * relying party and its origin are those of the public address.
+ * Verifies the responses of authenticators with @simplewebauthn/server. Only this file imports the package, which the
+ * application installs. The public URL determines the relying party and its origin.
  */
 import { generateKeyPairSync } from 'node:crypto'
 import { isIP } from 'node:net'
@@ -16,7 +16,7 @@ import {
 /** ES256, EdDSA, RS256. */
 export const algorithms = [-7, -8, -257] as const
 
-/** A passkey that was registered. */
+/** A newly registered passkey. */
 export interface NewCredential {
   readonly credential: string
   readonly publicKey: string
@@ -24,26 +24,26 @@ export interface NewCredential {
   readonly transports: readonly string[]
 }
 
-/** What is known of a passkey that signs in. */
-export interface KnownCredential {
+/** The stored data of a passkey that signs in. */
+export interface StoredCredential {
   readonly credential: string
   readonly publicKey: string
   readonly counter: number
 }
 
-const knownTransports = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb']
+const supportedTransports = ['ble', 'cable', 'hybrid', 'internal', 'nfc', 'smart-card', 'usb']
 
-export class Ceremony implements Lifecycle {
+export class PasskeyVerifier implements Lifecycle {
   static readonly inject = [PublicUrl]
   readonly #publicUrl: PublicUrl
   #library: typeof Library | undefined
-  #nobody: KnownCredential | undefined
+  #unknownCredential: StoredCredential | undefined
 
   constructor(publicUrl: PublicUrl) {
     this.#publicUrl = publicUrl
   }
 
-  /** @throws {DeclarationError} the package is missing, or browsers take no such address */
+  /** @throws {DeclarationError} if the package is missing, or the host of the public URL is an IP address */
   async onStart(): Promise<void> {
     this.#library = await load()
     const { hostname } = new URL(this.#publicUrl.href)
@@ -51,7 +51,7 @@ export class Ceremony implements Lifecycle {
     throw new DeclarationError([
       {
         code: 'INVALID_OPTION',
-        message: `passkeys: the public address has the host ${hostname}, and passkeys belong to a name.`,
+        message: `passkeys: the public address has the host ${hostname}, but passkeys require a host name.`,
         remedy: "Set publicUrl, or PUBLIC_URL, to one with a name: 'https://desk.example'.",
       },
     ])
@@ -65,13 +65,13 @@ export class Ceremony implements Lifecycle {
     return this.#publicUrl.origin
   }
 
-  /** A passkey whose key nobody has: an answer for none is checked as long as one for somebody's. */
-  get nobody(): KnownCredential {
-    return (this.#nobody ??= { credential: '', publicKey: makeKey(), counter: 0 })
+  /** A passkey with an unknown private key. Verifying against it takes as long as for a real passkey. */
+  get unusableCredential(): StoredCredential {
+    return (this.#unknownCredential ??= { credential: '', publicKey: makeKey(), counter: 0 })
   }
 
-  /** @throws what is wrong with the answer */
-  async readNew(response: object, challenge: string): Promise<NewCredential> {
+  /** @throws if the response is not valid */
+  async verifyRegistration(response: object, challenge: string): Promise<NewCredential> {
     const { verified, registrationInfo } = await this.#loaded.verifyRegistrationResponse({
       response: response as Library.RegistrationResponseJSON,
       ...this.#expected(challenge),
@@ -79,27 +79,31 @@ export class Ceremony implements Lifecycle {
     })
     if (!verified) throw new Error('the attestation is not valid')
     const { id, publicKey, counter, transports } = registrationInfo.credential
-    const given: readonly unknown[] = Array.isArray(transports) ? transports : []
+    const reportedTransports: readonly unknown[] = Array.isArray(transports) ? transports : []
     return {
       credential: id,
       publicKey: Buffer.from(publicKey).toString('base64url'),
       counter,
-      transports: knownTransports.filter((name) => given.includes(name)),
+      transports: supportedTransports.filter((name) => reportedTransports.includes(name)),
     }
   }
 
   /**
    * @returns the authenticator's counter
-   * @throws what is wrong with the answer; also where the counter goes back
+   * @throws if the response is not valid, or the counter has decreased
    */
-  async readUse(response: object, challenge: string, known: KnownCredential): Promise<number> {
+  async verifySignIn(
+    response: object,
+    challenge: string,
+    stored: StoredCredential,
+  ): Promise<number> {
     const { verified, authenticationInfo } = await this.#loaded.verifyAuthenticationResponse({
       response: response as Library.AuthenticationResponseJSON,
       ...this.#expected(challenge),
       credential: {
-        id: known.credential,
-        publicKey: new Uint8Array(Buffer.from(known.publicKey, 'base64url')),
-        counter: known.counter,
+        id: stored.credential,
+        publicKey: new Uint8Array(Buffer.from(stored.publicKey, 'base64url')),
+        counter: stored.counter,
       },
     })
     if (!verified) throw new Error('the signature is not valid')
@@ -121,7 +125,7 @@ export class Ceremony implements Lifecycle {
   }
 }
 
-/** A public key as authenticators write it: COSE of ES256 (RFC 9053 §7.1). */
+/** Generates a public key in COSE format for ES256 (RFC 9053 §7.1). */
 function makeKey(): string {
   const { x = '', y = '' } = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({
     format: 'jwk',
@@ -133,17 +137,17 @@ function makeKey(): string {
 
 async function load(): Promise<typeof Library> {
   try {
-    // By a variable, so that a bundler leaves it alone where it is not installed.
+    // A variable prevents bundlers from resolving the package when it is not installed.
     return (await import(webauthnServer.name)) as typeof Library
   } catch (cause) {
     throw missingPackage(webauthnServer, cause)
   }
 }
 
-/** What is reported where it is not installed. */
+/** The problem that is reported if the package is not installed. */
 export const webauthnServer: MissingPackage = {
   name: '@simplewebauthn/server',
   code: 'PASSKEYS_PACKAGE_MISSING',
-  message: 'passkeys: the package @simplewebauthn/server is missing, which checks passkeys.',
+  message: 'passkeys: the package @simplewebauthn/server is missing.',
   remedy: 'Run: npm install @simplewebauthn/server',
 }
