@@ -206,7 +206,7 @@ function byText(a: unknown, b: unknown): number {
 }
 
 function conflictReply({ type, log }: PageRecord, stored: Row, names: readonly string[]): Reply {
-  const reason = `changed since it before read: ${names.join(', ')}`
+  const reason = `changed since it was read: ${names.join(', ')}`
   log.debug({ status: 409, code: 'CHANGED', reason }, 'request refused')
   const error = `This ${type.name} was changed meanwhile.`
   return reply({ error, code: 'CHANGED', theirs: stored }, 409)
