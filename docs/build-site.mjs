@@ -24,6 +24,7 @@ const groups = [
   { text: 'Tutorial', pages: pagesIn('tutorial') },
   { text: 'Recipes', pages: pagesIn('recipes') },
   { text: 'Coming from', pages: pagesIn('.').filter(isComing) },
+  { text: 'Records', pages: pagesIn('records') },
   { text: 'Reference', pages: pagesIn('.').filter((page) => !isComing(page)) },
   { text: 'For maintainers', pages: pagesIn('maintainers') },
 ]

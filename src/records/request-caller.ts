@@ -1,6 +1,6 @@
 /**
  * Tells for which caller a request's statements run, where a database reads from replicas: by the session, the token or
- * the address. Source: docs/records.md, Replicas.
+ * the address. Source: docs/records/postgresql-in-production.md, Replicas.
  */
 import { withoutTracking } from '../http/caller-access.js'
 import type { HttpRequest } from '../http/request.js'

@@ -16,11 +16,14 @@ describe('filigree docs', () => {
     })
   })
 
-  it.each(['records', 'records.md', 'docs/records.md'])('prints the page %s', async (page) => {
-    const { code, out } = await run(page)
-    expect(code).toBe(0)
-    expect(out).toMatch(/^# Records: tables from classes\n/)
-  })
+  it.each(['records', 'records/README.md', 'docs/records/README.md'])(
+    'prints the page %s',
+    async (page) => {
+      const { code, out } = await run(page)
+      expect(code).toBe(0)
+      expect(out).toMatch(/^# Records: tables from classes\n/)
+    },
+  )
 
   it('names the page that was meant', async () => {
     const { code, out, err } = await run('recods')

@@ -205,9 +205,9 @@ describe('the documentation', () => {
   it('is read by page and section, and nothing else is', async () => {
     const page = await call('read_doc', { page: 'docs/jobs.md' })
     expect(page.content[0].text).toMatch(/^# /)
-    const long = (await call('read_doc', { page: 'records' })).content[0].text
-    expect(long).toContain('Sections to ask for:\n- Records: tables from classes\n')
-    const section = await call('read_doc', { page: 'records', section: 'queries that scan' })
+    const long = (await call('read_doc', { page: 'errors' })).content[0].text
+    expect(long).toContain('Sections to ask for:\n- Errors\n')
+    const section = await call('read_doc', { page: 'records/model', section: 'queries that scan' })
     expect(section.content[0].text).toMatch(/^### Queries that scan\n/)
     const whole = await call('read_doc', { page: 'commands', section: 'The development page' })
     expect(whole.content[0].text).toContain('/__filigree')

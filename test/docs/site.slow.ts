@@ -16,7 +16,7 @@ describe('the documentation as a site', () => {
     })
     expect(built.status === 0 ? '' : built.stderr + built.stdout).toBe('')
     expect(read('documents/Records__tables_from_classes.html')).toContain('<h1 id="records-tables')
-    expect(read('pages/records.md')).toMatch(/^# Records: tables from classes\n/)
+    expect(read('pages/records/README.md')).toMatch(/^# Records: tables from classes\n/)
     expect(read('functions/src.bootstrap.html')).toContain('bootstrap')
     expect(read('documents/1._A_first_route.html')).toContain('A controller is a class')
     expect(read('llms.txt')).toContain('- [1. A first route](pages/tutorial/01-first-route.md)')

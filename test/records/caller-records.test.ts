@@ -1,4 +1,4 @@
-/** `recordsAs`, `describeRecord`, `addRecords` and `@AfterWrite`. Source: docs/extending.md; docs/records.md, Hooks. */
+/** `recordsAs`, `describeRecord`, `addRecords` and `@AfterWrite`. Source: docs/extending.md; docs/records/writes.md, Hooks. */
 import { afterAll, beforeAll, expect, it } from '@jest/globals'
 import {
   AfterWrite,

@@ -1,4 +1,4 @@
-/** What `@BeforeWrite` sees is what will be stored, by every path. Source: docs/records.md, Hooks. */
+/** What `@BeforeWrite` sees is what will be stored, by every path. Source: docs/records/writes.md, Hooks. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   type Application,

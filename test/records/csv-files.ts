@@ -1,4 +1,4 @@
-/** The import and export of the example in docs/records.md, CSV. Its block stands here word for word. */
+/** The import and export of the example in docs/records/writes.md, Streams and CSV. Its block is part of this file. */
 import { Field, type NewRow, Record, type Repository } from 'filigree'
 
 @Record

@@ -1,4 +1,4 @@
-/** What was answered is there after `kill -9`. Source: docs/records.md, Faults. */
+/** What was answered is there after `kill -9`. Source: docs/records/access.md, Errors. */
 import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,4 @@
-/** What happens when the database is not well. Source: docs/records.md, Faults. */
+/** What happens when the database is not well. Source: docs/records/access.md, Errors. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** The records of the example in docs/records.md, Hooks. Its blocks stand here word for word. */
+/** The records of the example in docs/records/writes.md, Hooks. The parts of its block are in this file. */
 import {
   BeforeDelete,
   BeforeWrite,
@@ -44,7 +44,7 @@ export class Ticket {
     if (desk?.closed) throw new HttpError(409, `${desk.name} is closed.`)
   }
 
-  /** A number kept beside: how many tickets of a desk are not solved. */
+  /** A stored counter: how many tickets of a desk are not solved. */
   @BeforeWrite()
   async count({ before, records }: WriteContext<Ticket>) {
     if (before !== null && before.status !== 'solved')

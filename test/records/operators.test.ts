@@ -4,13 +4,13 @@ import type { ColumnComparison } from '../../src/engines/contract/table.js'
 import { operatorOf, operators, type Operator } from '../../src/sql/operators.js'
 
 const root = new URL('../../', import.meta.url)
-const page = readFileSync(new URL('docs/records.md', root), 'utf8')
+const page = readFileSync(new URL('docs/records/queries.md', root), 'utf8')
 const names = Object.keys(operators) as Operator[]
 
 const words: Readonly<Record<ColumnComparison, string>> = {
   nothing: 'all',
   equality: 'truth values, bytes',
-  order: 'numbers, moments',
+  order: 'numbers, dates',
   text: 'text',
   list: 'lists',
   json: 'JSON',
@@ -25,7 +25,7 @@ function columnsOf(name: Operator): string {
 }
 
 describe('operators', () => {
-  it.each(names)('docs/records.md tells of %s what the table says', (name) => {
+  it.each(names)('docs/records/queries.md tells of %s what the table says', (name) => {
     const cells = [`\`${name}\``, columnsOf(name), operatorOf(name).meaning]
     const rows = page.split('\n').map((row) => row.split('|').map((cell) => cell.trim()))
     expect(rows.find((row) => row[1] === cells[0])?.slice(1, 4)).toEqual(cells)

@@ -1,4 +1,4 @@
-/** Constraints that an application adds to the database itself. Source: docs/records.md, Constraints of the database. */
+/** Constraints that an application adds to the database itself. Source: docs/records/model.md, Constraints of the database. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   type Application,

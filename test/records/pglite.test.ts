@@ -1,4 +1,4 @@
-/** PostgreSQL in the process. Source: docs/records.md, PostgreSQL without a server. */
+/** PostgreSQL in the process. Source: docs/records/README.md, PostgreSQL without a server. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

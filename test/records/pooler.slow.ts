@@ -1,4 +1,4 @@
-/** Two processes and a transaction pooler. Source: docs/records.md, Behind a pooler. */
+/** Two processes and a transaction pooler. Source: docs/records/postgresql-in-production.md, Behind a pooler. */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

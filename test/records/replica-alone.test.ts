@@ -1,4 +1,4 @@
-/** An application whose database is a replica. Source: docs/records.md, Replicas. */
+/** An application whose database is a replica. Source: docs/records/postgresql-in-production.md, Replicas. */
 import { describe, expect, it } from '@jest/globals'
 import { type Application, Auth, bootstrap, connect } from '../../src/index.js'
 import { Note, NoteModule, replicaGround, Shelf, until, writeElsewhere } from './replica-ground.js'

@@ -1,4 +1,4 @@
-/** Who reads what it wrote, of an application with a primary and a standby. Source: docs/records.md, Replicas. */
+/** Who reads what it wrote, of an application with a primary and a standby. Source: docs/records/postgresql-in-production.md, Replicas. */
 import { describe, expect, it } from '@jest/globals'
 import {
   type Application,

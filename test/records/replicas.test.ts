@@ -1,4 +1,4 @@
-/** Replicas of a database: a primary and a standby, both real. Source: docs/records.md, Replicas. */
+/** Replicas of a database: a primary and a standby, both real. Source: docs/records/postgresql-in-production.md, Replicas. */
 import { describe, expect, it } from '@jest/globals'
 import { silentLog } from '../silent-log.js'
 import { connect } from '../../src/index.js'

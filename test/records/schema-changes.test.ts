@@ -1,4 +1,4 @@
-/** Who waits for whom while PostgreSQL's schema is changed. Source: docs/records.md, Migrations. */
+/** Who waits for whom while PostgreSQL's schema is changed. Source: docs/records/migrations.md, Migrations. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Rows that come as they are read, and changes that are read as they come. Source: docs/records.md, Many rows, Changes. */
+/** Rows that come as they are read, and changes that are read as they come. Source: docs/records/writes.md, Streams and CSV; docs/records/transactions.md, Changes. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import { Readable } from 'node:stream'
@@ -212,7 +212,7 @@ describe.each(engines)('streams on %s', (_, open) => {
     const root = new URL('../../', import.meta.url)
     const read = (path: string): string => readFileSync(new URL(path, root), 'utf8')
     const code = read('test/records/csv-files.ts').replaceAll(/^export /gm, '')
-    const blocks = [...read('docs/records.md').matchAll(/^```ts\n([^]*?)^```/gm)].map(
+    const blocks = [...read('docs/records/writes.md').matchAll(/^```ts\n([^]*?)^```/gm)].map(
       ([, b = '']) => b,
     )
     const [shown = 'none'] = blocks.filter((block) => block.includes('readCells'))

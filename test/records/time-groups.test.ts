@@ -1,4 +1,4 @@
-/** Groups by local time, compared with what `Intl` says of each moment. Source: docs/records.md, Groups of time. */
+/** Groups by local time, compared with what `Intl` says of each moment. Source: docs/records/search-and-aggregates.md, Groups of time. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import {

@@ -1,4 +1,4 @@
-/** `writes` of records and fields, beyond who is admitted: responses, documents and commands. Source: docs/records.md. */
+/** `writes` of records and fields, beyond who is admitted: responses, documents and commands. Source: docs/records/access.md. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import {
   BelongsTo,

@@ -1,4 +1,4 @@
-/** What TypeScript asks of new rows, and that what it lets one leave out may be left out. Source: docs/records.md. */
+/** What TypeScript asks of new rows, and that what it lets one leave out may be left out. Source: docs/records/writes.md. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   BeforeWrite,

@@ -11,7 +11,10 @@ import { root } from './source-files.js'
 
 const pages = [
   'README.md',
-  ...readdirSync(join(root, 'docs'))
+  ...[
+    ...readdirSync(join(root, 'docs')),
+    ...readdirSync(join(root, 'docs/records')).map((name) => `records/${name}`),
+  ]
     // Those beside other libraries are compiled as they are: test/docs.
     .filter((name) => name.endsWith('.md') && !name.startsWith('coming-from-'))
     .map((name) => `docs/${name}`),

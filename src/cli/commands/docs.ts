@@ -13,24 +13,25 @@ import {
   toTable,
 } from '../command.js'
 
-/** @returns the names of all pages for users. Pages for maintainers are not in the package */
+/** @returns the names of all pages for users, `README.md` by the name of its folder. Pages for maintainers are not in the package */
 export async function findPages(): Promise<string[]> {
   const names = await readdir(join(packageFolder, 'docs'), { recursive: true })
   return names
     .map((name) => name.split(sep).join('/'))
     .filter((name) => name.endsWith('.md') && !/^(?:maintainers|deploy)\//.test(name))
-    .map((name) => name.replace(/\.md$/, ''))
+    .map(pageCalled)
     .sort()
 }
 
 /** @param page a name that `findPages` returns */
 export function readPage(page: string): Promise<string> {
-  return readFile(join(packageFolder, 'docs', `${page}.md`), 'utf8')
+  const path = join(packageFolder, 'docs', page)
+  return readFile(`${path}.md`, 'utf8').catch(() => readFile(join(path, 'README.md'), 'utf8'))
 }
 
-/** @returns the page's name: `docs/records.md` is `records` */
+/** @returns the page's name: `docs/jobs.md` is `jobs`, and `docs/records/README.md` is `records` */
 export function pageCalled(name: string): string {
-  return name.replace(/^docs\//, '').replace(/\.md$/, '')
+  return name.replace(/^docs\//, '').replace(/(?:\/README)?(?:\.md)?$/, '')
 }
 
 function titleOf(text: string): string {

@@ -6,7 +6,7 @@ import type { Listening, Locking } from './server-traits.js'
 
 /**
  * Time-outs behind a pooler that does not accept them as parameters of a connection, such as PgBouncer: each
- * transaction sets them in the message that begins it. Source: docs/records.md, Behind a pooler.
+ * transaction sets them in the message that begins it. Source: docs/records/postgresql-in-production.md, Behind a pooler.
  */
 
 const names = ['statement_timeout', 'lock_timeout'] as const

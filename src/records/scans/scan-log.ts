@@ -1,6 +1,6 @@
 /**
  * In development, finds queries that read whole tables: asks for the plan of each statement once, in the background,
- * and keeps the advice in the database for an hour. Source: docs/records.md, "Queries that scan".
+ * and keeps the advice in the database for an hour. Source: docs/records/model.md, "Queries that scan".
  */
 
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
