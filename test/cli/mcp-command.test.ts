@@ -206,7 +206,7 @@ describe('the documentation', () => {
     const page = await call('read_doc', { page: 'docs/jobs.md' })
     expect(page.content[0].text).toMatch(/^# /)
     const long = (await call('read_doc', { page: 'errors' })).content[0].text
-    expect(long).toContain('Sections to ask for:\n- Errors\n')
+    expect(long).toContain('Sections to ask for:\n- Errors and what to do\n')
     const section = await call('read_doc', { page: 'records/model', section: 'queries that scan' })
     expect(section.content[0].text).toMatch(/^### Queries that scan\n/)
     const whole = await call('read_doc', { page: 'commands', section: 'The development page' })

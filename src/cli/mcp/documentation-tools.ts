@@ -170,7 +170,7 @@ class ReadInput {
 }
 
 /** Maximum length of a result in characters. */
-const maxLength = 30_000
+const maxLength = 20_000
 
 interface IndexedPages {
   readonly pages: readonly string[]
