@@ -1,10 +1,104 @@
-/** A running application: the result of `bootstrap`. */
+/**
+ * The running application, as `bootstrap` returns it, and how it closes: in which order, and how long each part may
+ * take.
+ */
+import { rolesOf } from '../auth/access.js'
+import type { Log } from '../core/log.js'
+import type { Ending } from '../http/ending.js'
+import type { LiveAnswers } from '../live/live-queries.js'
+import { isOperational } from '../openapi/documented-route.js'
+import { reachable } from '../routing/route.js'
+import type { ApplicationState } from '../serving/application-state.js'
+import type { Dispatcher } from '../serving/dispatcher.js'
+import type { PlannedRoute } from '../serving/served-route.js'
+import type { Container } from './container.js'
+import type { Listener } from './listen.js'
+import type { ApplicationPlan } from './plan-application.js'
+import { closeWithProcess } from './signals.js'
+import type { Storage } from './storage.js'
 import type { GraphQL } from '../graphql/graphql.js'
 import type { Class } from '../metadata/class-metadata.js'
 import type { OpenApiDocument } from '../openapi/document.js'
-import type { Dispatcher } from '../serving/dispatcher.js'
 import { injectRequest, type InjectRequest, type InjectResponse } from '../serving/inject.js'
 import { handleWebRequest } from '../serving/web.js'
+
+/** Milliseconds that providers and the database have to stop, in a process that failed. */
+const closingTime = 5_000
+
+interface Running {
+  readonly state: ApplicationState
+  readonly dispatcher: Dispatcher
+  readonly ending: Ending
+  readonly listener: Listener | undefined
+  readonly live: LiveAnswers
+  /** True if the port stays open for the next process, which accepts new connections meanwhile. */
+  readonly hasPortKeeper: boolean
+}
+
+export function createApplication(
+  { container, routes, document, graphql, log, settings }: ApplicationPlan,
+  storage: Storage,
+  { state, dispatcher, ending, listener, live, hasPortKeeper: isKept }: Running,
+): Application {
+  let forgetSignals: () => void = () => undefined
+  const application = new Application({
+    dispatcher,
+    routes: Object.freeze(reachable(routes).map(toSummary)),
+    document,
+    graphql: graphql.main,
+    get: (token) => container.get(token),
+    url: listener?.url,
+    close: async () => {
+      state.closing = true
+      dispatcher.draining = true
+      // With a port keeper the next process waits, and no load balancer has to notice.
+      if (container.hasClosing)
+        await notifyClosing(container, isKept ? 0 : settings.times.drain, log)
+      // Streams would never end by themselves, and the port waits for them.
+      for (const { streams } of graphql.instances) streams.close()
+      live.close()
+      ending.begin(listener === undefined || isKept ? 0 : settings.times.linger)
+      await listener?.close()
+      await container.stop(logFailure(log))
+      await storage.close()
+      forgetSignals()
+    },
+  })
+  if (listener !== undefined) {
+    const timeout = settings.times.drain + closingTime
+    forgetSignals = closeWithProcess(application, { log, timeout })
+  }
+  return application
+}
+
+/** `onClosing` may delay the closing of the port, so that load balancers can notice it. */
+async function notifyClosing(container: Container, timeout: number, log: Log): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const end = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, timeout)
+  })
+  await Promise.race([container.closing(logFailure(log, 'onClosing')), end])
+  clearTimeout(timer)
+}
+
+/** Logs the error of a provider that stops; the other providers still stop. */
+export function logFailure(log: Log, hook = 'onStop'): (error: unknown) => void {
+  return (error) => {
+    log.error({ err: error }, `${hook} failed`)
+  }
+}
+
+function toSummary(planned: PlannedRoute): RouteSummary {
+  const { route, access } = planned
+  return Object.freeze({
+    method: route.method,
+    path: route.pattern.text,
+    name: route.name,
+    secured: !access.open,
+    roles: rolesOf(access),
+    operational: isOperational(planned),
+  })
+}
 
 /** A route, as applications may list it. */
 export interface RouteSummary {
@@ -17,7 +111,7 @@ export interface RouteSummary {
   readonly secured: boolean
   /** The roles that are admitted; empty if every token is. */
   readonly roles: readonly string[]
-  /** True for those of probes and scrapes: `@Operational`. */
+  /** True for routes of probes and metrics: `@Operational`. */
   readonly operational: boolean
 }
 
@@ -96,8 +190,8 @@ export class Application {
 
   /** Sends a request through the whole application, without a socket. */
   inject(request: InjectRequest | string): Promise<InjectResponse> {
-    const asked = typeof request === 'string' ? { url: request } : request
-    return injectRequest(this.#parts.dispatcher, asked)
+    const options = typeof request === 'string' ? { url: request } : request
+    return injectRequest(this.#parts.dispatcher, options)
   }
 
   /**

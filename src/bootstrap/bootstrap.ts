@@ -1,6 +1,6 @@
 /**
- * Starts an application, in this order: notes → checked, frozen data (`plan-application.ts`) → database → providers →
- * a route table → a server.
+ * Starts an application, in this order: metadata → checked, frozen data (`plan-application.ts`) → database → providers
+ * → a route table → a server.
  */
 import { Auth } from '../auth/auth.js'
 import { explainImportCycles } from '../errors/import-cycle.js'
@@ -21,7 +21,7 @@ import { Database } from '../records/database.js'
 import { followCallers } from '../records/request-caller.js'
 import { followUsers, wantsUser } from '../records/statements/hooks.js'
 import { reachable } from '../routing/route.js'
-import type { Application } from './application.js'
+import { type Application, createApplication, logFailure } from './application.js'
 import { isCaptured } from './captured-call.js'
 import { currentRequest, followRequests } from '../serving/current-request.js'
 import { ApplicationState } from '../serving/application-state.js'
@@ -29,8 +29,8 @@ import { Dispatcher } from '../serving/dispatcher.js'
 import { Routes } from '../serving/routes.js'
 import type { ServeContext } from '../serving/serve-route.js'
 import { fillTable, type FilledTable } from './fill-table.js'
-import { guestOf } from './guest.js'
-import { createGraphqlUpgrades } from './graphql-sockets.js'
+import { developmentHostOf } from './development-host.js'
+import { createGraphqlUpgrades } from './graphql-routes.js'
 import { listen } from './listen.js'
 import type { BootstrapOptions } from './options.js'
 import {
@@ -39,14 +39,11 @@ import {
   createRoutes,
   createState,
   type Serving,
-} from './own-providers.js'
+} from './framework-providers.js'
 import { planApplication, type ApplicationPlan } from './plan-application.js'
-import { createApplication, logFailure } from './running-application.js'
-import { logOpenDoors } from './open-doors.js'
-import { logOpenRecords } from './open-records.js'
-import { toStartFault } from './start-fault.js'
-import { logStartWarnings } from './start-warnings.js'
-import { closeInTime, whileAnswering } from './silent-database.js'
+import { logPublicAccess, logOpenRecords } from './public-access.js'
+import { toStartError, closeInTime, whileResponsive } from './database-start.js'
+import { logStartWarnings } from './start-checks.js'
 import { openStorage, type Storage } from './storage.js'
 import { otherWorkers, reportToPrimary } from './workers.js'
 
@@ -58,28 +55,31 @@ explainImportCycles()
  *
  * @param module the class with `@Module` that contains everything
  * @returns once it listens; with `{ listen: false }` once it can handle requests
- * @throws {DeclarationError} if the application is faulty: all faults in one report
+ * @throws {DeclarationError} if the application has problems: all of them in one report
  */
 export async function bootstrap(
   module: Class,
   options: BootstrapOptions = {},
 ): Promise<Application> {
   if (isCaptured({ module, options })) return new Promise(() => undefined)
-  const began = performance.now()
+  const startTime = performance.now()
   const plan = await planApplication(module, options, true)
   logStartWarnings(reachable(plan.routes), plan.settings, plan.log)
   logOpenRecords(plan, plan.log)
-  if (plan.environment.production) logOpenDoors(plan, options, plan.log)
+  if (plan.environment.production) logPublicAccess(plan, options, plan.log)
   const storage = await openStorage({ ...plan, ...storageOptions(plan, options) })
   try {
-    const application = await whileAnswering(storage.database, () => start(plan, storage, options))
-    const took = `${Math.round(performance.now() - began)} ms`
+    const application = await whileResponsive(storage.database, () => start(plan, storage, options))
+    const took = `${Math.round(performance.now() - startTime)} ms`
     const url = plan.settings.listen ? application.url : undefined
     plan.log.info(
       { url, routes: reachable(plan.routes).length, driver: storage.database?.driverName, took },
       url === undefined ? 'ready' : `listening at ${url}`,
     )
-    guestOf(plan.environment)?.started({ plan, state: application.get(ApplicationState) }, url)
+    developmentHostOf(plan.environment)?.started(
+      { plan, state: application.get(ApplicationState) },
+      url,
+    )
     return application
   } catch (error) {
     await plan.container.stop(logFailure(plan.log))
@@ -100,7 +100,7 @@ function storageOptions(
     database: database ?? environment.databaseUrl,
     direct: environment.databaseDirectUrl,
     replicas: environment.databaseReplicas,
-    needed: needsDatabase,
+    requiresDatabase: needsDatabase,
     production: environment.production,
     sessions: sessions?.store,
     clock,
@@ -117,13 +117,13 @@ async function start(
   const context = createContext(plan, storage, auth, options)
   const observers = new RequestObservers()
   const state = createState(plan, storage, context, observers)
-  const late: Late = { port: settings.port, serving: undefined }
-  provideOwn(plan, storage, late, { auth, state, gate: context.gate })
+  const serverState: ServerState = { port: settings.port, serving: undefined }
+  provideFrameworkClasses(plan, storage, serverState, { auth, state, gate: context.gate })
   bindGraphql(plan, storage, context.live)
-  followAsNeeded(plan, storage)
+  followRequestsIfNeeded(plan, storage)
   await container.makeAll()
   await container.start().catch((error: unknown) => {
-    throw toStartFault(error)
+    throw toStartError(error)
   })
   const cors = createCors(options.cors, plan.corsHeaders)
   const ending = new Ending()
@@ -131,50 +131,50 @@ async function start(
   const { dispatcher, servedRoutes } = createDispatcher(plan, context, {
     ...{ auth, state, observers, cors, ending, requests },
   })
-  late.serving = { dispatcher, served: servedRoutes }
-  const guest = guestOf(plan.environment)
-  const take = guest?.attend({ plan, state })
-  const keeper = guest?.keeper
+  serverState.serving = { dispatcher, served: servedRoutes }
+  const host = developmentHostOf(plan.environment)
+  const take = host?.attach({ plan, state })
+  const keeper = host?.keeper
   const listener = await listen({
     settings,
     dispatcher,
-    faultHeaders: cors.fixed ?? [],
+    errorHeaders: cors.fixed ?? [],
     log: plan.log,
     upgrade: createUpgrades(plan, context, { dispatcher, cors, ending, requests }),
     take,
     keeper,
   })
-  // Nobody waits for it: it concerns processes that were killed.
+  // Not awaited: it concerns processes that were killed.
   void removeLeftFolders().catch((error: unknown) => {
     plan.log.warn({ err: error }, 'folders of uploads that a killed process left cannot be removed')
   })
-  if (listener !== undefined) late.port = Number(new URL(listener.url).port)
+  if (listener !== undefined) serverState.port = Number(new URL(listener.url).port)
   const running = {
     ...{ state, dispatcher, ending, listener },
-    ...{ live: context.live, isKept: keeper !== undefined },
+    ...{ live: context.live, hasPortKeeper: keeper !== undefined },
   }
   const application = createApplication(plan, storage, running)
   if (listener !== undefined) reportToPrimary(listener.url, () => application.close())
   return application
 }
 
-/** What is known only later than providers ask for it. */
-interface Late {
-  /** The port that is asked for, then the one that is open. */
+/** Values that providers may ask for before they are known. */
+interface ServerState {
+  /** The requested port, then the open one. */
   port: number
-  /** Undefined until the application can answer. */
+  /** Undefined until the application can handle requests. */
   serving: Serving | undefined
 }
 
-/** Provides the framework's own classes. */
-function provideOwn(
+/** Provides the framework's classes. */
+function provideFrameworkClasses(
   { container, clock, environment, settings, routes }: ApplicationPlan,
   { database }: Storage,
-  late: Late,
+  serverState: ServerState,
   { auth, state, gate }: { auth: Auth; state: ApplicationState; gate: Gate },
 ): void {
   const address = (): string =>
-    settings.publicUrl ?? localAddress(late.port, environment.production)
+    settings.publicUrl ?? localAddress(serverState.port, environment.production)
   container.provide(Auth, auth)
   container.provide(Clock, clock)
   container.provide(PublicUrl, new PublicUrl(address, settings.basePath))
@@ -182,7 +182,7 @@ function provideOwn(
   container.provide(ApplicationState, state)
   container.provide(
     Routes,
-    createRoutes(routes, gate, () => late.serving),
+    createRoutes(routes, gate, () => serverState.serving),
   )
 }
 
@@ -205,8 +205,8 @@ function bindGraphql(
   }
 }
 
-/** Lets code find the request it runs in, where something needs it: that costs every request a little. */
-function followAsNeeded(
+/** Follows requests through promises if something needs it, because it costs every request a little. */
+function followRequestsIfNeeded(
   { container, requestContext }: ApplicationPlan,
   { database }: Storage,
 ): void {
@@ -271,7 +271,7 @@ function createDispatcher(
   return { dispatcher, servedRoutes: filled.servedRoutes }
 }
 
-/** What takes requests for a WebSocket. */
+/** Creates the handler of WebSocket requests. */
 function createUpgrades(
   { graphql, settings, log }: ApplicationPlan,
   { gate }: ServeContext,
@@ -302,6 +302,9 @@ function createUpgrades(
 /** The shortest time that a request of the application may take, in milliseconds. */
 function shortestTime({ settings, routes }: ApplicationPlan): number {
   const { handler, request, upload } = settings.times
-  const own = routes.map(({ route }) => route.options.timeout ?? handler)
-  return own.reduce((least, time) => Math.min(least, time), Math.min(handler, request, upload))
+  const timeouts = routes.map(({ route }) => route.options.timeout ?? handler)
+  return timeouts.reduce(
+    (shortest, time) => Math.min(shortest, time),
+    Math.min(handler, request, upload),
+  )
 }

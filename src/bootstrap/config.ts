@@ -39,7 +39,7 @@ export interface ConfigInput {
 }
 
 /**
- * @param classes the classes that may ask for settings: controllers, interceptors
+ * @param classes the classes that may have settings injected: controllers, interceptors
  * @param problems receives missing and invalid variables
  * @returns the provider declarations; those of settings have their values
  */
@@ -50,12 +50,12 @@ export async function provideConfigs(
   problems: Problem[],
 ): Promise<ProviderDeclaration[]> {
   const listed = declared.filter((declaration) => isConfig(declaration))
-  const askers = [...declared.filter((declaration) => isClass(declaration)), ...classes]
-  const asked = askers
-    .flatMap((asker) => classProvider(asker, asker).dependencies)
+  const consumers = [...declared.filter((declaration) => isClass(declaration)), ...classes]
+  const injectedConfigs = consumers
+    .flatMap((consumer) => classProvider(consumer, consumer).dependencies)
     .filter((token) => isConfig(token))
   const provided: ProviderDeclaration[] = declared.filter((declaration) => !isConfig(declaration))
-  for (const type of new Set([...listed, ...asked])) {
+  for (const type of new Set([...listed, ...injectedConfigs])) {
     const isRead = variables !== undefined && !override.some(([token]) => token === type)
     const use = isRead ? await readConfig(type, variables, problems) : undefined
     provided.push({ provide: type, use })
@@ -75,7 +75,7 @@ async function readConfig(
   const before = problems.length
   const shape = readCheckedShape(type, problems)
   if (problems.length > before) return undefined
-  const options = { unknownKeys: 'drop', from: 'program', whole: 'the environment' } as const
+  const options = { unknownKeys: 'drop', from: 'program', inputName: 'the environment' } as const
   const check = compileText(shape, { ...options, problems })
   if (problems.length > before) return undefined
   try {
@@ -90,16 +90,16 @@ async function readConfig(
 }
 
 /** Variables that the framework reads, and whose prefixes applications may use for their own settings. */
-const ownVariables: readonly string[] = [
+const frameworkVariables: readonly string[] = [
   ...['APP_API_KEY', 'APP_PRIVATE_KEY', 'APP_PUBLIC_KEY'],
   ...['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_REPLICAS'],
 ]
-const ownNames: readonly string[] = ['PORT', 'HOST', 'NODE_ENV', 'LOG_LEVEL', 'PUBLIC_URL']
+const frameworkNames: readonly string[] = ['PORT', 'HOST', 'NODE_ENV', 'LOG_LEVEL', 'PUBLIC_URL']
 
 /**
- * Variables with a prefix of the framework that nothing reads: `APP_PROT` would be silent.
+ * Finds variables with a prefix of the framework that nothing reads: `APP_PROT` would be ignored silently.
  *
- * @param providers with the classes of settings, whose variables are known too
+ * @param providers include the classes of settings, whose variables are known, too
  */
 export function findUnknownVariables(
   variables: Variables,
@@ -108,16 +108,16 @@ export function findUnknownVariables(
   const types = providers
     .map((provider) => ('provide' in provider ? provider.provide : provider))
     .filter((type) => isConfig(type))
-  const ofSettings = types.flatMap((type) =>
+  const settingVariables = types.flatMap((type) =>
     readShape(type, []).fields.map(({ name }) => variableOf(name)),
   )
-  const known = new Set([...ownVariables, ...ofSettings])
+  const knownVariables = new Set([...frameworkVariables, ...settingVariables])
   return Object.keys(variables)
-    .filter((name) => /^(?:APP|FILIGREE|DATABASE)_/.test(name) && !known.has(name))
+    .filter((name) => /^(?:APP|FILIGREE|DATABASE)_/.test(name) && !knownVariables.has(name))
     .map((name) => {
-      const plain = suggestion(name.slice(name.indexOf('_') + 1), ownNames)
-      const meant = suggestion(name, known) ?? plain
-      const hint = meant === undefined ? '' : `Did you mean ${meant}? `
+      const plain = suggestion(name.slice(name.indexOf('_') + 1), frameworkNames)
+      const suggested = suggestion(name, knownVariables) ?? plain
+      const hint = suggested === undefined ? '' : `Did you mean ${suggested}? `
       return {
         code: 'UNKNOWN_VARIABLE',
         message: `${name}: nothing reads this variable of the environment.`,
@@ -152,26 +152,27 @@ function readText({ kind, list }: ShapeField, text: string): unknown {
   return kind === 'string' || kind === 'text' ? text : text.trim()
 }
 
-interface Found {
+interface RuleError {
   readonly code: string
   readonly message: string
 }
 
-function toProblem({ name, byName }: Shape, path: string, { code, message }: Found): Problem {
+function toProblem({ name, byName }: Shape, path: string, { code, message }: RuleError): Problem {
   const [property = ''] = path.split('.', 1)
   const variable = variableOf(property)
   const field = byName.get(property)
-  const said = message.startsWith(`${path} `) ? message.slice(path.length + 1) : message
-  const isShown = field?.hidden !== true || isWithoutValue(field, path, code)
-  const fault = code === 'required' ? 'is not set' : isShown ? said : `breaks its rule ${code}`
+  const text = message.startsWith(`${path} `) ? message.slice(path.length + 1) : message
+  const showsMessage = field?.hidden !== true || isWithoutValue(field, path, code)
+  const reason =
+    code === 'required' ? 'is not set' : showsMessage ? text : `breaks its rule ${code}`
   return {
     code: 'INVALID_ENVIRONMENT',
-    message: `${variable} ${fault.replace(/\.$/, '')}, for ${name}.${property}.`,
+    message: `${variable} ${reason.replace(/\.$/, '')}, for ${name}.${property}.`,
     remedy: code === 'required' ? `Set ${variable}.` : `Correct ${variable}.`,
   }
 }
 
-/** Rules of `@Field` whose messages say what is declared, and nothing of the value or of those that are allowed. */
+/** Rules of `@Field` whose messages contain only the rule, and neither the value nor allowed values. */
 const withoutValue: ReadonlySet<string> = new Set([
   'type',
   'min',
@@ -182,19 +183,19 @@ const withoutValue: ReadonlySet<string> = new Set([
   'format',
 ])
 
-/** Messages of class-validator's rules, and those about what is within a value, may contain it. */
+/** Messages of class-validator's rules, and messages about nested values, may contain the value. */
 function isWithoutValue({ constraints }: ShapeField, path: string, code: string): boolean {
   if (path.includes('.') || constraints.some(({ name }) => name === code)) return false
   return withoutValue.has(code)
 }
 
 /**
- * A hidden value is behind a getter that nobody counts: JSON, logs and copies pass it by. `inspect` would call getters
- * where it is asked to, so it is shown an object without them.
+ * A hidden value is behind a non-enumerable getter: JSON, logs and copies leave it out. `inspect` may call getters, so
+ * it gets an object without them.
  */
 function seal({ type, fields }: Shape, values: Record<string, unknown>): object {
   const config = Object.create(type.prototype as object) as object
-  const shown = Object.create(type.prototype as object) as object
+  const visible = Object.create(type.prototype as object) as object
   const hidden = new Set(fields.filter((field) => field.hidden).map(({ name }) => name))
   for (const [name, value] of Object.entries(values)) {
     const settled = freezeDeep(value)
@@ -204,9 +205,9 @@ function seal({ type, fields }: Shape, values: Record<string, unknown>): object 
       name,
       enumerable ? { value: settled, enumerable } : { get: () => settled, enumerable },
     )
-    if (enumerable) Object.defineProperty(shown, name, { value: settled, enumerable })
+    if (enumerable) Object.defineProperty(visible, name, { value: settled, enumerable })
   }
-  if (hidden.size > 0) Object.defineProperty(config, inspect.custom, { value: () => shown })
+  if (hidden.size > 0) Object.defineProperty(config, inspect.custom, { value: () => visible })
   return Object.freeze(config)
 }
 

@@ -1,6 +1,6 @@
 /**
- * Creates every provider and controller once, in the order of their dependencies. Finds all faults before anything is
- * created; returns instances, starts and stops them.
+ * Creates every provider and controller once, in the order of their dependencies, and starts and stops them. Problems
+ * are found before anything is created.
  */
 import { resetState } from '../core/provider-symbols.js'
 import type { Problem } from '../errors/declaration-error.js'
@@ -19,7 +19,7 @@ import {
 
 /** A provider with hooks for start and stop. Both may be asynchronous. */
 export interface Lifecycle {
-  /** Called before the application listens, after those of its dependencies. A rejection stops bootstrap. */
+  /** Called before the application listens, after `onStart` of its dependencies. A rejection stops bootstrap. */
   onStart?(): unknown
   /**
    * Called when the application begins to close but still listens; the port stays open until it is done, `times.drain`
@@ -28,12 +28,12 @@ export interface Lifecycle {
   onClosing?(): unknown
   /** Called after the last request, in reverse order. */
   onStop?(): unknown
-  /** Called by tests between two of them: forget what was counted and kept. */
+  /** Called between two tests: clears counters and stored values. */
   [resetState]?(): unknown
 }
 
 export interface ContainerOptions {
-  /** The module that remedies mention. */
+  /** The module that messages mention. */
   readonly moduleName: string
   readonly providers: readonly ProviderDeclaration[]
   readonly controllers: readonly Class[]
@@ -57,27 +57,28 @@ export class Container {
 
   /** True if a provider or controller depends on it. */
   needs(token: Token): boolean {
-    return this.whoNeeds(token).length > 0
+    return this.dependentsOf(token).length > 0
   }
 
   /** The names of the providers and controllers that depend on it. */
-  whoNeeds(token: Token): string[] {
+  dependentsOf(token: Token): string[] {
     return [...this.#providers.values()]
       .filter(({ dependencies }) => dependencies.includes(token))
       .map((provider) => tokenName(provider.token))
   }
 
-  /** True if a class is given the instance of a token: by its constructor, or by one of the providers that it uses. */
+  /** True if a class gets the instance of a token, from its constructor or through one of its providers. */
   reaches(from: Token, token: Token): boolean {
-    const seen = new Set<Token>([from])
-    for (const next of seen) {
+    const reached = new Set<Token>([from])
+    for (const next of reached) {
       if (next === token) return true
-      for (const dependency of this.#providers.get(next)?.dependencies ?? []) seen.add(dependency)
+      for (const dependency of this.#providers.get(next)?.dependencies ?? [])
+        reached.add(dependency)
     }
     return false
   }
 
-  /** Sets an instance that was created elsewhere, before all others are created. */
+  /** Sets an instance that was created elsewhere, before the other instances are created. */
   provide(token: Token, instance: unknown): void {
     if (this.#providers.get(token)?.make === notYet) this.#instances.set(token, instance)
   }
@@ -96,14 +97,14 @@ export class Container {
   get<T>(token: Class<T> | string | symbol): T {
     if (!this.#instances.has(token as Token)) {
       const name = tokenName(token as Token)
-      throw new Error(`No module provides ${name}. ${this.#remedyFor(token as Token, name)}`)
+      throw new Error(`No module provides ${name}. ${this.#fixFor(token as Token, name)}`)
     }
     return this.#instances.get(token as Token) as T
   }
 
   /**
-   * Calls `onStart` of every instance that has it, in the order of creation. After a failure, `stop` stops those that
-   * started.
+   * Calls `onStart` of every instance that has it, in the order of creation. After a failure, `stop` stops the started
+   * instances.
    */
   async start(): Promise<void> {
     for (const instance of new Set(this.#instances.values())) {
@@ -112,16 +113,16 @@ export class Container {
     }
   }
 
-  /** Calls `onClosing` of everything that was started, all at once. */
+  /** Calls `onClosing` of everything that was started, concurrently. */
   async closing(onFailure: (error: unknown) => void): Promise<void> {
-    const told = this.#started.map(async (instance) => {
+    const hooks = this.#started.map(async (instance) => {
       try {
         await lifecycleOf(instance).onClosing?.()
       } catch (error) {
         onFailure(error)
       }
     })
-    await Promise.all(told)
+    await Promise.all(hooks)
   }
 
   /** Calls `[resetState]` of everything that was started, in the order of creation. */
@@ -150,7 +151,7 @@ export class Container {
     }
   }
 
-  #remedyFor(token: Token, name: string): string {
+  #fixFor(token: Token, name: string): string {
     // The framework provides it only if something depends on it.
     if (this.#providers.has(token))
       return 'Give the module records, or ask for it in a constructor.'
@@ -162,7 +163,8 @@ export class Container {
     if (this.#instances.has(token)) return this.#instances.get(token)
     const provider = this.#providers.get(token)
     const dependencies: unknown[] = []
-    for (const needed of provider?.dependencies ?? []) dependencies.push(await this.#make(needed))
+    for (const dependency of provider?.dependencies ?? [])
+      dependencies.push(await this.#make(dependency))
     const instance = await provider?.make(dependencies)
     this.#instances.set(token, instance)
     return instance
@@ -184,10 +186,10 @@ export function createContainer(options: ContainerOptions, problems: Problem[]):
 }
 
 function collectProviders(options: ContainerOptions, problems: Problem[]): Map<Token, Provider> {
-  const own = new Map<Token, ProviderDeclaration>()
+  const declared = new Map<Token, ProviderDeclaration>()
   const providers = new Map<Token, Provider>()
   for (const token of options.builtIn) {
-    providers.set(token, { token, dependencies: [], make: notYet, fault: undefined })
+    providers.set(token, { token, dependencies: [], make: notYet, problem: undefined })
   }
   for (const declaration of options.providers) {
     const provider = toProvider(declaration)
@@ -204,17 +206,17 @@ function collectProviders(options: ContainerOptions, problems: Problem[]): Map<T
     }
     if (typeof declaration === 'object') {
       const where = `${options.moduleName}: provider ${tokenName(provider.token)}`
-      const known = 'use' in declaration ? ['provide', 'use'] : ['provide', 'make', 'inject']
-      problems.push(...rejectUnknownOptions(declaration, known, where))
+      const optionNames = 'use' in declaration ? ['provide', 'use'] : ['provide', 'make', 'inject']
+      problems.push(...rejectUnknownOptions(declaration, optionNames, where))
     }
-    if (own.has(provider.token) && own.get(provider.token) !== declaration) {
+    if (declared.has(provider.token) && declared.get(provider.token) !== declaration) {
       problems.push({
         code: 'DUPLICATE_PROVIDER',
         message: `${tokenName(provider.token)} is provided twice, in different ways.`,
         remedy: 'Keep one of them; tests replace it with the option `override`.',
       })
     }
-    own.set(provider.token, declaration)
+    declared.set(provider.token, declaration)
     providers.set(provider.token, provider)
   }
   for (const type of [...(options.interceptors ?? []), ...options.controllers]) {
@@ -239,7 +241,7 @@ function applyOverrides(
     }
     const provider: Provider = isClass(replacement)
       ? classProvider(token, replacement)
-      : { token, dependencies: [], make: () => replacement, fault: undefined }
+      : { token, dependencies: [], make: () => replacement, problem: undefined }
     providers.set(token, provider)
   }
 }
@@ -254,34 +256,34 @@ function checkDependencies(
   problems: Problem[],
 ): void {
   const name = tokenName(provider.token)
-  if (provider.fault !== undefined) {
+  if (provider.problem !== undefined) {
     problems.push({
       code: 'UNREADABLE_DEPENDENCIES',
-      message: `${name} ${provider.fault}.`,
-      remedy: `Add to ${name}: static inject = [ … ], the classes or tokens in order.${provider.fault.includes('emit') ? emitTypes : ''}`,
+      message: `${name} ${provider.problem}.`,
+      remedy: `Add to ${name}: static inject = [ … ], the classes or tokens in order.${provider.problem.includes('emit') ? emitTypes : ''}`,
     })
   }
-  for (const needed of provider.dependencies) {
-    if (providers.has(needed)) continue
+  for (const dependency of provider.dependencies) {
+    if (providers.has(dependency)) continue
     const path = pathTo(provider.token, providers)
     problems.push({
       code: 'MISSING_PROVIDER',
-      message: `${path} needs ${tokenName(needed)}, which no module provides.`,
-      remedy: `Add ${tokenName(needed)} to ${moduleName}.providers.`,
+      message: `${path} needs ${tokenName(dependency)}, which no module provides.`,
+      remedy: `Add ${tokenName(dependency)} to ${moduleName}.providers.`,
     })
   }
 }
 
-/** The chain of dependencies that leads to it, from the outside: `OrderController → OrderStore`. */
+/** The chain of dependencies that leads to a token, from the outside: `OrderController → OrderStore`. */
 function pathTo(
   token: Token,
   providers: ReadonlyMap<Token, Provider>,
-  seen = new Set<Token>(),
+  visited = new Set<Token>(),
 ): string {
-  seen.add(token)
+  visited.add(token)
   for (const other of providers.values()) {
-    if (seen.has(other.token) || !other.dependencies.includes(token)) continue
-    return `${pathTo(other.token, providers, seen)} → ${tokenName(token)}`
+    if (visited.has(other.token) || !other.dependencies.includes(token)) continue
+    return `${pathTo(other.token, providers, visited)} → ${tokenName(token)}`
   }
   return tokenName(token)
 }
@@ -300,7 +302,8 @@ function checkCircles(providers: ReadonlyMap<Token, Provider>, problems: Problem
       return
     }
     if (done.has(token)) return
-    for (const needed of providers.get(token)?.dependencies ?? []) visit(needed, [...path, token])
+    for (const dependency of providers.get(token)?.dependencies ?? [])
+      visit(dependency, [...path, token])
     done.add(token)
   }
   for (const token of providers.keys()) visit(token, [])

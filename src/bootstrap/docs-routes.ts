@@ -42,7 +42,7 @@ export function findDocumentationProblems(
  * Writes the document of a version when it is first requested; with the documentation off, under the default title. A
  * document contains the routes of one version, and those without a version.
  *
- * @param auth where tokens are accepted besides `Authorization: Bearer`
+ * @param auth where tokens are accepted in addition to `Authorization: Bearer`
  * @param endpoints the endpoints of GraphQL
  * @param records the records that callers without a sign-in can read
  */
@@ -56,8 +56,8 @@ export function documentReader(
   const documents = new Map<string | undefined, OpenApiDocument>()
   const versions = versionsOf(routes)
   const read = (version = versions.at(-1)): OpenApiDocument => {
-    const known = documents.get(version)
-    if (known !== undefined) return known
+    const cached = documents.get(version)
+    if (cached !== undefined) return cached
     const options = docs ?? resolveDocsOptions(true, [])
     if (options === undefined) throw new TypeError('The documentation has no options.')
     const document = createDocument(ofVersion(routes, version), {

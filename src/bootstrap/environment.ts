@@ -50,13 +50,13 @@ export function readEnvironment(
 }
 
 function readPort(text: string | undefined, problems: Problem[]): number | undefined {
-  const given = blankToUndefined(text)
-  if (given === undefined) return undefined
-  const port = /^\d{1,5}$/.test(given) ? Number(given) : NaN
+  const value = blankToUndefined(text)
+  if (value === undefined) return undefined
+  const port = /^\d{1,5}$/.test(value) ? Number(value) : NaN
   if (port <= 65_535) return port
   problems.push({
     code: 'INVALID_ENVIRONMENT',
-    message: `PORT: "${given}" is not a port.`,
+    message: `PORT: "${value}" is not a port.`,
     remedy: 'Set a number from 0 to 65535; 0 takes any free port.',
   })
   return undefined
@@ -66,24 +66,24 @@ function readOwnAddress(
   variables: Readonly<Record<string, string | undefined>>,
   problems: Problem[],
 ): string | undefined {
-  const given = blankToUndefined(variables.PUBLIC_URL)
-  if (given === undefined) return undefined
+  const value = blankToUndefined(variables.PUBLIC_URL)
+  if (value === undefined) return undefined
   const production = variables.NODE_ENV === 'production'
   const about = { where: 'PUBLIC_URL', code: 'INVALID_ENVIRONMENT', production }
-  return readPublicUrl(given, about, problems)
+  return readPublicUrl(value, about, problems)
 }
 
 function readLogLevel(
   variables: Readonly<Record<string, string | undefined>>,
   problems: Problem[],
 ): string {
-  const given = blankToUndefined(variables.LOG_LEVEL)?.toLowerCase()
-  if (given === undefined) return variables.NODE_ENV === 'test' ? 'warn' : 'info'
-  if ((logLevels as readonly string[]).includes(given)) return given
+  const value = blankToUndefined(variables.LOG_LEVEL)?.toLowerCase()
+  if (value === undefined) return variables.NODE_ENV === 'test' ? 'warn' : 'info'
+  if ((logLevels as readonly string[]).includes(value)) return value
   problems.push({
     code: 'INVALID_ENVIRONMENT',
-    message: `LOG_LEVEL: "${given}" is not a level.`,
-    remedy: `Set ${suggestion(given, logLevels) ?? 'info'}. Levels: ${logLevels.join(', ')}.`,
+    message: `LOG_LEVEL: "${value}" is not a level.`,
+    remedy: `Set ${suggestion(value, logLevels) ?? 'info'}. Levels: ${logLevels.join(', ')}.`,
   })
   return 'info'
 }

@@ -1,4 +1,9 @@
-/** Makes all routes of a planned application ready to serve: first its own, then those of the framework. */
+/** Fills the route table of a planned application: first its own routes, then the framework's. */
+import { joinPaths, parsePattern } from '../routing/pattern.js'
+import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
+import { openLiveQueries, liveQueriesPath, type Serve } from '../serving/live-queries.js'
+import { promiseOf, readWithin, type ServeContext, serveRoute } from '../serving/serve-route.js'
+import type { Settings } from './options.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import type { RouteInfo } from '../routing/route-info.js'
 import { restType } from '../routing/path-types.js'
@@ -6,30 +11,53 @@ import { RouteTable } from '../routing/route-table.js'
 import { VersionedTable, type RouteLookup } from '../routing/versioned-table.js'
 import { createInterceptors, type FindInstance } from '../serving/interceptors.js'
 import type { Invoker } from '../serving/invoker.js'
-import type { Serve } from '../serving/live-queries.js'
-import { serveRoute, type ServeContext } from '../serving/serve-route.js'
 import { surround, type ServedRoute } from '../serving/served-route.js'
 import { docsRoutes } from './docs-routes.js'
-import { liveAsksRoute } from './live-asks-route.js'
 import { graphqlRoutes, type GraphqlServing } from './graphql-routes.js'
-import { aroundOperations } from './graphql-stands.js'
+import { aroundOperations } from './graphql-interceptors.js'
 import type { FindFile } from '../serving/dispatcher.js'
 import type { ApplicationPlan } from './plan-application.js'
 import type { FolderRoute } from './static-files.js'
 import { versionReader } from './versions.js'
 
+/** The most bytes of all queries of a request together. */
+const maxBodyBytes = 256 * 1024
+
+/**
+ * Open to all callers, because each query is authorized by its own route. A token in the request is checked and renewed
+ * here.
+ */
+function liveQueriesRoute(
+  { basePath, limits }: Settings,
+  { gate, times }: ServeContext,
+  serve: Serve,
+): FrameworkRoute {
+  const pattern = parsePattern(joinPaths(basePath, liveQueriesPath), 'bootstrap live', [])
+  if (pattern === undefined) throw new Error(`${basePath}${liveQueriesPath} is not a path.`)
+  const readBody = readWithin({ limits: { ...limits, body: maxBodyBytes }, declared: false }, times)
+  return frameworkRoute({
+    pattern,
+    name: 'live',
+    method: 'POST',
+    before: [(request) => promiseOf(gate.recognise(request)), readBody],
+    invoke: (request) => openLiveQueries(request, serve),
+    after: [(request) => promiseOf(gate.rotate(request))],
+    timeout: times.handler,
+  })
+}
+
 export interface FilledTable {
   /** Finds a file of a static folder, which goes before a route with a `<rest:path>`; undefined without such folders. */
   readonly findFile: FindFile | undefined
   readonly table: RouteLookup<ServedRoute>
-  /** The application's own, internal ones too. */
+  /** The application's own routes, internal ones included. */
   readonly servedRoutes: ReadonlyMap<RouteInfo, ServedRoute>
   /** Puts interceptors of the whole application around requests without a route; undefined if there are none. */
   readonly aroundUnmatched: ((refuse: Invoker) => ServedRoute) | undefined
 }
 
 /**
- * @param serve takes a request through the table, for those within another's connection
+ * @param serve handles a request through the table, for requests inside another connection
  * @throws {DeclarationError} with all faulty interceptors and decorators
  */
 export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: Serve): FilledTable {
@@ -55,13 +83,18 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: S
     else table.add(route.method, route.pattern, routed, route.version)
   }
   const files = addFrameworkRoutes(table, plan, context, find, (served) => {
-    const { gate, body } = createInterceptors(plan.frameworkStands, served.info, find, problems)
+    const { gate, body } = createInterceptors(
+      plan.frameworkInterceptors,
+      served.info,
+      find,
+      problems,
+    )
     return surround(served, [...gate, ...body])
   })
-  const { pattern, served } = liveAsksRoute(plan.settings, context, serve)
-  const { gate, body } = createInterceptors(plan.frameworkStands, served.info, find, problems)
+  const { pattern, served } = liveQueriesRoute(plan.settings, context, serve)
+  const { gate, body } = createInterceptors(plan.frameworkInterceptors, served.info, find, problems)
   table.add('POST', pattern, surround(served, [...gate, ...body]))
-  const interceptors = createInterceptors(plan.frameworkStands, undefined, find, problems)
+  const interceptors = createInterceptors(plan.frameworkInterceptors, undefined, find, problems)
   const outside = [...interceptors.gate, ...interceptors.body]
   if (problems.length > 0) throw new DeclarationError(problems)
   const aroundUnmatched = (refuse: Invoker): ServedRoute =>
@@ -77,7 +110,14 @@ export function fillTable(plan: ApplicationPlan, context: ServeContext, serve: S
 /** Added after the application's own routes, which take precedence for the same path. */
 function addFrameworkRoutes(
   table: RouteTable<ServedRoute> | VersionedTable<ServedRoute>,
-  { settings, document, graphql, graphqlStands, folders, files }: ApplicationPlan,
+  {
+    settings,
+    document,
+    graphql,
+    graphqlInterceptors: graphqlStands,
+    folders,
+    files,
+  }: ApplicationPlan,
   context: ServeContext,
   find: FindInstance,
   around: (served: ServedRoute) => ServedRoute,

@@ -1,26 +1,58 @@
-/** Connects GraphQL to the application: its instances, their problems at the start, its endpoints and IDE as routes. */
+/** The GraphQL instances of an application, and the routes and WebSockets of their endpoints. */
 import type { Problem } from '../errors/declaration-error.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
 import {
-  findOptionProblems,
   GraphQL,
+  findOptionProblems,
   graphqlOptionNames,
   type GraphQLHost,
   type GraphQLOptions,
 } from '../graphql/graphql.js'
+import { isSubscription } from '../graphql/subscription-body.js'
+import type { TakeUpgrade } from '../http/upgrade.js'
+import { joinPaths, parsePattern } from '../routing/pattern.js'
+import { createUpgrades, type UpgradesOptions } from '../serving/sockets/upgrades.js'
+import { hasWebSockets } from '../serving/sockets/web-socket.js'
+import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { graphqlEndpoints, type GraphqlEndpoint } from '../graphql/graphql-endpoints.js'
 import type { DocumentedEndpoint } from '../openapi/graphql-paths.js'
 import type { Limits } from '../http/limits.js'
-import { joinPaths, parsePattern } from '../routing/pattern.js'
 import type { Method } from '../routing/route-table.js'
 import type { Parts } from './module.js'
 import type { ApplicationGraphQLOptions } from './options.js'
 import { followPromises } from '../serving/floating-promises.js'
 import { frameworkRoute, type FrameworkRoute } from '../serving/framework-route.js'
-import { findSocketProblems } from './graphql-sockets.js'
 import { openSession, readWithin, saveSession, type ServeContext } from '../serving/serve-route.js'
 import type { Intercept } from '../extensions/interceptor.js'
 import { toSteps, type Step } from '../serving/served-route.js'
+
+/** Reports at the start that sockets are required but the package `ws` is missing. */
+function findSocketProblems(instances: readonly GraphQL[], problems: Problem[]): void {
+  if (!instances.some(({ sockets }) => sockets === true) || hasWebSockets()) return
+  problems.push({
+    code: 'SOCKETS_DRIVER_MISSING',
+    message:
+      'bootstrap graphql: sockets is true, and the package ws, which speaks them, is not installed.',
+    remedy: 'Run: npm install ws. Or leave sockets out.',
+  })
+}
+
+/** @returns undefined if no endpoint accepts sockets */
+export function createGraphqlUpgrades(
+  instances: readonly GraphQL[],
+  basePath: string,
+  options: Omit<UpgradesOptions, 'routes'>,
+): TakeUpgrade | undefined {
+  const routes = instances
+    .filter(({ sockets }) => sockets !== false)
+    .flatMap((instance) =>
+      instance.routes.map(({ path }) => ({
+        path: joinPaths(basePath, path),
+        bytes: instance.limits.bytes,
+        isSubscription: (body: unknown) => isSubscription(instance, body),
+      })),
+    )
+  return createUpgrades({ ...options, routes })
+}
 
 export interface PlannedGraphql {
   /** `app.graphql`: the instance of the records, otherwise the first of the modules. */
@@ -42,17 +74,18 @@ export function planGraphql(
   problems: Problem[],
 ): PlannedGraphql {
   if (option === false) return { main: undefined, instances: [] }
-  const given = option === true ? {} : (option ?? {})
-  refuseUnknownNames('bootstrap graphql', given, optionNames, problems)
-  const { path = '/graphql', secured, noAuth, ...rest } = given
+  const input = option === true ? {} : (option ?? {})
+  refuseUnknownNames('bootstrap graphql', input, optionNames, problems)
+  const { path = '/graphql', secured, noAuth, ...rest } = input
   const isTaken = declared.some(({ routes }) => routes.some((route) => route.path === path))
-  // Unknown names are reported above: the others are checked also where no endpoint is made of them.
-  const known = Object.entries(rest).filter(([name]) => name in graphqlOptionNames)
-  const options: GraphQLOptions = Object.fromEntries(known)
-  const within = findOptionProblems('bootstrap graphql', options)
-  problems.push(...within)
-  if (records.length === 0 || isTaken || within.length > 0) {
-    refuseTwins(declared, problems)
+  // Unknown names are reported above. The other options are also checked if no endpoint is created
+  // from them.
+  const knownOptions = Object.entries(rest).filter(([name]) => name in graphqlOptionNames)
+  const options: GraphQLOptions = Object.fromEntries(knownOptions)
+  const optionProblems = findOptionProblems('bootstrap graphql', options)
+  problems.push(...optionProblems)
+  if (records.length === 0 || isTaken || optionProblems.length > 0) {
+    checkDuplicatePaths(declared, problems)
     return { main: declared[0], instances: declared }
   }
   const main = new GraphQL({ ...options, limits: { cost, ...options.limits } })
@@ -62,7 +95,7 @@ export function planGraphql(
     ...(noAuth === undefined ? {} : { noAuth }),
   })
   const instances = [main, ...declared]
-  refuseTwins(instances, problems)
+  checkDuplicatePaths(instances, problems)
   return { main, instances }
 }
 
@@ -80,7 +113,9 @@ export function documentedEndpoints({ instances }: PlannedGraphql): DocumentedEn
   )
 }
 
-/** Collects the faults of each instance. One without a route could not be reached, which is usually a mistake. */
+/**
+ * Collects the problems of each instance. An instance without a route cannot be reached, which is usually a mistake.
+ */
 export function prepareGraphql(
   { instances }: PlannedGraphql,
   host: GraphQLHost,
@@ -100,17 +135,17 @@ export function prepareGraphql(
   }
 }
 
-function refuseTwins(instances: readonly GraphQL[], problems: Problem[]): void {
-  const seen = new Set<string>()
+function checkDuplicatePaths(instances: readonly GraphQL[], problems: Problem[]): void {
+  const paths = new Set<string>()
   for (const { path } of instances.flatMap(({ routes }) => routes)) {
-    if (seen.has(path)) {
+    if (paths.has(path)) {
       problems.push({
         code: 'DUPLICATE_ROUTE',
         message: `Two GraphQL instances have the path ${path}.`,
         remedy: 'Register one of them at another path.',
       })
     }
-    seen.add(path)
+    paths.add(path)
     parsePattern(path, `GraphQL.registerRoute ${path}`, problems)
   }
 }
@@ -147,11 +182,11 @@ export function graphqlRoutes(
 }
 
 function serve(
-  given: GraphqlEndpoint,
+  endpoint: GraphqlEndpoint,
   { sessions, times, promises }: ServeContext,
   intercept: Intercept | undefined,
 ): GraphqlRoute[] {
-  const { method, path, runsOperations: runs, before, handle: answer } = given
+  const { method, path, runsOperations: runs, before, handle } = endpoint
   const pattern = parsePattern(path, `bootstrap graphql ${path}`, [])
   if (pattern === undefined) return []
   const steps = {
@@ -159,9 +194,9 @@ function serve(
     after: runs ? [saveSession(sessions)] : [],
   }
   const invoke =
-    runs && promises !== undefined ? followPromises(answer, `${method} ${path}`, promises) : answer
-  const own = { pattern, name: 'graphql', method, invoke, timeout: times.handler }
-  const route = frameworkRoute({ ...own, ...steps })
+    runs && promises !== undefined ? followPromises(handle, `${method} ${path}`, promises) : handle
+  const options = { pattern, name: 'graphql', method, invoke, timeout: times.handler }
+  const route = frameworkRoute({ ...options, ...steps })
   if (!runs || intercept === undefined) return [{ method, ...route }]
   const lines = [...steps.before.map((step) => ({ step })), { intercept }]
   return [{ method, ...route, served: Object.freeze({ ...route.served, ...toSteps(lines) }) }]

@@ -6,7 +6,7 @@ import type { Bounds } from '../http/limits.js'
 import { type PortKeeper, createNodeServer, type Times } from '../http/server.js'
 import type { TakeUpgrade } from '../http/upgrade.js'
 import type { Dispatcher } from '../serving/dispatcher.js'
-import type { TakeRequest } from './guest.js'
+import type { TakeRequest } from './development-host.js'
 import type { Settings } from './options.js'
 import { startsWorkers, startWorkers } from './workers.js'
 
@@ -19,7 +19,7 @@ export interface ListenOptions {
   readonly settings: Settings
   readonly dispatcher: Dispatcher
   /** Headers of answers to malformed requests, names and values in turn. */
-  readonly faultHeaders: readonly string[]
+  readonly errorHeaders: readonly string[]
   readonly log: Log
   /** Takes connections that ask for another protocol. */
   readonly upgrade?: TakeUpgrade | undefined
@@ -34,16 +34,16 @@ export interface ListenOptions {
  * @throws {DeclarationError} if the port is taken or not allowed, or the host is not an address of this machine
  */
 export async function listen(options: ListenOptions): Promise<Listener | undefined> {
-  const { settings, dispatcher, faultHeaders, log, upgrade, take, keeper } = options
+  const { settings, dispatcher, errorHeaders: faultHeaders, log, upgrade, take, keeper } = options
   if (!settings.listen) return undefined
   if (startsWorkers(settings.workers)) return startWorkers(settings.workers, log)
   const server = createNodeServer({
-    times: keeper === undefined ? settings.times : hasten(settings.times),
+    times: keeper === undefined ? settings.times : withShortLinger(settings.times),
     bounds: countable(settings),
     errorHeaders: faultHeaders,
     log,
     upgrade,
-    // What another process accepts, too, needs nobody who is about to end.
+    // If other processes accept connections on the port, a closing process does not need to.
     takesNew: !cluster.isWorker && keeper === undefined,
     serve:
       take === undefined
@@ -66,10 +66,10 @@ export async function listen(options: ListenOptions): Promise<Listener | undefin
   }
 }
 
-/** Milliseconds for which those who are connected are answered while the next process waits for this one. */
+/** Milliseconds for which existing connections are served while the next process waits for this one. */
 const shortLinger = 100
 
-function hasten(times: Times): Times {
+function withShortLinger(times: Times): Times {
   return { ...times, linger: Math.min(times.linger, shortLinger) }
 }
 

@@ -1,6 +1,56 @@
-/** The application's log: pino on standard output, unless it brings its own. */
-import { LateLines } from './late-lines.js'
-import { fieldsOf, silentLog, type Log, type LogLevel } from '../core/log.js'
+/**
+ * Creates the application's log: pino on standard output, unless the application has its own. Access-log lines are
+ * buffered and written together, after 100 ms at most and before the process ends. Source: decisions, Operations.
+ */
+import { type DeferredLog, fieldsOf, silentLog, type Log, type LogLevel } from '../core/log.js'
+
+/** The most milliseconds that a line waits. */
+const maxDelay = 100
+/** When the buffer has this many characters, it is written without waiting. */
+const maxBufferedLength = 64 * 1024
+
+class LogBuffer implements DeferredLog {
+  readonly #write: (text: string) => void
+  #text = ''
+  #timer: NodeJS.Timeout | undefined
+
+  /** @param write writes synchronously, even to a slow reader */
+  constructor(write: (text: string) => void) {
+    this.#write = write
+  }
+
+  add(line: string): void {
+    this.#text += line
+    if (this.#text.length >= maxBufferedLength) this.flush()
+    else this.#timer ??= this.#wait()
+  }
+
+  readonly flush = (): void => {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    buffers.delete(this)
+    const text = this.#text
+    this.#text = ''
+    if (text !== '') this.#write(text)
+  }
+
+  #wait(): NodeJS.Timeout {
+    if (!isWatching) process.on('exit', flushAll)
+    isWatching = true
+    buffers.add(this)
+    // The timer does not keep the process alive.
+    return setTimeout(this.flush, maxDelay).unref()
+  }
+}
+
+/** The buffers with lines that are not written yet. */
+const buffers = new Set<LogBuffer>()
+let isWatching = false
+
+/** Runs on `process.exit`, after uncaught errors, and when the event loop is empty. */
+function flushAll(): void {
+  for (const lines of buffers) lines.flush()
+}
 
 /**
  * @param logger true or undefined: pino; false: none
@@ -8,21 +58,21 @@ import { fieldsOf, silentLog, type Log, type LogLevel } from '../core/log.js'
  * answer and a process must go on
  */
 export async function createLog(logger: Log | boolean | undefined, level: string): Promise<Log> {
-  if (logger !== undefined && typeof logger !== 'boolean') return unfailing(logger)
+  if (logger !== undefined && typeof logger !== 'boolean') return withoutThrowing(logger)
   if (logger === false || level === 'silent') return silentLog
   const { default: pino } = await import('pino')
   const out = pino.destination({ sync: true })
   const log = pino({ level, base: undefined }, out) as unknown as Log
-  const deferred = new LateLines((text) => {
+  const deferred = new LogBuffer((text) => {
     out.write(text)
   })
   // Pino reads the logged object's properties; getters of a thrown object may throw again.
-  return unfailing(log, deferred)
+  return withoutThrowing(log, deferred)
 }
 
-function unfailing(log: Log, deferred?: LateLines): Log {
+function withoutThrowing(log: Log, deferred?: LogBuffer): Log {
   const at = (level: LogLevel) => (details: object, message: string) => {
-    // What came before a fault stands before it.
+    // Lines from before an error are written before it.
     if (level === 'error') deferred?.flush()
     try {
       const fields = fieldsOf(undefined)
@@ -37,7 +87,7 @@ function unfailing(log: Log, deferred?: LateLines): Log {
     info: at('info'),
     debug: at('debug'),
     isLevelEnabled: (level) => log.isLevelEnabled?.(level) ?? true,
-    deferred: deferred,
+    deferred,
   }
 }
 

@@ -1,9 +1,9 @@
 /**
- * Decides which module's `use` applies to which routes: to the module's own routes and those of the modules that it
- * imports. A package's `use` counts as if the importing module had listed it.
+ * Decides which module's `use` applies to which routes: to the module's own routes and to the routes of the modules
+ * that it imports. A package's `use` counts as if the importing module had listed it.
  */
 import type { Class } from '../metadata/class-metadata.js'
-import type { UseList } from './plan-seam.js'
+import type { UseList } from './plan-interceptors.js'
 
 /** A module in the graph of imports. */
 export interface ModuleNode {
@@ -16,14 +16,14 @@ export interface ModuleNode {
 
 type Modules = ReadonlyMap<Class, ModuleNode>
 
-/** @returns the lists for each controller, those of importing modules first */
+/** @returns the lists for each controller, the lists of importing modules first */
 export function useByController(modules: Modules, root: Class): Map<Class, readonly UseList[]> {
   const order = importersFirst(modules, root)
   const covered = coveredModules(modules, order)
   const lists = new Map<Class, readonly UseList[]>()
   for (const controller of order.flatMap((module) => modules.get(module)?.controllers ?? [])) {
-    const homes = order.filter((module) => modules.get(module)?.controllers.includes(controller))
-    const around = order.filter((module) => homes.some((home) => covered.get(module)?.has(home)))
+    const owners = order.filter((module) => modules.get(module)?.controllers.includes(controller))
+    const around = order.filter((module) => owners.some((owner) => covered.get(module)?.has(owner)))
     lists.set(
       controller,
       around.flatMap((module) => modules.get(module)?.use ?? []),
@@ -37,13 +37,15 @@ function coveredModules(
   modules: Modules,
   order: readonly Class[],
 ): ReadonlyMap<Class, ReadonlySet<Class>> {
-  const own = new Map(order.map((module) => [module, reachable(modules, module, () => true)]))
-  const covered = new Map(order.map((module) => [module, new Set(own.get(module))]))
+  const reachableFrom = new Map(
+    order.map((module) => [module, reachable(modules, module, () => true)]),
+  )
+  const covered = new Map(order.map((module) => [module, new Set(reachableFrom.get(module))]))
   for (const importer of order) {
     // For a package within a package, the importer of the outer one counts.
     const isPackage = (module: Class): boolean => modules.get(module)?.isPackage === true
     for (const imported of reachable(modules, importer, isPackage)) {
-      for (const module of own.get(importer) ?? []) covered.get(imported)?.add(module)
+      for (const module of reachableFrom.get(importer) ?? []) covered.get(imported)?.add(module)
     }
   }
   return covered
@@ -63,13 +65,13 @@ function reachable(
   return found
 }
 
-/** Each module before those that it imports, packages first; otherwise in the order of declaration. */
+/** Each module before the modules that it imports, packages first; otherwise in the order of declaration. */
 function importersFirst(modules: Modules, root: Class): Class[] {
   const order: Class[] = []
-  const seen = new Set<Class>()
+  const visited = new Set<Class>()
   const visit = (module: Class): void => {
-    if (seen.has(module)) return
-    seen.add(module)
+    if (visited.has(module)) return
+    visited.add(module)
     const imports = modules.get(module)?.imports.toReversed() ?? []
     const isPackage = (imported: Class): boolean => modules.get(imported)?.isPackage === true
     // The list is reversed at the end.

@@ -1,15 +1,15 @@
-/** `@Module`: the parts of an application, or of a part of it. */
+/** `@Module` and `createModule`, and how the parts of all imported modules are collected. */
+import {
+  type Class,
+  resolveClass,
+  type ClassReference,
+  createClassMetadata,
+} from '../metadata/class-metadata.js'
 import type { Problem } from '../errors/declaration-error.js'
 import type { MissingPackage } from '../errors/missing-package.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { GraphQL } from '../graphql/graphql.js'
 import { findHeaderProblems, type CorsHeaders } from '../http/cors.js'
-import {
-  resolveClass,
-  type ClassReference,
-  createClassMetadata,
-  type Class,
-} from '../metadata/class-metadata.js'
 import { isClass, toDecorator, type AnyDecorator } from '../metadata/dialect.js'
 import { rememberListed } from '../metadata/listed-classes.js'
 import type { Database } from '../records/database-face.js'
@@ -21,9 +21,33 @@ import {
   type ArgumentResolver,
 } from '../extensions/argument-resolvers.js'
 import { useByController, type ModuleNode } from './module-order.js'
-import { readList } from './option-lists.js'
-import type { UseList } from './plan-seam.js'
+import { readList } from './option-checks.js'
+import type { UseList } from './plan-interceptors.js'
 import type { ProviderDeclaration } from './provider.js'
+
+/**
+ * Makes a function that returns a module. Each call returns a new module; if one is imported in several places, it
+ * counts once.
+ *
+ * @param make gives the options of `@Module`, from the options of the package
+ */
+export function createModule<Arguments extends readonly unknown[]>(
+  make: (...args: Arguments) => ModuleOptions,
+): (...args: Arguments) => Class {
+  return (...args) => {
+    const options: unknown = make(...args)
+    if (typeof options !== 'object' || options === null) {
+      throw new TypeError(
+        'createModule: the function does not return a module. Return { providers, use, … }.',
+      )
+    }
+    const Package = class {}
+    const { name } = make
+    Object.defineProperty(Package, 'name', { value: name === '' ? 'createModule' : name })
+    writePackage(Package, options)
+    return Package
+  }
+}
 
 export interface ModuleOptions {
   /** Classes with `@Controller`, whose routes are served. */
@@ -38,11 +62,11 @@ export interface ModuleOptions {
   imports?: readonly ClassReference[]
   /** Interceptors around every route of this module and of the modules that it imports; the first one is outermost. */
   use?: readonly ClassReference<Interceptor | EntryInterceptor>[]
-  /** Faults in the options of a package; they are added to the report at the start. */
+  /** Problems in the options of a package; they are added to the report at the start. */
   problems?: readonly Problem[]
   /**
-   * Faults that can only be seen in all classes that the application creates (providers, controllers, interceptors): two that
-   * claim the same name. Called before anything is created.
+   * Finds problems that only the complete list of classes shows (providers, controllers, interceptors), such as two
+   * classes that claim the same name. Called before anything is created.
    */
   check?: (providers: readonly Class[]) => readonly Problem[]
   /**
@@ -50,7 +74,7 @@ export interface ModuleOptions {
    * the start in production, and is a warning elsewhere.
    */
   packages?: readonly MissingPackage[]
-  /** Notes for `filigree doctor`: what it finds in the database that this application cannot do. */
+  /** Finds for `filigree doctor` what the database lacks for this application. */
   examine?: (database: Database, providers: readonly Class[]) => Promise<readonly string[]>
   /** Headers of this module that pages of other origins may send and read: `{ allowedHeaders: ['X-Trace'] }`. */
   cors?: CorsHeaders
@@ -65,9 +89,9 @@ export interface ModuleOptions {
 
 /** The parts of a module and of all modules that it imports, without repetition. */
 export interface Parts {
-  /** All of them, those of packages by the names of their functions. */
+  /** All modules; packages are named after their functions. */
   readonly modules: readonly Class[]
-  /** The name of the root module, for remedies. */
+  /** The name of the root module, for messages. */
   readonly name: string
   readonly controllers: readonly Class[]
   readonly records: readonly Class[]
@@ -92,7 +116,7 @@ export interface Parts {
   readonly requestContext: boolean
 }
 
-const moduleNote = createClassMetadata<ModuleOptions>('module')
+const moduleMetadata = createClassMetadata<ModuleOptions>('module')
 
 /** Declares the parts of an application: `bootstrap(AppModule)` starts with such a class. */
 export function Module(options: ModuleOptions = {}): AnyDecorator {
@@ -102,7 +126,7 @@ export function Module(options: ModuleOptions = {}): AnyDecorator {
 }
 
 function declareModule(owner: Class, options: ModuleOptions): void {
-  moduleNote.write(owner, options)
+  moduleMetadata.write(owner, options)
   for (const list of [options.providers, options.controllers, options.use] as unknown[])
     if (Array.isArray(list)) rememberListed(list)
 }
@@ -142,10 +166,10 @@ const optionNames: Readonly<Record<keyof ModuleOptions, true>> = {
 
 /** True for a class with its own `@Module`. */
 export function isModule(type: Class): boolean {
-  return moduleNote.readOwn(type) !== undefined
+  return moduleMetadata.readOwn(type) !== undefined
 }
 
-/** Collects a module's parts with those of all modules that it imports; a module that is imported twice counts once. */
+/** Collects the parts of a module and of all modules that it imports. A module that is imported twice counts once. */
 export function collectParts(root: Class, problems: Problem[]): Parts {
   const controllers = new Set<Class>()
   const records = new Set<Class>()
@@ -153,7 +177,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
   const providers = new Set<ProviderDeclaration>()
   const graphql = new Set<GraphQL>()
   const modules = new Map<Class, ModuleNode>()
-  const seen = new Set<Class>()
+  const visited = new Set<Class>()
   const declared: DeclaredArguments[] = []
   const checks: NonNullable<ModuleOptions['check']>[] = []
   const neededPackages: MissingPackage[] = []
@@ -161,9 +185,9 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
   const corsHeaders: CorsHeaders[] = []
   let requestContext = false
   const visit = (module: Class): void => {
-    if (seen.has(module)) return
-    seen.add(module)
-    const options = moduleNote.readOwn(module)
+    if (visited.has(module)) return
+    visited.add(module)
+    const options = moduleMetadata.readOwn(module)
     if (options === undefined) {
       problems.push({
         code: 'NOT_A_MODULE',
@@ -184,8 +208,8 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
       records.add(record)
       if (packages.readOwn(module) !== true) ownRecords.add(record)
     }
-    const own = resolveList(module, 'controllers', options.controllers, problems)
-    for (const controller of own) controllers.add(controller)
+    const moduleControllers = resolveList(module, 'controllers', options.controllers, problems)
+    for (const controller of moduleControllers) controllers.add(controller)
     if (options.check !== undefined) checks.push(options.check)
     neededPackages.push(...(options.packages ?? []))
     if (options.examine !== undefined) examinations.push(options.examine)
@@ -197,7 +221,7 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     declared.push({ module: module.name, resolvers: options.arguments ?? {} })
     modules.set(module, {
       imports,
-      controllers: own,
+      controllers: moduleControllers,
       isPackage: packages.readOwn(module) === true,
       use: {
         where: `@Module of ${module.name}`,
@@ -206,18 +230,18 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
     })
   }
   // Programs without types, and import cycles, may pass something else.
-  const given: unknown = root
-  if (isClass(given)) visit(given)
-  else problems.push(noModule(given))
+  const rootModule: unknown = root
+  if (isClass(rootModule)) visit(rootModule)
+  else problems.push(invalidModule(rootModule))
   return {
-    name: isClass(given) ? given.name : 'AppModule',
+    name: isClass(rootModule) ? rootModule.name : 'AppModule',
     controllers: [...controllers],
     records: [...records],
     ownRecords: [...ownRecords],
     providers: [...providers],
     modules: [...modules.keys()],
     graphql: [...graphql],
-    use: isClass(given) ? useByController(modules, given) : new Map(),
+    use: isClass(rootModule) ? useByController(modules, rootModule) : new Map(),
     useLists: [...modules.values()].map(({ use }) => use),
     arguments: collectArguments(declared, problems),
     corsHeaders,
@@ -228,10 +252,10 @@ export function collectParts(root: Class, problems: Problem[]): Parts {
   }
 }
 
-function noModule(given: unknown): Problem {
+function invalidModule(value: unknown): Problem {
   return {
     code: 'NOT_A_CLASS',
-    message: `bootstrap was given ${given === undefined ? 'undefined' : `a value of type ${typeof given}`} as its module.`,
+    message: `bootstrap was given ${value === undefined ? 'undefined' : `a value of type ${typeof value}`} as its module.`,
     remedy: 'Give the class with @Module; in an import cycle it is not defined yet.',
   }
 }
@@ -242,12 +266,12 @@ function readInstances(
   problems: Problem[],
 ): GraphQL[] {
   // Programs without types may write anything here.
-  const given: readonly unknown[] = readList(`${module.name}.graphql`, graphql, problems)
-  return given.flatMap((instance, index) => {
+  const instances: readonly unknown[] = readList(`${module.name}.graphql`, graphql, problems)
+  return instances.flatMap((instance, index) => {
     if (instance instanceof GraphQL) return [instance]
     problems.push({
       code: 'NOT_A_GRAPHQL',
-      message: `${module.name}.graphql[${index}] is no GraphQL.`,
+      message: `${module.name}.graphql[${index}] is not a GraphQL instance.`,
       remedy: 'Give an instance: new GraphQL().',
     })
     return []

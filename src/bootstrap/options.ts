@@ -29,8 +29,7 @@ import type { EntryInterceptor, Interceptor } from '../extensions/interceptor.js
 import type { Environment } from './environment.js'
 import type { Token } from './provider.js'
 import { isOfPackage } from './module.js'
-import { readList } from './option-lists.js'
-import { checkUnknownKeys } from './unknown-keys.js'
+import { readList, checkUnknownKeys } from './option-checks.js'
 import { resolveVersions, type ResolvedVersions, type VersionsOptions } from './versions.js'
 
 export interface SessionOptions {
@@ -124,7 +123,9 @@ export interface BootstrapOptions {
    * throughput. Default: true if a module sets `requestContext: true`.
    */
   requestContext?: boolean
-  /** How many different live answers there may be, and how often each is made. Defaults: see `LiveQueriesOptions`. */
+  /**
+   * How many different live queries there may be, and how often each is evaluated. Defaults: see `LiveQueriesOptions`.
+   */
   live?: LiveQueriesOptions
   /** Replaces providers, for tests: `[[Mailer, fakeMailer]]`. */
   override?: readonly (readonly [Token, unknown])[]
@@ -146,7 +147,7 @@ export interface Settings {
   readonly times: Times
   readonly static: Readonly<Record<string, StaticFolder>>
   readonly client: boolean
-  /** Without a slash at its end; `undefined` where nobody said it. */
+  /** Without a slash at its end; `undefined` if it is not set. */
   readonly publicUrl: string | undefined
   readonly trustProxy: boolean | number
   /** `''` if there is none, else without a slash at its end. */
@@ -159,7 +160,7 @@ export interface Settings {
   readonly override: readonly (readonly [Token, unknown])[]
 }
 
-const mostProxies = 32
+const maxProxies = 32
 
 const optionNames: Readonly<Record<keyof BootstrapOptions, true>> = {
   auth: true,
@@ -235,10 +236,10 @@ export function resolveOptions(
 }
 
 function resolveStatic(
-  given: NonNullable<BootstrapOptions['static']>,
+  input: NonNullable<BootstrapOptions['static']>,
   problems: Problem[],
 ): Settings['static'] {
-  const folders = Object.entries(given).map(([path, entry]) => {
+  const folders = Object.entries(input).map(([path, entry]) => {
     if (typeof entry === 'string') return [path, { folder: entry }] as const
     const where = `bootstrap static ${path}`
     const folder: unknown = entry.folder
@@ -264,21 +265,21 @@ function checkSessions(sessions: SessionOptions, problems: Problem[]): void {
 /** Only booleans: `trustProxy: process.env.TRUST_PROXY` would be true for 'false' too. */
 function checkFlags(options: BootstrapOptions, problems: Problem[]): void {
   for (const name of ['listen', 'client', 'requestContext'] as const) {
-    const given: unknown = options[name]
-    if (given === undefined || typeof given === 'boolean') continue
-    problems.push(invalid(name, JSON.stringify(given), 'Write true or false.'))
+    const input: unknown = options[name]
+    if (input === undefined || typeof input === 'boolean') continue
+    problems.push(invalid(name, JSON.stringify(input), 'Write true or false.'))
   }
 }
 
 /** `'/'` counts as no prefix. */
-function readBasePath(given: unknown, problems: Problem[]): string {
-  if (given === undefined || given === '' || given === '/') return ''
-  const path = typeof given === 'string' ? given.replace(/\/$/, '') : ''
+function readBasePath(input: unknown, problems: Problem[]): string {
+  if (input === undefined || input === '' || input === '/') return ''
+  const path = typeof input === 'string' ? input.replace(/\/$/, '') : ''
   if (/^(?:\/(?!\.{1,2}(?:\/|$))[\w.~-]+)+$/.test(path)) return path
   problems.push(
     invalid(
       'basePath',
-      JSON.stringify(given),
+      JSON.stringify(input),
       "Start it with a slash, followed by letters and digits: '/api'.",
     ),
   )
@@ -286,23 +287,23 @@ function readBasePath(given: unknown, problems: Problem[]): string {
 }
 
 function choosePublicUrl(
-  given: string | undefined,
+  input: string | undefined,
   { publicUrl, production }: Environment,
   problems: Problem[],
 ): string | undefined {
-  if (given === undefined) return publicUrl
+  if (input === undefined) return publicUrl
   const about = { where: 'bootstrap: publicUrl', code: 'INVALID_OPTION', production }
-  return readPublicUrl(given, about, problems)
+  return readPublicUrl(input, about, problems)
 }
 
-function checkProxies(given: unknown, problems: Problem[]): void {
-  if (given === undefined || typeof given === 'boolean') return
-  if (Number.isInteger(given) && Number(given) >= 0 && Number(given) <= mostProxies) return
-  const isNumber = typeof given === 'number'
+function checkProxies(input: unknown, problems: Problem[]): void {
+  if (input === undefined || typeof input === 'boolean') return
+  if (Number.isInteger(input) && Number(input) >= 0 && Number(input) <= maxProxies) return
+  const isNumber = typeof input === 'number'
   const remedy = isNumber
-    ? `Give the number of proxies in front, 0 to ${mostProxies}.`
+    ? `Give the number of proxies in front, 0 to ${maxProxies}.`
     : 'Give the number of proxies in front, such as 1. Do not write true: every client could then choose its address.'
-  problems.push(invalid('trustProxy', JSON.stringify(given), remedy))
+  problems.push(invalid('trustProxy', JSON.stringify(input), remedy))
 }
 
 function checkHost(host: unknown, problems: Problem[]): void {
@@ -313,7 +314,7 @@ function checkHost(host: unknown, problems: Problem[]): void {
 function checkSearches({ database, searchLimit }: BootstrapOptions, problems: Problem[]): void {
   checkSearchLimit('bootstrap', searchLimit, problems)
   if (searchLimit === undefined || !(database instanceof Database)) return
-  const message = 'bootstrap: searchLimit is given beside a database that is open already.'
+  const message = 'bootstrap: searchLimit is given together with a database that is already open.'
   const remedy = 'Give it where the database is opened: connect(url, { searchLimit }).'
   problems.push({ code: 'INVALID_OPTION', message, remedy })
 }
@@ -335,13 +336,13 @@ function checkLogger(logger: unknown, problems: Problem[]): void {
 }
 
 function resolveLimits(
-  given: NonNullable<BootstrapOptions['limits']>,
+  input: NonNullable<BootstrapOptions['limits']>,
   problems: Problem[],
 ): Limits {
   const names = namesOf({ ...defaultLimits, ...defaultBounds })
-  refuseUnknownNames('bootstrap limits', given, names, problems)
+  refuseUnknownNames('bootstrap limits', input, names, problems)
   const sizes: Partial<Record<keyof Limits, number>> = {}
-  for (const [name, value] of Object.entries(givenOf(given))) {
+  for (const [name, value] of Object.entries(givenOf(input))) {
     if (name in defaultBounds) continue
     const size = name === 'cost' && value === Infinity ? Infinity : readSize(value)
     if (size !== undefined) sizes[name as keyof Limits] = size
@@ -352,9 +353,9 @@ function resolveLimits(
   return Object.freeze({ ...defaultLimits, multipart, ...sizes })
 }
 
-function resolveTimes(given: Partial<Times>, problems: Problem[]): Times {
-  refuseUnknownNames('bootstrap times', given, namesOf(defaultTimes), problems)
-  const times = givenOf(given)
+function resolveTimes(input: Partial<Times>, problems: Problem[]): Times {
+  refuseUnknownNames('bootstrap times', input, namesOf(defaultTimes), problems)
+  const times = givenOf(input)
   for (const [name, value] of Object.entries(times)) {
     if (value === Infinity && (name === 'delay' || name === 'stall')) continue
     readCount(`times.${name}`, value, [1, 2 ** 31 - 1], problems)
@@ -365,11 +366,11 @@ function resolveTimes(given: Partial<Times>, problems: Problem[]): Times {
 function readCount(
   name: string,
   value: number,
-  [least, most]: readonly [number, number],
+  [min, max]: readonly [number, number],
   problems: Problem[],
 ): number {
-  const fits = Number.isInteger(value) && value >= least && value <= most
-  if (!fits) problems.push(invalid(name, value, `Give an integer from ${least} to ${most}.`))
+  const fits = Number.isInteger(value) && value >= min && value <= max
+  if (!fits) problems.push(invalid(name, value, `Give an integer from ${min} to ${max}.`))
   return value
 }
 
@@ -380,8 +381,8 @@ function invalid(name: string, value: unknown, remedy: string): Problem {
 
 /** `{ body: undefined }` counts as not given. */
 function givenOf<T extends object>(options: T): { [K in keyof T]: NonNullable<T[K]> } {
-  const given = Object.entries(options).filter(([, value]) => value !== undefined)
-  return Object.fromEntries(given) as { [K in keyof T]: NonNullable<T[K]> }
+  const input = Object.entries(options).filter(([, value]) => value !== undefined)
+  return Object.fromEntries(input) as { [K in keyof T]: NonNullable<T[K]> }
 }
 
 function namesOf(defaults: object): Record<string, true> {

@@ -1,6 +1,6 @@
 /**
- * Reads an application's notes and options into checked, frozen data. No code of the application runs; all faults are
- * collected and reported at once.
+ * Reads the metadata and options of an application into checked, frozen data. No code of the application runs; all
+ * problems are collected and reported together.
  */
 import { Auth } from '../auth/auth.js'
 import { resolveAuthOptions, type ResolvedAuthOptions } from '../auth/options.js'
@@ -18,8 +18,8 @@ import { Database } from '../records/database.js'
 import { packageFor } from '../engines/engine-for-url.js'
 import { readTables } from '../records/model/read-table.js'
 import { readController } from '../routing/controller.js'
-import { scriptRoutes } from './client-script.js'
-import { forOwnRoutes, planApplicationUse } from './application-use.js'
+import { scriptRoutes, staticRoutes, type FolderRoute } from './static-files.js'
+import { forOwnRoutes, planApplicationUse, interceptorClasses } from './plan-interceptors.js'
 import { findUnknownVariables, provideConfigs } from './config.js'
 import { createContainer, type Container } from './container.js'
 import { documentReader, findDocumentationProblems } from './docs-routes.js'
@@ -30,10 +30,14 @@ import {
   prepareGraphql,
   type PlannedGraphql,
 } from './graphql-routes.js'
-import { graphqlStands, planGraphqlStands, type GraphqlStands } from './graphql-stands.js'
-import { guestOf } from './guest.js'
+import {
+  listGraphqlInterceptors,
+  planGraphqlInterceptors,
+  type GraphqlInterceptors,
+} from './graphql-interceptors.js'
+import { developmentHostOf } from './development-host.js'
 import { createLog } from './logger.js'
-import { findMissingPackages } from './missing-packages.js'
+import { findMissingPackages } from './start-checks.js'
 import { collectParts, type Parts } from './module.js'
 import { versionHeaders } from './versions.js'
 import { resolveOptions, type BootstrapOptions, type Settings } from './options.js'
@@ -43,10 +47,8 @@ import type { FrameworkRoute } from '../serving/framework-route.js'
 import type { PlannedRoute } from '../serving/served-route.js'
 import { Routes } from '../serving/routes.js'
 import { planRoutes } from './plan-routes.js'
-import { documentedRecords } from './open-records.js'
+import { documentedRecords } from './public-access.js'
 import type { ProviderDeclaration } from './provider.js'
-import { interceptorClasses } from './plan-seam.js'
-import { staticRoutes, type FolderRoute } from './static-files.js'
 
 export interface ApplicationPlan {
   readonly environment: Environment
@@ -56,7 +58,7 @@ export interface ApplicationPlan {
   readonly clock: Clock
   readonly routes: readonly PlannedRoute[]
   /** Interceptors around requests without a route and around the framework's own routes. */
-  readonly frameworkStands: readonly PlannedInterceptor[]
+  readonly frameworkInterceptors: readonly PlannedInterceptor[]
   readonly folders: readonly FrameworkRoute[]
   /** The files of static folders. */
   readonly files: readonly FolderRoute[]
@@ -71,7 +73,7 @@ export interface ApplicationPlan {
   readonly needsDatabase: boolean
   readonly graphql: PlannedGraphql
   /** Custom decorators on its root fields. */
-  readonly graphqlStands: GraphqlStands
+  readonly graphqlInterceptors: GraphqlInterceptors
   readonly container: Container
   /** What packages look for in the database, for `filigree doctor`. */
   readonly examine: (database: Database) => Promise<readonly string[]>
@@ -80,8 +82,8 @@ export interface ApplicationPlan {
 }
 
 /**
- * @param starts whether the application will be started: only then its settings are read
- * @throws {DeclarationError} with every fault
+ * @param starts true if the application will be started: only then its settings are read
+ * @throws {DeclarationError} with every problem
  */
 export async function planApplication(
   module: Class,
@@ -93,7 +95,7 @@ export async function planApplication(
   const settings = resolveOptions(options, environment, problems)
   const authOptions = resolveAuthOptions(options.auth, environment.variables, problems)
   const ownLog = await createLog(options.logger, environment.logLevel)
-  const log = (starts ? guestOf(environment)?.watchLog(ownLog) : undefined) ?? ownLog
+  const log = (starts ? developmentHostOf(environment)?.watchLog(ownLog) : undefined) ?? ownLog
   const parts = collectParts(module, problems)
   readTables(parts.records, problems)
   // Routes of records ask the container for the database at each request.
@@ -113,16 +115,16 @@ export async function planApplication(
   const graphql = planGraphql(parts, options.graphql, cost, problems)
   const { closed } = authOptions
   prepareGraphql(graphql, { log, production: environment.production, closed }, problems)
-  const rootStands = planGraphqlStands(graphql.instances, problems)
+  const rootInterceptors = planGraphqlInterceptors(graphql.instances, problems)
   const { pages, files } = staticRoutes(settings, problems)
   const folders = [
     ...pages,
     ...scriptRoutes(settings.client, settings.times.handler, problems, settings.basePath),
   ]
   const interceptors = interceptorClasses([
-    ...routes.flatMap(({ interceptors: stands }) => stands),
+    ...routes.flatMap(({ interceptors }) => interceptors),
     ...around.framework,
-    ...graphqlStands(rootStands),
+    ...listGraphqlInterceptors(rootInterceptors),
   ])
   const providers = await provideConfigs(
     [...parts.providers, ...graphql.instances.flatMap(({ schema }) => schema.resolvers.providers)],
@@ -175,7 +177,7 @@ export async function planApplication(
     log,
     clock: clockOf(settings),
     routes,
-    frameworkStands: around.framework,
+    frameworkInterceptors: around.framework,
     folders,
     files,
     document: documentReader(routes, settings, authOptions, documentedEndpoints(graphql), () =>
@@ -189,19 +191,19 @@ export async function planApplication(
     ],
     providers: parts.providers,
     graphql,
-    graphqlStands: rootStands,
+    graphqlInterceptors: rootInterceptors,
     requestContext: options.requestContext ?? parts.requestContext,
     needsDatabase:
       container.needs(Database) ||
       controllers.some(({ controller }) => readController(controller)?.crud !== undefined) ||
       routes.some(
-        ({ route, interceptors: stands }) =>
-          (route.options.transaction ?? false) !== false || stands.some(asksForDatabase),
+        ({ route, interceptors }) =>
+          (route.options.transaction ?? false) !== false || interceptors.some(injectsDatabase),
       ),
     container,
     examine: async (database) => {
-      const notes = parts.examinations.map((examine) => examine(database, classes))
-      return (await Promise.all(notes)).flat()
+      const findings = parts.examinations.map((examine) => examine(database, classes))
+      return (await Promise.all(findings)).flat()
     },
   }
 }
@@ -211,9 +213,9 @@ function tokenHeaders({ source: { place } }: ResolvedAuthOptions): readonly stri
   return place?.in === 'header' && place.name !== 'authorization' ? [place.name] : []
 }
 
-/** Elsewhere it would be loopback, and nobody outside could follow a link. */
+/** The default address is loopback, and links to it work only on this machine. */
 function findUnknownAddress(container: Container): Problem[] {
-  const names = container.whoNeeds(PublicUrl)
+  const names = container.dependentsOf(PublicUrl)
   if (names.length === 0) return []
   return [
     {
@@ -225,7 +227,7 @@ function findUnknownAddress(container: Container): Problem[] {
   ]
 }
 
-/** The class that a provider gives, by its token or by its value. */
+/** The class of a provider's instances, by its token or by its value. */
 function classOf(declaration: ProviderDeclaration): readonly Class[] {
   if (typeof declaration === 'function') return [resolveClass(declaration) ?? []].flat()
   if (isClass(declaration.provide)) return [declaration.provide]
@@ -238,7 +240,7 @@ function classOfValue(value: unknown): readonly Class[] {
   return isClass(type) ? [type] : []
 }
 
-/** The system's, unless `override` replaces it: it is asked for before the providers are created. */
+/** The system clock, unless `override` replaces it. It is needed before the providers are created. */
 function clockOf({ override }: Settings): Clock {
   const replaced = override.findLast(([token]) => token === Clock)
   return replaced === undefined ? new Clock() : (replaced[1] as Clock)
@@ -257,34 +259,34 @@ export async function describeApplication(
   return document()
 }
 
-function asksForDatabase(stand: PlannedInterceptor): boolean {
-  return 'inject' in stand && stand.inject.includes(Database)
+function injectsDatabase(interceptor: PlannedInterceptor): boolean {
+  return 'inject' in interceptor && interceptor.inject.includes(Database)
 }
 
 /** Adds records that only a schema uses: their tables are in the application's database, too. */
 function withGraphqlRecords(records: readonly Class[], { instances }: PlannedGraphql): Class[] {
-  const needed = instances.filter(({ needsDatabase }) => needsDatabase)
-  return [...new Set([...records, ...needed.flatMap(({ schema }) => schema.records)])]
+  const withDatabase = instances.filter(({ needsDatabase }) => needsDatabase)
+  return [...new Set([...records, ...withDatabase.flatMap(({ schema }) => schema.records)])]
 }
 
 /** Gives `@Controller('/items', { crud: Item })` the routes of its record, in a class that extends it. */
 function withCrudRoutes(
   parts: Parts,
   database: () => Database,
-  most: number,
+  maxCost: number,
   problems: Problem[],
 ): { readonly controller: Class; readonly origin: Class }[] {
   return parts.controllers.map((origin) => {
     const { crud, only } = readController(origin) ?? {}
     if (crud === undefined) return { controller: origin, origin }
-    refuseUnlisted(origin, resolveClass(crud), parts, problems)
-    const wanted = only as readonly CrudOperation[] | undefined
-    const options = wanted === undefined ? { crud } : { crud, only: wanted }
-    return { controller: extendWithCrud(origin, options, database, problems, most), origin }
+    checkListed(origin, resolveClass(crud), parts, problems)
+    const operations = only as readonly CrudOperation[] | undefined
+    const options = operations === undefined ? { crud } : { crud, only: operations }
+    return { controller: extendWithCrud(origin, options, database, problems, maxCost), origin }
   })
 }
 
-function refuseUnlisted(
+function checkListed(
   controller: Class,
   record: Class | undefined,
   { name, records }: Parts,

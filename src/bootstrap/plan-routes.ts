@@ -1,6 +1,6 @@
 /**
  * Reads all controllers into planned routes: pattern, access rule, limits, declared classes. Nothing is created yet;
- * faults become problems.
+ * mistakes become problems.
  */
 import { accessRule } from '../auth/access.js'
 import { accessNotes } from '../auth/decorators.js'
@@ -19,8 +19,8 @@ import type { PlannedRoute } from '../serving/served-route.js'
 import type { ArgumentResolvers } from '../extensions/argument-resolvers.js'
 import { isOfPackage } from './module.js'
 import type { Settings } from './options.js'
-import { planSeam, type UseList } from './plan-seam.js'
-import { checkUnknownKeys } from './unknown-keys.js'
+import { planInterceptors, type UseList } from './plan-interceptors.js'
+import { checkUnknownKeys } from './option-checks.js'
 import { documentVersion, variesBy, versionReader, type ResolvedVersions } from './versions.js'
 import { compileChecks } from '../serving/route-checks.js'
 
@@ -64,10 +64,14 @@ export function planRoutes(
       )
       const names = route.argumentNames
       const isPersonal = names.includes('user') || checks.returnsForCaller !== undefined
-      const known = isPersonal
+      const personalRoute = isPersonal
         ? { ...route, argumentNames: [...new Set([...names, 'user'])] }
         : route
-      const seam = planSeam({ route: known, access, body: classes.body }, use, problems)
+      const around = planInterceptors(
+        { route: personalRoute, access, body: classes.body },
+        use,
+        problems,
+      )
       planned.push(
         Object.freeze({
           route,
@@ -81,10 +85,10 @@ export function planRoutes(
           checks,
           media: bodyMedia({ route, classes }, docMetadata(route.controller, route.member)),
           ownArguments,
-          ...seam,
+          ...around,
           documents: [
             ...documentVersion(versions, route.version),
-            ...seam.documents,
+            ...around.documents,
             ...(isShown && route.method === 'GET' ? [documentLive] : []),
           ],
           headers: headersOf(route, versions),
@@ -105,8 +109,8 @@ function handlerOf({ controller, member }: Route): unknown {
 function readGroups(route: Route, problems: Problem[]): readonly string[] | undefined {
   const { groups } = route.options
   if (groups === undefined) return undefined
-  const given: unknown = groups
-  if (Array.isArray(given) && given.length > 0 && given.every((one) => typeof one === 'string')) {
+  const value: unknown = groups
+  if (Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string')) {
     return groups
   }
   problems.push({
@@ -135,7 +139,7 @@ function refuseDuplicate(
 ): void {
   const first = table.add(route.method, route.pattern, route, version)
   if (first === undefined) return
-  const both =
+  const subject =
     first.pattern.text === route.pattern.text
       ? `${route.method} ${route.pattern.text} is`
       : `${route.method} ${first.pattern.text} and ${route.pattern.text} match the same requests and are`
@@ -143,7 +147,7 @@ function refuseDuplicate(
     first.name === route.name ? `${route.name} twice` : `both ${first.name} and ${route.name}`
   problems.push({
     code: 'DUPLICATE_ROUTE',
-    message: `${both} declared by ${names}.`,
+    message: `${subject} declared by ${names}.`,
     remedy: 'Remove one or change its path.',
   })
 }
@@ -154,14 +158,14 @@ function readAccess(
   reported: Set<string>,
   problems: Problem[],
 ): Pick<PlannedRoute, 'access' | 'closedBy'> {
-  const notes = accessNotes(route.controller, route.member)
-  for (const problem of notes.problems) {
+  const metadata = accessNotes(route.controller, route.member)
+  for (const problem of metadata.problems) {
     // A class's own problems are reported with its first handler only.
     if (reported.has(problem.message)) continue
     reported.add(problem.message)
     problems.push(problem)
   }
-  const { onMethod, onClass, ofRecord: { record, rule } = {} } = notes
+  const { onMethod, onClass, ofRecord: { record, rule } = {} } = metadata
   const docSecure = docMetadata(route.controller, route.member).secure
   const { method } = route
   const access = accessRule({ method, onMethod, onClass, ofRecord: rule, docSecure, closed })

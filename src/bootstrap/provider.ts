@@ -57,7 +57,7 @@ export interface Provider {
   readonly dependencies: readonly Token[]
   readonly make: (dependencies: readonly unknown[]) => unknown
   /** Why its dependencies are not known, as the end of a sentence; `undefined` if they are. */
-  readonly fault: string | undefined
+  readonly problem: string | undefined
 }
 
 /**
@@ -82,7 +82,7 @@ export function toProvider(declaration: ProviderDeclaration | undefined): Provid
   if (typeof declaration !== 'object' || !isToken(declaration.provide)) return undefined
   const token = declaration.provide
   if ('use' in declaration) {
-    return { token, dependencies: [], make: () => declaration.use, fault: undefined }
+    return { token, dependencies: [], make: () => declaration.use, problem: undefined }
   }
   if (typeof declaration.make !== 'function') return undefined
   const make = declaration.make as (...dependencies: unknown[]) => unknown
@@ -109,16 +109,16 @@ export function tokenName(token: Token): string {
   return typeof token === 'function' ? token.name : token
 }
 
-type Dependencies = Pick<Provider, 'dependencies' | 'fault'>
+type Dependencies = Pick<Provider, 'dependencies' | 'problem'>
 
 function constructorDependencies(owner: Class): Dependencies {
   const { inject } = owner as { inject?: readonly Dependency[] }
   const emitted = emittedConstructorTypes(owner)
-  if (inject !== undefined) return judgeInject(readDependencies(inject), emitted)
+  if (inject !== undefined) return checkInject(readDependencies(inject), emitted)
   if (emitted !== undefined) return readEmitted(emitted)
-  if (owner.length === 0) return { dependencies: [], fault: undefined }
+  if (owner.length === 0) return { dependencies: [], problem: undefined }
   const takes = owner.length === 1 ? '1 argument' : `${owner.length} arguments`
-  return { dependencies: [], fault: `takes ${takes}, whose types the compiler did not emit` }
+  return { dependencies: [], problem: `takes ${takes}, whose types the compiler did not emit` }
 }
 
 function readDependencies(declared: readonly (Dependency | undefined)[]): Dependencies {
@@ -126,29 +126,29 @@ function readDependencies(declared: readonly (Dependency | undefined)[]): Depend
   for (const [index, dependency] of declared.entries()) {
     const token = typeof dependency === 'function' ? resolveClass(dependency) : dependency
     if (!isToken(token)) {
-      return { dependencies, fault: `has no token at position ${index + 1} of inject` }
+      return { dependencies, problem: `has no token at position ${index + 1} of inject` }
     }
     dependencies.push(token)
   }
-  return { dependencies, fault: undefined }
+  return { dependencies, problem: undefined }
 }
 
 /**
  * Compares `static inject` with the types that the compiler emitted, if it did, to find swapped entries at the start.
  */
-function judgeInject(
+function checkInject(
   declared: Dependencies,
   emitted: readonly unknown[] | undefined,
 ): Dependencies {
-  if (declared.fault !== undefined || emitted === undefined) return declared
+  if (declared.problem !== undefined || emitted === undefined) return declared
   for (const [index, type] of emitted.entries()) {
     const token = declared.dependencies[index]
     if (!isClass(type) || valueTypes.includes(type) || !isClass(token)) continue
     // Any compatible class may be used; but a class that another argument takes is a mistake.
     const isSwapped = token !== type && declared.dependencies.includes(type)
     if (!isSwapped) continue
-    const fault = `has ${token.name} at position ${index + 1} of inject, where its constructor takes ${type.name}`
-    return { dependencies: declared.dependencies, fault }
+    const problem = `has ${token.name} at position ${index + 1} of inject, where its constructor takes ${type.name}`
+    return { dependencies: declared.dependencies, problem }
   }
   return declared
 }
@@ -168,13 +168,13 @@ const valueTypes: readonly unknown[] = [
 function readEmitted(types: readonly unknown[]): Dependencies {
   for (const [index, type] of types.entries()) {
     if (isClass(type) && !valueTypes.includes(type)) continue
-    const fault =
+    const problem =
       type === undefined
         ? `has argument ${index + 1} whose class is not defined yet (an import cycle, or further down the file)`
         : `has argument ${index + 1} whose type is not a class (an interface, a type or a plain value)`
-    return { dependencies: [], fault }
+    return { dependencies: [], problem }
   }
-  return { dependencies: types as readonly Class[], fault: undefined }
+  return { dependencies: types as readonly Class[], problem: undefined }
 }
 
 function isToken(value: unknown): value is Token {

@@ -1,20 +1,20 @@
 /**
- * The address at which browsers find the application: what links and addresses for others are made of. It comes from the
- * settings, never from a request. Source: decisions, Sign-in.
+ * The address at which browsers find the application, used for links. It comes from the settings, never from a request.
+ * Source: decisions, Sign-in.
  */
 import type { Problem } from '../errors/declaration-error.js'
 import { prefixLocation } from '../http/response-head.js'
 
 /**
- * The application's public address: `static inject = [PublicUrl]`, `publicUrl.to('/reset?token=…')`. In production whoever
- * asks for it needs `publicUrl` of `bootstrap` or `PUBLIC_URL`; elsewhere it is `http://localhost` with our port.
+ * The application's public address: `static inject = [PublicUrl]`, `publicUrl.to('/reset?token=…')`. In production it
+ * requires `publicUrl` of `bootstrap` or `PUBLIC_URL`; elsewhere it is `http://localhost` with the open port.
  */
 export class PublicUrl {
   readonly #href: () => string
   readonly #basePath: string
 
   /**
-   * @param href without a slash at its end; asked again each time, because a port may be known only later
+   * @param href without a slash at its end; called each time, because the port may be known only later
    * @param basePath the prefix of all paths of the application
    */
   constructor(href: () => string, basePath = '') {
@@ -32,22 +32,22 @@ export class PublicUrl {
     return new URL(this.href).origin
   }
 
-  /** True where browsers come by https. */
+  /** True if browsers use https. */
   get secure(): boolean {
     return this.href.startsWith('https:')
   }
 
   /**
-   * The whole address of a path of the application. As in `redirect`, `basePath` of `bootstrap` is put before a path that
-   * lacks it.
+   * The complete address of a path of the application. As in `redirect`, `basePath` of `bootstrap` is added to a path
+   * without it.
    *
    * @param path with a slash in front; a query may follow
-   * @throws {TypeError} when it is none
+   * @throws {TypeError} if it is not a path
    */
   to(path: string): string {
     if (!/^\/(?![/\\])/.test(path))
       throw new TypeError(
-        `PublicUrl.to: ${JSON.stringify(path)} is no path of ours. Start it with one slash: '/reset?token=…'.`,
+        `PublicUrl.to: ${JSON.stringify(path)} is not a path of this application. Start it with one slash: '/reset?token=…'.`,
       )
     const list = ['Location', path]
     prefixLocation(list, this.#basePath)
@@ -73,29 +73,29 @@ function isLoopback(hostname: string): boolean {
 }
 
 /**
- * @param given the option, or the variable
+ * @param value the option, or the variable
  * @param where its name in messages: `bootstrap: publicUrl`, `PUBLIC_URL`
  * @param problems gets what is wrong
  * @returns without a slash at its end; `undefined` where it cannot be used
  */
 export function readPublicUrl(
-  given: unknown,
+  value: unknown,
   { where, code, production }: { where: string; code: string; production: boolean },
   problems: Problem[],
 ): string | undefined {
-  const url = typeof given === 'string' && URL.canParse(given) ? new URL(given) : undefined
-  const fault = findFault(String(given), url, production)
-  if (url !== undefined && fault === undefined) return url.href.replace(/\/+$/, '')
+  const url = typeof value === 'string' && URL.canParse(value) ? new URL(value) : undefined
+  const error = findError(String(value), url, production)
+  if (url !== undefined && error === undefined) return url.href.replace(/\/+$/, '')
   const remedy = "Give the address that people type: 'https://desk.example'."
-  problems.push({ code, message: `${where} ${fault ?? ''}.`, remedy })
+  problems.push({ code, message: `${where} ${error ?? ''}.`, remedy })
   return undefined
 }
 
-function findFault(given: string, url: URL | undefined, production: boolean): string | undefined {
-  if (url === undefined || !/^https?:\/\/[^/]/.test(given)) return 'is no http or https address'
+function findError(text: string, url: URL | undefined, production: boolean): string | undefined {
+  if (url === undefined || !/^https?:\/\/[^/]/.test(text)) return 'is not an http or https address'
   if (url.username !== '' || url.password !== '') return 'has a user or a password'
   // `?` alone is an empty query, which URL does not show.
-  if (/[?#]/.test(given)) return 'has a query or a fragment'
+  if (/[?#]/.test(text)) return 'has a query or a fragment'
   const isReadable = production && url.protocol === 'http:' && !isLoopback(url.hostname)
-  return isReadable ? 'is http, which anybody on the way can read' : undefined
+  return isReadable ? 'is http, which can be read in transit' : undefined
 }

@@ -12,13 +12,13 @@ interface Closable {
 export interface ClosableOptions {
   readonly log: Log
   /** Milliseconds after which a failed process ends, even if it is not done. */
-  readonly patience: number
+  readonly timeout: number
 }
 
 const optionsOf = new WeakMap<Closable, ClosableOptions>()
 
 /**
- * On SIGTERM or SIGINT all open applications are closed, then the process ends; a second signal ends it at once. An
+ * On SIGTERM or SIGINT all open applications are closed, then the process ends; a second signal ends it immediately. An
  * uncaught error is logged, and ends the process in the same way with code 1, unless the program itself listens for
  * uncaught errors.
  *
@@ -61,8 +61,8 @@ function closeOnFailure(error: unknown, origin: NodeJS.UncaughtExceptionOrigin):
   if (failed) return
   failed = true
   closing = true
-  const patience = Math.max(0, ...options.map((each) => each?.patience ?? 0))
-  setTimeout(() => process.exit(1), patience).unref()
+  const timeout = Math.max(0, ...options.map((each) => each?.timeout ?? 0))
+  setTimeout(() => process.exit(1), timeout).unref()
   closeAll(1)
 }
 

@@ -21,8 +21,7 @@ import { createDatabaseSessionStore } from '../records/session-store.js'
 import { createDatabaseSignIns, createDatabaseSuccessors } from '../records/sign-ins.js'
 import { readScans, ScanLog } from '../records/scans/scan-log.js'
 import { servedRoute } from '../serving/current-request.js'
-import { closeInTime, whileAnswering } from './silent-database.js'
-import { toStartFault } from './start-fault.js'
+import { closeInTime, whileResponsive, toStartError } from './database-start.js'
 
 export interface TokenStores {
   readonly revocations: Revocations
@@ -34,7 +33,7 @@ export interface Storage {
   /** `undefined` if the application does not need one. */
   readonly database: Database | undefined
   readonly sessions: SessionStore
-  /** What is kept of tokens. `undefined`: in memory. */
+  /** The stores of tokens. `undefined`: in memory. */
   readonly tokens: TokenStores | undefined
   /** Closes the database if it was opened here; one that the application opened stays open. */
   close(): Promise<void>
@@ -50,7 +49,7 @@ export type ClosedChoice = Exclude<DatabaseChoice, DatabaseFace>
 /**
  * The options for opening a database.
  *
- * @throws {DeclarationError} something beside the engine, which nobody would read
+ * @throws {DeclarationError} if the object has other properties than `engine`
  */
 export function toDatabaseOptions(
   choice: ClosedChoice | undefined,
@@ -74,7 +73,7 @@ export interface StorageOptions {
   readonly replicas: string | undefined
   readonly records: readonly Class[]
   /** True if a provider or handler needs the database, even without records. */
-  readonly needed: boolean
+  readonly requiresDatabase: boolean
   /** If true, the schema is only compared. */
   readonly production: boolean
   /** The application's own session store. */
@@ -94,9 +93,9 @@ const readOnly =
  * @throws {DeclarationError} a missing driver, a refused connection, faulty records, in production a different schema
  */
 export async function openStorage(options: StorageOptions): Promise<Storage> {
-  const { database: given, direct, replicas, records, log, statementTimeout } = options
-  const wanted = given !== undefined || records.length > 0 || options.needed
-  if (!wanted) {
+  const { database: choice, direct, replicas, records, log, statementTimeout } = options
+  const opensDatabase = choice !== undefined || records.length > 0 || options.requiresDatabase
+  if (!opensDatabase) {
     return {
       database: undefined,
       sessions: options.sessions ?? createMemoryStore(),
@@ -104,7 +103,7 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
       close: () => Promise.resolve(),
     }
   }
-  const isOwn = !(given instanceof Database)
+  const isOwn = !(choice instanceof Database)
   const database = isOwn
     ? await createDatabase({
         direct,
@@ -114,9 +113,9 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
         statementTimeout,
         searchLimit: options.searchLimit,
         now: () => options.clock.now(),
-        ...toDatabaseOptions(given as ClosedChoice),
+        ...toDatabaseOptions(choice as ClosedChoice),
       })
-    : given
+    : choice
   const takeBack = database.log instanceof LentLog ? database.log.lend(log) : undefined
   let scans: ScanLog | undefined
   const close = async (): Promise<void> => {
@@ -146,9 +145,9 @@ export async function openStorage(options: StorageOptions): Promise<Storage> {
     }
   }
   try {
-    return await whileAnswering(database, open)
+    return await whileResponsive(database, open)
   } catch (error) {
     await closeInTime(close)
-    throw toStartFault(error)
+    throw toStartError(error)
   }
 }

@@ -26,8 +26,8 @@ export function resolveVersions(
 ): ResolvedVersions {
   refuseUnknownNames('bootstrap versions', options, { by: true, header: true }, problems)
   const { by = 'path', header = 'X-API-Version' } = options
-  const refuse = (what: string, remedy: string): void => {
-    problems.push({ code: 'INVALID_OPTION', message: `bootstrap: versions.${what}.`, remedy })
+  const refuse = (reason: string, remedy: string): void => {
+    problems.push({ code: 'INVALID_OPTION', message: `bootstrap: versions.${reason}.`, remedy })
   }
   if (!['path', 'header', 'media'].includes(by)) {
     refuse(`by is ${JSON.stringify(by)}`, "Write 'path', 'header' or 'media'.")
@@ -57,8 +57,8 @@ export function versionReader({
   if (by === 'header') {
     const name = header.toLowerCase()
     return (headers) => {
-      const given = headers[name]
-      return typeof given === 'string' ? given.trim() : undefined
+      const value = headers[name]
+      return typeof value === 'string' ? value.trim() : undefined
     }
   }
   return ({ accept }) => (accept === undefined ? undefined : fromMedia(accept))

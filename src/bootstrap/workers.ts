@@ -36,15 +36,15 @@ export function startsWorkers(workers: number): boolean {
  */
 export async function startWorkers(count: number, log: Log): Promise<Workers> {
   let closing = false
-  const keep = (worker: Worker): void => {
-    const began = performance.now()
+  const startWorker = (worker: Worker): void => {
+    const startTime = performance.now()
     worker.once('exit', (code: number) => {
       if (closing) return
       log.error({ pid: worker.process.pid, code }, 'a worker ended; another takes its place')
-      const lived = performance.now() - began
+      const lived = performance.now() - startTime
       setTimeout(
         () => {
-          if (!closing) keep(fork())
+          if (!closing) startWorker(fork())
         },
         lived < shortLife ? shortLife : 0,
       )
@@ -58,7 +58,7 @@ export async function startWorkers(count: number, log: Log): Promise<Workers> {
   }
   try {
     const urls = await Promise.all(workers.map(whenListening))
-    workers.forEach(keep)
+    workers.forEach(startWorker)
     return { url: urls[0] ?? '', close }
   } catch (error) {
     await close()

@@ -76,9 +76,9 @@ describe('the start', () => {
     const started = bootstrap(Listless, options)
     await expect(started).rejects.toThrow('Filigree cannot start: 7 problems')
     await expect(started).rejects.toThrow(
-      'Listless.controllers is no list.  Write controllers: [ProductController].',
+      'Listless.controllers is not a list.  Write controllers: [ProductController].',
     )
-    await expect(started).rejects.toThrow('bootstrap.use is no list.  Write use: [Product].')
+    await expect(started).rejects.toThrow('bootstrap.use is not a list.  Write use: [Product].')
   })
 
   it('refuses a package that is not called', async () => {

@@ -103,12 +103,12 @@ describe('PublicUrl', () => {
   })
 
   it.each([
-    ['desk.example', 'is no http or https address'],
-    ['/desk', 'is no http or https address'],
-    ['ftp://desk.example', 'is no http or https address'],
-    ['https:desk.example', 'is no http or https address'],
-    ['javascript:alert(1)', 'is no http or https address'],
-    [7, 'is no http or https address'],
+    ['desk.example', 'is not an http or https address'],
+    ['/desk', 'is not an http or https address'],
+    ['ftp://desk.example', 'is not an http or https address'],
+    ['https:desk.example', 'is not an http or https address'],
+    ['javascript:alert(1)', 'is not an http or https address'],
+    [7, 'is not an http or https address'],
     ['https://a:b@desk.example', 'has a user or a password'],
     ['https://desk.example/?', 'has a query or a fragment'],
     ['https://desk.example/#top', 'has a query or a fragment'],

@@ -27,7 +27,7 @@ import {
 } from 'filigree'
 import { Job, Jobs, jobs } from 'filigree/jobs'
 import { mail, Mailer } from 'filigree/mail'
-import { invite } from '../../src/bootstrap/guest.js'
+import { setDevelopmentHost } from '../../src/bootstrap/development-host.js'
 import { DevelopmentMonitor } from '../../src/cli/dev/development-monitor.js'
 import { withPage } from '../browser/open-page.js'
 import { root } from '../openapi/command.js'
@@ -114,14 +114,14 @@ const guest = new DevelopmentMonitor({
 const silent = { error: ignore, warn: ignore, info: ignore, debug: ignore }
 
 beforeAll(async () => {
-  invite(guest)
+  setDevelopmentHost(guest)
   const options = { port: 0, database: 'sqlite::memory:', logger: silent, basePath: '/api' }
   app = await bootstrap(LibraryModule, { ...options, env: { NODE_ENV: 'development' } })
   const shelves = app.get(Database).records(Shelf)
   for (const name of ['a', 'b', 'c', 'd']) await shelves.create({ name })
 })
 afterAll(async () => {
-  invite(undefined)
+  setDevelopmentHost(undefined)
   guest.recorder.close()
   await app.close()
 })
@@ -434,13 +434,13 @@ describe('what is recorded', () => {
   })
 
   it('is nothing for applications that nobody watches', async () => {
-    invite(undefined)
+    setDevelopmentHost(undefined)
     try {
       const options = { port: 0, database: 'sqlite::memory:', logger: false }
       await using plain = await bootstrap(LibraryModule, options)
       expect((await raw('/__filigree', {}, '127.0.0.1', portOf(plain))).status).toBe(404)
     } finally {
-      invite(guest)
+      setDevelopmentHost(guest)
     }
   })
 })

@@ -19,7 +19,7 @@ import {
 } from 'filigree'
 import { Job, Jobs, jobs } from 'filigree/jobs'
 import { mail, Mailer } from 'filigree/mail'
-import { invite } from '../../src/bootstrap/guest.js'
+import { setDevelopmentHost } from '../../src/bootstrap/development-host.js'
 import { DevelopmentMonitor } from '../../src/cli/dev/development-monitor.js'
 import { Redactor } from '../../src/cli/dev/redactor.js'
 import { createReport } from '../../src/cli/commands/dev.js'
@@ -126,7 +126,7 @@ const guest = new DevelopmentMonitor({
 })
 
 beforeAll(async () => {
-  invite(guest)
+  setDevelopmentHost(guest)
   const logger = { error: write(50), warn: write(40), info: write(30), debug: write(20) }
   // What it does takes long turns, and nobody is to be refused for that.
   const options = {
@@ -137,7 +137,7 @@ beforeAll(async () => {
   redactor.learnNames(guest.recorder.redactor.names)
 })
 afterAll(async () => {
-  invite(undefined)
+  setDevelopmentHost(undefined)
   guest.recorder.close()
   await app.close()
 })

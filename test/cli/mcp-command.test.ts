@@ -17,7 +17,7 @@ import {
   Record,
   type Application,
 } from 'filigree'
-import { invite } from '../../src/bootstrap/guest.js'
+import { setDevelopmentHost } from '../../src/bootstrap/development-host.js'
 import { DevelopmentMonitor } from '../../src/cli/dev/development-monitor.js'
 import { answerQuery } from '../../src/cli/mcp/application-queries.js'
 import { createOffer } from '../../src/cli/commands/mcp.js'
@@ -295,7 +295,7 @@ describe('a running dev', () => {
 
   beforeAll(async () => {
     const guest = new DevelopmentMonitor({ started: () => undefined, secret })
-    invite(guest)
+    setDevelopmentHost(guest)
     app = await bootstrap(WorkModule, {
       port: 0,
       logger: false,
@@ -306,7 +306,7 @@ describe('a running dev', () => {
   })
   afterAll(async () => {
     await app.close()
-    invite(undefined)
+    setDevelopmentHost(undefined)
   })
 
   it('has to run', async () => {

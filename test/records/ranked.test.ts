@@ -197,7 +197,7 @@ describe.each(engines)('searchLimit of an application on %s', (_name, open) => {
     expect(await pagesOf(app, 'memos')).toStrictEqual([found, refused, refused])
     await app.close()
     await expect(bootstrap(MemoApp, { ...options, database, searchLimit: 30 })).rejects.toThrow(
-      'bootstrap: searchLimit is given beside a database that is open already.',
+      'bootstrap: searchLimit is given together with a database that is already open.',
     )
     await database.close()
   })

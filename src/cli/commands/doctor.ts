@@ -1,5 +1,5 @@
 /** `filigree doctor`: checks an application's configuration and prints the findings. */
-import { openDoors } from '../../bootstrap/open-doors.js'
+import { openDoors } from '../../bootstrap/public-access.js'
 import type { BootstrapOptions } from '../../bootstrap/options.js'
 import { planApplication, type ApplicationPlan } from '../../bootstrap/plan-application.js'
 import { findScans } from '../../records/scans/scan-log.js'

@@ -1,6 +1,6 @@
 /** `filigree routes`: lists the routes of an application, and who can call them. */
 import { planApplication } from '../../bootstrap/plan-application.js'
-import { describeOpenRecords, openRecords } from '../../bootstrap/open-records.js'
+import { describeOpenRecords, openRecords } from '../../bootstrap/public-access.js'
 import { type Command, exitCodes, type Terminal, readArguments, toTable } from '../command.js'
 import { listRoutes, type ListedRoute } from '../describe-application.js'
 import { loadApplication } from '../load-application.js'

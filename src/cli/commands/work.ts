@@ -58,7 +58,7 @@ async function run(args: readonly string[], terminal: Terminal): Promise<number>
         resolve()
       },
     }
-    closeWithProcess(closable, { log, patience: shutdownTimeout })
+    closeWithProcess(closable, { log, timeout: shutdownTimeout })
   })
   const address = server?.address() as AddressInfo | null | undefined
   const at = address

@@ -4,7 +4,7 @@
  */
 import { pathToFileURL } from 'node:url'
 import { resolve } from 'node:path'
-import { invite } from '../../bootstrap/guest.js'
+import { setDevelopmentHost } from '../../bootstrap/development-host.js'
 import { DeclarationError } from '../../errors/declaration-error.js'
 import { graphqlLibrary } from '../../graphql/library.js'
 import { reachable } from '../../routing/route.js'
@@ -63,7 +63,7 @@ async function begin({ file, named, reportsEvents, secret }: BeginMessage): Prom
       },
     }),
   })
-  invite(monitor)
+  setDevelopmentHost(monitor)
   try {
     await import(pathToFileURL(file).href)
   } catch (error) {

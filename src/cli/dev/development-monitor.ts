@@ -1,5 +1,9 @@
 /** Records an application's requests and log in the process of `filigree dev`, and serves the development page. */
-import type { Guest, TakeRequest, VisitedApplication } from '../../bootstrap/guest.js'
+import type {
+  DevelopmentHost,
+  TakeRequest,
+  HostedApplication,
+} from '../../bootstrap/development-host.js'
 import { fieldsOf, type Log, type LogLevel } from '../../core/log.js'
 import type { PortKeeper } from '../../http/server.js'
 import { isJobRecord } from '../open-database.js'
@@ -11,13 +15,13 @@ export interface MonitorOptions {
   readonly keeper?: PortKeeper | undefined
   /** The secret that clients of the development page must send. */
   readonly secret: string
-  readonly started: (application: VisitedApplication, url: string | undefined) => void
+  readonly started: (application: HostedApplication, url: string | undefined) => void
   /** Called after each request and each job run. If set, the log is redacted, because programs read it. */
   readonly request?: ((request: object) => void) | undefined
   readonly job?: ((run: object) => void) | undefined
 }
 
-export class DevelopmentMonitor implements Guest {
+export class DevelopmentMonitor implements DevelopmentHost {
   readonly #options: MonitorOptions
   readonly keeper: PortKeeper | undefined
   readonly recorder: Recorder
@@ -48,7 +52,7 @@ export class DevelopmentMonitor implements Guest {
     }
   }
 
-  attend(application: VisitedApplication): TakeRequest {
+  attach(application: HostedApplication): TakeRequest {
     const { plan, state } = application
     const bodies = plan.routes.flatMap(({ classes: { body, query } }) =>
       [body, query].flatMap((one) => (one === undefined ? [] : [one.type])),
@@ -60,7 +64,7 @@ export class DevelopmentMonitor implements Guest {
     return createPage(application, this.recorder, this.#options.secret)
   }
 
-  started(application: VisitedApplication, url: string | undefined): void {
+  started(application: HostedApplication, url: string | undefined): void {
     this.#options.started(application, url)
   }
 }

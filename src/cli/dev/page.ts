@@ -6,7 +6,7 @@ import { readShape, type ShapeField } from '../../fields/shape.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { PlannedRoute } from '../../serving/served-route.js'
 import { describeRecords, listRoutes, type ListedRoute } from '../describe-application.js'
-import type { TakeRequest, VisitedApplication } from '../../bootstrap/guest.js'
+import type { TakeRequest, HostedApplication } from '../../bootstrap/development-host.js'
 import { Auth } from '../../auth/auth.js'
 import { pageFolder } from '../../core/page-files.js'
 import type { Incoming, Outgoing } from '../../http/node-messages.js'
@@ -93,7 +93,7 @@ const policy =
 
 /** @param secret what a client must send, in the address or as the cookie that the page sets */
 export function createPage(
-  application: VisitedApplication,
+  application: HostedApplication,
   recorder: Recorder,
   secret: string,
 ): TakeRequest {
@@ -117,7 +117,7 @@ export function createPage(
 
 type Handlers = Readonly<Record<string, (query: URLSearchParams, body: unknown) => unknown>>
 
-function createHandlers({ plan, state }: VisitedApplication, recorder: Recorder): Handlers {
+function createHandlers({ plan, state }: HostedApplication, recorder: Recorder): Handlers {
   const { redactor } = recorder
   const after = (query: URLSearchParams): number => Number(query.get('after') ?? '0')
   const jobsAndMail = (): JobsAndMail => new JobsAndMail(plan.container.instances(), redactor)

@@ -1,4 +1,4 @@
-/** Makes what the framework itself provides in every application, from its plan and its storage. */
+/** Creates the providers that the framework itself has in every application. */
 import type { Class } from '../metadata/class-metadata.js'
 import { HealthCheck } from '../extensions/custom-metadata.js'
 import { Auth } from '../auth/auth.js'
@@ -48,7 +48,8 @@ export function createContext(
       ...(idle === undefined ? {} : { idle }),
       log,
       maxByAddress: settings.bounds.sessionsByAddress,
-      // Those of the database belong to all its processes; a store of the application's own has this one's time.
+      // Sessions in the database belong to all its processes; a custom store uses the time of this
+      // process.
       now:
         database === undefined || options.sessions?.store !== undefined
           ? () => clock.now()
@@ -85,14 +86,14 @@ export function createRoutes(
       const { operations, schemas } = describeOperations(planned)
       return {
         schemas,
-        operations: new Map([...operations].map(([{ info }, made]) => [info, made])),
+        operations: new Map([...operations].map(([{ info }, operation]) => [info, operation])),
       }
     },
     serving: () => {
-      const there = serving()
-      if (there === undefined)
+      const running = serving()
+      if (running === undefined)
         throw new Error('Routes can be called once the application has started.')
-      return there
+      return running
     },
   })
 }

@@ -1,5 +1,10 @@
-/** Logs warnings about an application at its start. */
+/**
+ * Checks at the start of an application: warnings about its routes, and packages that it needs but that are not
+ * installed.
+ */
+import { createRequire } from 'node:module'
 import type { Problem } from '../errors/declaration-error.js'
+import { missingPackage, type MissingPackage } from '../errors/missing-package.js'
 import { findSlowPatterns } from '../fields/pattern-cost.js'
 import { readShape } from '../fields/shape.js'
 import type { Log } from '../core/log.js'
@@ -7,6 +12,49 @@ import type { Class } from '../metadata/class-metadata.js'
 import { findRouteWarnings } from '../routing/route-warnings.js'
 import type { Settings } from './options.js'
 import type { PlannedRoute } from '../serving/served-route.js'
+
+interface FindPackagesOptions {
+  /**
+   * True: the packages are loaded, which also finds packages that cannot run here. False: they are only resolved, which
+   * is faster.
+   */
+  readonly loads: boolean
+}
+
+export async function findMissingPackages(
+  packages: readonly MissingPackage[],
+  { loads }: FindPackagesOptions,
+): Promise<Problem[]> {
+  const byName = new Map(packages.map((each) => [each.name, each]))
+  const attempt = loads ? load : resolvePackage
+  const found = await Promise.all([...byName.values()].map((each) => failureOf(each, attempt)))
+  return found.flat()
+}
+
+async function failureOf(
+  required: MissingPackage,
+  attempt: (name: string) => unknown,
+): Promise<readonly Problem[]> {
+  try {
+    await attempt(required.name)
+    return []
+  } catch (cause) {
+    return missingPackage(required, cause).problems
+  }
+}
+
+function load(name: string): Promise<unknown> {
+  return import(name)
+}
+
+function resolvePackage(name: string): void {
+  try {
+    createRequire(import.meta.url).resolve(name)
+  } catch (error) {
+    // Other errors mean that the package exists, but only for `import`.
+    if (String((error as { code?: unknown }).code).endsWith('NOT_FOUND')) throw error
+  }
+}
 
 /** Warns of routes that no request reaches, bodies without checks, and patterns that clients could make slow. */
 export function logStartWarnings(
@@ -19,15 +67,15 @@ export function logStartWarnings(
     ...findSlowInputPatterns(planned),
     ...findRouteWarnings(routes),
     ...findProxyWarnings(settings),
-    ...findVainOpenings(planned),
+    ...findIneffectiveNoAuth(planned),
   ]
   // Classes that are generated from one class have its name, and its warnings.
   const codes = new Map(warnings.map(({ code, message, remedy }) => [`${message} ${remedy}`, code]))
   for (const [text, code] of codes) log.warn({ code }, text)
 }
 
-/** `@NoAuth` on controllers of records that ask for more: it lets nobody in. */
-function findVainOpenings(planned: readonly PlannedRoute[]): Problem[] {
+/** Finds `@NoAuth` on controllers of records that require more: it has no effect. */
+function findIneffectiveNoAuth(planned: readonly PlannedRoute[]): Problem[] {
   const found = new Map<Class, { readonly record: string; readonly routes: readonly string[] }>()
   for (const { route, closedBy: record } of planned) {
     if (record === undefined) continue

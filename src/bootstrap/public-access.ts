@@ -1,6 +1,13 @@
-/** The records that callers without a sign-in can read: for the start, `doctor`, `routes` and the document. */
-import { bothOf } from '../auth/access.js'
+/**
+ * What callers without a token can read and write: reported at the start, by `filigree doctor --production`, by
+ * `filigree routes`, and in the OpenAPI document. Source: decisions, Access to routes.
+ */
 import type { Log } from '../core/log.js'
+import { joinPaths } from '../routing/pattern.js'
+import { reachable } from '../routing/route.js'
+import type { BootstrapOptions } from './options.js'
+import type { ApplicationPlan } from './plan-application.js'
+import { bothOf } from '../auth/access.js'
 import { resolveClass, type Class } from '../metadata/class-metadata.js'
 import type { DocumentedRecords } from '../openapi/document.js'
 import { isHidden } from '../records/filters/suggested-names.js'
@@ -9,7 +16,66 @@ import type { Table } from '../records/model/table.js'
 import { showsAnonymous } from '../records/policy/visible-rows.js'
 import { policyOf } from '../records/rights/record-policy.js'
 import { readController } from '../routing/controller.js'
-import type { ApplicationPlan } from './plan-application.js'
+
+type AccessPlan = Pick<ApplicationPlan, 'routes' | 'graphql' | 'authOptions' | 'settings'>
+
+/** The most names of one kind that are written out; of more names only the number is given. */
+const maxNames = 40
+
+/** One text for each kind of access: `read GET /items, GET /metrics`. */
+export function openDoors(plan: AccessPlan, { cors }: Pick<BootstrapOptions, 'cors'>): string[] {
+  const { docs, basePath, static: folders } = plan.settings
+  const open = reachable(plan.routes).filter(({ access }) => access.open)
+  const named = ({ route }: (typeof open)[number]): string =>
+    `${route.method} ${route.pattern.text}`
+  const endpoints = plan.graphql.instances.flatMap((one) =>
+    one.routes.map((route) => ({ one, route })),
+  )
+  const readable = endpoints.filter(({ one, route }) => one.accessFor(route.access).read.open)
+  const pages = [
+    ...(docs?.pageAccess.open === true ? [`page ${joinPaths(basePath, docs.path)}`] : []),
+    ...(docs?.access.open === true
+      ? [`document ${joinPaths(basePath, docs.path)}/openapi.json`]
+      : []),
+    ...endpoints.flatMap(({ one, route }) =>
+      one.ide ? [`IDE ${joinPaths(basePath, route.path)}`] : [],
+    ),
+  ]
+  const records = openRecords(plan)
+  const origins = cors === false ? [] : (cors?.origins ?? '*')
+  return [
+    ...describeNames('read', open.filter(({ route }) => route.method === 'GET').map(named)),
+    ...describeNames('write', open.filter(({ route }) => route.method !== 'GET').map(named)),
+    ...describeNames(
+      'ask GraphQL at',
+      readable.map(({ route }) => joinPaths(basePath, route.path)),
+    ),
+    ...describeNames('read rows of', [...records.readable, ...records.confirmed].sort()),
+    ...describeNames('ask for records that show no rows without a sign-in:', records.withoutRows),
+    ...describeNames('read documentation', pages),
+    ...describeNames(
+      'read files below',
+      Object.keys(folders).map((path) => joinPaths(basePath, path)),
+    ),
+    ...describeNames('read answers in pages of', origins === '*' ? ['any origin (CORS)'] : origins),
+  ]
+}
+
+function describeNames(label: string, names: readonly string[]): string[] {
+  if (names.length === 0) return []
+  const more = names.length > maxNames ? ` and ${names.length - maxNames} more` : ''
+  return [`${label} ${names.slice(0, maxNames).join(', ')}${more}`]
+}
+
+/** Logs one line, so that open access is noticed before others find it. */
+export function logPublicAccess(
+  plan: AccessPlan,
+  options: Pick<BootstrapOptions, 'cors'>,
+  log: Log,
+): void {
+  const open = openDoors(plan, options)
+  log.info({ open }, `Everybody may: ${open.join('; ')}.`)
+}
 
 type Plan = Pick<ApplicationPlan, 'routes' | 'graphql'>
 
@@ -21,7 +87,7 @@ export interface OpenRecords {
   readonly confirmed: readonly string[]
   /** Open, but `rows` shows no rows without a sign-in. */
   readonly withoutRows: readonly string[]
-  /** Those of `readable` that every caller with a token can write. */
+  /** The names in `readable` that every caller with a token can write. */
   readonly writable: readonly string[]
 }
 
@@ -55,17 +121,18 @@ export function openRecords({ routes, graphql }: Plan): OpenRecords {
     for (const { access } of instance.routes) {
       const { read, secured } = instance.accessFor(access)
       for (const table of readTables(instance.schema.records, [], false)) {
-        const own = policyOf(table).read ?? read
-        if ((secured === undefined ? own : bothOf(secured, own)).open) addReachable(table, tables)
+        const readRule = policyOf(table).read ?? read
+        if ((secured === undefined ? readRule : bothOf(secured, readRule)).open)
+          addReachable(table, tables)
       }
     }
   const all = [...tables].sort((one, other) => (one.type.name < other.type.name ? -1 : 1))
-  const shown = all.filter(showsAnonymous)
-  const unconfirmed = shown.filter((table) => policyOf(table).read === undefined)
+  const visible = all.filter(showsAnonymous)
+  const unconfirmed = visible.filter((table) => policyOf(table).read === undefined)
   return {
     readable: namesOf(unconfirmed),
-    confirmed: namesOf(shown.filter((table) => !unconfirmed.includes(table))),
-    withoutRows: namesOf(all.filter((table) => !shown.includes(table))),
+    confirmed: namesOf(visible.filter((table) => !unconfirmed.includes(table))),
+    withoutRows: namesOf(all.filter((table) => !visible.includes(table))),
     writable: namesOf(unconfirmed.filter(isWritableByAll)),
   }
 }
@@ -76,7 +143,7 @@ export function documentedRecords(plan: Plan): DocumentedRecords {
   return { readable: [...readable, ...confirmed].sort(), withoutRows }
 }
 
-/** Adds a record and those that its rows lead to, as far as a caller without a sign-in may follow. */
+/** Adds a record and the records that its rows lead to, as far as a caller without a sign-in may follow. */
 function addReachable(table: Table, tables: Set<Table>): void {
   if (tables.has(table)) return
   tables.add(table)

@@ -1,5 +1,6 @@
 /**
- * Custom decorators on root fields of GraphQL: planned at the start, run around the operations that contain the fields.
+ * Custom decorators on root fields of GraphQL: planned at the start, and run around the operations that select the
+ * fields.
  */
 import { promise } from '../core/maybe-promise.js'
 import type { Gate } from '../auth/gate.js'
@@ -19,7 +20,7 @@ import {
   type FindInstance,
   type PlannedInterceptor,
 } from '../serving/interceptors.js'
-import { planOwn } from './plan-seam.js'
+import { planDecorator } from './plan-interceptors.js'
 
 interface PlannedRoot {
   readonly info: RouteInfo
@@ -27,20 +28,22 @@ interface PlannedRoot {
 }
 
 /** By field, e.g. `Query.items`, for each instance with such decorators. */
-export type GraphqlStands = ReadonlyMap<GraphQL, ReadonlyMap<string, PlannedRoot>>
+export type GraphqlInterceptors = ReadonlyMap<GraphQL, ReadonlyMap<string, PlannedRoot>>
 
-/** @param problems receives faults that decorators report; a faulty schema is reported elsewhere */
-export function planGraphqlStands(
+/** @param problems receives problems that decorators report; an invalid schema is reported elsewhere */
+export function planGraphqlInterceptors(
   instances: readonly GraphQL[],
   problems: Problem[],
-): GraphqlStands {
+): GraphqlInterceptors {
   const all = new Map<GraphQL, ReadonlyMap<string, PlannedRoot>>()
   for (const instance of instances) {
     const roots = new Map<string, PlannedRoot>()
     for (const [name, { info, interceptors }] of readRoots(instance)) {
       roots.set(name, {
         info,
-        interceptors: interceptors.flatMap((one) => planOwn(one, info, problems).planned ?? []),
+        interceptors: interceptors.flatMap(
+          (one) => planDecorator(one, info, problems).planned ?? [],
+        ),
       })
     }
     if (roots.size > 0) all.set(instance, roots)
@@ -58,9 +61,9 @@ function readRoots(instance: GraphQL): ReturnType<typeof interceptedRoots> {
 }
 
 /** All decorators and interceptors, for the container. */
-export function graphqlStands(all: GraphqlStands): PlannedInterceptor[] {
+export function listGraphqlInterceptors(all: GraphqlInterceptors): PlannedInterceptor[] {
   return [...all.values()].flatMap((roots) =>
-    [...roots.values()].flatMap(({ interceptors: stands }) => stands),
+    [...roots.values()].flatMap(({ interceptors }) => interceptors),
   )
 }
 
@@ -71,38 +74,39 @@ export function graphqlStands(all: GraphqlStands): PlannedInterceptor[] {
  */
 export function aroundOperations(
   instance: GraphQL,
-  all: GraphqlStands,
+  all: GraphqlInterceptors,
   find: FindInstance,
   gate: Gate,
 ): Intercept | undefined {
   const planned = all.get(instance)
   if (planned === undefined) return undefined
   const problems: Problem[] = []
-  const made = new Map<string, readonly Intercept[]>()
-  for (const [name, { info, interceptors: stands }] of planned) {
-    const { gate: outer, body, handler } = createInterceptors(stands, info, find, problems)
-    made.set(name, [...outer, ...body, ...handler].map(toIntercept))
+  const interceptorsByField = new Map<string, readonly Intercept[]>()
+  for (const [name, { info, interceptors }] of planned) {
+    const { gate: outer, body, handler } = createInterceptors(interceptors, info, find, problems)
+    interceptorsByField.set(name, [...outer, ...body, ...handler].map(toIntercept))
   }
   if (problems.length > 0) throw new DeclarationError(problems)
   return async (request, next) => {
     if (!(request instanceof ServerRequest)) return next()
     const { method, body } = request
-    const asked = readNamedOperation(instance, method === 'POST' ? body : queryParts(request))
-    const interceptors = asked?.roots.flatMap((name) => made.get(name) ?? []) ?? []
-    if (asked === undefined || interceptors.length === 0) return next()
-    const roots = asked.roots.map((name) => planned.get(name)?.info)
-    requestedOperation.set(request, { ...asked, roots })
+    const operation = readNamedOperation(instance, method === 'POST' ? body : queryParts(request))
+    const interceptors =
+      operation?.roots.flatMap((name) => interceptorsByField.get(name) ?? []) ?? []
+    if (operation === undefined || interceptors.length === 0) return next()
+    const roots = operation.roots.map((name) => planned.get(name)?.info)
+    requestedOperation.set(request, { ...operation, roots })
     try {
-      // The caller must be known; an invalid token is answered further inside.
+      // The caller must be identified; an invalid token is reported later by the endpoint.
       await gate.recognise(request)
     } catch {
       return next()
     }
-    const walk = interceptors.reduceRight<() => Promise<unknown>>(
-      (inner, stand) => () => promise(() => stand(request, inner as Next)),
+    const run = interceptors.reduceRight<() => Promise<unknown>>(
+      (inner, interceptor) => () => promise(() => interceptor(request, inner as Next)),
       () => next(),
     )
-    return walk().catch(refused)
+    return run().catch(refused)
   }
 }
 

@@ -1,29 +1,66 @@
 /**
  * Plans the interceptors of a route: reads `use` of the application and its modules, `@Use` and custom decorators into
- * one list, from outside to inside. Nothing is created yet; faults become problems.
+ * one list, from outside to inside. Nothing is created yet; mistakes become problems.
  */
-import { rolesOf, type AccessRule } from '../auth/access.js'
 import type { Problem } from '../errors/declaration-error.js'
-import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { resolveClass, type ClassReference, type Class } from '../metadata/class-metadata.js'
-import { readShape } from '../fields/shape.js'
-import type { DeclaredType } from '../fields/type-of.js'
-import type { DocumentOperation } from '../openapi/documented-route.js'
-import type { RouteInfo } from '../routing/route-info.js'
-import type { Route } from '../routing/route.js'
 import {
+  type InterceptorClass,
   isInterceptorPosition,
   interceptorPositions,
   type EntryInterceptor,
   type Interceptor,
-  type InterceptorClass,
   type InterceptorPosition,
   readInterceptors,
   type DecoratorEntry,
   type InterceptorEntry,
 } from '../extensions/interceptor.js'
-import type { DecoratorProblem, DecoratorSpecification } from '../extensions/custom-decorator.js'
 import type { PlannedInterceptor } from '../serving/interceptors.js'
+import type { Parts } from './module.js'
+import type { Settings } from './options.js'
+import { rolesOf, type AccessRule } from '../auth/access.js'
+import { refuseUnknownNames } from '../errors/unknown-options.js'
+import { readShape } from '../fields/shape.js'
+import type { DeclaredType } from '../fields/type-of.js'
+import type { DocumentOperation } from '../openapi/documented-route.js'
+import type { RouteInfo } from '../routing/route-info.js'
+import type { Route } from '../routing/route.js'
+import type { DecoratorProblem, DecoratorSpecification } from '../extensions/custom-decorator.js'
+
+interface ApplicationUse {
+  /** Around every route, outside the interceptors of modules. */
+  readonly outside: readonly UseList[]
+  /** Around requests without a route, and around the framework's own routes. */
+  readonly framework: readonly PlannedInterceptor[]
+}
+
+export function planApplicationUse(
+  { use }: Settings,
+  { useLists }: Parts,
+  problems: Problem[],
+): ApplicationUse {
+  const everywhere = useLists.map((list) => pick(list, true)).filter((list) => list.use.length > 0)
+  const outside = [{ where: 'bootstrap', use }, ...everywhere]
+  const framework = outside
+    .flatMap((list) => planUse(list, problems))
+    .filter(
+      (interceptor) =>
+        interceptor.position === 'gate' ||
+        (interceptor.position === 'body' && appliesEverywhere(interceptor)),
+    )
+  return { outside, framework }
+}
+
+/** Interceptors that modules list only for their own routes. */
+export function forOwnRoutes(lists: readonly UseList[]): UseList[] {
+  return lists.map((list) => pick(list, false))
+}
+
+function pick({ where, use }: UseList, everywhere: boolean): UseList {
+  const isEverywhere = (reference: UseList['use'][number]): boolean =>
+    (resolveClass(reference) as InterceptorClass | undefined)?.everywhere === true
+  return { where, use: use.filter((reference) => isEverywhere(reference) === everywhere) }
+}
 
 /** Interceptors in a `use` list, and whose list it is. */
 export interface UseList {
@@ -33,27 +70,27 @@ export interface UseList {
 }
 
 /** The interceptors and decorators of a route. */
-export interface PlannedSeam {
+export interface PlannedInterceptors {
   readonly info: RouteInfo
   readonly interceptors: readonly PlannedInterceptor[]
   readonly documents: readonly DocumentOperation[]
 }
 
-/** A route as far as it is known before what stands around it. */
-interface SeamOf {
+/** A route before its interceptors are planned. */
+interface RouteToIntercept {
   readonly route: Route
   readonly access: AccessRule
   readonly body: DeclaredType | undefined
 }
 
 /** @param lists the interceptors around the route's controller, from outside to inside */
-export function planSeam(
-  { route, access, body }: SeamOf,
+export function planInterceptors(
+  { route, access, body }: RouteToIntercept,
   lists: readonly UseList[],
   problems: Problem[],
-): PlannedSeam {
+): PlannedInterceptors {
   const { onClass, onMethod } = readInterceptors(route.controller, route.member)
-  const written = [...onClass, ...onMethod]
+  const declared = [...onClass, ...onMethod]
   const info = toInfo({ route, access, body }, [...onMethod, ...onClass])
   const interceptors = lists.flatMap((list) => planUse(list, problems))
   const documents: DocumentOperation[] = []
@@ -61,7 +98,7 @@ export function planSeam(
     documents.unshift(...used.flatMap((interceptor) => documentOf(interceptor, info)).reverse())
   }
   documentUse(interceptors)
-  for (const interceptor of written) {
+  for (const interceptor of declared) {
     if ('interceptor' in interceptor) {
       const used = planUse(
         { where: `@Use of ${route.name}`, use: [interceptor.interceptor] },
@@ -71,7 +108,7 @@ export function planSeam(
       interceptors.push(...used)
       continue
     }
-    const { specification, planned } = planOwn(interceptor, info, problems)
+    const { specification, planned } = planDecorator(interceptor, info, problems)
     if (specification?.document !== undefined) documents.unshift(specification.document)
     if (planned !== undefined) interceptors.push(planned)
   }
@@ -79,7 +116,7 @@ export function planSeam(
 }
 
 /** Plans a custom decorator on a route or on a root field. */
-export function planOwn(
+export function planDecorator(
   interceptor: DecoratorEntry,
   info: RouteInfo,
   problems: Problem[],
@@ -89,10 +126,10 @@ export function planOwn(
   if (specification === undefined) return {}
   runCheck(specification, { where, info }, problems)
   const { enter, intercept, inject = [] } = specification
-  const place = readPlace(where, specification.before, problems)
+  const position = readPosition(where, specification.before, problems)
   return enter === undefined && intercept === undefined
     ? { specification }
-    : { specification, planned: { position: place, where, enter, intercept, inject } }
+    : { specification, planned: { position, where, enter, intercept, inject } }
 }
 
 /** The interceptors of a list, with their places. */
@@ -109,7 +146,7 @@ export function planUse({ where, use }: UseList, problems: Problem[]): PlannedIn
       return []
     }
     const { before } = interceptor as InterceptorClass
-    return [{ position: readPlace(interceptor.name, before, problems), interceptor }]
+    return [{ position: readPosition(interceptor.name, before, problems), interceptor }]
   })
 }
 
@@ -137,13 +174,13 @@ function documentOf(interceptor: PlannedInterceptor, info: RouteInfo): DocumentO
   return document === undefined ? [] : [(operation) => document(operation, info)]
 }
 
-function readPlace(where: string, before: unknown, problems: Problem[]): InterceptorPosition {
+function readPosition(where: string, before: unknown, problems: Problem[]): InterceptorPosition {
   if (before === undefined) return 'handler'
   if (isInterceptorPosition(before)) return before
   problems.push({
     code: 'INTERCEPTOR_PLACE',
     message: `${where}: before is ${typeof before === 'string' ? `"${before}"` : typeof before}.`,
-    remedy: `Write one of ${interceptorPositions.map((place) => `'${place}'`).join(', ')}.`,
+    remedy: `Write one of ${interceptorPositions.map((position) => `'${position}'`).join(', ')}.`,
   })
   return 'handler'
 }
@@ -162,30 +199,30 @@ function readSpecification(
   where: string,
   problems: Problem[],
 ): DecoratorSpecification | undefined {
-  const refuse = (what: string, remedy: string): void => {
-    problems.push({ code: 'DECORATOR_SPECIFICATION', message: `${where}: ${what}.`, remedy })
+  const refuse = (reason: string, remedy: string): void => {
+    problems.push({ code: 'DECORATOR_SPECIFICATION', message: `${where}: ${reason}.`, remedy })
   }
   const remedy = 'Give { before, check, document, enter, inject, intercept }; each may be left out.'
-  let given: unknown
+  let specification: unknown
   try {
-    given = specify()
+    specification = specify()
   } catch (error) {
     refuse(`its specification throws: ${textOf(error)}`, 'Correct it.')
     return undefined
   }
-  if (typeof given !== 'object' || given === null) {
+  if (typeof specification !== 'object' || specification === null) {
     refuse('it has no specification', remedy)
     return undefined
   }
-  refuseUnknownNames(where, given, specificationNames, problems)
+  refuseUnknownNames(where, specification, specificationNames, problems)
   for (const name of ['check', 'document', 'enter', 'intercept'] as const) {
-    const member = (given as Record<string, unknown>)[name]
+    const member = (specification as Record<string, unknown>)[name]
     if (member !== undefined && typeof member !== 'function') {
       refuse(`${name} is not a function`, remedy)
       return undefined
     }
   }
-  return given
+  return specification
 }
 
 function runCheck(
@@ -222,7 +259,7 @@ function runCheck(
   }
 }
 
-/** Nothing is a list without problems. */
+/** A missing list means no problems. */
 function isProblemList(found: unknown): found is readonly DecoratorProblem[] | undefined | null {
   if (found === undefined || found === null) return true
   if (!Array.isArray(found)) return false
@@ -235,14 +272,17 @@ function textOf(error: unknown): string {
   return (error instanceof Error ? error.message : String(error)).replace(/\.$/, '')
 }
 
-/** Those that a client may send; faults of the class are reported elsewhere. */
+/** The fields that a client may send; problems of the class are reported elsewhere. */
 function fieldsOf(type: Class): readonly string[] {
   const { fields } = readShape(type, [])
   return Object.freeze(fields.filter(({ readOnly }) => !readOnly).map(({ name }) => name))
 }
 
 /** @param nearest the method's decorators before its class's: the first of each kind counts */
-function toInfo({ route, access, body }: SeamOf, nearest: readonly InterceptorEntry[]): RouteInfo {
+function toInfo(
+  { route, access, body }: RouteToIntercept,
+  nearest: readonly InterceptorEntry[],
+): RouteInfo {
   return Object.freeze({
     method: route.method,
     path: route.pattern.text,
@@ -254,10 +294,10 @@ function toInfo({ route, access, body }: SeamOf, nearest: readonly InterceptorEn
     roles: rolesOf(access),
     metadata: Object.freeze({
       get: (decorator: object) => {
-        const own = nearest.find(
+        const entry = nearest.find(
           (interceptor) => 'decorator' in interceptor && interceptor.decorator === decorator,
         )
-        return (own as DecoratorEntry | undefined)?.args as never
+        return (entry as DecoratorEntry | undefined)?.args as never
       },
     }),
   })
