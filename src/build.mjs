@@ -7,8 +7,9 @@
  * require parts of Node: a bundler that puts an application into one ES module cannot translate that. They are listed in
  * `bundled`, their licences are written beside them, and what an application installs itself stays its own copy.
  *
- * The files of the pages at `/swagger` and of the GraphQL IDE are copied as their packages have them, which are then needed
- * for nothing but this: applications install neither them nor their install scripts.
+ * The files of the pages at `/swagger` and of the GraphQL IDE are copied from their packages. Applications install neither
+ * these packages nor their install scripts. There are no source maps: the bundle is readable, and the sources are not in the
+ * package.
  *
  * The compiler's output in `dist/src` keeps the declarations. `node src/build.mjs [folder]`, after `tsc`; the folder is
  * `dist/server` unless another is named.
@@ -56,21 +57,19 @@ async function writeLicences(inputs) {
   await writeFile(join(target, 'LICENCES.txt'), (await Promise.all(texts)).join('\n---\n\n'))
 }
 
-/** What `/swagger` and the IDE are made of. */
+/** Fonts for browsers without WOFF2 and pictures that the IDE does not show. */
+const unusedFiles = /\.woff$|img\/(?:altair_logo|logo)[^/]*\.png$/
+
+/** Copies the files of `/swagger`, of the development page and of the IDE. */
 async function copyPages() {
   const from = (name) => path(`../node_modules/${name}`)
   const to = (name) => join(target, 'pages', name)
   for (const file of ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png', 'NOTICE'])
     await cp(from(`swagger-ui-dist/${file}`), to(`swagger-ui/${file}`))
   await cp(path('./cli/dev/page'), to('development'), { recursive: true })
-  await cp(from('altair-static/build/dist'), to('altair/dist'), { recursive: true })
-  await build({
-    entryPoints: [from('altair-static/build/index.js')],
-    outfile: to('altair/index.cjs'),
-    platform: 'node',
-    target: 'node20',
-    minify: true,
-    logLevel: 'error',
+  await cp(from('altair-static/build/dist'), to('altair'), {
+    recursive: true,
+    filter: (file) => !unusedFiles.test(file),
   })
 }
 
@@ -102,9 +101,6 @@ const { metafile } = await build({
     js: "import { createRequire as requireOfNode } from 'node:module'; const require = requireOfNode(import.meta.url);",
   },
   metafile: true,
-  sourcemap: true,
-  // Names and lines do; the sources themselves are not in the package.
-  sourcesContent: false,
   tsconfig: path('../tsconfig.json'),
   logLevel: 'error',
 })

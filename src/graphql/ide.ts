@@ -1,33 +1,15 @@
 /** The IDE: Altair, whose files lie in the package, so that no request leaves the origin. Source: decisions, GraphQL. */
-import { existsSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { RenderOptions } from 'altair-static'
 import { pageFolder } from '../core/page-files.js'
 import { file } from '../http/file-reply.js'
 import { html, reply, type Reply } from '../http/reply.js'
 
-/** The package's own declarations lean on others that it does not bring along. */
-interface Altair {
-  readonly renderAltair: (options: RenderOptions) => string
-  readonly renderInitialOptions: (options: RenderOptions) => string
-  readonly getDistDirectory: () => string
-  readonly isSandboxFrame: (path: string) => boolean
-  readonly SANDBOX_FRAME_CSP: string
-}
+let cachedFolder: string | undefined
 
-let altair: Altair | undefined
-
-/** Loaded when somebody opens the page. */
-function loadAltair(): Altair {
-  if (altair === undefined) {
-    const folder = pageFolder({ name: 'altair', package: 'altair-static', subfolder: 'build' })
-    // In the distribution everything that ends in `.js` is an ES module, which this one is not.
-    const program = join(folder, 'index.cjs')
-    const require = createRequire(import.meta.url)
-    altair = require(existsSync(program) ? program : join(folder, 'index.js')) as Altair
-  }
-  return altair
+function ideFolder(): string {
+  cachedFolder ??= pageFolder({ name: 'altair', package: 'altair-static', subfolder: 'build/dist' })
+  return cachedFolder
 }
 
 const pagePolicy = [
@@ -50,39 +32,36 @@ const withoutBanners = '<style>app-banner-container { display: none }</style>'
 
 /** @param path the endpoint's */
 export function idePage(path: string): Reply<string> {
-  const page = loadAltair()
-    .renderAltair(optionsFor(path))
+  const page = readFileSync(join(ideFolder(), 'index.html'), 'utf8')
+    .replace(/<base.*>/, `<base href="${baseUrl(path)}">`)
     .replace('</head>', `${withoutBanners}</head>`)
+    .replace('</body>', '<script type="module" src="initial_options.js"></script></body>')
   return withoutReferrer(html(page))
     .header('Content-Security-Policy', pagePolicy)
     .header('Cache-Control', 'no-cache')
 }
 
-/** What the page starts with; a file of its own, since the policy lets no script stand in the page. */
+/** Starts the page; a file of its own, because the policy allows no script in the page. */
 export function ideStart(path: string): Reply<string> {
-  return withoutReferrer(reply(loadAltair().renderInitialOptions(optionsFor(path))))
+  const options = { baseURL: baseUrl(path), endpointURL: path, disableAccount: true }
+  return withoutReferrer(reply(`AltairGraphQL.init(${JSON.stringify(options)})`))
     .type('text/javascript; charset=utf-8')
     .header('Cache-Control', 'no-cache')
 }
 
 /** A file of the page, by its path below `ide/`. */
 export function ideFile(name: string): Reply {
-  const { getDistDirectory, isSandboxFrame, SANDBOX_FRAME_CSP } = loadAltair()
-  const response = withoutReferrer(file(name, { root: getDistDirectory(), inline: true }))
-  // The names of most files change with their content; those of a few do not, so a day it is.
+  const response = withoutReferrer(file(name, { root: ideFolder(), inline: true }))
+  // Most file names change with the content of the file, some do not: browsers cache them for one day.
   response.header('Cache-Control', 'public, max-age=86400')
-  return isSandboxFrame(name)
-    ? response.header('Content-Security-Policy', SANDBOX_FRAME_CSP)
+  // The frame that runs scripts of the user.
+  return name.split('/').includes('iframe-sandbox')
+    ? response.header('Content-Security-Policy', 'sandbox allow-scripts')
     : response
 }
 
-function optionsFor(path: string): RenderOptions {
-  return {
-    baseURL: `${path === '/' ? '' : path}/ide/`,
-    endpointURL: path,
-    disableAccount: true,
-    serveInitialOptionsInSeperateRequest: true,
-  }
+function baseUrl(path: string): string {
+  return `${path === '/' ? '' : path}/ide/`
 }
 
 function withoutReferrer<Body>(response: Reply<Body>): Reply<Body> {

@@ -1,25 +1,67 @@
-/** The pages in the package lead to what is in the package. */
+/** What is in the package: its size, and where the links of its pages lead. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
-import { expect, it } from '@jest/globals'
+import { beforeAll, describe, expect, it } from '@jest/globals'
 import { root } from '../repository/source-files.js'
 
-it('has no page with a link to what the package lacks', () => {
+interface Packed {
+  /** Bytes of the archive. */
+  readonly size: number
+  readonly files: readonly { readonly path: string }[]
+}
+
+let size: number
+let paths: string[]
+
+beforeAll(() => {
   const args = ['pack', '--dry-run', '--json', '--ignore-scripts']
   const text = execFileSync('npm', args, { cwd: root, encoding: 'utf8' })
-  const [{ files }] = JSON.parse(text) as [{ files: { path: string }[] }]
-  const paths = files.map(({ path }) => path)
-  const pages = paths.filter((path) => path.endsWith('.md') && !path.startsWith('templates/'))
-  expect(pages).toContain('README.md')
-  const dead = pages.flatMap((page) => {
-    const prose = readFileSync(join(root, page), 'utf8').replace(/^```[^]*?^```/gm, '')
-    return [...prose.matchAll(/\]\(([^)\s#]+)[^)\s]*\)|\bsrc(?:set)?="([^"#]+)"/g)]
-      .map(([, link, image]) => link ?? image ?? '')
-      .filter((to) => !/^\w+:|^\//.test(to))
-      .map((to) => relative(root, resolve(root, dirname(page), to)))
-      .filter((path) => !paths.some((there) => there === path || there.startsWith(`${path}/`)))
-      .map((path) => `${page}: ${path}`)
+  const [packed] = JSON.parse(text) as [Packed]
+  size = packed.size
+  paths = packed.files.map(({ path }) => path)
+})
+
+/** Pictures and the pages for maintainers are in the repository and on the site only. */
+const outside = /\.(?:png|svg)$|^CONTRIBUTING\.md$|^docs\/maintainers\//
+
+describe('the package', () => {
+  it('is at most 3.5 MB', () => {
+    expect(size).toBeLessThanOrEqual(3_500_000)
   })
-  expect(dead).toEqual([])
+
+  it('has no pictures of pages, and source maps of the browser client only', () => {
+    expect(paths.filter((path) => /^docs\/.*\.png$/.test(path))).toEqual([])
+    const maps = paths.filter((path) => path.endsWith('.map'))
+    expect(maps.filter((path) => !path.startsWith('dist/client/'))).toEqual([])
+  })
+
+  it('has every declaration that another one imports', () => {
+    const missing = paths
+      .filter((path) => path.endsWith('.d.ts'))
+      .flatMap((path) => {
+        const imports = readFileSync(join(root, path), 'utf8').matchAll(
+          /^(?:import|export)\b[^']*'(\.[^']+)\.js'|\bimport\('(\.[^']+)\.js'\)/gm,
+        )
+        return [...imports].map(([, from, call]) => `${join(dirname(path), from ?? call!)}.d.ts`)
+      })
+      .filter((path) => !paths.includes(path))
+    expect(missing).toEqual([])
+  })
+
+  it('has no page with a link to what the package lacks', () => {
+    const pages = paths.filter((path) => path.endsWith('.md') && !path.startsWith('templates/'))
+    expect(pages).toContain('README.md')
+    const dead = pages.flatMap((page) => {
+      const prose = readFileSync(join(root, page), 'utf8').replace(/^```[^]*?^```/gm, '')
+      return [...prose.matchAll(/\]\(([^)\s#]+)[^)\s]*\)|\bsrc(?:set)?="([^"#]+)"/g)]
+        .map(([, link, image]) => link ?? image ?? '')
+        .filter((to) => !/^\w+:|^\//.test(to))
+        .map((to) => relative(root, resolve(root, dirname(page), to)))
+        .filter((path) => !outside.test(path))
+        .filter((path) => !paths.some((there) => there === path || there.startsWith(`${path}/`)))
+        .map((path) => `${page}: ${path}`)
+    })
+    expect(dead).toEqual([])
+  })
 })

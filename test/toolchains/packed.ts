@@ -20,6 +20,7 @@ export async function packPackage(folder: string): Promise<string> {
     ['client/build.mjs', join(staging, 'dist/client')],
     ['client/admin/build.mjs', join(staging, 'dist/admin')],
     [compiler, '-p', '.', '--outDir', join(staging, 'dist'), '--emitDeclarationOnly'],
+    ['src/declarations.mjs', join(staging, 'dist')],
   ])
     expect(await runNode(...args)).toEqual({ code: 0, output: '' })
   const pack = ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder]
