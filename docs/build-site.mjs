@@ -1,17 +1,18 @@
 /**
- * Builds the documentation into dist/site, without network: every page and the reference of the face, made of its docstrings,
- * with one search over both; each page as Markdown beside it; llms.txt and llms-full.txt for programs that read.
+ * Builds the documentation site into dist/site, without network: the pages of this folder, the API reference made of the
+ * docstrings, each page as Markdown, and llms.txt and llms-full.txt for programs that read.
  */
-import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative, resolve } from 'node:path'
-import { Application, Converter } from 'typedoc'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { Application } from 'typedoc'
+import { build } from 'vitepress'
+import site, { entries, navigation, repository } from './.vitepress/config.mjs'
 
 const docs = import.meta.dirname
 const root = resolve(docs, '..')
-const site = join(root, 'dist/site')
-const { description, homepage, exports: entries } = readJson('package.json')
-const repository = homepage.replace(/#.*$/, '')
+const [source, target] = [join(root, 'dist/pages'), join(root, 'dist/site')]
 
+<<<<<<< HEAD
 const pagesIn = (folder) =>
   readdirSync(join(docs, folder))
     .filter((name) => name.endsWith('.md'))
@@ -36,57 +37,65 @@ for (const page of pages) {
   mkdirSync(dirname(target), { recursive: true })
   cpSync(join(docs, page), target)
 }
+=======
+rmSync(source, { recursive: true, force: true })
+cpSync(docs, source, {
+  recursive: true,
+  filter: (path) => !/\.vitepress$|\.mjs$/.test(path),
+})
+await writeReference()
+await build(docs)
+for (const { path } of navigation.flatMap(({ pages }) => pages))
+  cpSync(join(docs, path), join(target, 'pages', path))
+>>>>>>> 290bc873 (docs: build the documentation site with VitePress)
 writeTexts()
 
-async function buildPages() {
-  const application = await Application.bootstrap({
-    name: 'Filigree',
-    // The source of each entry of the package that has types: their declarations lie as their sources do.
-    entryPoints: Object.values(entries)
-      .flatMap(({ types }) => types ?? [])
-      .map((types) => join(root, types.replace('./dist/', '').replace(/\.d\.ts$/, '.ts'))),
+/** Writes a page for each symbol that the package exports. */
+async function writeReference() {
+  // Declarations have the names of their sources.
+  const modules = entries.map(({ name, types }) => ({ name, file: types.slice(7, -5) }))
+  const application = await Application.bootstrapWithPlugins({
+    plugin: ['typedoc-plugin-markdown'],
+    name: 'API',
+    entryPoints: modules.map(({ file }) => join(root, `${file}.ts`)),
     tsconfig: join(root, 'tsconfig.json'),
-    readme: join(root, 'README.md'),
-    projectDocuments: pages.map((page) => join(docs, page)),
-    categoryOrder: groups.map(({ text }) => text),
-    navigation: { includeCategories: true },
-    searchInDocuments: true,
-    searchInComments: true,
+    // `npm run typecheck` does that.
+    skipErrorChecking: true,
+    readme: 'none',
     excludePrivate: true,
     excludeInternal: true,
     excludeExternals: true,
     disableGit: true,
     sourceLinkTemplate: `${repository}/blob/main/{path}#L{line}`,
     basePath: root,
+    // The default is `docs`, and TypeDoc empties the folder.
+    outputs: [{ name: 'markdown', path: join(source, 'api') }],
+    router: 'module',
+    entryFileName: 'index',
+    hidePageHeader: true,
+    parametersFormat: 'table',
+    interfacePropertiesFormat: 'table',
     logLevel: 'Error',
   })
-  application.converter.on(Converter.EVENT_CREATE_DOCUMENT, (_context, document) => {
-    const page = relative(docs, document.project.files.getReflectionPath(document) ?? '')
-    document.name = titleOf(page)
-    document.frontmatter.category = groups.find(({ pages }) => pages.includes(page))?.text
-  })
   const project = await application.convert()
-  if (project === undefined) throw new Error('The reference could not be made.')
-  await application.generateDocs(project, site)
+  if (project === undefined) throw new Error('TypeDoc could not read the sources.')
+  for (const module of project.children)
+    module.name = modules.find(({ file }) => file.replace(/\/index$/, '') === module.name).name
+  await application.generateOutputs(project)
 }
 
 function writeTexts() {
-  const lists = groups.map(
+  const lists = navigation.map(
     ({ text, pages }) =>
-      `## ${text}\n\n${pages.map((page) => `- [${titleOf(page)}](pages/${page})`).join('\n')}\n`,
+      `## ${text}\n\n${pages.map(({ path, title }) => `- [${title}](pages/${path})`).join('\n')}\n`,
   )
-  writeFileSync(join(site, 'llms.txt'), `# Filigree\n\n> ${description}\n\n${lists.join('\n')}`)
-  const texts = pages
-    .filter((page) => !page.startsWith('maintainers'))
-    .map((page) => `<!-- ${page} -->\n\n${readFileSync(join(docs, page), 'utf8')}`)
-  writeFileSync(join(site, 'llms-full.txt'), texts.join('\n\n'))
-}
-
-/** @returns the first heading of a page */
-function titleOf(page) {
-  return /^# (.+)$/m.exec(readFileSync(join(docs, page), 'utf8'))?.[1] ?? page
-}
-
-function readJson(path) {
-  return JSON.parse(readFileSync(join(root, path), 'utf8'))
+  writeFileSync(
+    join(target, 'llms.txt'),
+    `# Filigree\n\n> ${site.description}\n\n${lists.join('\n')}`,
+  )
+  const texts = navigation
+    .flatMap(({ pages }) => pages)
+    .filter(({ path }) => !path.startsWith('maintainers'))
+    .map(({ path }) => `<!-- ${path} -->\n\n${readFileSync(join(docs, path), 'utf8')}`)
+  writeFileSync(join(target, 'llms-full.txt'), texts.join('\n\n'))
 }

@@ -1,27 +1,128 @@
+/** The documentation site is built without network, and its search leads to the guides. */
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { describe, expect, it } from '@jest/globals'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { extname, join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
+import { withPage, type Visit } from '../browser/open-page.js'
 import { root } from '../repository/source-files.js'
 
 const site = join(root, 'dist/site')
 const read = (path: string) => readFileSync(join(site, path), 'utf8')
 
-describe('the documentation as a site', () => {
-  it('is built without network, with pages, their texts, the reference and llms.txt', () => {
-    const built = spawnSync(process.execPath, ['docs/build-site.mjs'], {
-      ...{ cwd: root, encoding: 'utf8' },
-      // Whoever would ask a registry or a site gets no further than this.
-      env: { ...process.env, HTTP_PROXY: 'http://127.0.0.1:9', HTTPS_PROXY: 'http://127.0.0.1:9' },
-    })
-    expect(built.status === 0 ? '' : built.stderr + built.stdout).toBe('')
-    expect(read('documents/Records__tables_from_classes.html')).toContain('<h1 id="records-tables')
-    expect(read('pages/records/README.md')).toMatch(/^# Records: tables from classes\n/)
-    expect(read('functions/src.bootstrap.html')).toContain('bootstrap')
-    expect(read('documents/1._A_first_route.html')).toContain('A controller is a class')
+const types: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+}
+
+/** Serves the files as any static host does. */
+function serve(): Server {
+  return createServer((request, response) => {
+    const path = decodeURI(request.url ?? '/').replace(/[?#].*$/, '')
+    const file = path.endsWith('/') ? `${path}index.html` : path
+    try {
+      const content = readFileSync(join(site, file))
+      response.setHeader('content-type', types[extname(file)] ?? 'application/octet-stream')
+      response.end(content)
+    } catch {
+      response.writeHead(404).end()
+    }
+  })
+}
+
+let server: Server
+let origin: string
+
+beforeAll(async () => {
+  const built = spawnSync(process.execPath, ['docs/build-site.mjs'], {
+    ...{ cwd: root, encoding: 'utf8' },
+    // A request to another host ends here.
+    env: { ...process.env, HTTP_PROXY: 'http://127.0.0.1:9', HTTPS_PROXY: 'http://127.0.0.1:9' },
+  })
+  if (built.status !== 0) throw new Error(built.stderr + built.stdout)
+  server = serve().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}, 600_000)
+
+afterAll(() => {
+  server.closeAllConnections()
+  server.close()
+})
+
+/** Opens a page of the site, which must cause no error and no request to another host. */
+async function visit(path: string, use: (page: Visit['page']) => Promise<void>): Promise<void> {
+  await withPage(origin, async ({ page, errors, strangers }) => {
+    await page.goto(`${origin}${path}`)
+    await use(page)
+    expect([...errors, ...strangers]).toEqual([])
+  })
+}
+
+describe('the files of the site', () => {
+  it('are the pages, their Markdown, the API reference and llms.txt', () => {
+    expect(read('tutorial/01-first-route.html')).toContain('A controller is a class')
+    expect(read('api/filigree.html')).toContain('id="bootstrap"')
+    expect(read('api/filigree/throttle.html')).toContain('id="throttle"')
+    expect(read('pages/routes.md')).toMatch(/^# Routes/)
     expect(read('llms.txt')).toContain('- [1. A first route](pages/tutorial/01-first-route.md)')
-    expect(read('llms-full.txt')).toContain('# Routes and handlers')
-    // Nothing is loaded from elsewhere.
+    expect(read('llms-full.txt')).toContain('# Routes')
+  })
+
+  it('load nothing from another host', () => {
     expect(read('index.html')).not.toMatch(/<(?:script|link|img)[^>]+(?:src|href)="https?:/)
+  })
+})
+
+describe('the site in a browser', () => {
+  it.each<[string, RegExp]>([
+    ['passkeys', /^\/passkeys\.html/],
+    ['rate limit', /^\/(?:rate-limits|tutorial\/11-invitations-and-limits)\.html/],
+    ['N+1', /^\/(?:graphql|records\/\w+|testing)\.html/],
+    ['file upload', /^\/(?:routes|tutorial\/08-uploads)\.html/],
+    ['postgres', /^\/(?:records\/postgresql-in-production|production)\.html/],
+  ])('finds the guide for %p among the first three results', async (query, guide) => {
+    await visit('/', async (page) => {
+      await page.getByRole('button', { name: 'Search' }).first().click()
+      await page.getByRole('searchbox').fill(query)
+      const results = page.locator('.VPLocalSearchBox .results a')
+      await results.first().waitFor()
+      const addresses = await results.evaluateAll((links) =>
+        links.slice(0, 3).map((link) => link.getAttribute('href')),
+      )
+      expect(addresses).toEqual(expect.arrayContaining([expect.stringMatching(guide)]))
+    })
+  })
+
+  it('leads to the next page and back', async () => {
+    await visit('/tutorial/01-first-route.html', async (page) => {
+      expect(await page.locator('.edit-link-button').getAttribute('href')).toMatch(
+        /\/edit\/main\/docs\/tutorial\/01-first-route\.md$/,
+      )
+      await page.locator('.pager-link.next').click()
+      await page.waitForURL('**/tutorial/02-checked-input.html')
+      await page.locator('.pager-link.prev').click()
+      await page.waitForURL('**/tutorial/01-first-route.html')
+    })
+  })
+
+  it('shows the commands for two databases as tabs', async () => {
+    await visit('/production.html', async (page) => {
+      const tabs = page.locator('.vp-code-group').first()
+      await tabs.getByText('PostgreSQL', { exact: true }).click()
+      await tabs.getByText('pg_dump').waitFor()
+    })
+  })
+
+  it('has a light and a dark theme', async () => {
+    await visit('/', async (page) => {
+      const isDark = () => page.evaluate(() => document.documentElement.classList.contains('dark'))
+      expect(await isDark()).toBe(false)
+      await page.locator('.VPNavBarAppearance .VPSwitchAppearance').click()
+      expect(await isDark()).toBe(true)
+    })
   })
 })

@@ -1,6 +1,7 @@
 /** Links between the pages of the documentation lead somewhere, headings included. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { describe, expect, it } from '@jest/globals'
 import { root } from './source-files.js'
 
@@ -54,12 +55,21 @@ describe('the documentation', () => {
       'README.md',
       'CONTRIBUTING.md',
       'docs/maintainers/README.md',
-      'docs/index.md',
+      'docs/README.md',
     ])
     for (const page of reached)
       if (pages.includes(page))
         for (const to of links(page)) reached.add(resolveLink(page, to).target)
     const others = pages.filter((page) => page.startsWith('docs') && !reached.has(page))
     expect(others).toEqual([])
+  })
+
+  it('has every page in the navigation of the site, once', async () => {
+    const config = pathToFileURL(join(root, 'docs/.vitepress/config.mjs')).href
+    const { navigation } = (await import(config)) as {
+      navigation: { pages: { path: string }[] }[]
+    }
+    const listed = navigation.flatMap(({ pages }) => pages.map(({ path }) => `docs/${path}`))
+    expect(listed.sort()).toEqual(pages.filter((page) => page.startsWith('docs/')).sort())
   })
 })
