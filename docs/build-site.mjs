@@ -12,32 +12,6 @@ const docs = import.meta.dirname
 const root = resolve(docs, '..')
 const [source, target] = [join(root, 'dist/pages'), join(root, 'dist/site')]
 
-<<<<<<< HEAD
-const pagesIn = (folder) =>
-  readdirSync(join(docs, folder))
-    .filter((name) => name.endsWith('.md'))
-    .sort()
-    .map((name) => join(folder, name))
-
-/** Every page stands in one group; those of no other are the reference. */
-const isComing = (page) => page.startsWith('coming-from-')
-const groups = [
-  { text: 'Tutorial', pages: pagesIn('tutorial') },
-  { text: 'Recipes', pages: pagesIn('recipes') },
-  { text: 'Coming from', pages: pagesIn('.').filter(isComing) },
-  { text: 'Records', pages: pagesIn('records') },
-  { text: 'Reference', pages: pagesIn('.').filter((page) => !isComing(page)) },
-  { text: 'For maintainers', pages: pagesIn('maintainers') },
-]
-const pages = groups.flatMap(({ pages }) => pages)
-
-await buildPages()
-for (const page of pages) {
-  const target = join(site, 'pages', page)
-  mkdirSync(dirname(target), { recursive: true })
-  cpSync(join(docs, page), target)
-}
-=======
 rmSync(source, { recursive: true, force: true })
 cpSync(docs, source, {
   recursive: true,
@@ -47,7 +21,6 @@ await writeReference()
 await build(docs)
 for (const { path } of navigation.flatMap(({ pages }) => pages))
   cpSync(join(docs, path), join(target, 'pages', path))
->>>>>>> 290bc873 (docs: build the documentation site with VitePress)
 writeTexts()
 
 /** Writes a page for each symbol that the package exports. */

@@ -1,5 +1,5 @@
 /** The documentation site: its navigation and its search. `npm run docs` builds it (../build-site.mjs). */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join, posix, resolve } from 'node:path'
 import { databaseTabs, repositoryLinks } from './markdown.mjs'
 
@@ -14,7 +14,7 @@ const groups = [
     pages: [
       ...['routes', 'fields', 'authentication', 'access-rules', 'signing-in-with-providers'],
       ...['passkeys', 'one-time-links', 'rate-limits', 'http-modules'],
-      ...['records', 'records/README', 'records/model', 'records/queries', 'records/writes'],
+      ...['records/README', 'records/model', 'records/queries', 'records/writes'],
       ...['records/relations', 'records/transactions', 'records/migrations', 'records/access'],
       ...['records/search-and-aggregates', 'records/*', 'graphql', 'live', 'live-in-components'],
       ...['client', 'jobs', 'mail', 'admin', 'agents', 'testing', 'applications', 'extending'],
@@ -57,16 +57,12 @@ export const entries = Object.entries(exports)
 /** The groups with the title of each page: `{ text, pages: [{ path: 'tutorial/README.md', title }] }`. */
 export const navigation = groups.map(({ text, pages }) => ({
   text,
-  pages: pages
-    .flatMap(expand)
-    .filter((page) => existsSync(join(docs, `${page}.md`)))
-    .map((page) => ({ path: `${page}.md`, title: titleOf(page) })),
+  pages: pages.flatMap(expand).map((page) => ({ path: `${page}.md`, title: titleOf(page) })),
 }))
 
 function expand(entry) {
   if (!entry.endsWith('/*')) return [entry]
   const folder = entry.slice(0, -2)
-  if (!existsSync(join(docs, folder))) return []
   const listed = groups.flatMap(({ pages }) => pages)
   return readdirSync(join(docs, folder))
     .filter((name) => name.endsWith('.md'))
