@@ -81,14 +81,14 @@ describe('filigree explain', () => {
       handler: 'ItemController.form',
       parameters: {},
       others: [
-        { route: 'GET /items/<id:int> (ItemController.show)', reason: '"new" is no int' },
+        { route: 'GET /items/<id:int> (ItemController.show)', reason: '"new" is not of type int' },
         {
           route: 'GET /items/<name> (ItemController.byName)',
           reason: '"new" is more specific than <name>',
         },
         {
           route: 'GET /items/report (ItemController.report)',
-          reason: 'wants "report" where "new" stands',
+          reason: 'requires "report" in place of "new"',
         },
       ],
     })

@@ -21,10 +21,10 @@ import { loadApplication, type LoadedApplication } from '../load-application.js'
 import { openForReading } from '../open-database.js'
 
 const usage = `filigree doctor [--production | --database] [--module module.js] [--json]
-  Looks at Node.js, the compiler's options, the declarations, keys, migrations, the database and its slow queries, and at
-  what is open to everybody. Changes nothing, starts nothing; exits with 1 where there is a fault.
-  --production      holds it against the list of docs/production.md, without its database, and lists what is open
-  --database        names only the queries of the last hour that read whole tables, and the index that would serve each
+  Checks Node.js, the compiler options, the declarations, keys, migrations, the database and its slow queries, and lists
+  what is open to everybody. Changes and starts nothing. Exits with 1 if it finds an error.
+  --production      checks the list of docs/production.md, without the database, and lists what is open
+  --database        lists only the queries of the last hour that read complete tables, and an index for each
   --json            a list of { about, state: "ok" | "note" | "fault", what, remedy } on standard output`
 
 export const doctorCommand: Command = {

@@ -116,13 +116,13 @@ function explainMismatch({ segments }: Pattern, path: string): string | undefine
   if (first?.kind === 'static' && first.text !== parts[0]) return undefined
   for (const [index, segment] of segments.entries()) {
     const text = parts[index]
-    if (text === undefined) return `wants ${describeSegment(segment)} behind it`
+    if (text === undefined) return `requires ${describeSegment(segment)} after it`
     if (segment.kind === 'static') {
-      if (segment.text !== text) return `wants "${segment.text}" where "${text}" stands`
+      if (segment.text !== text) return `requires "${segment.text}" in place of "${text}"`
     } else if (segment.type.name === 'path') {
       return undefined
     } else if (segment.type.convert(text) === undefined) {
-      return `"${text}" is no ${segment.type.name}`
+      return `"${text}" is not of type ${segment.type.name}`
     }
   }
   const rest = parts.slice(segments.length).join('/')

@@ -17,15 +17,15 @@ import { openForReading, type ReadDatabase } from '../open-database.js'
 import { withoutPasswords } from '../dev/secret-patterns.js'
 
 const usage = `filigree explain GET /items/7 | '{ items { id } }' [--as '{"sub":"7","roles":["admin"]}'] [--module module.js] [--json]
-  Says which route answers, why others do not, and what stands between the request and its handler: gate, checks,
-  interceptors, rights. Of a GraphQL operation: its cost, its gate, and for queries the SQL with the database's plan;
-  for that it is run in a read-only transaction, which is rolled back. No provider is made.
-  --as claims       what somebody with these claims gets; default: somebody without a token
+  Shows which route matches, why similar routes do not, and the steps before the handler: gate, checks, interceptors,
+  rights. For a GraphQL operation: its cost, its gate, and for queries the SQL with the database's plan. Queries run
+  in a read-only transaction, which is rolled back. No provider is created.
+  --as claims       the claims of the caller; default: a caller without a token
   --json            the same as one object on standard output`
 
 export const explainCommand: Command = {
   usage,
-  summary: 'which route answers a request, what stands before it, and the SQL of GraphQL',
+  summary: 'which route matches a request, the steps before its handler, and the SQL of GraphQL',
   run,
 }
 

@@ -1,4 +1,4 @@
-/** The development page: asks for its JSON every second while it is seen, and draws the view that the address names. */
+/** The development page: loads its JSON every second while it is visible, and draws the view of the URL. */
 const base = '/__filigree'
 const main = document.getElementById('content')
 const state = document.getElementById('state')
@@ -17,14 +17,14 @@ function h(name, attributes = {}, ...children) {
   return element
 }
 
-async function ask(path) {
+async function getJson(path) {
   const answer = await fetch(base + path)
   const value = await answer.json()
   if (!answer.ok) throw new Error(value.error)
   return value
 }
 
-async function tell(path, body) {
+async function postJson(path, body) {
   const answer = await fetch(base + path, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
@@ -69,15 +69,15 @@ const right = (text) => [{ class: 'number' }, text]
 // --- Requests
 
 let requests = []
-let shown = ''
+let drawnText = ''
 
 async function drawRequests(number) {
-  const found = await ask('/requests')
+  const found = await getJson('/requests')
   // An application that has started again counts from one.
   const text = JSON.stringify([found, number])
-  if (text === shown) return
-  const isNew = !shown.endsWith(`,${number ?? 'null'}]`)
-  shown = text
+  if (text === drawnText) return
+  const isNew = !drawnText.endsWith(`,${number ?? 'null'}]`)
+  drawnText = text
   requests = found.reverse()
   const list = table(
     'Requests',
@@ -115,7 +115,7 @@ async function drawRequests(number) {
 }
 
 async function forget() {
-  await tell('/forget', {})
+  await postJson('/forget', {})
   location.hash = '#requests'
   await draw()
 }
@@ -123,7 +123,7 @@ async function forget() {
 async function drawRequest(number) {
   let one
   try {
-    one = await ask(`/request?number=${encodeURIComponent(number)}`)
+    one = await getJson(`/request?number=${encodeURIComponent(number)}`)
   } catch (error) {
     return h('section', {}, h('h2', { tabindex: '-1' }, `Request ${number}`), empty(error.message))
   }
@@ -149,7 +149,7 @@ async function drawRequest(number) {
           { class: 'hints' },
           one.hints.map((hint) => h('li', {}, hint)),
         ),
-    one.fault === null ? undefined : drawFault(one.fault),
+    one.fault === null ? undefined : drawError(one.fault),
     h('h3', {}, 'Steps'),
     one.steps.length === 0 ? empty('None that is watched.') : drawSteps(one.steps, one.ms || 1),
     one.body === undefined || one.body === null
@@ -183,31 +183,31 @@ function drawBody(body) {
   return [json(query), Object.keys(rest).length === 0 ? undefined : json(rest)]
 }
 
-function drawFault(fault) {
-  const lines = fault.source.map(({ line, text }) => {
+function drawError(error) {
+  const lines = error.source.map(({ line, text }) => {
     const written = `${String(line).padStart(5)}  ${text}\n`
-    return line === fault.line ? h('mark', {}, written) : written
+    return line === error.line ? h('mark', {}, written) : written
   })
   return h(
     'div',
     {},
-    h('h3', { class: 'bad' }, `${fault.name}: ${fault.message}`),
-    fault.file === null ? undefined : h('p', { class: 'quiet' }, `${fault.file}:${fault.line}`),
+    h('h3', { class: 'bad' }, `${error.name}: ${error.message}`),
+    error.file === null ? undefined : h('p', { class: 'quiet' }, `${error.file}:${error.line}`),
     lines.length === 0 ? undefined : h('pre', { tabindex: '0' }, lines),
-    fault.stack === ''
+    error.stack === ''
       ? undefined
-      : h('details', {}, h('summary', {}, 'Where it came from'), json(fault.stack)),
+      : h('details', {}, h('summary', {}, 'Where it came from'), json(error.stack)),
   )
 }
 
-function drawSteps(steps, whole) {
+function drawSteps(steps, duration) {
   return h(
     'ol',
     { class: 'steps' },
     steps.map((step) => {
       const bar = h('span', { class: 'bar' }, h('i'))
-      bar.firstChild.style.marginLeft = `${Math.min(99, (step.at / whole) * 100)}%`
-      bar.firstChild.style.width = `${Math.min(100, ((step.ms ?? 0) / whole) * 100)}%`
+      bar.firstChild.style.marginLeft = `${Math.min(99, (step.at / duration) * 100)}%`
+      bar.firstChild.style.width = `${Math.min(100, ((step.ms ?? 0) / duration) * 100)}%`
       const marks = [
         step.repeats >= 3
           ? h('span', { class: 'mark warn' }, `sent ${step.repeats} times`)
@@ -243,7 +243,7 @@ function drawSteps(steps, whole) {
         { class: 'step' },
         text,
         bar,
-        step.steps.length === 0 ? undefined : drawSteps(step.steps, whole),
+        step.steps.length === 0 ? undefined : drawSteps(step.steps, duration),
       )
     }),
   )
@@ -254,15 +254,15 @@ const short = (sql) => (sql.length > 120 ? `${sql.slice(0, 120)}…` : sql)
 // --- Routes
 
 async function drawRoutes() {
-  const routes = await ask('/routes')
+  const routes = await getJson('/routes')
   const list = h('div', {}, routes.map(drawRoute))
   const search = h('input', {
     type: 'search',
     oninput: () => {
-      const wanted = search.value.toLowerCase()
-      for (const [place, entry] of [...list.children].entries()) {
-        const { method, path, name, words } = routes[place]
-        entry.hidden = !`${method} ${path} ${name} ${words}`.toLowerCase().includes(wanted)
+      const filterText = search.value.toLowerCase()
+      for (const [index, entry] of [...list.children].entries()) {
+        const { method, path, name, words } = routes[index]
+        entry.hidden = !`${method} ${path} ${name} ${words}`.toLowerCase().includes(filterText)
       }
     },
   })
@@ -318,9 +318,9 @@ function drawForm(route) {
     h('option', { value: '' }, 'nobody'),
     h('option', { value: 'token' }, 'a token with these claims'),
   )
-  const own = h('input', { value: claims, spellcheck: 'false' })
+  const claimsInput = h('input', { value: claims, spellcheck: 'false' })
   if (route.access !== 'everybody') caller.value = 'token'
-  const claimsLabel = h('label', {}, 'Claims of the token', own)
+  const claimsLabel = h('label', {}, 'Claims of the token', claimsInput)
   const showClaims = () => {
     claimsLabel.hidden = caller.value === ''
   }
@@ -331,7 +331,9 @@ function drawForm(route) {
     event.preventDefault()
     answer.replaceChildren('…')
     try {
-      answer.replaceChildren(...(await tryRoute(route, { parameters, query, body, caller, own })))
+      answer.replaceChildren(
+        ...(await tryRoute(route, { parameters, query, body, caller, claimsInput })),
+      )
     } catch (error) {
       answer.replaceChildren(h('p', { class: 'bad' }, error.message))
     }
@@ -349,11 +351,11 @@ function drawForm(route) {
   )
 }
 
-async function tryRoute({ method, path }, { parameters, query, body, caller, own }) {
+async function tryRoute({ method, path }, { parameters, query, body, caller, claimsInput }) {
   const headers = {}
   if (caller.value === 'token') {
-    claims = own.value
-    const { token } = await tell('/token', { claims: JSON.parse(own.value) })
+    claims = claimsInput.value
+    const { token } = await postJson('/token', { claims: JSON.parse(claimsInput.value) })
     headers.authorization = `Bearer ${token}`
   }
   let target = path
@@ -380,7 +382,7 @@ async function tryRoute({ method, path }, { parameters, query, body, caller, own
   } catch {
     // It is no JSON.
   }
-  const last = (await ask('/requests')).at(-1)
+  const last = (await getJson('/requests')).at(-1)
   return [
     h(
       'p',
@@ -393,37 +395,42 @@ async function tryRoute({ method, path }, { parameters, query, body, caller, own
   ]
 }
 
-// --- Records, what waits, the log
+// --- Records, pending work, the log
 
 async function drawRecords() {
-  const records = await ask('/records')
-  const entries = records.map(({ name, table: of, read, write, rows, fields, relations, doors }) =>
-    h(
-      'section',
-      {},
-      h('h3', {}, name),
+  const records = await getJson('/records')
+  const entries = records.map(
+    ({ name, table: tableName, read, write, rows, fields, relations, doors }) =>
       h(
-        'p',
+        'section',
         {},
-        `Read by ${read}; written by ${write}`,
-        rows ? '; `rows` says which rows.' : '.',
-        h('span', { class: 'quiet' }, ` Table ${of}.`),
+        h('h3', {}, name),
+        h(
+          'p',
+          {},
+          `Read by ${read}; written by ${write}`,
+          rows ? '; `rows` says which rows.' : '.',
+          h('span', { class: 'quiet' }, ` Table ${tableName}.`),
+        ),
+        table(
+          `Fields of ${name}`,
+          ['Field', 'Kind', 'Rules'],
+          fields.map((field) => ({ cells: [field.name, field.kind, field.marks.join(', ')] })),
+        ),
+        relations.length === 0
+          ? undefined
+          : h(
+              'p',
+              {},
+              'Relations: ',
+              relations.map(({ name: relation, to }) => `${relation} → ${to}`).join(', '),
+            ),
+        h(
+          'p',
+          { class: 'quiet' },
+          doors.length === 0 ? 'No route or field exposes it.' : doors.join(', '),
+        ),
       ),
-      table(
-        `Fields of ${name}`,
-        ['Field', 'Kind', 'Rules'],
-        fields.map((field) => ({ cells: [field.name, field.kind, field.marks.join(', ')] })),
-      ),
-      relations.length === 0
-        ? undefined
-        : h(
-            'p',
-            {},
-            'Relations: ',
-            relations.map(({ name: own, to }) => `${own} → ${to}`).join(', '),
-          ),
-      h('p', { class: 'quiet' }, doors.length === 0 ? 'No door leads to it.' : doors.join(', ')),
-    ),
   )
   show(
     h(
@@ -440,13 +447,13 @@ let jobState = ''
 
 async function drawWaiting(isNew) {
   const query = jobState === '' ? '' : `?state=${jobState}`
-  const { providers, process, jobs, mail } = await ask(`/waiting${query}`)
+  const { providers, process, jobs, mail } = await getJson(`/waiting${query}`)
   const text = JSON.stringify(['waiting', providers, jobs, mail])
-  if (text === shown && !isNew) return
-  shown = text
+  if (text === drawnText && !isNew) return
+  drawnText = text
   // Jobs have a table of their own.
-  const others = providers.filter(({ of }) => of !== 'Jobs')
-  const parts = others.map(({ of, entries }) => {
+  const otherProviders = providers.filter(({ of }) => of !== 'Jobs')
+  const parts = otherProviders.map(({ of, entries }) => {
     const heads = [...new Set(entries.flatMap((entry) => Object.keys(entry)))]
     const rows = entries.map((entry) => ({ cells: heads.map((head) => toCell(entry[head])) }))
     return h(
@@ -522,7 +529,7 @@ function drawJobButton({ id, name, state }) {
       : ['Cancel', '/jobs/cancel']
   if (word === undefined) return ''
   const press = async () => {
-    await tell(path, { id })
+    await postJson(path, { id })
     await drawWaiting(true)
   }
   return h(
@@ -565,10 +572,10 @@ const levelTone = (level) => ({ error: 'bad', warn: 'warn', info: 'good' })[leve
 let level = ''
 
 async function drawLog(isNew) {
-  const lines = (await ask('/log')).reverse()
+  const lines = (await getJson('/log')).reverse()
   const text = JSON.stringify(['log', lines.length, lines[0]?.time, level])
-  if (text === shown && !isNew) return
-  shown = text
+  if (text === drawnText && !isNew) return
+  drawnText = text
   const choice = h(
     'select',
     {
@@ -635,7 +642,7 @@ async function draw() {
     if (link.hash === `#${view === drawRequests ? 'requests' : name}`)
       link.setAttribute('aria-current', 'page')
     else link.removeAttribute('aria-current')
-  shown = ''
+  drawnText = ''
   try {
     await view(number)
     state.textContent = ''
