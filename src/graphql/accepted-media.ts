@@ -1,6 +1,6 @@
 /** Negotiates how results are sent. Source: GraphQL over HTTP, "Media types"; decisions, GraphQL. */
 
-/** What a client takes. */
+/** The media types that a client accepts. */
 export interface AcceptedMedia {
   /** One result: `json` is the older type, `response` is `application/graphql-response+json`; undefined: neither. */
   readonly result: 'json' | 'response' | undefined

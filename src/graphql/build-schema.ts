@@ -41,7 +41,7 @@ import type { Planner } from './planner-contract.js'
 
 /** Finds generated inputs, scalars and enums that nothing names: filters of kinds that no field has. */
 
-/** @returns the names of those that may be left out; what was declared by hand stays */
+/** @returns the names of the types that may be left out; hand-written declarations stay */
 function unusedTypes(
   { types, queries, mutations, subscriptions, added }: SchemaParts,
   generated: GeneratedPart | undefined,

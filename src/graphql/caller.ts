@@ -12,7 +12,7 @@ import type { Caller } from '../records/rights/caller.js'
 
 /** Where operations read, of a database with replicas: queries alone may see what is some moments old. */
 
-/** @returns what is told of each operation before it runs; `undefined` where all reads are alike */
+/** @returns a function that is called before each operation; `undefined` if all reads use the same database */
 export function createReplicaPolicy(database: Database | undefined): ExecutorOptions['onRun'] {
   if (database === undefined || !hasReplicas(database)) return undefined
   return (type: string, context) => {

@@ -25,7 +25,7 @@ export function isGenerated(field: {
   return field.extensions?.[generatedKey] !== undefined
 }
 
-/** What a schema says to the generator. */
+/** The options of a schema for the generator. */
 interface GenerateContext {
   /**
    * The instance's database. Ask when a resolver runs, not while generating: an instance of a module is bound to the
@@ -36,7 +36,10 @@ interface GenerateContext {
   readonly database: () => Database
   /** Records get subscriptions. */
   readonly subscriptions: boolean
-  /** Only these records are there, whatever they lead to; true: clients may write them. Default: all, with those that they lead to. */
+  /**
+   * The exposed records, regardless of relations; true: clients may write them. Default: all records, and the records
+   * that they lead to.
+   */
   readonly only?: ReadonlyMap<Class, boolean> | undefined
   /** Ids are global, as Relay's clients want them. */
   readonly relay: boolean
@@ -168,7 +171,7 @@ export type TypeDeclaration =
       readonly kind: 'enum'
       /** Names as clients write them, and the values that resolvers see. */
       readonly values: Readonly<Record<string, unknown>>
-      /** What a value means, by its name. */
+      /** The description of each value, by its name. */
       readonly meanings?: Readonly<Record<string, string>>
       readonly description?: string
     }

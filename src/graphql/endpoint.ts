@@ -196,7 +196,7 @@ function runOperation(
   )
 }
 
-/** What the first run is refused with is answered as that of any query. */
+/** An error of the first run gets the same response as any query. */
 async function openLiveQuery(
   graphql: GraphQL,
   exchange: Exchange,
@@ -268,7 +268,7 @@ function textReply(text: string, status: number, type: string): Reply {
   return response
 }
 
-/** As in REST: the same request may work in a moment. */
+/** As in REST: the same request may succeed later. */
 function outageReply(
   graphql: GraphQL,
   exchange: Exchange,

@@ -11,7 +11,7 @@ import { graphqlLibrary } from './library.js'
 
 /** Stable; messages may change. */
 export const graphqlCodes = Object.freeze({
-  /** The document is no GraphQL. */
+  /** The document is not valid GraphQL. */
   parse: 'GRAPHQL_PARSE_FAILED',
   /** The document does not fit the schema. */
   validation: 'GRAPHQL_VALIDATION_FAILED',
@@ -19,7 +19,7 @@ export const graphqlCodes = Object.freeze({
   variables: 'BAD_VARIABLES',
   /** No operation of that name, or several and none named. */
   operation: 'OPERATION_NOT_FOUND',
-  /** The request itself is no GraphQL request: no `query`, a list, wrong parts. */
+  /** The request itself is not a GraphQL request: no `query`, a list, wrong parts. */
   request: 'BAD_REQUEST',
   /** A token is needed. */
   unauthenticated: 'UNAUTHENTICATED',
@@ -37,7 +37,7 @@ export const graphqlCodes = Object.freeze({
   persisted: 'PERSISTED_DOCUMENT_NOT_FOUND',
   /** No document with this hash was sent yet: the client is to send the text along. Apollo's name for it. */
   unknownHash: 'PERSISTED_QUERY_NOT_FOUND',
-  /** A subscriber was not told of every change. */
+  /** A subscriber missed changes. */
   lost: 'EVENTS_LOST',
   bytes: 'DOCUMENT_TOO_LARGE',
   tokens: 'TOO_MANY_TOKENS',
@@ -48,7 +48,7 @@ export const graphqlCodes = Object.freeze({
   cost: 'TOO_COSTLY',
 })
 
-/** A value that GraphQL's `Int` cannot hold: the client is told so, the log what to do. */
+/** A value that GraphQL's `Int` cannot hold: the client gets this code, and the log says what to do. */
 
 /** A field of a record, as messages name it: `Product.price`. */
 interface NamedField {
@@ -62,7 +62,7 @@ export class IntOverflow extends Error {
   readonly #field: NamedField
   readonly #value: string
 
-  /** @param about what the client is told besides */
+  /** @param about details for the client, in addition to the message */
   constructor(field: NamedField, value: unknown, about: string) {
     const text = typeof value === 'bigint' ? String(value) : JSON.stringify(value)
     super(`Int cannot represent non 32-bit signed integer value: ${text}${about}`)

@@ -27,7 +27,7 @@ export interface DefaultAccess {
   /** Queries and subscriptions. */
   readonly read: AccessRule
   readonly write: AccessRule
-  /** What the endpoint asks of everybody; the rules of records stand beside it. */
+  /** The access rules of the endpoint, which apply to every caller in addition to the rules of records. */
   readonly secured?: AccessRule
 }
 
@@ -44,7 +44,7 @@ export interface ExecutorOptions {
   readonly streams?: OpenStreams
   /** Whose operations these are, for those who listen. */
   readonly owner?: object
-  /** Told of each operation before it runs; absent where nobody has to know. */
+  /** Called before each operation runs; absent if it is not needed. */
   readonly onRun?: ((type: OperationType, context: unknown) => void) | undefined
   /** Runs a request's work so that its changes end with the request's time; absent without a database. */
   readonly runWithin?: Database['runForRequest'] | undefined
@@ -65,7 +65,7 @@ export class Executor {
   readonly #owner: object | undefined
   readonly #onRun: ExecutorOptions['onRun']
   readonly #runWithin: ExecutorOptions['runWithin']
-  /** The root fields of an operation that not everybody may run; one list for each pair of default rules. */
+  /** The root fields of an operation that need a check of the caller; one list for each pair of default rules. */
   readonly #guarded = new WeakMap<DefaultAccess, WeakMap<Operation, readonly GuardedRoot[]>>()
 
   constructor(options: ExecutorOptions) {
@@ -91,7 +91,7 @@ export class Executor {
     access: DefaultAccess,
     isLive = false,
   ): MaybePromise<Outcome> {
-    // Of replicas, a live answer reads what has just happened, as subscriptions do.
+    // With replicas, a live query reads the latest writes, as subscriptions do.
     if (!isLive) this.#onRun?.(operation.node.operation, context)
     if (!graphqlEvents.hasSubscribers) return this.#run(operation, variables, context, access)
     return this.#publish(operation, () => this.#run(operation, variables, context, access))
@@ -175,7 +175,7 @@ export class Executor {
     return this.#streams.track(mapIterator(results, toOutcome))
   }
 
-  /** `undefined` where everybody may, else the refusal, should there be one. */
+  /** `undefined` if every caller may run it, otherwise the error for other callers. */
   admit(
     operation: Operation,
     context: unknown,

@@ -24,7 +24,7 @@ export interface FieldCosts {
 
 export interface FieldCost {
   readonly points: number
-  /** What is unknown decides. */
+  /** An unknown cost decides. */
   readonly isOpen: boolean
 }
 

@@ -44,7 +44,7 @@ import type { RecordServices } from './records/resolve-records.js'
 export const generateRecords: GenerateRecords = (classes, context) => {
   const { problems, database, listMax, maxEvents: mostEvents, now } = context
   const services: RecordServices = { database, listMax, maxEvents: mostEvents, now }
-  // Records that a package keeps beside a record are not the application's own.
+  // Records that a package adds are not the application's own.
   const tables = readTables(classes, problems, false)
   const { only } = context
   const models = readModels(

@@ -1,4 +1,4 @@
-/** What an application serves for an instance: the endpoint and the IDE, as routes for its table. */
+/** The routes of an instance: the endpoint and the IDE. */
 import type { Gate } from '../auth/gate.js'
 import { HttpError } from '../errors/http-error.js'
 import { readJson } from '../http/bodies/json.js'
@@ -49,7 +49,8 @@ export function graphqlEndpoints(
     options.gate.refuseForeignWrite(request)
     refuseOtherTypes(request)
     return readBody(request)?.catch((error: unknown) => {
-      // A body that is no JSON is answered as GraphQL clients read it; too long and too slow ones as everywhere.
+      // A body that is not JSON gets a response in the form of GraphQL; bodies that are too long or
+      // too slow get the usual errors.
       if (!(error instanceof HttpError) || error.status !== 400) throw error
       request.body = error
     })

@@ -36,7 +36,7 @@ import { Schema } from './schema.js'
 export interface GraphQLOptions {
   /** Where records are kept. Default: the application's, once the instance is in a module. */
   database?: PublicDatabase
-  /** What an operation may cost. Defaults: `GraphqlLimits`. */
+  /** The cost limits of an operation. Defaults: `GraphqlLimits`. */
   limits?: Partial<GraphqlLimits>
   /** Show the IDE at GET. Default true. */
   ide?: boolean
@@ -52,7 +52,7 @@ export interface GraphQLOptions {
   sockets?: boolean
   /** Global ids, `node` and `nodes`, as Relay's clients want them. Default false. */
   relay?: boolean
-  /** Where failures of resolvers are told. Default: the application's, once the instance is in a module. */
+  /** The log for failures of resolvers. Default: the application's log, once the instance is in a module. */
   log?: Log
   /** Bytes, roughly, of read documents that are kept. Default 33,554,432. */
   keep?: number
@@ -81,7 +81,7 @@ export interface GraphQLRoute {
   readonly access: DefaultAccess
 }
 
-/** What an application gives to its instances. */
+/** What the application provides to its instances. */
 export interface GraphQLHost {
   readonly database?: Database | undefined
   readonly log: Log
@@ -92,9 +92,9 @@ export interface GraphQLHost {
   readonly closed?: boolean
   /** Default: the system's. */
   readonly clock?: Clock
-  /** Where its live answers are kept. */
+  /** The store of its live queries. */
   readonly live?: LiveAnswers
-  /** What the application's container made, for resolvers that need providers. */
+  /** Gets instances of the application's container, for resolvers that need providers. */
   readonly get?: GetProvider
 }
 
@@ -113,7 +113,7 @@ export class GraphQL {
   readonly #options: GraphQLOptions
   readonly #problems: Problem[] = []
   #only: ReadonlyMap<Class, boolean> | undefined
-  /** For root fields that say nothing themselves, where there is no route to say it. */
+  /** The access rule of root fields without their own rule, if no route sets one. */
   #access: DefaultAccess = defaultAccess
   #host: GraphQLHost | undefined
   #standaloneLive: LiveAnswers | undefined

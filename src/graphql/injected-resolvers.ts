@@ -29,7 +29,7 @@ export type ResolveWith = {
   resolve(root: unknown, args: Arguments, context: unknown, ...more: any[]): unknown
 }['resolve']
 
-/** What an application's container makes for a resolver. */
+/** Gets the instance of a resolver from the application's container. */
 export interface ResolverProvider {
   readonly provide: symbol
   readonly inject: readonly (Class | string | symbol)[]

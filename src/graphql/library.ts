@@ -7,7 +7,7 @@ export type Library = typeof graphql
 
 let library: Library | undefined
 
-/** Synchronous, since in Node this package is CommonJS for everybody; so there is one `GraphQLError` in the process. */
+/** Loaded synchronously: in Node the package is CommonJS, so the process has a single `GraphQLError`. */
 export function graphqlLibrary(): Library {
   library ??= createRequire(import.meta.url)('graphql') as Library
   return library

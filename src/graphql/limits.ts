@@ -1,4 +1,4 @@
-/** What an operation may cost before it is refused. Source: decisions, GraphQL. */
+/** The cost that an operation may have before it is rejected. Source: decisions, GraphQL. */
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 

@@ -27,7 +27,7 @@ const allowance = 1.5
 
 const allowed = new WeakMap<GraphQLSchema, number>()
 
-/** What is wrong with the introspection of an operation, if anything. */
+/** The problem of an operation's introspection, if any. */
 export function excessIntrospection(
   { introspection }: Measure,
   schema: GraphQLSchema,
@@ -67,7 +67,7 @@ export interface Measure {
   /** Fields of the outermost selection set. */
   readonly rootFields: number
   readonly cost: number
-  /** What is asked of the schema itself, in values. */
+  /** The number of values that introspection selects. */
   readonly introspection: number
   /** The cost depends on the variables: a list's limit is one, or they decide what a filter makes the database do. */
   readonly varies: boolean

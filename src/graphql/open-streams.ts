@@ -95,7 +95,7 @@ export class OpenStreams {
     return iterator
   }
 
-  /** Ends them all, and those that are opened from now on. */
+  /** Ends all streams, including streams that are opened later. */
   close(): void {
     this.#isClosed = true
     for (const end of this.#ends) end()

@@ -8,7 +8,7 @@ export interface GraphqlEvent extends WatchedWork {
   readonly type: 'query' | 'mutation' | 'subscription'
   /** As its client names it; `undefined` where it has no name. */
   readonly name: string | undefined
-  /** What it costs of the limit, for variables that are not known. */
+  /** Its cost for variables that are not known. */
   readonly cost: number
   /** The outcome has errors. */
   failed: boolean

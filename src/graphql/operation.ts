@@ -185,12 +185,12 @@ export class Operation {
     return this.#readVariables(input)
   }
 
-  /** What it costs for variables that are not known. */
+  /** Its cost for variables that are not known. */
   get measuredCost(): number {
     return this.#measured.cost
   }
 
-  /** What it costs with these variables. */
+  /** Its cost with these variables. */
   cost(variables: Readonly<Record<string, unknown>>): number {
     const { schema, fragments, costs } = this.#parts
     const version = this.#measured.usesDatabase ? (costs?.version() ?? 0) : this.#measured.version

@@ -1,4 +1,4 @@
-/** What comes of an operation, whichever way it ran. */
+/** The outcome of an operation, whether it ran by plan or by graphql-js. */
 
 import type { GraphQLError } from 'graphql'
 import { HttpError } from '../errors/http-error.js'

@@ -41,7 +41,7 @@ export interface RootPlan {
   ): MaybePromise<string | undefined>
 }
 
-/** A mutation whose statements can stand in a line with those of others: each begins when the one before it has ended. */
+/** A mutation whose statements can be batched with other mutations: each begins when the one before it has ended. */
 export interface BatchablePlan extends RootPlan {
   /** Opens a line; `undefined` where each has to be waited for. Whoever opens it ends it before waiting for an answer. */
   openBatch(context: unknown): MaybePromise<MutationBatch | undefined>
