@@ -67,7 +67,7 @@ describe('client: true', () => {
 describe('the published package', () => {
   const root = fileURLToPath(new URL('../..', import.meta.url))
   const script = `
-    import { scriptRoutes } from './client-script.mjs'
+    import { scriptRoutes } from './static-files.mjs'
     const problems = []
     const routes = scriptRoutes(true, 1000, problems)
     const request = { query: {}, incoming: { headers: {} } }
@@ -78,9 +78,9 @@ describe('the published package', () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'filigree-published-'))
     const esbuild = join(root, 'node_modules/.bin/esbuild')
-    const entry = join(root, 'src/bootstrap/client-script.ts')
+    const entry = join(root, 'src/bootstrap/static-files.ts')
     const options = ['--bundle', '--format=esm', '--platform=node', '--log-level=error']
-    const outfile = `--outfile=${join(folder, 'client-script.mjs')}`
+    const outfile = `--outfile=${join(folder, 'static-files.mjs')}`
     await promisify(execFile)(esbuild, [entry, ...options, outfile])
     await writeFile(join(folder, 'run.mjs'), script)
   })
