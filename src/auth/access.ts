@@ -2,7 +2,7 @@
 import type { Claims, HttpRequest } from '../http/request.js'
 import { timestampOf } from '../http/server-request.js'
 import { clockTolerance } from './jose.js'
-import { knownSignIn } from './rotation.js'
+import { signInTime } from './rotation.js'
 
 /**
  * Decides by itself who may come in: `@Secured((claims, request) => …)`. It runs after a token was accepted.
@@ -30,9 +30,14 @@ export interface AccessRule {
 }
 
 /** For the log: what a caller lacks. */
-export function lacks(rule: AccessRule, claims: Claims | null, request?: HttpRequest): string {
+export function describeDenial(
+  rule: AccessRule,
+  claims: Claims | null,
+  request?: HttpRequest,
+): string {
   const { also } = rule
-  if (also !== undefined && !suffices(also, claims, request)) return lacks(also, claims, request)
+  if (also !== undefined && !satisfies(also, claims, request))
+    return describeDenial(also, claims, request)
   if (!hasRoles(rule, claims)) {
     const needed = rule.roles.join(rule.all ? ' and ' : ' or ')
     return `the role ${needed} is needed, and the token has ${listed(claims?.roles)}`
@@ -41,12 +46,12 @@ export function lacks(rule: AccessRule, claims: Claims | null, request?: HttpReq
   return `amr ${rule.amr.join(' or ')} is needed, and the token has ${listed(claims?.amr)}`
 }
 
-function listed(given: unknown): string {
-  return Array.isArray(given) && given.length > 0 ? given.map(String).join(', ') : 'none'
+function listed(value: unknown): string {
+  return Array.isArray(value) && value.length > 0 ? value.map(String).join(', ') : 'none'
 }
 
 /** What a decorator declared; it is the whole rule, because only the nearest decorator counts. */
-export type AccessNote = AccessRule
+export type DeclaredAccess = AccessRule
 
 /** Reads by default. */
 export const openAccess: AccessRule = Object.freeze({
@@ -68,8 +73,8 @@ export const tokenAccess: AccessRule = Object.freeze({ ...openAccess, open: fals
 export interface AccessInput {
   /** Upper case; all but `GET` and `HEAD` need a token where nothing else is said. */
   readonly method: string
-  readonly onMethod?: AccessNote | undefined
-  readonly onClass?: AccessNote | undefined
+  readonly onMethod?: DeclaredAccess | undefined
+  readonly onClass?: DeclaredAccess | undefined
   /** For `crud`: the rule of the record, to which the decorators can only add. */
   readonly ofRecord?: AccessRule | undefined
   /** `@Doc({ secure: true })`; `false` says nothing. */
@@ -84,28 +89,32 @@ export interface AccessInput {
  */
 export function accessRule(input: AccessInput): AccessRule {
   const { ofRecord, method } = input
-  const noted =
+  const declared =
     input.onMethod ?? input.onClass ?? (input.docSecure === true ? tokenAccess : undefined)
-  if (noted !== undefined) return ofRecord === undefined ? noted : bothOf(noted, ofRecord)
+  if (declared !== undefined)
+    return ofRecord === undefined ? declared : requireBoth(declared, ofRecord)
   if (ofRecord !== undefined) return ofRecord
   if (input.closed === true) return tokenAccess
   return method === 'GET' || method === 'HEAD' ? openAccess : tokenAccess
 }
 
 /** Admits those whom both rules admit. */
-export function bothOf(one: AccessRule, other: AccessRule): AccessRule {
+export function requireBoth(one: AccessRule, other: AccessRule): AccessRule {
   if (one.open) return other
   if (other.open || isAnyToken(other)) return one
   if (isAnyToken(one)) return other
-  return Object.freeze({ ...one, also: one.also === undefined ? other : bothOf(one.also, other) })
+  return Object.freeze({
+    ...one,
+    also: one.also === undefined ? other : requireBoth(one.also, other),
+  })
 }
 
 function isAnyToken(rule: AccessRule): boolean {
-  return !rule.open && !asksForMore(rule) && rule.also === undefined
+  return !rule.open && !hasConditions(rule) && rule.also === undefined
 }
 
 /** True if not every valid token will do. */
-export function asksForMore({ roles, guard, fresh, amr }: AccessRule): boolean {
+export function hasConditions({ roles, guard, fresh, amr }: AccessRule): boolean {
   return roles.length > 0 || guard !== undefined || fresh !== undefined || amr.length > 0
 }
 
@@ -118,36 +127,36 @@ function demandsOf({ fresh, amr }: AccessRule): string[] {
 }
 
 /** The same in a sentence; undefined where nothing but roles or a guard is asked. */
-export function sayDemands(rule: AccessRule | undefined): string | undefined {
+export function describeDemands(rule: AccessRule | undefined): string | undefined {
   if (rule === undefined || rule.open) return undefined
   const { fresh, amr, also } = rule
-  const own = [
-    ...(fresh === undefined ? [] : [`a sign-in that is at most ${toWords(fresh)} old`]),
+  const demands = [
+    ...(fresh === undefined ? [] : [`a sign-in that is at most ${formatDuration(fresh)} old`]),
     ...(amr.length === 0 ? [] : [`a sign-in by ${amr.join(' or ')}`]),
   ]
-  const more = sayDemands(also)
-  if (own.length === 0) return more
-  return `Needs ${own.join(' and ')}.${more === undefined ? '' : ` ${more}`}`
+  const more = describeDemands(also)
+  if (demands.length === 0) return more
+  return `Needs ${demands.join(' and ')}.${more === undefined ? '' : ` ${more}`}`
 }
 
 /** A description with the sentence behind it, where there is one. */
 export function withDemands(description: string, rule: AccessRule | undefined): string {
-  const demands = sayDemands(rule)
+  const demands = describeDemands(rule)
   return demands === undefined ? description : `${description} ${demands}`.trimStart()
 }
 
 /** 600 is `10 minutes`. */
-function toWords(seconds: number): string {
+function formatDuration(seconds: number): string {
   for (const [unit, length] of [
     ['hour', 3600],
     ['minute', 60],
   ] as const) {
-    if (seconds % length === 0) return counted(seconds / length, unit)
+    if (seconds % length === 0) return formatCount(seconds / length, unit)
   }
-  return counted(seconds, 'second')
+  return formatCount(seconds, 'second')
 }
 
-function counted(count: number, unit: string): string {
+function formatCount(count: number, unit: string): string {
   return `${count} ${unit}${count === 1 ? '' : 's'}`
 }
 
@@ -159,14 +168,14 @@ function counted(count: number, unit: string): string {
 export function waysIn(rule: AccessRule): readonly (readonly string[])[] {
   const { roles, all, also } = rule
   const ways = all || roles.length === 0 ? [roles] : roles.map((role) => [role])
-  const own = ways.map((way) => [...way, ...demandsOf(rule)])
-  if (also === undefined) return own
-  return own.flatMap((way) => waysIn(also).map((more) => [...new Set([...way, ...more])]))
+  const alternatives = ways.map((way) => [...way, ...demandsOf(rule)])
+  if (also === undefined) return alternatives
+  return alternatives.flatMap((way) => waysIn(also).map((more) => [...new Set([...way, ...more])]))
 }
 
 /** True if a guard is asked, its own or one of a rule beside it. */
-export function asksGuard({ guard, also }: AccessRule): boolean {
-  return guard !== undefined || (also !== undefined && asksGuard(also))
+export function hasGuard({ guard, also }: AccessRule): boolean {
+  return guard !== undefined || (also !== undefined && hasGuard(also))
 }
 
 /** All roles that the rule names. */
@@ -180,13 +189,13 @@ export function rolesOf({ roles, also }: AccessRule): readonly string[] {
  * @param claims null is the static key, which passes
  * @param request says what time it is where tests move it
  */
-export function suffices(
+export function satisfies(
   rule: AccessRule,
   claims: Claims | null,
   request: HttpRequest | undefined,
 ): boolean {
   if (claims === null) return true
-  if (rule.also !== undefined && !suffices(rule.also, claims, request)) return false
+  if (rule.also !== undefined && !satisfies(rule.also, claims, request)) return false
   return hasRoles(rule, claims) && hasAmr(rule, claims) && isFresh(rule, claims, request)
 }
 
@@ -197,16 +206,16 @@ export function suffices(
  */
 export function hasRoles({ roles, all }: AccessRule, claims: Claims | null): boolean {
   if (claims === null || roles.length === 0) return true
-  const held: unknown = claims.roles
-  const holds = (role: string): boolean =>
-    Array.isArray(held) ? held.includes(role) : held === role
-  return all ? roles.every(holds) : roles.some(holds)
+  const claim: unknown = claims.roles
+  const hasRole = (role: string): boolean =>
+    Array.isArray(claim) ? claim.includes(role) : claim === role
+  return all ? roles.every(hasRole) : roles.some(hasRole)
 }
 
 function hasAmr({ amr }: AccessRule, claims: Claims): boolean {
   if (amr.length === 0) return true
-  const held: unknown = claims.amr
-  return Array.isArray(held) && amr.some((way) => held.includes(way))
+  const claim: unknown = claims.amr
+  return Array.isArray(claim) && amr.some((way) => claim.includes(way))
 }
 
 function isFresh(
@@ -221,7 +230,7 @@ function isFresh(
 /** @returns milliseconds since 1970 from which a sign-in is too old for this rule alone */
 function endOfFreshness({ fresh }: AccessRule, claims: Claims | null): number {
   if (fresh === undefined || claims === null) return Infinity
-  const signedIn = knownSignIn(claims)
+  const signedIn = signInTime(claims)
   return signedIn === undefined ? -Infinity : (signedIn + fresh + 1) * 1000
 }
 
@@ -231,11 +240,11 @@ function endOfFreshness({ fresh }: AccessRule, claims: Claims | null): number {
  *
  * @returns milliseconds since 1970; `Infinity` for the static key
  */
-export function endOfAdmission(rule: AccessRule, claims: Claims | null): number {
+export function endOfAccess(rule: AccessRule, claims: Claims | null): number {
   if (claims === null) return Infinity
   const { also } = rule
-  const own = also === undefined ? endOfToken(claims) : endOfAdmission(also, claims)
-  return Math.min(own, endOfFreshness(rule, claims))
+  const end = also === undefined ? endOfToken(claims) : endOfAccess(also, claims)
+  return Math.min(end, endOfFreshness(rule, claims))
 }
 
 function endOfToken({ exp }: Claims): number {

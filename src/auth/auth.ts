@@ -7,29 +7,29 @@ import { HttpError } from '../errors/http-error.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import type { Claims } from '../http/request.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { findClaimFault, tokenOptions, toTokenClaims, type TokenOptions } from './token-claims.js'
+import { findClaimError, tokenOptions, toTokenClaims, type TokenOptions } from './token-claims.js'
 import { deriveSecret } from './secrets.js'
 import { checkToken, clockTolerance, signToken } from './jose.js'
 import type { Keys } from './keys.js'
-import type { ReplacedRule, Rotation } from './options.js'
+import type { RotationRule, Rotation } from './options.js'
 import type { PublicKey } from './pem.js'
 import {
-  KnownSignIns,
+  SignInRegistry,
   createMemorySignIns,
   toOrigin,
   type SignInEntry,
   type SignIns,
 } from './sign-ins.js'
-import { RememberedTokens } from './verified-tokens.js'
+import { VerifiedTokens } from './verified-tokens.js'
 import {
   exchangeRule,
-  ReplacedTokens,
+  ReplacedTokenRegistry,
   createMemorySuccessors,
   type Successors,
 } from './successors.js'
 import { createRenewal, type Renew, type Renewal } from './renewal.js'
 import {
-  askStore,
+  queryStore,
   createMemoryRevocations,
   toStoredName,
   toTrace,
@@ -38,7 +38,7 @@ import {
   WatchedTokens,
 } from './revocations.js'
 import { endOfRotation, longestRotation } from './rotation.js'
-import { mostTokenBytes, readTokenHeader } from './token-header.js'
+import { maxTokenBytes, readTokenHeader } from './token-header.js'
 
 export interface VerifyOptions {
   /** The audience that the token must name, in place of the application's: for tokens that open no route. */
@@ -64,26 +64,26 @@ export interface AuthSettings {
   /** Default: in memory. */
   readonly signIns?: SignIns
   /** What becomes of a token that was replaced. Default: it is good until `exp`. */
-  readonly rotation?: ReplacedRule | undefined
+  readonly rotation?: RotationRule | undefined
   /** Milliseconds since 1970. Default the system's clock. */
   readonly now?: () => number
 }
 
 /** Milliseconds for which a token is remembered at most where other processes may replace it. */
-const replacedTrust = 5_000
+const maxTrust = 5_000
 
 /** Makes, checks and revokes tokens. A provider of every application: `static inject = [Auth]`, `app.get(Auth)`. */
 export class Auth {
   readonly #settings: AuthSettings
   readonly #now: () => number
   readonly #revocations: Revocations
-  readonly #remembered: RememberedTokens
+  readonly #remembered: VerifiedTokens
   readonly #watched: WatchedTokens
   readonly #renewal: Renewal
-  readonly #replaced: ReplacedTokens
-  readonly #signIns: KnownSignIns
+  readonly #replacements: ReplacedTokenRegistry
+  readonly #signIns: SignInRegistry
   /** Grows when something is forgotten, so that the result of an earlier check is not remembered afterwards. */
-  #era = 0
+  #cacheVersion = 0
   #hasWarned = false
 
   constructor(settings: AuthSettings) {
@@ -92,20 +92,20 @@ export class Auth {
     this.#now = settings.now ?? Date.now
     this.#revocations = settings.revocations ?? createMemoryRevocations(this.#now)
     const sharedTime = (): number => this.#revocations.now?.() ?? this.#now()
-    this.#replaced = new ReplacedTokens({
+    this.#replacements = new ReplacedTokenRegistry({
       successors: settings.successors ?? createMemorySuccessors(),
       sharedTime,
       isInTransaction: () => this.#open() !== undefined,
       end: (claims) => this.#revoke(toTrace(claims).name, Infinity),
     })
-    this.#signIns = new KnownSignIns({
+    this.#signIns = new SignInRegistry({
       store: settings.signIns ?? createMemorySignIns(),
       revocations: this.#revocations,
       log,
       now: this.#now,
       sharedTime,
     })
-    this.#remembered = new RememberedTokens(undefined, (claims, request) => {
+    this.#remembered = new VerifiedTokens(undefined, (claims, request) => {
       this.used(claims, request)
     })
     this.#watched = new WatchedTokens({
@@ -113,7 +113,7 @@ export class Auth {
       log,
       now: this.#now,
       // What is known here now need not be believed to its end: who connects again is refused.
-      found: (names) => {
+      onRevoked: (names) => {
         this.#forget(({ name }) => names.has(name))
       },
     })
@@ -123,20 +123,20 @@ export class Auth {
       log,
       sign: async (claims) => {
         const token = await this.#sign(claims)
-        await this.#signIns.note(claims)
+        await this.#signIns.record(claims)
         return token
       },
       isRevoked: (claims) => this.isRevoked(claims),
       ...(rotation === undefined
         ? {}
         : {
-            replaced: (claims) => this.#replaced.find(claims),
-            replace: (claims, text) => this.#replaced.add(claims, text),
+            replacements: (claims) => this.#replacements.find(claims),
+            replace: (claims, text) => this.#replacements.add(claims, text),
           }),
       end: (claims) => this.#revoke(toTrace(claims).name, endOfRotation(claims) * 1000),
     })
     keys.onChange(() => {
-      this.#era++
+      this.#cacheVersion++
       this.#remembered.clear()
     })
   }
@@ -162,7 +162,7 @@ export class Auth {
     const token = await this.#sign(claims)
     // A token for another audience is a sign-in only as a part of one.
     if (options.audience === undefined || payload.jti !== undefined)
-      await this.#signIns.note(claims)
+      await this.#signIns.record(claims)
     return token
   }
 
@@ -183,11 +183,11 @@ export class Auth {
   ): Promise<T | null> {
     refuseUnknownOptions('Auth.exchange', options, verifyOptions)
     const rule = this.#settings.rotation ?? exchangeRule
-    const verdict = await this.judge(token, options.audience, rule)
-    const made =
-      typeof verdict === 'string' ? verdict : await this.#replaced.exchange(verdict, token, make)
-    if (typeof made !== 'string') return made.value
-    this.#settings.log.debug({ reason: made }, 'a token was refused')
+    const result = await this.check(token, options.audience, rule)
+    const outcome =
+      typeof result === 'string' ? result : await this.#replacements.exchange(result, token, make)
+    if (typeof outcome !== 'string') return outcome.value
+    this.#settings.log.debug({ reason: outcome }, 'a token was refused')
     return null
   }
 
@@ -201,7 +201,7 @@ export class Auth {
   async signIns(subject: string): Promise<SignInEntry[]> {
     if (typeof subject !== 'string' || subject === '')
       throw new TypeError("Auth.signIns: sub is no text. Give the token's claim of that name.")
-    return this.#signIns.of(toStoredName(subject))
+    return this.#signIns.list(toStoredName(subject))
   }
 
   /**
@@ -209,7 +209,7 @@ export class Auth {
    * token anew.
    */
   used(claims: Claims, request: ServerRequest): void {
-    void this.#signIns.note(claims, toOrigin(request.incoming.headers['user-agent'], request.ip))
+    void this.#signIns.record(claims, toOrigin(request.incoming.headers['user-agent'], request.ip))
   }
 
   /**
@@ -221,12 +221,12 @@ export class Auth {
     refuseUnknownOptions('Auth.verify', options, verifyOptions)
     const { audience } = options
     // In a transaction what it has revoked itself counts, which nobody else knows yet.
-    const asks = audience !== undefined || this.#open() !== undefined
-    const known = asks ? undefined : this.remembered(token)
-    if (known !== undefined) return known
-    const verdict = await this.judge(token, audience)
-    if (typeof verdict !== 'string') return verdict
-    this.#settings.log.debug({ reason: verdict }, 'a token was refused')
+    const bypassesCache = audience !== undefined || this.#open() !== undefined
+    const cached = bypassesCache ? undefined : this.remembered(token)
+    if (cached !== undefined) return cached
+    const result = await this.check(token, audience)
+    if (typeof result !== 'string') return result
+    this.#settings.log.debug({ reason: result }, 'a token was refused')
     return null
   }
 
@@ -235,7 +235,7 @@ export class Auth {
    *
    * @returns the claims, or why the token is refused
    */
-  async judge(
+  async check(
     token: string,
     audience?: string,
     rule = this.#settings.rotation,
@@ -254,7 +254,7 @@ export class Auth {
     this.#forget(() => false)
     this.#remembered.clear()
     this.#signIns.clear()
-    this.#replaced.clear()
+    this.#replacements.clear()
   }
 
   /**
@@ -295,8 +295,8 @@ export class Auth {
       throw new TypeError("Auth.revokeAll: sub is no text. Give the token's claim of that name.")
     const name = toStoredName(subject)
     const second = this.#sharedSecond()
-    await askStore(() => this.#revocations.addSubject(name, second))
-    this.#ended((trace) => trace.subject === name && trace.signedIn <= second)
+    await queryStore(() => this.#revocations.addSubject(name, second))
+    this.#forgetRevoked((trace) => trace.subject === name && trace.signedIn <= second)
   }
 
   /**
@@ -338,7 +338,7 @@ export class Auth {
    * @throws {HttpError} 503 where it cannot be asked
    */
   isRevoked(claims: Claims): MaybePromise<boolean> {
-    return askStore(() => this.#revocations.has(toTrace(claims), this.#now()))
+    return queryStore(() => this.#revocations.has(toTrace(claims), this.#now()))
   }
 
   /** Seconds since 1970 by the clock of all processes, where there is one: for what one of them has to know of another's. */
@@ -353,13 +353,13 @@ export class Auth {
 
   async #revoke(name: string, end: number): Promise<boolean> {
     // A token is taken for a little longer than it says.
-    const isNew = await askStore(() => this.#revocations.add(name, end + clockTolerance * 1000))
-    this.#ended((trace) => trace.name === name)
+    const isNew = await queryStore(() => this.#revocations.add(name, end + clockTolerance * 1000))
+    this.#forgetRevoked((trace) => trace.name === name)
     return isNew
   }
 
   /** What was revoked is forgotten, and its streams end: at once, or with the commit of the transaction that revoked it. */
-  #ended(isRevoked: (trace: TokenTrace) => boolean): void {
+  #forgetRevoked(isRevoked: (trace: TokenTrace) => boolean): void {
     const open = this.#open()
     if (open === undefined) this.#forget(isRevoked)
     else
@@ -373,7 +373,7 @@ export class Auth {
   }
 
   #forget(isRevoked: (trace: TokenTrace) => boolean): void {
-    this.#era++
+    this.#cacheVersion++
     this.#remembered.forget((claims) => isRevoked(toTrace(claims)))
     this.#watched.endRevoked(isRevoked)
   }
@@ -381,33 +381,34 @@ export class Auth {
   async #sign(claims: Claims): Promise<string> {
     const { key, kid } = await this.#settings.keys.signing()
     const token = await signToken(claims, key, kid)
-    if (token.length <= mostTokenBytes) return token
+    if (token.length <= maxTokenBytes) return token
     throw new RangeError(
-      `Auth.getToken: the token has ${token.length} bytes, ${mostTokenBytes} are accepted. Put less into its payload.`,
+      `Auth.getToken: the token has ${token.length} bytes, ${maxTokenBytes} are accepted. Put less into its payload.`,
     )
   }
 
   async #check(
     token: string,
     audience: string | undefined,
-    rule: ReplacedRule | undefined,
+    rule: RotationRule | undefined,
   ): Promise<Claims | string> {
     if (typeof token !== 'string') return 'no text'
     const header = readTokenHeader(token)
     if (typeof header === 'string') return header
-    const era = this.#era
+    const cacheVersion = this.#cacheVersion
     const candidates = await this.#settings.keys.checking(header.kid)
     const keys = candidates.filter(({ algorithms }) => algorithms.includes(header.algorithm))
     if (keys.length === 0 && candidates.length > 0) return this.#refuseAlgorithm(header.algorithm)
-    const verdict = await this.#checkWith(token, keys, audience)
-    if (typeof verdict === 'string') return verdict
-    if (await this.isRevoked(verdict)) return 'revoked'
-    const left = rule === undefined ? Infinity : await this.#replaced.ask(verdict, rule)
-    if (typeof left === 'string') return left
-    const claims = freezeDeep(verdict)
+    const result = await this.#checkWith(token, keys, audience)
+    if (typeof result === 'string') return result
+    if (await this.isRevoked(result)) return 'revoked'
+    const remaining =
+      rule === undefined ? Infinity : await this.#replacements.checkReuse(result, rule)
+    if (typeof remaining === 'string') return remaining
+    const claims = freezeDeep(result)
     // A transaction may see what was true when it began.
-    const isCurrent = era === this.#era && this.#open() === undefined
-    if (isCurrent && audience === undefined) this.#remember(token, claims, left)
+    const isCurrent = cacheVersion === this.#cacheVersion && this.#open() === undefined
+    if (isCurrent && audience === undefined) this.#remember(token, claims, remaining)
     return claims
   }
 
@@ -425,28 +426,28 @@ export class Auth {
   async #checkWith(
     token: string,
     keys: readonly PublicKey[],
-    ownAudience: string | undefined,
+    requiredAudience: string | undefined,
   ): Promise<Claims | string> {
     const { issuer, audience } = this.#settings
     const now = this.#now()
-    const checks = { issuer, audience: ownAudience ?? audience, now }
-    let fault = 'no key of this kid'
+    const checks = { issuer, audience: requiredAudience ?? audience, now }
+    let reason = 'no key of this kid'
     for (const key of keys) {
-      const verdict = await checkToken(token, key, checks)
-      if (verdict.claims !== undefined) {
-        return findClaimFault(verdict.claims, checks.audience !== undefined, now) ?? verdict.claims
+      const result = await checkToken(token, key, checks)
+      if (result.claims !== undefined) {
+        return findClaimError(result.claims, checks.audience !== undefined, now) ?? result.claims
       }
-      fault = verdict.fault
+      reason = result.reason
     }
-    return fault
+    return reason
   }
 
-  #remember(token: string, claims: Claims, left: number): void {
+  #remember(token: string, claims: Claims, remaining: number): void {
     const { keys, rotation } = this.#settings
-    const replaced =
-      rotation === undefined ? Infinity : Math.min(rotation.grace * 1000, replacedTrust)
+    const replacements =
+      rotation === undefined ? Infinity : Math.min(rotation.grace * 1000, maxTrust)
     const trust = Math.min(
-      ...[keys.trustFor, this.#revocations.trustFor ?? Infinity, replaced, left],
+      ...[keys.trustFor, this.#revocations.trustFor ?? Infinity, replacements, remaining],
     )
     const end = ((claims.exp ?? 0) + clockTolerance) * 1000
     this.#remembered.add(token, claims, Math.min(end, this.#now() + trust))

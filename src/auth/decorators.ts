@@ -15,7 +15,7 @@ import {
   createMemberMetadata,
   type Class,
 } from '../metadata/class-metadata.js'
-import { noAuthAccess, tokenAccess, type AccessNote, type Guard } from './access.js'
+import { noAuthAccess, tokenAccess, type DeclaredAccess, type Guard } from './access.js'
 
 /** What a caller needs besides a valid token. At least one of `roles`, `fresh` and `amr`; all that is said is needed. */
 export interface SecuredOptions {
@@ -30,25 +30,25 @@ export interface SecuredOptions {
 }
 
 /** What one decorator declares, with its faults. */
-interface Saying {
+interface AccessDeclaration {
   /** As written: `@Secured`. */
   readonly decorator: '@Secured' | '@NoAuth'
-  readonly note: AccessNote
+  readonly rule: DeclaredAccess
   /** Completes `ItemController.show: …`; undefined where nothing is wrong. */
-  readonly fault: string | undefined
+  readonly problem: string | undefined
   /** The same for a handler: on a field of a record it may stand. */
   readonly misplaced?: string
 }
 
-const onClasses = createClassMetadata<readonly Saying[]>('access')
-const onMethods = createMemberMetadata<readonly Saying[]>('access')
-const ofRecords = createMemberMetadata<RecordAccess>('access of the record')
+const classDeclarations = createClassMetadata<readonly AccessDeclaration[]>('access')
+const methodDeclarations = createMemberMetadata<readonly AccessDeclaration[]>('access')
+const recordRules = createMemberMetadata<RecordAccess>('access of the record')
 
 /** The rule of the record that a handler made for `crud` reads or writes. */
 export interface RecordAccess {
   /** The record's name. */
   readonly record: string
-  readonly rule: AccessNote
+  readonly rule: DeclaredAccess
 }
 
 /**
@@ -68,8 +68,8 @@ export function Secured(
 ): void
 export function Secured(value: unknown, context: DecoratorContext): void
 export function Secured(...args: unknown[]): AnyDecorator | undefined {
-  const bare: Saying = { decorator: '@Secured', note: tokenAccess, fault: undefined }
-  return sayBare(args, bare) ? undefined : toAccessDecorator(readSecured(args))
+  const bare: AccessDeclaration = { decorator: '@Secured', rule: tokenAccess, problem: undefined }
+  return applyBare(args, bare) ? undefined : toAccessDecorator(readSecured(args))
 }
 
 /** No token is needed; for writes such as an inbound webhook. Written with or without parentheses. */
@@ -82,112 +82,112 @@ export function NoAuth(
 ): void
 export function NoAuth(value: unknown, context: DecoratorContext): void
 export function NoAuth(...args: unknown[]): AnyDecorator | undefined {
-  const bare: Saying = { decorator: '@NoAuth', note: noAuthAccess, fault: undefined }
-  if (sayBare(args, bare)) return undefined
-  const fault = args.length === 0 ? undefined : '@NoAuth takes no arguments.'
-  return toAccessDecorator({ ...bare, fault })
+  const bare: AccessDeclaration = { decorator: '@NoAuth', rule: noAuthAccess, problem: undefined }
+  if (applyBare(args, bare)) return undefined
+  const problem = args.length === 0 ? undefined : '@NoAuth takes no arguments.'
+  return toAccessDecorator({ ...bare, problem })
 }
 
 /** Says of a handler that was made for `crud` what its record asks for; decorators of the controller add to it. */
-export function noteRecordAccess(controller: Class, member: string, access: RecordAccess): void {
-  ofRecords.write(controller, member, access)
+export function setRecordAccess(controller: Class, member: string, access: RecordAccess): void {
+  recordRules.write(controller, member, access)
 }
 
 /** What the decorators say about one handler. */
-export interface AccessNotes {
-  readonly onMethod?: AccessNote
-  readonly onClass?: AccessNote
+export interface HandlerAccess {
+  readonly onMethod?: DeclaredAccess
+  readonly onClass?: DeclaredAccess
   readonly ofRecord?: RecordAccess
   /** Codes `ACCESS_CONTRADICTION`, `ACCESS_DECLARATION`. The class's own are among them for every handler. */
   readonly problems: readonly Problem[]
 }
 
 /** Reads the notes of a handler; a subclass has its base's where it says nothing itself. */
-export function accessNotes(controller: Class, member: string): AccessNotes {
-  const classSayings = onClasses.read(controller) ?? []
-  const methodSayings = onMethods.read(controller, member) ?? []
-  const onClass = strictest(classSayings)
-  const onMethod = strictest(methodSayings)
-  const ofRecord = ofRecords.read(controller, member)
+export function readHandlerAccess(controller: Class, member: string): HandlerAccess {
+  const classDeclarationList = classDeclarations.read(controller) ?? []
+  const methodDeclarationList = methodDeclarations.read(controller, member) ?? []
+  const onClass = strictest(classDeclarationList)
+  const onMethod = strictest(methodDeclarationList)
+  const ofRecord = recordRules.read(controller, member)
   return {
     ...(onMethod === undefined ? {} : { onMethod }),
     ...(onClass === undefined ? {} : { onClass }),
     ...(ofRecord === undefined ? {} : { ofRecord }),
     problems: [
-      ...findProblems(controller.name, classSayings),
-      ...findProblems(`${controller.name}.${member}`, methodSayings.map(asHandler)),
+      ...findProblems(controller.name, classDeclarationList),
+      ...findProblems(`${controller.name}.${member}`, methodDeclarationList.map(asHandler)),
     ],
   }
 }
 
-function asHandler(saying: Saying): Saying {
-  return { ...saying, fault: saying.misplaced ?? saying.fault }
+function asHandler(declaration: AccessDeclaration): AccessDeclaration {
+  return { ...declaration, problem: declaration.misplaced ?? declaration.problem }
 }
 
 /** What is wrong with the decorators on a field of a record. */
 export function memberProblems(owner: Class, member: string): readonly Problem[] {
-  return findProblems(`${owner.name}.${member}`, onMethods.read(owner, member) ?? [])
+  return findProblems(`${owner.name}.${member}`, methodDeclarations.read(owner, member) ?? [])
 }
 
 /** What `@Secured` or `@NoAuth` says on a class that is no controller, such as a record. */
 export function classAccess(owner: Class): {
-  readonly note: AccessNote | undefined
+  readonly rule: DeclaredAccess | undefined
   readonly problems: readonly Problem[]
 } {
-  const sayings = onClasses.read(owner) ?? []
-  return { note: strictest(sayings), problems: findProblems(owner.name, sayings) }
+  const declarations = classDeclarations.read(owner) ?? []
+  return { rule: strictest(declarations), problems: findProblems(owner.name, declarations) }
 }
 
-function sayBare(args: readonly unknown[], saying: Saying): boolean {
+function applyBare(args: readonly unknown[], declaration: AccessDeclaration): boolean {
   return decorate(args, (target) => {
-    addSaying(target, saying)
+    addDeclaration(target, declaration)
   })
 }
 
-function toAccessDecorator(saying: Saying): AnyDecorator {
+function toAccessDecorator(declaration: AccessDeclaration): AnyDecorator {
   return toDecorator((target) => {
-    addSaying(target, saying)
+    addDeclaration(target, declaration)
   })
 }
 
-function addSaying(target: DecoratorTarget, saying: Saying): void {
+function addDeclaration(target: DecoratorTarget, declaration: AccessDeclaration): void {
   const { owner, member } = target
   if (member === undefined) {
-    onClasses.write(owner, [...(onClasses.readOwn(owner) ?? []), saying])
+    classDeclarations.write(owner, [...(classDeclarations.readOwn(owner) ?? []), declaration])
     return
   }
-  if (target.kind === 'field' && !saying.note.open) securedField.write(owner, member, true)
+  if (target.kind === 'field' && !declaration.rule.open) securedField.write(owner, member, true)
   const misplaced = target.isStatic
-    ? `${saying.decorator} stands before a static method, which is no handler.`
-    : `${saying.decorator} stands before a field, which is no handler.`
+    ? `${declaration.decorator} stands before a static method, which is no handler.`
+    : `${declaration.decorator} stands before a field, which is no handler.`
   const right = target.kind === 'method' && !target.isStatic
-  onMethods.update(owner, member, (before = []) => [
+  methodDeclarations.update(owner, member, (before = []) => [
     ...before,
-    right ? saying : { ...saying, misplaced },
+    right ? declaration : { ...declaration, misplaced },
   ])
 }
 
 /** Contradicting decorators stop the start; until then the stricter one counts. */
-function strictest(sayings: readonly Saying[]): AccessNote | undefined {
-  return (sayings.find(({ note }) => !note.open) ?? sayings[0])?.note
+function strictest(declarations: readonly AccessDeclaration[]): DeclaredAccess | undefined {
+  return (declarations.find(({ rule: note }) => !note.open) ?? declarations[0])?.rule
 }
 
-function readSecured(args: readonly unknown[]): Saying {
+function readSecured(args: readonly unknown[]): AccessDeclaration {
   const [first] = args
   if (typeof first === 'function' && args.length === 1) {
-    const note = Object.freeze({ ...tokenAccess, guard: first as Guard })
-    return { decorator: '@Secured', note, fault: undefined }
+    const rule = Object.freeze({ ...tokenAccess, guard: first as Guard })
+    return { decorator: '@Secured', rule, problem: undefined }
   }
   if (isMap(first) && args.length === 1) return readSecuredOptions(first)
   return toRoles(args, false, undefined)
 }
 
-function readSecuredOptions(options: object): Saying {
+function readSecuredOptions(options: object): AccessDeclaration {
   const { roles, all = false, fresh, amr } = options as Readonly<Record<string, unknown>>
   const seconds = fresh === undefined ? undefined : readSeconds(fresh)
   const ways: readonly unknown[] = amr === undefined ? [] : [amr].flat()
   const unknown = rejectUnknownOptions(options, ['roles', 'all', 'fresh', 'amr'], '@Secured')
-  const judged: readonly (readonly [boolean, string])[] = [
+  const checks: readonly (readonly [boolean, string])[] = [
     [isList(roles), '@Secured({ roles }) needs a list with at least one role.'],
     [typeof all === 'boolean', '@Secured: "all" must be true or false.'],
     [all !== true || roles !== undefined, '@Secured: "all" needs roles.'],
@@ -196,14 +196,14 @@ function readSecuredOptions(options: object): Saying {
     [ways.every(isName), '@Secured: "amr" is no text such as "mfa".'],
     [[roles, fresh, amr].some((one) => one !== undefined), '@Secured needs roles, fresh or amr.'],
   ]
-  const told = [
+  const messages = [
     ...unknown.map(({ message, remedy }) => `${message} ${remedy}`),
-    ...judged.flatMap(([isRight, fault]) => (isRight ? [] : [fault])),
+    ...checks.flatMap(([isRight, problem]) => (isRight ? [] : [problem])),
   ]
-  const fault = told.length === 0 ? undefined : [...new Set(told)].join(' ')
-  const saying = toRoles(Array.isArray(roles) ? roles : [], all === true, fault)
-  const own = { fresh: seconds, amr: Object.freeze(ways.filter(isName)) }
-  return { ...saying, note: Object.freeze({ ...saying.note, ...own }) }
+  const problem = messages.length === 0 ? undefined : [...new Set(messages)].join(' ')
+  const declaration = toRoles(Array.isArray(roles) ? roles : [], all === true, problem)
+  const conditions = { fresh: seconds, amr: Object.freeze(ways.filter(isName)) }
+  return { ...declaration, rule: Object.freeze({ ...declaration.rule, ...conditions }) }
 }
 
 /** Undefined is left out. */
@@ -215,19 +215,23 @@ function isName(value: unknown): value is string {
   return typeof value === 'string' && value.trim() !== ''
 }
 
-function toRoles(roles: readonly unknown[], all: boolean, fault: string | undefined): Saying {
+function toRoles(
+  roles: readonly unknown[],
+  all: boolean,
+  problem: string | undefined,
+): AccessDeclaration {
   const names = roles.filter(isName)
   const blank =
     names.length === roles.length
       ? undefined
       : '@Secured takes roles as non-empty text, { roles, all, fresh, amr }, or one guard function.'
-  const note = Object.freeze({ ...tokenAccess, roles: Object.freeze(names), all })
-  return { decorator: '@Secured', note, fault: fault ?? blank }
+  const rule = Object.freeze({ ...tokenAccess, roles: Object.freeze(names), all })
+  return { decorator: '@Secured', rule, problem: problem ?? blank }
 }
 
-function findProblems(where: string, sayings: readonly Saying[]): Problem[] {
+function findProblems(where: string, declarations: readonly AccessDeclaration[]): Problem[] {
   const problems: Problem[] = []
-  for (const { fault } of sayings) {
+  for (const { problem: fault } of declarations) {
     if (fault === undefined) continue
     problems.push({
       code: 'ACCESS_DECLARATION',
@@ -236,12 +240,12 @@ function findProblems(where: string, sayings: readonly Saying[]): Problem[] {
         "Write @Secured, @Secured('role'), @Secured({ roles: ['a', 'b'], all: true }), @Secured({ fresh: '10m', amr: 'mfa' }) or @NoAuth.",
     })
   }
-  if (sayings.length > 1) problems.push(toContradiction(where, sayings))
+  if (declarations.length > 1) problems.push(toContradiction(where, declarations))
   return problems
 }
 
-function toContradiction(where: string, sayings: readonly Saying[]): Problem {
-  const names = new Set(sayings.map(({ decorator }) => decorator))
+function toContradiction(where: string, declarations: readonly AccessDeclaration[]): Problem {
+  const names = new Set(declarations.map(({ decorator }) => decorator))
   if (names.size > 1) {
     return {
       code: 'ACCESS_CONTRADICTION',

@@ -14,10 +14,10 @@ import type { ServerRequest } from '../http/server-request.js'
 import { readTokenCookie, toTokenCookie } from '../http/token-cookie.js'
 import { isThenable, type MaybePromise } from '../core/maybe-promise.js'
 import {
-  endOfAdmission,
-  lacks,
+  endOfAccess,
+  describeDenial,
   noAuthAccess,
-  suffices,
+  satisfies,
   tokenAccess,
   type AccessRule,
 } from './access.js'
@@ -81,15 +81,15 @@ const byKey: RequestAuth = Object.freeze({ by: 'key', claims: null })
 const bearerForm = /^bearer +([^ ].*)$/i
 /** A shorter static key can be guessed. */
 /** Characters that `APP_API_KEY` has at least. */
-export const fewestKeyCharacters = 16
+export const minKeyLength = 16
 
 export function createGate(options: GateOptions): Gate {
   const { apiKey, auth, formToken, cookie, source = {}, log } = options
   const isKey = createKeyCheck(apiKey, log)
   const readHeader = source.scheme === undefined ? readBearer : createHeaderReader(source.scheme)
-  const brings = createSchemeCheck(source.scheme)
+  const hasScheme = createSchemeCheck(source.scheme)
   const onToken = source.read === undefined ? onAuthorization : onAnything
-  const depends = cookie === true ? onToken | onCookie : onToken
+  const dependencies = cookie === true ? onToken | onCookie : onToken
   const sentToken = createTokenReader(readHeader, source.read)
   const tokenCookie = (request: ServerRequest): string | undefined =>
     cookie === true ? readTokenCookie(request) : undefined
@@ -111,7 +111,7 @@ export function createGate(options: GateOptions): Gate {
 
   /** Where `Authorization` is there it alone counts. */
   const findToken = (request: ServerRequest, byCookie: boolean): string => {
-    request.dependsOn |= byCookie ? depends : onToken
+    request.dependsOn |= byCookie ? dependencies : onToken
     const sent = sentToken(request)
     if (sent !== undefined) return sent
     const token = byCookie ? tokenCookie(request) : undefined
@@ -124,10 +124,10 @@ export function createGate(options: GateOptions): Gate {
   const admit = (request: ServerRequest, rule: AccessRule, token: string): void | Promise<void> => {
     if (token === '')
       throw unauthorized(missingToken(request, source.scheme ?? 'Bearer', cookie === true))
-    const known = auth.remembered(token, request)
-    if (known !== undefined) return enter(request, rule, { by: 'token', claims: known })
+    const cached = auth.remembered(token, request)
+    if (cached !== undefined) return enter(request, rule, { by: 'token', claims: cached })
     if (!request.byCookie && isKey(token)) return enter(request, rule, byKey)
-    return auth.judge(token).then((claims) => {
+    return auth.check(token).then((claims) => {
       if (typeof claims !== 'string') {
         auth.used(claims, request)
         return enter(request, rule, { by: 'token', claims })
@@ -142,12 +142,12 @@ export function createGate(options: GateOptions): Gate {
     refuseForeignWrite: cookie === true ? refuseForeignWrite : () => undefined,
     admit: (request, rule) => {
       if (rule.open) return undefined
-      return told(request, () => admit(request, rule, findToken(request, true)))
+      return withEvents(request, () => admit(request, rule, findToken(request, true)))
     },
     recognise: (request, rule) =>
-      told(request, () => {
+      withEvents(request, () => {
         const token = findToken(request, rule !== noAuthAccess)
-        return token === '' && !brings(request) ? undefined : admit(request, tokenAccess, token)
+        return token === '' && !hasScheme(request) ? undefined : admit(request, tokenAccess, token)
       }),
     identify: (request) => {
       if (request.admitted !== undefined) return request.admitted
@@ -155,8 +155,8 @@ export function createGate(options: GateOptions): Gate {
       const token = sent ?? tokenCookie(request)
       if (token === undefined || token === '') return undefined
       if (sent === undefined && isWrite(request.method) && !isSameOrigin(request)) return undefined
-      const known = auth.remembered(token)
-      if (known !== undefined) return { by: 'token', claims: known }
+      const cached = auth.remembered(token)
+      if (cached !== undefined) return { by: 'token', claims: cached }
       if (sent !== undefined && isKey(token)) return byKey
       return auth
         .verify(token)
@@ -164,9 +164,9 @@ export function createGate(options: GateOptions): Gate {
     },
     wouldAdmit: (request, rule, auth) => {
       try {
-        const asked = enter(request, rule, auth)
-        if (asked === undefined) return true
-        return asked.then(
+        const pending = enter(request, rule, auth)
+        if (pending === undefined) return true
+        return pending.then(
           () => true,
           () => false,
         )
@@ -198,10 +198,10 @@ export function createGate(options: GateOptions): Gate {
 }
 
 /** Tells of it where somebody listens. */
-function told(request: ServerRequest, ask: () => void | Promise<void>): void | Promise<void> {
+function withEvents(request: ServerRequest, run: () => void | Promise<void>): void | Promise<void> {
   return gateEvents.hasSubscribers
-    ? gateEvents.around({ request, ms: 0, error: undefined }, ask)
-    : ask()
+    ? gateEvents.around({ request, ms: 0, error: undefined }, run)
+    : run()
 }
 
 /** A write may have ended the token that let it in, as a sign-out does: then the browser forgets it. */
@@ -222,44 +222,44 @@ async function followWrite(
 function enter(request: ServerRequest, rule: AccessRule, auth: RequestAuth): void | Promise<void> {
   const { claims } = auth
   request.admitted = auth
-  request.admittedUntil = endOfAdmission(rule, claims)
-  if (!suffices(rule, claims, request)) throw forbidden(lacks(rule, claims, request))
-  return askGuards(rule, claims, request)
+  request.admittedUntil = endOfAccess(rule, claims)
+  if (!satisfies(rule, claims, request)) throw forbidden(describeDenial(rule, claims, request))
+  return runGuards(rule, claims, request)
 }
 
 /** The guards of a rule and of those beside it, one after the other. */
-function askGuards(
+function runGuards(
   { guard, also }: AccessRule,
   claims: Claims | null,
   request: ServerRequest,
 ): void | Promise<void> {
-  const asked = guard === undefined ? undefined : askGuard(guard(claims, request))
-  if (also === undefined) return asked
-  return asked === undefined
-    ? askGuards(also, claims, request)
-    : asked.then(() => askGuards(also, claims, request))
+  const pending = guard === undefined ? undefined : requireTrue(guard(claims, request))
+  if (also === undefined) return pending
+  return pending === undefined
+    ? runGuards(also, claims, request)
+    : pending.then(() => runGuards(also, claims, request))
 }
 
 /** Only `true` lets in, whatever an untyped guard returns. */
-function askGuard(verdict: unknown): void | Promise<void> {
-  if (verdict === true) return undefined
-  if (!isThenable(verdict))
-    throw forbidden(`the guard of the route answered ${String(verdict)}, not true`)
-  return Promise.resolve(verdict).then(askGuard)
+function requireTrue(result: unknown): void | Promise<void> {
+  if (result === true) return undefined
+  if (!isThenable(result))
+    throw forbidden(`the guard of the route answered ${String(result)}, not true`)
+  return Promise.resolve(result).then(requireTrue)
 }
 
 /** Compares digests, so that neither the key's length nor its beginning shows in the time it takes. */
 function createKeyCheck(apiKey: string | undefined, log: Log): (token: string) => boolean {
   const key = apiKey?.trim() ?? ''
   if (key === '') return () => false
-  if (key.length < fewestKeyCharacters) {
+  if (key.length < minKeyLength) {
     log.warn(
       { characters: key.length },
-      `APP_API_KEY is short enough to be guessed. Give it ${fewestKeyCharacters} characters or more: openssl rand -hex 32`,
+      `APP_API_KEY is short enough to be guessed. Give it ${minKeyLength} characters or more: openssl rand -hex 32`,
     )
   }
-  const wanted = hash('sha256', key, 'buffer')
-  return (token) => timingSafeEqual(hash('sha256', token, 'buffer'), wanted)
+  const expected = hash('sha256', key, 'buffer')
+  return (token) => timingSafeEqual(hash('sha256', token, 'buffer'), expected)
 }
 
 function sendToken(request: ServerRequest, token: string | undefined): void {
@@ -297,14 +297,14 @@ function createTokenReader(
   readHeader: (header: string) => string,
   read: TokenSource['read'],
 ): (request: ServerRequest) => string | undefined {
-  const ofHeader = ({ incoming }: ServerRequest): string | undefined => {
+  const readFromHeader = ({ incoming }: ServerRequest): string | undefined => {
     const header = incoming.headers.authorization
     return header === undefined ? undefined : readHeader(header)
   }
-  if (read === undefined) return ofHeader
+  if (read === undefined) return readFromHeader
   return (request) => {
     const token: unknown = withoutTracking(request, () => read(request))
-    return typeof token === 'string' && token !== '' ? token : ofHeader(request)
+    return typeof token === 'string' && token !== '' ? token : readFromHeader(request)
   }
 }
 

@@ -18,9 +18,9 @@ export interface TokenChecks {
 }
 
 /** Claims of a valid token, or the reason why it is invalid: for the log, never for the client. */
-export type Verdict =
-  | { readonly claims: Claims; readonly fault?: undefined }
-  | { readonly claims?: undefined; readonly fault: string }
+export type TokenCheckResult =
+  | { readonly claims: Claims; readonly reason?: undefined }
+  | { readonly claims?: undefined; readonly reason: string }
 
 let library: Promise<typeof import('jose')> | undefined
 
@@ -42,7 +42,7 @@ export async function checkToken(
   token: string,
   { key, algorithms }: PublicKey,
   checks: TokenChecks,
-): Promise<Verdict> {
+): Promise<TokenCheckResult> {
   const { jwtVerify, errors } = await load()
   try {
     const { payload } = await jwtVerify(token, key, {
@@ -55,7 +55,7 @@ export async function checkToken(
     })
     return { claims: payload }
   } catch (error) {
-    if (error instanceof errors.JOSEError) return { fault: error.message }
+    if (error instanceof errors.JOSEError) return { reason: error.message }
     throw error
   }
 }

@@ -9,7 +9,7 @@ import type { Log } from '../core/log.js'
 import {
   readPrivateKey,
   type PrivateKey,
-  KeyFault,
+  KeyError,
   readPublicKeys,
   toPublicKey,
   type PublicKey,
@@ -33,9 +33,9 @@ export async function openKeyFolder(folder: string, log: Log): Promise<PrivateKe
   const file = join(folder, pairFile)
   const found = await readPair(file, log)
   if (found !== undefined) return found
-  const made = await mkdir(folder, { recursive: true, mode: 0o700 })
+  const createdFolder = await mkdir(folder, { recursive: true, mode: 0o700 })
   // A folder that was there before may hold what belongs into the repository.
-  if (made !== undefined) await writeFile(join(folder, '.gitignore'), '*\n')
+  if (createdFolder !== undefined) await writeFile(join(folder, '.gitignore'), '*\n')
   const { privateKey } = await generate('rsa', { modulusLength: 2048 })
   const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }) as string
   if (await publish(folder, file, pem)) {
@@ -54,7 +54,7 @@ async function readPair(file: string, log: Log): Promise<PrivateKey | undefined>
     if (hasCode(error, 'ENOENT')) return undefined
     throw error
   }
-  await closeToOthers(file, log)
+  await restrictPermissions(file, log)
   return readPrivateKey(pem)
 }
 
@@ -86,7 +86,7 @@ async function writeWhereLinksFail(file: string, pem: string, cause: unknown): P
   }
 }
 
-async function closeToOthers(file: string, log: Log): Promise<void> {
+async function restrictPermissions(file: string, log: Log): Promise<void> {
   if (process.platform === 'win32') return
   const { mode } = await stat(file)
   if ((mode & 0o077) === 0) return
@@ -160,15 +160,15 @@ export function readKeyOrigin(
   refuseUnknownNames('bootstrap auth.keys', keys ?? {}, names, problems)
   const privateText = pick('auth.keys.private', keys?.private, 'APP_PRIVATE_KEY', environment)
   const publicText = pick('auth.keys.public', keys?.public, 'APP_PUBLIC_KEY', environment)
-  const given = privateText ?? publicText
+  const configured = privateText ?? publicText
   if (jwks !== undefined) {
-    if (given === undefined) return readAddress(jwks, refuse)
+    if (configured === undefined) return readAddress(jwks, refuse)
     return refuse(
-      `bootstrap: both auth.jwks and ${given.name} say where keys come from.`,
+      `bootstrap: both auth.jwks and ${configured.name} say where keys come from.`,
       'Keep one of them: with auth.jwks tokens are made elsewhere and only checked here.',
     )
   }
-  if (given !== undefined) return readGiven(privateText, publicText, refuse)
+  if (configured !== undefined) return readConfiguredKeys(privateText, publicText, refuse)
   if (environment.NODE_ENV === 'production') {
     return refuse('Production has no keys to check tokens with.', howToMakeKeys)
   }
@@ -202,18 +202,18 @@ function pick<T extends PublicText>(
   return text === undefined || text === '' ? undefined : { name: variable, value: text }
 }
 
-function readGiven(
+function readConfiguredKeys(
   privateText: Named<string> | undefined,
   publicText: Named<PublicText> | undefined,
   refuse: Refuse,
 ): KeyOrigin {
-  const faulty: string[] = []
+  const invalidNames: string[] = []
   const read = <T>(name: string, from: () => T): T | undefined => {
     try {
       return from()
     } catch (error) {
-      if (!(error instanceof KeyFault)) throw error
-      faulty.push(name)
+      if (!(error instanceof KeyError)) throw error
+      invalidNames.push(name)
       refuse(
         `${name} ${error.message}.`,
         'Give PEM text or the path of a PEM file, RSA with at least 2048 bits.',
@@ -227,26 +227,26 @@ function readGiven(
   for (const { name, kid, text } of listPublic(publicText)) {
     checking.push(...(read(name, () => readPublicKeys(checkText(text), kid)) ?? []))
   }
-  if (faulty.length > 0) return none
+  if (invalidNames.length > 0) return none
   if (signing === undefined) return { from: 'given', private: undefined, public: checking }
-  const own = checking.filter(({ key }) => key.equals(toPublicKey(signing).key))
-  if (publicText?.name === 'APP_PUBLIC_KEY' && own.length === 0) {
+  const matching = checking.filter(({ key }) => key.equals(toPublicKey(signing).key))
+  if (publicText?.name === 'APP_PUBLIC_KEY' && matching.length === 0) {
     return refuse(
       `${publicText.name} is not the public half of ${privateText?.name ?? 'APP_PRIVATE_KEY'}.`,
       'Remove it: the public half is found by itself. Older public keys follow the current one in the same PEM.',
     )
   }
   // A name that the application gave to its own key is written into its tokens.
-  const kid = own.find(({ unnamed }) => !unnamed)?.kid ?? signing.kid
-  const half = own.length === 0 ? [toPublicKey(signing)] : []
+  const kid = matching.find(({ unnamed }) => !unnamed)?.kid ?? signing.kid
+  const half = matching.length === 0 ? [toPublicKey(signing)] : []
   return { from: 'given', private: { key: signing.key, kid }, public: [...half, ...checking] }
 }
 
 function listPublic(
-  given: Named<PublicText> | undefined,
+  option: Named<PublicText> | undefined,
 ): { name: string; kid?: string; text: string }[] {
-  if (given === undefined) return []
-  const { name, value } = given
+  if (option === undefined) return []
+  const { name, value } = option
   if (typeof value === 'string') return [{ name, text: value }]
   if (isList(value)) return value.map((text, index) => ({ name: `${name}[${index}]`, text }))
   return Object.entries(value).map(([kid, text]) => ({ name: `${name}["${kid}"]`, kid, text }))
@@ -258,7 +258,7 @@ function isList(value: PublicText): value is readonly string[] {
 
 function checkText(value: unknown): string {
   if (typeof value === 'string' && value.trim() !== '') return value
-  throw new KeyFault('is no text')
+  throw new KeyError('is no text')
 }
 
 function readAddress(jwks: unknown, refuse: Refuse): KeyOrigin {
@@ -277,7 +277,7 @@ function readFolder(folder: string, refuse: Refuse): KeyOrigin {
     if (existsSync(file)) readPrivateKey(file)
     return { from: 'folder', folder }
   } catch (error) {
-    if (!(error instanceof KeyFault)) throw error
+    if (!(error instanceof KeyError)) throw error
     return refuse(`${file} ${error.message}.`, 'Delete it: a new one is made with the next token.')
   }
 }

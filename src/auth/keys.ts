@@ -17,8 +17,8 @@ const cooldown = 30_000
 const firstCooldown = 5_000
 /** Milliseconds after which a set is asked for again though every `kid` was known: keys are withdrawn by leaving them out. */
 const keySetLife = 600_000
-const patience = 5_000
-const mostKeys = 100
+const fetchTimeout = 5_000
+const maxKeys = 100
 
 interface KeySet {
   /** Keys that may have signed a token with this header; asks the issuer where the `kid` is unknown. Never throws. */
@@ -31,30 +31,30 @@ interface KeySetOptions {
   /** Milliseconds since 1970. */
   readonly now: () => number
   /** Bytes of the largest set that is read. */
-  readonly mostBytes: number
+  readonly maxBytes: number
   /** Called when a fetched set differs from the one before. */
   readonly onChange: () => void
 }
 
-function createKeySet({ url, log, now, mostBytes, onChange }: KeySetOptions): KeySet {
+function createKeySet({ url, log, now, maxBytes: mostBytes, onChange }: KeySetOptions): KeySet {
   let keys: readonly PublicKey[] = []
   let names = ''
-  let askedAt = -Infinity
-  let answeredAt = -Infinity
-  let asking: Promise<void> | undefined
+  let requestedAt = -Infinity
+  let fetchedAt = -Infinity
+  let pendingRequest: Promise<void> | undefined
   const warned = new Set<string>()
   const warn = (kid: unknown, reason: string): void => {
     const warning = `${String(kid)} ${reason}`
-    if (warned.has(warning) || warned.size >= mostKeys) return
+    if (warned.has(warning) || warned.size >= maxKeys) return
     warned.add(warning)
     log.warn({ kid, reason }, 'a key of the key set is left out')
   }
 
-  const ask = async (): Promise<void> => {
-    askedAt = now()
+  const requestKeys = async (): Promise<void> => {
+    requestedAt = now()
     try {
       keys = await fetchKeys(url, mostBytes, warn)
-      answeredAt = askedAt
+      fetchedAt = requestedAt
       const before = names
       names = keys.map(({ kid, key }) => `${kid} ${thumbprint(key)}`).join('\n')
       if (before !== '' && before !== names) onChange()
@@ -62,56 +62,52 @@ function createKeySet({ url, log, now, mostBytes, onChange }: KeySetOptions): Ke
       // The keys known so far stay: an issuer that is down for a minute must not lock everybody out.
       log.error({ err: error, url }, 'the key set cannot be read')
     } finally {
-      asking = undefined
+      pendingRequest = undefined
     }
   }
   const refresh = async (): Promise<void> => {
     const wait = keys.length === 0 ? firstCooldown : cooldown
-    if (asking === undefined && now() - askedAt < wait) return
-    asking ??= ask()
-    await asking
+    if (pendingRequest === undefined && now() - requestedAt < wait) return
+    pendingRequest ??= requestKeys()
+    await pendingRequest
   }
-  const known = (kid: string | undefined): readonly PublicKey[] =>
+  const keysNamed = (kid: string | undefined): readonly PublicKey[] =>
     kid === undefined ? keys : keys.filter((key) => key.kid === kid)
 
   return {
     find: async (kid) => {
-      if (now() - answeredAt >= keySetLife) await refresh()
-      const found = known(kid)
+      if (now() - fetchedAt >= keySetLife) await refresh()
+      const found = keysNamed(kid)
       if (found.length > 0) return found
       await refresh()
-      return known(kid)
+      return keysNamed(kid)
     },
   }
 }
 
 type Warn = (kid: unknown, reason: string) => void
 
-async function fetchKeys(
-  url: string,
-  mostBytes: number,
-  warn: Warn,
-): Promise<readonly PublicKey[]> {
+async function fetchKeys(url: string, maxBytes: number, warn: Warn): Promise<readonly PublicKey[]> {
   const response = await fetch(url, {
     headers: { accept: 'application/json' },
     redirect: 'error',
-    signal: AbortSignal.timeout(patience),
+    signal: AbortSignal.timeout(fetchTimeout),
   })
   if (!response.ok) throw new Error(`${url} answered ${response.status}`)
-  const set = JSON.parse(await readText(response, mostBytes)) as { keys?: unknown } | null
+  const set = JSON.parse(await readText(response, maxBytes)) as { keys?: unknown } | null
   if (!Array.isArray(set?.keys)) throw new Error(`${url} answered no key set: "keys" is missing`)
-  const keys = set.keys.slice(0, mostKeys).flatMap((jwk: unknown) => readKey(jwk, warn))
+  const keys = set.keys.slice(0, maxKeys).flatMap((jwk: unknown) => readKey(jwk, warn))
   if (keys.length === 0) throw new Error(`${url} has no public key for signatures`)
   return keys
 }
 
 /** Nobody knows how much an address sends that was taken over. */
-async function readText(response: Response, mostBytes: number): Promise<string> {
+async function readText(response: Response, maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.length
-    if (size > mostBytes) throw new Error(`${response.url} answered more than ${mostBytes} bytes`)
+    if (size > maxBytes) throw new Error(`${response.url} answered more than ${maxBytes} bytes`)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
@@ -185,27 +181,27 @@ export interface KeysOptions {
   /** Milliseconds since 1970. Default the system's clock. */
   readonly now?: () => number
   /** Bytes of the largest key set that is read. Default 262,144. */
-  readonly mostBytes?: number
+  readonly maxBytes?: number
 }
 
 /** A `kid` that an issuer may have chosen for a key that was given to us without a name. */
 const plainName = /^[\w.:~=+-]{1,200}$/
 
 export function createKeys(options: KeysOptions): Keys {
-  const { origin, log, now = Date.now, mostBytes = 256 * 1024 } = options
+  const { origin, log, now = Date.now, maxBytes: mostBytes = 256 * 1024 } = options
   switch (origin.from) {
     case 'given':
-      return createGivenKeys(origin.private, origin.public)
+      return createFixedKeys(origin.private, origin.public)
     case 'folder':
       return createFolderKeys(origin.folder, log)
     case 'jwks':
-      return createRemoteKeys({ url: origin.url, log, now, mostBytes })
+      return createRemoteKeys({ url: origin.url, log, now, maxBytes: mostBytes })
     case 'none':
-      return createGivenKeys(undefined, [])
+      return createFixedKeys(undefined, [])
   }
 }
 
-function createGivenKeys(pair: PrivateKey | undefined, keys: readonly PublicKey[]): Keys {
+function createFixedKeys(pair: PrivateKey | undefined, keys: readonly PublicKey[]): Keys {
   return {
     signing: () => (pair === undefined ? refuseToSign() : Promise.resolve(pair)),
     canSign: pair !== undefined,

@@ -5,7 +5,7 @@ import { refuseUnknownNames } from '../errors/unknown-options.js'
 import { readSeconds } from '../core/duration.js'
 import type { Renew } from './renewal.js'
 import { readKeyOrigin, type KeyOptions, type KeyOrigin } from './key-origin.js'
-import { findTokenPlaces, type ReadToken, type TokenSource } from './token-source.js'
+import { findTokenLocations, type ReadToken, type TokenSource } from './token-source.js'
 
 /** When a response brings a fresh token: past half the token's life, every time, or not at all. */
 export type Rotation = 'half-life' | 'always' | 'never'
@@ -22,7 +22,7 @@ export interface RotationOptions {
 }
 
 /** The same, read. */
-export interface ReplacedRule {
+export interface RotationRule {
   /** Seconds. */
   readonly grace: number
   readonly reuse: 'end' | undefined
@@ -90,7 +90,7 @@ export interface ResolvedAuthOptions {
   readonly cookie: boolean
   readonly source: TokenSource
   readonly rotate: Rotation
-  readonly rotation: ReplacedRule | undefined
+  readonly rotation: RotationRule | undefined
   readonly renew: Renew | undefined
   readonly issuer: string | undefined
   readonly audience: string | readonly string[] | undefined
@@ -125,22 +125,22 @@ export function resolveAuthOptions(
   environment: AuthEnvironment,
   problems: Problem[],
 ): ResolvedAuthOptions {
-  const given = options ?? {}
-  checkOptions(given, problems)
-  const { issuer, audience } = given
+  const input = options ?? {}
+  checkOptions(input, problems)
+  const { issuer, audience } = input
   return Object.freeze({
     apiKey: readApiKey(environment.APP_API_KEY, problems),
-    closed: given.closed === true,
-    formToken: given.formToken === true,
-    cookie: given.cookie === true,
-    source: readSource(given, problems),
-    rotate: given.rotate ?? 'half-life',
-    rotation: readRotation(given.rotation, problems),
-    renew: given.renew,
+    closed: input.closed === true,
+    formToken: input.formToken === true,
+    cookie: input.cookie === true,
+    source: readSource(input, problems),
+    rotate: input.rotate ?? 'half-life',
+    rotation: readRotation(input.rotation, problems),
+    renew: input.renew,
     issuer,
     audience: typeof audience === 'object' ? Object.freeze([...audience]) : audience,
-    expiresIn: readSeconds(given.expiresIn ?? '1h') ?? 3600,
-    keys: readKeyOrigin(given, environment, problems),
+    expiresIn: readSeconds(input.expiresIn ?? '1h') ?? 3600,
+    keys: readKeyOrigin(input, environment, problems),
   })
 }
 
@@ -198,13 +198,13 @@ function readSource({ scheme, read }: AuthOptions, problems: Problem[]): TokenSo
   }
   if (scheme !== undefined) refuse('scheme and read are both given.', 'Keep one of the two.')
   try {
-    const places = findTokenPlaces(read)
-    if (places.some((place) => place.in === 'cookie'))
+    const locations = findTokenLocations(read)
+    if (locations.some((location) => location.in === 'cookie'))
       refuse(
         'read looks at a cookie, which browsers send for every page. Writes would not be protected.',
         'Write auth: { cookie: true } for tokens in a cookie.',
       )
-    return Object.freeze({ read, place: places[0] })
+    return Object.freeze({ read, location: locations[0] })
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error)
     refuse(
@@ -218,28 +218,28 @@ function readSource({ scheme, read }: AuthOptions, problems: Problem[]): TokenSo
 const rotationNames: Readonly<Record<keyof RotationOptions, true>> = { grace: true, reuse: true }
 
 function readRotation(
-  given: RotationOptions | undefined,
+  input: RotationOptions | undefined,
   problems: Problem[],
-): ReplacedRule | undefined {
-  if (given === undefined) return undefined
+): RotationRule | undefined {
+  if (input === undefined) return undefined
   const refuse = (message: string, remedy: string): void => {
     problems.push({ code: 'INVALID_OPTION', message: `bootstrap auth: ${message}`, remedy })
   }
-  if (typeof given !== 'object' || (given as unknown) === null) {
+  if (typeof input !== 'object' || (input as unknown) === null) {
     refuse('rotation is no object.', "Write rotation: { grace: '30s', reuse: 'end' }.")
     return undefined
   }
-  refuseUnknownNames('bootstrap auth.rotation', given, rotationNames, problems)
-  const grace = readSeconds(given.grace)
+  refuseUnknownNames('bootstrap auth.rotation', input, rotationNames, problems)
+  const grace = readSeconds(input.grace)
   if (grace === undefined)
     refuse(
-      `rotation.grace ${JSON.stringify(given.grace)} is no length of time.`,
+      `rotation.grace ${JSON.stringify(input.grace)} is no length of time.`,
       'Give seconds, or text such as "30s".',
     )
-  const reuse: unknown = given.reuse
+  const reuse: unknown = input.reuse
   if (reuse !== undefined && reuse !== 'end')
     refuse(`rotation.reuse ${JSON.stringify(reuse)} is unknown.`, "Write 'end', or leave it out.")
-  return Object.freeze({ grace: grace ?? 1, reuse: given.reuse })
+  return Object.freeze({ grace: grace ?? 1, reuse: input.reuse })
 }
 
 function readApiKey(value: string | undefined, problems: Problem[]): string | undefined {

@@ -15,7 +15,7 @@ const saltBytes = 16
 const hashBytes = 32
 
 /** Hashes with a higher cost are refused: a manipulated table must not block the process. */
-const most: Cost = Object.freeze({ ln: 18, r: 16, p: 16 })
+const maxCost: Cost = Object.freeze({ ln: 18, r: 16, p: 16 })
 
 /**
  * PHC string format: `$scrypt$ln=14,r=8,p=5$salt$hash`, base64 without padding. The hash has 32 bytes, or 64 where another
@@ -25,7 +25,7 @@ const form =
   /^\$scrypt\$ln=(\d{1,2}),r=(\d{1,2}),p=(\d{1,2})\$([A-Za-z0-9+/]{16,64})\$([A-Za-z0-9+/]{43}|[A-Za-z0-9+/]{86})$/
 
 /** Used if there is no hash, so that this takes as long as a wrong password. */
-const nobody = { ...cost, salt: Buffer.alloc(saltBytes), hash: Buffer.alloc(hashBytes) }
+const dummyHash = { ...cost, salt: Buffer.alloc(saltBytes), hash: Buffer.alloc(hashBytes) }
 
 /**
  * Makes the text to keep in place of a password, off the main thread. Its parameters are in it, so that they may become
@@ -47,25 +47,26 @@ export async function hashPassword(password: string): Promise<string> {
 /**
  * Answers whether the password is the one that was kept, off the main thread and in time that tells nothing.
  *
- * @param kept what `hashPassword` gave; any other text, null and undefined are false, and take as long as a wrong password,
+ * @param storedHash what `hashPassword` gave; any other text, null and undefined are false, and take as long as a wrong password,
  * so that nobody learns who has an account
  */
 export async function verifyPassword(
   password: string,
-  kept: string | null | undefined,
+  storedHash: string | null | undefined,
 ): Promise<boolean> {
-  const known = readHash(kept)
-  const { salt, hash, ...parameters } = known ?? nobody
+  const parsed = readHash(storedHash)
+  const { salt, hash, ...parameters } = parsed ?? dummyHash
   const isText = typeof password === 'string'
-  const given = await derive(isText ? password : '', salt, hash.length, parameters)
-  return timingSafeEqual(given, hash) && known !== undefined && isText
+  const derived = await derive(isText ? password : '', salt, hash.length, parameters)
+  return timingSafeEqual(derived, hash) && parsed !== undefined && isText
 }
 
-function readHash(kept: unknown): typeof nobody | undefined {
-  const match = typeof kept === 'string' ? form.exec(kept) : null
+function readHash(storedHash: unknown): typeof dummyHash | undefined {
+  const match = typeof storedHash === 'string' ? form.exec(storedHash) : null
   if (match === null) return undefined
   const [ln = 0, r = 0, p = 0] = match.slice(1, 4).map(Number)
-  if (ln < 1 || r < 1 || p < 1 || ln > most.ln || r > most.r || p > most.p) return undefined
+  if (ln < 1 || r < 1 || p < 1 || ln > maxCost.ln || r > maxCost.r || p > maxCost.p)
+    return undefined
   const [salt, hash] = [match[4] ?? '', match[5] ?? ''].map((text) => Buffer.from(text, 'base64'))
   if (salt === undefined || hash === undefined) return undefined
   if (toText(salt) !== match[4] || toText(hash) !== match[5]) return undefined

@@ -1,7 +1,7 @@
 /** Reads RSA keys from PEM text or from the file that holds it (RFC 7468). Synchronous: bootstrap checks keys with it. */
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto'
 import { readFileSync } from 'node:fs'
-import { ownAlgorithms, type SignatureAlgorithm } from './token-header.js'
+import { defaultAlgorithms, type SignatureAlgorithm } from './token-header.js'
 
 /** A key that tokens are checked with. */
 export interface PublicKey {
@@ -21,19 +21,19 @@ export interface PrivateKey {
 }
 
 /** What is wrong with a key, completing `APP_PUBLIC_KEY …`. It never holds a part of the key. */
-export class KeyFault extends Error {}
+export class KeyError extends Error {}
 
 /** Shorter RSA keys are refused (RFC 7518 §3.3). */
-const fewestBits = 2048
+const minBits = 2048
 
 /**
- * @param given PEM text (line breaks may be written `\n`), or the path of a file with it
- * @throws {KeyFault}
+ * @param source PEM text (line breaks may be written `\n`), or the path of a file with it
+ * @throws {KeyError}
  */
-export function readPrivateKey(given: string): PrivateKey {
-  const pem = readPem(given)
+export function readPrivateKey(source: string): PrivateKey {
+  const pem = readPem(source)
   if (pem.includes('ENCRYPTED')) {
-    throw new KeyFault('is encrypted with a passphrase. Decrypt it: openssl pkey -in key.pem')
+    throw new KeyError('is encrypted with a passphrase. Decrypt it: openssl pkey -in key.pem')
   }
   const key = parse(() => createPrivateKey(pem), 'is no private key in PEM form')
   checkStrength(key)
@@ -41,35 +41,35 @@ export function readPrivateKey(given: string): PrivateKey {
 }
 
 /**
- * @param given as for `readPrivateKey`; several keys may follow one another
+ * @param source as for `readPrivateKey`; several keys may follow one another
  * @param name the keys' `kid`; without it each has its thumbprint
- * @throws {KeyFault}
+ * @throws {KeyError}
  */
-export function readPublicKeys(given: string, name?: string): PublicKey[] {
-  const blocks = readPem(given).match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/g)
-  if (blocks === null) throw new KeyFault('is no public key in PEM form')
+export function readPublicKeys(source: string, name?: string): PublicKey[] {
+  const blocks = readPem(source).match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/g)
+  if (blocks === null) throw new KeyError('is no public key in PEM form')
   return blocks.map((pem) => {
     if (pem.includes('PRIVATE'))
-      throw new KeyFault('holds a private key where a public one belongs')
+      throw new KeyError('holds a private key where a public one belongs')
     const key = parse(() => createPublicKey(pem), 'is no public key in PEM form')
     checkStrength(key)
     return {
       ...{ key, kid: name ?? thumbprint(key), unnamed: name === undefined },
-      algorithms: ownAlgorithms,
+      algorithms: defaultAlgorithms,
     }
   })
 }
 
 /** The public half of a private key. */
 export function toPublicKey({ key, kid }: PrivateKey): PublicKey {
-  return { key: createPublicKey(key), kid, unnamed: true, algorithms: ownAlgorithms }
+  return { key: createPublicKey(key), kid, unnamed: true, algorithms: defaultAlgorithms }
 }
 
-/** @throws {KeyFault} when the key is not of the kind RS256 needs */
+/** @throws {KeyError} when the key is not of the kind RS256 needs */
 export function checkStrength(key: KeyObject): void {
-  if (key.asymmetricKeyType !== 'rsa') throw new KeyFault('is no RSA key, which RS256 needs')
-  if ((key.asymmetricKeyDetails?.modulusLength ?? 0) < fewestBits) {
-    throw new KeyFault(`has fewer than ${fewestBits} bits`)
+  if (key.asymmetricKeyType !== 'rsa') throw new KeyError('is no RSA key, which RS256 needs')
+  if ((key.asymmetricKeyDetails?.modulusLength ?? 0) < minBits) {
+    throw new KeyError(`has fewer than ${minBits} bits`)
   }
 }
 
@@ -79,21 +79,21 @@ export function thumbprint(key: KeyObject): string {
   return createHash('sha256').update(JSON.stringify({ crv, e, kty, n, x, y })).digest('base64url')
 }
 
-function readPem(given: string): string {
-  if (given.includes('-----BEGIN')) return given.replaceAll('\\n', '\n')
+function readPem(source: string): string {
+  if (source.includes('-----BEGIN')) return source.replaceAll('\\n', '\n')
   try {
-    return readFileSync(given.trim(), 'utf8')
+    return readFileSync(source.trim(), 'utf8')
   } catch (cause) {
     // The text itself stays out of the message: it may be a key that lost its first line.
     const reason = (cause as NodeJS.ErrnoException).code ?? 'unreadable'
-    throw new KeyFault(`is neither PEM text nor the path of a readable file (${reason})`, { cause })
+    throw new KeyError(`is neither PEM text nor the path of a readable file (${reason})`, { cause })
   }
 }
 
-function parse(read: () => KeyObject, fault: string): KeyObject {
+function parse(read: () => KeyObject, message: string): KeyObject {
   try {
     return read()
   } catch (cause) {
-    throw new KeyFault(fault, { cause })
+    throw new KeyError(message, { cause })
   }
 }

@@ -24,7 +24,7 @@ export interface RenewalOptions {
   /** Calls back the token with these claims. */
   readonly end: (claims: Claims) => Promise<unknown>
   /** With `rotation`: what the token was replaced by. */
-  readonly replaced?: (claims: Claims) => MaybePromise<Replaced | undefined>
+  readonly replacements?: (claims: Claims) => MaybePromise<Replaced | undefined>
   /** Keeps what it is replaced by. @returns what stands */
   readonly replace?: (claims: Claims, text: string) => MaybePromise<Replaced>
 }
@@ -38,10 +38,10 @@ interface Fresh {
 }
 
 export function createRenewal(options: RenewalOptions): Renewal {
-  const { replaced, replace } = options
-  return replaced === undefined || replace === undefined
+  const { replacements, replace } = options
+  return replacements === undefined || replace === undefined
     ? createFreeRenewal(options)
-    : createOneSuccessor({ ...options, replaced, replace })
+    : createOneSuccessor({ ...options, replacements, replace })
 }
 
 /**
@@ -49,26 +49,26 @@ export function createRenewal(options: RenewalOptions): Renewal {
  * is the claims, of which every process makes the same token, because RS256 signs alike.
  */
 function createOneSuccessor(
-  options: RenewalOptions & Required<Pick<RenewalOptions, 'replaced' | 'replace'>>,
+  options: RenewalOptions & Required<Pick<RenewalOptions, 'replacements' | 'replace'>>,
 ): Renewal {
-  const { rotate, sign, isRevoked, end, replaced, replace } = options
+  const { rotate, sign, isRevoked, end, replacements, replace } = options
   /** Under way in this process, or made: by the token's claims as text, and by the claims object. */
   const running = new Map<string, Promise<string | undefined>>()
-  const made = new WeakMap<Claims, { readonly text: string; readonly token: string }>()
+  const signedTokens = new WeakMap<Claims, { readonly text: string; readonly token: string }>()
 
   const signed = async (claims: Claims, next: Replaced): Promise<string | undefined> => {
     const { text } = next
     // It was exchanged: what was made of it is what follows.
     if (!isRotated(next)) return undefined
-    const known = made.get(claims)
-    if (known?.text === text) return known.token
+    const existing = signedTokens.get(claims)
+    if (existing?.text === text) return existing.token
     const token = await sign(JSON.parse(text) as Claims)
-    made.set(claims, { text, token })
+    signedTokens.set(claims, { text, token })
     return token
   }
 
-  const first = async (claims: Claims, wanted: Claims): Promise<string | undefined> => {
-    const next = await askApplication(options, claims, wanted)
+  const first = async (claims: Claims, nextClaims: Claims): Promise<string | undefined> => {
+    const next = await askApplication(options, claims, nextClaims)
     if (next === null) await end(claims)
     if (next === null || next === undefined) return undefined
     return signed(claims, await replace(claims, JSON.stringify(next)))
@@ -76,22 +76,23 @@ function createOneSuccessor(
 
   const follow = async (claims: Claims, now: number): Promise<string | undefined> => {
     if (await isRevoked(claims)) return undefined
-    const known = await replaced(claims)
-    if (known !== undefined) return signed(claims, known)
+    const existing = await replacements(claims)
+    if (existing !== undefined) return signed(claims, existing)
     // A token of this very second would be its own successor.
-    const wanted =
+    const nextClaims =
       isDue(claims, rotate, now) && claims.iat !== now
         ? renewedClaims(claims, rotate, now)
         : undefined
-    return wanted === undefined ? undefined : first(claims, wanted)
+    return nextClaims === undefined ? undefined : first(claims, nextClaims)
   }
 
   return (claims, now) => {
     // By the clock of another process it may have been due, and then it has its successor.
-    if (!isDue(claims, rotate, now) && !isDue(claims, rotate, now + mostApart)) return undefined
+    if (!isDue(claims, rotate, now) && !isDue(claims, rotate, now + maxClockDifference))
+      return undefined
     const name = JSON.stringify(claims)
-    const known = running.get(name)
-    if (known !== undefined) return known
+    const existing = running.get(name)
+    if (existing !== undefined) return existing
     const following = follow(claims, now).finally(() => running.delete(name))
     running.set(name, following)
     return following
@@ -99,30 +100,36 @@ function createOneSuccessor(
 }
 
 /** Seconds by which the clocks of two processes may differ for a replaced token to be known in both. */
-const mostApart = 60
+const maxClockDifference = 60
 
 function createFreeRenewal(options: RenewalOptions): Renewal {
   const { rotate, renew, sign, isRevoked, end } = options
   /** The fresh token of claims, kept while it is the one to send, so that a client that ignores it costs one signature. */
-  const kept = new WeakMap<Claims, Fresh>()
+  const freshTokens = new WeakMap<Claims, Fresh>()
 
-  const make = async (claims: Claims, wanted: Claims, now: number): Promise<string | undefined> => {
+  const make = async (
+    claims: Claims,
+    nextClaims: Claims,
+    now: number,
+  ): Promise<string | undefined> => {
     if (await isRevoked(claims)) return undefined
-    const next = await askApplication(options, claims, wanted)
+    const next = await askApplication(options, claims, nextClaims)
     if (next === null) await end(claims)
     if (next === null || next === undefined) return undefined
-    const known = kept.get(claims)
-    const isFresh = known !== undefined && !isDue(known.claims, rotate, now, known.claims.iat)
-    if (isFresh && (renew === undefined || saysSame(known.claims, next))) return known.token
+    const existing = freshTokens.get(claims)
+    const isFresh =
+      existing !== undefined && !isDue(existing.claims, rotate, now, existing.claims.iat)
+    if (isFresh && (renew === undefined || haveSameContent(existing.claims, next)))
+      return existing.token
     const token = await sign(next)
-    kept.set(claims, { token, claims: next })
+    freshTokens.set(claims, { token, claims: next })
     return token
   }
 
   return (claims, now) => {
     if (!isDue(claims, rotate, now)) return undefined
-    const wanted = renewedClaims(claims, rotate, now)
-    return wanted === undefined ? undefined : make(claims, wanted, now)
+    const nextClaims = renewedClaims(claims, rotate, now)
+    return nextClaims === undefined ? undefined : make(claims, nextClaims, now)
   }
 }
 
@@ -130,17 +137,17 @@ function createFreeRenewal(options: RenewalOptions): Renewal {
 async function askApplication(
   { renew, log }: RenewalOptions,
   claims: Claims,
-  wanted: Claims,
+  nextClaims: Claims,
 ): Promise<Claims | null | undefined> {
-  if (renew === undefined) return wanted
+  if (renew === undefined) return nextClaims
   try {
-    const said: unknown = await renew(claims)
-    if (said === null) return null
-    if (typeof said !== 'object' || Array.isArray(said)) {
+    const result: unknown = await renew(claims)
+    if (result === null) return null
+    if (typeof result !== 'object' || Array.isArray(result)) {
       throw new TypeError('auth.renew gave no claims. Return an object of claims, or null.')
     }
-    const { iat, exp, jti, auth_time } = wanted
-    const next = { ...toNamed(claims), ...said, iat, exp, jti, auth_time }
+    const { iat, exp, jti, auth_time } = nextClaims
+    const next = { ...toNamed(claims), ...result, iat, exp, jti, auth_time }
     if (jti === undefined) delete next.jti
     return next
   } catch (error) {
@@ -158,7 +165,7 @@ function toNamed({ sub, iss, aud }: Claims): Claims {
   }
 }
 
-function saysSame(one: Claims, other: Claims): boolean {
+function haveSameContent(one: Claims, other: Claims): boolean {
   return toText(one) === toText(other)
 }
 

@@ -12,7 +12,7 @@ import { firstSignIn } from './rotation.js'
 /** Ends the streams of a token once the token is revoked. Source: decisions, Tokens. */
 
 /** Milliseconds between two looks at what other processes have revoked. */
-const every = 2000
+const checkInterval = 2000
 
 interface WatchedTokensOptions {
   readonly revocations: Revocations
@@ -20,17 +20,17 @@ interface WatchedTokensOptions {
   /** Milliseconds since 1970. */
   readonly now: () => number
   /** Told which of those that are watched were found to be called back, elsewhere or before; calls `endRevoked`. */
-  readonly found: (names: ReadonlySet<string>) => void
+  readonly onRevoked: (names: ReadonlySet<string>) => void
 }
 
 export class WatchedTokens {
   readonly #options: WatchedTokensOptions
   readonly #watched = new Map<TokenTrace, () => void>()
   /** Opened since the last look: their token may have been revoked between the gate and now. */
-  readonly #fresh: TokenTrace[] = []
+  readonly #newlyWatched: TokenTrace[] = []
   #timer: NodeJS.Timeout | undefined
-  #looking = false
-  #failing = false
+  #isChecking = false
+  #isFailing = false
 
   constructor(options: WatchedTokensOptions) {
     this.#options = options
@@ -43,8 +43,9 @@ export class WatchedTokens {
   watch(claims: Claims, end: () => void): () => void {
     const trace = toTrace(claims)
     this.#watched.set(trace, end)
-    this.#fresh.push(trace)
-    if (this.#fresh.length === 1) setImmediate(() => void this.#look(this.#fresh.splice(0)))
+    this.#newlyWatched.push(trace)
+    if (this.#newlyWatched.length === 1)
+      setImmediate(() => void this.#check(this.#newlyWatched.splice(0)))
     if (this.#options.revocations.trustFor !== undefined) this.#start()
     return () => {
       this.#watched.delete(trace)
@@ -60,8 +61,8 @@ export class WatchedTokens {
   /** One timer for all, while there are any; it never keeps a process alive. */
   #start(): void {
     this.#timer ??= setInterval(() => {
-      if (!this.#looking) void this.#look([...this.#watched.keys()])
-    }, every).unref()
+      if (!this.#isChecking) void this.#check([...this.#watched.keys()])
+    }, checkInterval).unref()
   }
 
   #stop(): void {
@@ -69,19 +70,20 @@ export class WatchedTokens {
     this.#timer = undefined
   }
 
-  async #look(traces: readonly TokenTrace[]): Promise<void> {
-    const { revocations, now, log, found } = this.#options
-    this.#looking = true
+  async #check(traces: readonly TokenTrace[]): Promise<void> {
+    const { revocations, now, log, onRevoked: found } = this.#options
+    this.#isChecking = true
     try {
       const revoked = await revocations.among(traces, now())
       if (revoked.size > 0) found(new Set([...revoked].map(({ name }) => name)))
-      this.#failing = false
+      this.#isFailing = false
     } catch (error) {
       // Nothing can be revoked in a database that does not answer; what was revoked meanwhile is found when it does.
-      if (!this.#failing) log.warn({ err: error }, 'revoked tokens cannot be looked up for streams')
-      this.#failing = true
+      if (!this.#isFailing)
+        log.warn({ err: error }, 'revoked tokens cannot be looked up for streams')
+      this.#isFailing = true
     } finally {
-      this.#looking = false
+      this.#isChecking = false
     }
   }
 
@@ -156,9 +158,9 @@ export function createMemoryRevocations(now: () => number = Date.now): Revocatio
       for (const [other, end] of revoked) {
         if (end <= present) revoked.delete(other)
       }
-      const before = revoked.get(name)
-      revoked.set(name, Math.max(until, before ?? 0))
-      return before === undefined
+      const previous = revoked.get(name)
+      revoked.set(name, Math.max(until, previous ?? 0))
+      return previous === undefined
     },
     addSubject: (subject, second) => {
       subjects.set(subject, Math.max(second, subjects.get(subject) ?? 0))
@@ -173,8 +175,8 @@ export function createMemoryRevocations(now: () => number = Date.now): Revocatio
  *
  * @throws {HttpError} 503 where it does not answer
  */
-export function askStore<T>(question: () => MaybePromise<T>): MaybePromise<T> {
-  return attempt(question, (cause) => {
+export function queryStore<T>(query: () => MaybePromise<T>): MaybePromise<T> {
+  return attempt(query, (cause) => {
     throw new HttpError(503, 'The database is not available at the moment.', {
       code: 'DATABASE_UNAVAILABLE',
       headers: { 'retry-after': '1' },

@@ -41,18 +41,18 @@ export function endOfRotation(claims: Claims): number {
 }
 
 /** Seconds by which the clock of the process that made a token may be behind the one that all processes share. */
-const mostBehind = 24 * 3600
+const maxClockLag = 24 * 3600
 
 /** Tokens made here carry it as `auth_time`; those made elsewhere count from their `iat`. In seconds since 1970. */
 export function firstSignIn({ auth_time: signedIn, iat = 0 }: Claims): number {
-  return typeof signedIn === 'number' && signedIn <= iat + mostBehind ? signedIn : iat
+  return typeof signedIn === 'number' && signedIn <= iat + maxClockLag ? signedIn : iat
 }
 
 /**
  * The claim `auth_time`, in seconds since 1970; undefined where there is none, or one of the future, such as milliseconds:
  * with it a sign-in would never get old. A token without was made elsewhere, by who knows what: its `iat` is no sign-in.
  */
-export function knownSignIn({ auth_time: signedIn, iat, exp }: Claims): number | undefined {
-  const latest = (iat ?? exp ?? Infinity) + mostBehind
+export function signInTime({ auth_time: signedIn, iat, exp }: Claims): number | undefined {
+  const latest = (iat ?? exp ?? Infinity) + maxClockLag
   return typeof signedIn === 'number' && signedIn <= latest ? signedIn : undefined
 }

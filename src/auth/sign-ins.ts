@@ -6,13 +6,13 @@
 import type { Log } from '../core/log.js'
 import type { Claims } from '../http/request.js'
 import { clockTolerance } from './jose.js'
-import { askStore, toTrace, type Revocations, type TokenTrace } from './revocations.js'
+import { queryStore, toTrace, type Revocations, type TokenTrace } from './revocations.js'
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { OpenTransaction } from '../core/transaction.js'
 
 /** Where people are signed in: notes it, and tells it without what was revoked. Source: decisions, Tokens. */
 
-interface KnownSignInsOptions {
+interface SignInRegistryOptions {
   readonly store: SignIns
   readonly revocations: Revocations
   readonly log: Log
@@ -22,27 +22,27 @@ interface KnownSignInsOptions {
   readonly sharedTime: () => number
 }
 
-export class KnownSignIns {
-  readonly #options: KnownSignInsOptions
-  readonly #noted = new NotedSignIns()
+export class SignInRegistry {
+  readonly #options: SignInRegistryOptions
+  readonly #recent = new RecentSignIns()
 
-  constructor(options: KnownSignInsOptions) {
+  constructor(options: SignInRegistryOptions) {
     this.#options = options
   }
 
   /** Never fails: who signs in is not refused because nobody can note it. */
-  async note(claims: Claims, origin: Origin = { agent: null, address: null }): Promise<void> {
+  async record(claims: Claims, origin: Origin = { agent: null, address: null }): Promise<void> {
     const { store, revocations, log, sharedTime } = this.#options
     const { name, subject, signedIn } = toTrace(claims)
     if (subject === undefined) return
     const since = signedIn * 1000
     const ends = ((claims.exp ?? 0) + clockTolerance) * 1000
     const use: SignInUse = { id: name, subject, since, last: sharedTime(), ends, ...origin }
-    if (!this.#noted.isNew(use, revocations.openTransaction?.())) return
+    if (!this.#recent.isNew(use, revocations.openTransaction?.())) return
     try {
-      await store.note(use)
+      await store.record(use)
     } catch (error) {
-      this.#noted.forget(name)
+      this.#recent.forget(name)
       log.debug({ err: error }, 'a sign-in cannot be noted')
     }
   }
@@ -51,15 +51,15 @@ export class KnownSignIns {
    * @param subject as it is stored
    * @throws {HttpError} 503 where the database cannot be asked
    */
-  async of(subject: string): Promise<SignInEntry[]> {
+  async list(subject: string): Promise<SignInEntry[]> {
     const { store, revocations, now, sharedTime } = this.#options
-    const uses = await askStore(() => store.of(subject, sharedTime()))
+    const uses = await queryStore(() => store.list(subject, sharedTime()))
     const traces = uses.map(({ id, since }) => ({
       name: id,
       subject,
       signedIn: Math.floor(since / 1000),
     }))
-    const ended = await askStore(() => revocations.among(traces, now()))
+    const ended = await queryStore(() => revocations.among(traces, now()))
     return uses
       .filter((_, index) => !ended.has(traces[index] as TokenTrace))
       .map(({ id, since, last, agent, address }) => ({
@@ -72,7 +72,7 @@ export class KnownSignIns {
   }
 
   clear(): void {
-    this.#noted.clear()
+    this.#recent.clear()
     this.#options.store.reset?.()
   }
 }
@@ -109,108 +109,108 @@ export interface SignInUse extends Origin {
 /** How sign-ins are kept: in memory, or in the database. */
 export interface SignIns {
   /** Adds it, or writes what is new: `last`, agent and address where `last` is a minute old, `ends` where it is later. */
-  note(use: SignInUse): MaybePromise<unknown>
+  record(use: SignInUse): MaybePromise<unknown>
   /** Those of a subject that have not run out, the last used one first, a thousand at most. */
-  of(subject: string, now: number): MaybePromise<readonly SignInUse[]>
+  list(subject: string, now: number): MaybePromise<readonly SignInUse[]>
   /** Forgets what is kept in memory. */
   reset?(): void
 }
 
 /** Milliseconds between two writings of a sign-in. */
-export const notedEvery = 60_000
+export const recordInterval = 60_000
 
 /** The most sign-ins of one subject that are told. */
-export const mostSignIns = 1000
+export const maxSignIns = 1000
 
-const mostKept = 100_000
+const maxEntries = 100_000
 
 export function createMemorySignIns(): SignIns {
-  const kept = new Map<string, SignInUse>()
+  const entries = new Map<string, SignInUse>()
   const sweep = (now: number): void => {
-    for (const [id, { ends }] of kept) if (ends <= now) kept.delete(id)
-    for (const id of kept.keys()) {
-      if (kept.size < mostKept) break
-      kept.delete(id)
+    for (const [id, { ends }] of entries) if (ends <= now) entries.delete(id)
+    for (const id of entries.keys()) {
+      if (entries.size < maxEntries) break
+      entries.delete(id)
     }
   }
   return {
-    note: (use) => {
-      const known = kept.get(use.id)
-      if (known === undefined) {
-        if (kept.size >= mostKept) sweep(use.last)
-        kept.set(use.id, use)
-      } else if (known.subject === use.subject) kept.set(use.id, toNext(known, use))
+    record: (use) => {
+      const existing = entries.get(use.id)
+      if (existing === undefined) {
+        if (entries.size >= maxEntries) sweep(use.last)
+        entries.set(use.id, use)
+      } else if (existing.subject === use.subject) entries.set(use.id, toNext(existing, use))
     },
-    of: (subject, now) =>
-      [...kept.values()]
+    list: (subject, now) =>
+      [...entries.values()]
         .filter((use) => use.subject === subject && use.ends > now)
         .sort((one, other) => other.last - one.last)
-        .slice(0, mostSignIns),
+        .slice(0, maxSignIns),
     reset: () => {
-      kept.clear()
+      entries.clear()
     },
   }
 }
 
 /** The database's statement says the same in SQL. */
-function toNext(known: SignInUse, use: SignInUse): SignInUse {
-  const ends = Math.max(known.ends, use.ends)
-  const isDue = use.last - known.last >= notedEvery
-  const from = isDue || known.address === null ? use : known
+function toNext(existing: SignInUse, use: SignInUse): SignInUse {
+  const ends = Math.max(existing.ends, use.ends)
+  const isDue = use.last - existing.last >= recordInterval
+  const from = isDue || existing.address === null ? use : existing
   return {
-    ...known,
+    ...existing,
     ends,
-    last: isDue ? use.last : known.last,
-    agent: from.agent ?? known.agent,
-    address: from.address ?? known.address,
+    last: isDue ? use.last : existing.last,
+    agent: from.agent ?? existing.agent,
+    address: from.address ?? existing.address,
   }
 }
 
 /** Knows what was noted lately, so that the store is asked once a minute for a sign-in. */
-export class NotedSignIns {
-  readonly #noted = new Map<string, { readonly at: number; readonly use: SignInUse }>()
+export class RecentSignIns {
+  readonly #recent = new Map<string, { readonly at: number; readonly use: SignInUse }>()
 
   /** @param open the transaction that notes it, and may take that back */
   isNew(use: SignInUse, open: OpenTransaction | undefined): boolean {
     const { id, last: at } = use
-    const before = this.#noted.get(id)
-    const isKnown =
-      before !== undefined &&
-      at - before.at < notedEvery &&
-      use.ends - before.use.ends < notedEvery &&
-      (use.address === null || before.use.address !== null)
-    if (isKnown) return false
-    if (this.#noted.size >= mostNoted) this.#sweep(at)
-    this.#noted.set(id, { at, use })
+    const previous = this.#recent.get(id)
+    const isRecent =
+      previous !== undefined &&
+      at - previous.at < recordInterval &&
+      use.ends - previous.use.ends < recordInterval &&
+      (use.address === null || previous.use.address !== null)
+    if (isRecent) return false
+    if (this.#recent.size >= maxRecent) this.#sweep(at)
+    this.#recent.set(id, { at, use })
     open?.onRollback(() => {
-      this.#noted.delete(id)
+      this.#recent.delete(id)
     })
     return true
   }
 
   forget(id: string): void {
-    this.#noted.delete(id)
+    this.#recent.delete(id)
   }
 
   clear(): void {
-    this.#noted.clear()
+    this.#recent.clear()
   }
 
   #sweep(now: number): void {
-    for (const [id, { at }] of this.#noted) if (now - at >= notedEvery) this.#noted.delete(id)
-    if (this.#noted.size >= mostNoted) this.#noted.clear()
+    for (const [id, { at }] of this.#recent) if (now - at >= recordInterval) this.#recent.delete(id)
+    if (this.#recent.size >= maxRecent) this.#recent.clear()
   }
 }
 
-const mostNoted = 20_000
+const maxRecent = 20_000
 
 /** Control characters and halves of characters, which no database keeps and no page shows. */
-const odd = /[\p{Cc}\ud800-\udfff]/gu
+const unstorable = /[\p{Cc}\ud800-\udfff]/gu
 
 /** What is kept of a request's head, bounded. */
 export function toOrigin(agent: string | undefined, address: string): Origin {
   return {
-    agent: agent === undefined ? null : agent.slice(0, 255).replace(odd, ''),
-    address: address === '' ? null : address.slice(0, 64).replace(odd, ''),
+    agent: agent === undefined ? null : agent.slice(0, 255).replace(unstorable, ''),
+    address: address === '' ? null : address.slice(0, 64).replace(unstorable, ''),
   }
 }

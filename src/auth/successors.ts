@@ -7,8 +7,8 @@ import { createHash } from 'node:crypto'
 import type { MaybePromise } from '../core/maybe-promise.js'
 import type { Claims } from '../http/request.js'
 import { clockTolerance } from './jose.js'
-import type { ReplacedRule } from './options.js'
-import { askStore } from './revocations.js'
+import type { RotationRule } from './options.js'
+import { queryStore } from './revocations.js'
 import { seal, unseal } from './secrets.js'
 
 /**
@@ -17,7 +17,7 @@ import { seal, unseal } from './secrets.js'
  */
 
 /** Where nothing is said, for `exchange`. */
-export const exchangeRule: ReplacedRule = { grace: 30, reuse: 'end' }
+export const exchangeRule: RotationRule = { grace: 30, reuse: 'end' }
 
 interface ReplacedTokensOptions {
   readonly successors: Successors
@@ -28,7 +28,7 @@ interface ReplacedTokensOptions {
   readonly end: (claims: Claims) => Promise<unknown>
 }
 
-export class ReplacedTokens {
+export class ReplacedTokenRegistry {
   readonly #options: ReplacedTokensOptions
   /** Exchanges under way in this process, by the token. */
   readonly #exchanging = new Map<string, Promise<Replaced>>()
@@ -38,25 +38,25 @@ export class ReplacedTokens {
   }
 
   find(claims: Claims): MaybePromise<Replaced | undefined> {
-    return askStore(() => this.#options.successors.find(toTokenId(claims)))
+    return queryStore(() => this.#options.successors.find(toTokenId(claims)))
   }
 
   /** @returns what stands, ours or that of somebody who was first */
   add(claims: Claims, text: string): MaybePromise<Replaced> {
     const { successors, sharedTime } = this.#options
     const times = { at: sharedTime(), until: ((claims.exp ?? 0) + clockTolerance) * 1000 }
-    return askStore(() => successors.add(toTokenId(claims), text, times))
+    return queryStore(() => successors.add(toTokenId(claims), text, times))
   }
 
   /**
    * @returns milliseconds for which the token counts by the rule, `Infinity` where it was not replaced; or why it is refused:
    * then its family has ended too, where that is asked for
    */
-  async ask(claims: Claims, { grace, reuse }: ReplacedRule): Promise<number | string> {
+  async checkReuse(claims: Claims, { grace, reuse }: RotationRule): Promise<number | string> {
     const replaced = await this.find(claims)
     if (replaced === undefined) return Infinity
-    const left = replaced.at + grace * 1000 - this.#options.sharedTime()
-    if (left > 0) return left
+    const remaining = replaced.at + grace * 1000 - this.#options.sharedTime()
+    if (remaining > 0) return remaining
     if (reuse !== 'end') return 'it was replaced'
     // For good: a refresh token of the family may live longer than this one.
     await this.#options.end(claims)
@@ -72,9 +72,9 @@ export class ReplacedTokens {
     token: string,
     make: (claims: Claims) => T | Promise<T>,
   ): Promise<{ readonly value: T } | string> {
-    const made = (await this.find(claims)) ?? (await this.#makeOnce(claims, token, make))
-    if (isRotated(made)) return 'rotation has replaced it'
-    return { value: JSON.parse(unseal(made.text, token)) as T }
+    const successor = (await this.find(claims)) ?? (await this.#makeOnce(claims, token, make))
+    if (isRotated(successor)) return 'rotation has replaced it'
+    return { value: JSON.parse(unseal(successor.text, token)) as T }
   }
 
   clear(): void {
@@ -134,23 +134,23 @@ export function toTokenId(claims: Claims): string {
 export const sweepEvery = 60_000
 
 export function createMemorySuccessors(): Successors {
-  const kept = new Map<string, Replaced & { readonly until: number }>()
+  const entries = new Map<string, Replaced & { readonly until: number }>()
   let nextSweep = 0
   return {
-    find: (token) => kept.get(token),
+    find: (token) => entries.get(token),
     add: (token, text, { at, until }) => {
       if (at >= nextSweep) {
         nextSweep = at + sweepEvery
-        for (const [other, entry] of kept) if (entry.until <= at) kept.delete(other)
+        for (const [other, entry] of entries) if (entry.until <= at) entries.delete(other)
       }
-      const known = kept.get(token)
-      if (known !== undefined) return known
+      const existing = entries.get(token)
+      if (existing !== undefined) return existing
       const entry = { at, text, until }
-      kept.set(token, entry)
+      entries.set(token, entry)
       return entry
     },
     reset: () => {
-      kept.clear()
+      entries.clear()
     },
   }
 }

@@ -10,30 +10,30 @@ import { readSeconds } from '../core/duration.js'
 const texts = ['sub', 'iss', 'jti'] as const
 
 /**
- * @param audienceAsked false where no audience is configured: then a token that names one is meant for somebody else
+ * @param requiresAudience false where no audience is configured: then a token that names one is meant for somebody else
  * @param now milliseconds since 1970
  * @returns why the token is refused: for the log, never for the client
  */
-export function findClaimFault(
+export function findClaimError(
   claims: Claims,
-  audienceAsked: boolean,
+  requiresAudience: boolean,
   now: number,
 ): string | undefined {
   for (const name of texts) {
     if (claims[name] !== undefined && typeof claims[name] !== 'string') return `${name} is no text`
   }
-  return findAudienceFault(claims.aud, audienceAsked) ?? findTimeFault(claims, now)
+  return findAudienceError(claims.aud, requiresAudience) ?? findTimeError(claims, now)
 }
 
-function findAudienceFault(audience: unknown, asked: boolean): string | undefined {
+function findAudienceError(audience: unknown, isRequired: boolean): string | undefined {
   if (audience === undefined) return undefined
-  if (!asked) return 'aud is there, and no audience is configured'
+  if (!isRequired) return 'aud is there, and no audience is configured'
   const all: readonly unknown[] = Array.isArray(audience) ? audience : [audience]
   return all.every((name) => typeof name === 'string') ? undefined : 'aud is no text'
 }
 
 /** jose leaves `iat` unread; a token from the future was made by a clock, or a hand, that is not to be trusted. */
-function findTimeFault({ iat, exp, nbf }: Claims, now: number): string | undefined {
+function findTimeError({ iat, exp, nbf }: Claims, now: number): string | undefined {
   const times: unknown[] = [iat, exp, nbf]
   if (times.some((time) => time !== undefined && !Number.isFinite(time)))
     return 'a time is no number'
@@ -107,8 +107,8 @@ export function toTokenClaims(
 function toSeconds(name: string, value: number | string): number {
   const seconds = readSeconds(value)
   if (seconds !== undefined) return seconds
-  const given = JSON.stringify(value)
+  const text = JSON.stringify(value)
   throw new TypeError(
-    `Auth.getToken: ${name} ${given} is no length of time. Give seconds, or text such as "15m".`,
+    `Auth.getToken: ${name} ${text} is no length of time. Give seconds, or text such as "15m".`,
   )
 }

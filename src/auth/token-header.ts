@@ -5,7 +5,7 @@
 import { isMap } from '../core/json.js'
 
 /** Longer tokens are refused unread. */
-export const mostTokenBytes = 8192
+export const maxTokenBytes = 8192
 
 /** Three parts of base64url; ASCII, so that its length is its bytes. */
 const compactForm = /^[\w-]+\.[\w-]+\.[\w-]+$/
@@ -19,7 +19,7 @@ export const signatureAlgorithms = [
 export type SignatureAlgorithm = (typeof signatureAlgorithms)[number]
 
 /** Of the keys that the application is given, and of the tokens that it makes. */
-export const ownAlgorithms: readonly SignatureAlgorithm[] = ['RS256']
+export const defaultAlgorithms: readonly SignatureAlgorithm[] = ['RS256']
 
 /** Values of `typ` that an access token may have (RFC 7519 §5.1, RFC 9068 §2.1). Other kinds of tokens have others. */
 const tokenTypes: ReadonlySet<string> = new Set(['jwt', 'at+jwt'])
@@ -36,7 +36,7 @@ export interface TokenHeader {
  * @returns the header, or why this is none: for the log, never for the client
  */
 export function readTokenHeader(token: string): TokenHeader | string {
-  if (token.length > mostTokenBytes) return 'longer than 8 KiB'
+  if (token.length > maxTokenBytes) return 'longer than 8 KiB'
   if (!compactForm.test(token)) return 'not three parts of base64url'
   const signature = token.slice(token.lastIndexOf('.') + 1)
   // Otherwise the last letter could be changed without changing the signature: one token would have several texts.

@@ -14,10 +14,10 @@ export interface TokenSource {
   readonly scheme?: string | undefined
   readonly read?: ReadToken | undefined
   /** What `read` looks at first; undefined where that is neither a header nor a parameter of the query. */
-  readonly place?: TokenPlace | undefined
+  readonly location?: TokenLocation | undefined
 }
 
-export interface TokenPlace {
+export interface TokenLocation {
   readonly in: 'header' | 'query' | 'cookie'
   readonly name: string
 }
@@ -28,20 +28,20 @@ export interface TokenPlace {
  * @returns what it looks at, in this order
  * @throws what it throws, and TypeError if it returns a promise or a value that is neither text nor undefined
  */
-export function findTokenPlaces(read: ReadToken): readonly TokenPlace[] {
-  const places: TokenPlace[] = []
+export function findTokenLocations(read: ReadToken): readonly TokenLocation[] {
+  const locations: TokenLocation[] = []
   const incoming = createIncoming({ method: 'GET', url: '/', headers: [], body: undefined })
   const request = new ServerRequest(incoming, new FakeResponse(), { trustProxy: false })
-  const watched = (place: TokenPlace['in']): object =>
+  const watched = (location: TokenLocation['in']): object =>
     new Proxy(Object.create(null) as object, {
       get: (_, name) => {
         if (typeof name !== 'string') return undefined
-        const isCookie = place === 'header' && name.toLowerCase() === 'cookie'
-        places.push(isCookie ? { in: 'cookie', name } : { in: place, name })
+        const isCookie = location === 'header' && name.toLowerCase() === 'cookie'
+        locations.push(isCookie ? { in: 'cookie', name } : { in: location, name })
         return undefined
       },
     })
-  const given = {
+  const overrides = {
     headers: watched('header'),
     query: watched('query'),
     cookies: watched('cookie'),
@@ -50,11 +50,11 @@ export function findTokenPlaces(read: ReadToken): readonly TokenPlace[] {
   const token: unknown = read(
     new Proxy(request, {
       get: (target, name) =>
-        name in given
-          ? given[name as keyof typeof given]
+        name in overrides
+          ? overrides[name as keyof typeof overrides]
           : (Reflect.get(target, name, target) as unknown),
     }),
   )
-  if (token === undefined || token === null || typeof token === 'string') return places
+  if (token === undefined || token === null || typeof token === 'string') return locations
   throw new TypeError(token instanceof Promise ? 'it returns a promise' : 'it returns no text')
 }

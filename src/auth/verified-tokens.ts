@@ -13,27 +13,27 @@ interface Entry {
   /** Used since the clock's hand last passed. */
   used: boolean
   /** When its use is to be noted again. */
-  noteAt: number
+  nextUseAt: number
 }
 
 /** Most tokens that are remembered; then one that nobody asked for lately makes room. */
-const mostRemembered = 10_000
+const defaultMaxTokens = 10_000
 
 /** Milliseconds between two times that a token's use is told. */
-const noteEvery = 5000
+const useInterval = 5000
 
-export class RememberedTokens {
+export class VerifiedTokens {
   readonly #entries = new Map<string, Entry>()
-  readonly #most: number
-  readonly #noteUse: (claims: Claims, request: ServerRequest) => void
+  readonly #maxTokens: number
+  readonly #onUse: (claims: Claims, request: ServerRequest) => void
 
-  /** @param noteUse told now and then where a token is used */
+  /** @param onUse told now and then where a token is used */
   constructor(
-    most = mostRemembered,
-    noteUse: (claims: Claims, request: ServerRequest) => void = () => undefined,
+    maxTokens = defaultMaxTokens,
+    onUse: (claims: Claims, request: ServerRequest) => void = () => undefined,
   ) {
-    this.#most = most
-    this.#noteUse = noteUse
+    this.#maxTokens = maxTokens
+    this.#onUse = onUse
   }
 
   get size(): number {
@@ -53,23 +53,23 @@ export class RememberedTokens {
       return undefined
     }
     entry.used = true
-    if (now >= entry.noteAt && request !== undefined) {
-      entry.noteAt = now + noteEvery
-      this.#noteUse(entry.claims, request)
+    if (now >= entry.nextUseAt && request !== undefined) {
+      entry.nextUseAt = now + useInterval
+      this.#onUse(entry.claims, request)
     }
     return entry.claims
   }
 
   /** @param until milliseconds since 1970 */
   add(token: string, claims: Claims, until: number): void {
-    if (this.#entries.size >= this.#most) this.#makeRoom()
-    this.#entries.set(toDigest(token), { claims, until, used: false, noteAt: 0 })
+    if (this.#entries.size >= this.#maxTokens) this.#makeRoom()
+    this.#entries.set(toDigest(token), { claims, until, used: false, nextUseAt: 0 })
   }
 
   /** Forgets all tokens with such claims. */
-  forget(isMeant: (claims: Claims) => boolean): void {
+  forget(matches: (claims: Claims) => boolean): void {
     for (const [digest, { claims }] of this.#entries) {
-      if (isMeant(claims)) this.#entries.delete(digest)
+      if (matches(claims)) this.#entries.delete(digest)
     }
   }
 

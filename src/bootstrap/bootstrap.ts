@@ -9,7 +9,7 @@ import { removeLeftFolders } from '../http/bodies/upload-folder.js'
 import { createCors, type Cors } from '../http/cors.js'
 import { Clock } from '../core/clock.js'
 import { Expiries } from '../core/expiries.js'
-import type { LiveAnswers } from '../live/live-queries.js'
+import type { LiveQueries } from '../live/live-queries.js'
 import { localAddress, PublicUrl } from './public-url.js'
 import { Ending } from '../http/ending.js'
 import { RequestObservers } from '../http/request-observers.js'
@@ -189,7 +189,7 @@ function provideFrameworkClasses(
 function bindGraphql(
   { graphql, environment, authOptions, settings, log, clock, container }: ApplicationPlan,
   { database }: Storage,
-  live: LiveAnswers,
+  live: LiveQueries,
 ): void {
   for (const instance of graphql.instances) {
     instance.bind({

@@ -6,7 +6,7 @@ import { createGate, type Gate } from '../auth/gate.js'
 import { createKeys } from '../auth/keys.js'
 import type { RequestObservers } from '../http/request-observers.js'
 import { ServerRequest } from '../http/server-request.js'
-import { LiveAnswers } from '../live/live-queries.js'
+import { LiveQueries } from '../live/live-queries.js'
 import { describeOperations } from '../openapi/document.js'
 import { ApplicationState } from '../serving/application-state.js'
 import { againInRequest } from '../serving/current-request.js'
@@ -25,7 +25,7 @@ export function createAuth(
 ): Auth {
   return new Auth({
     ...authOptions,
-    keys: createKeys({ origin: authOptions.keys, log, mostBytes: settings.bounds.jwks }),
+    keys: createKeys({ origin: authOptions.keys, log, maxBytes: settings.bounds.jwks }),
     log,
     now: () => clock.now(),
     ...tokens,
@@ -56,7 +56,7 @@ export function createContext(
           : () => database.now(clock),
     }),
     times: settings.times,
-    live: new LiveAnswers({
+    live: new LiveQueries({
       options: settings.live,
       clock,
       log,

@@ -209,7 +209,7 @@ export async function planApplication(
 }
 
 /** The header of `auth.read`: pages of other origins need it to sign in. */
-function tokenHeaders({ source: { place } }: ResolvedAuthOptions): readonly string[] {
+function tokenHeaders({ source: { location: place } }: ResolvedAuthOptions): readonly string[] {
   return place?.in === 'header' && place.name !== 'authorization' ? [place.name] : []
 }
 

@@ -3,7 +3,7 @@
  * mistakes become problems.
  */
 import { accessRule } from '../auth/access.js'
-import { accessNotes } from '../auth/decorators.js'
+import { readHandlerAccess } from '../auth/decorators.js'
 import type { Clock } from '../core/clock.js'
 import type { Problem } from '../errors/declaration-error.js'
 import { multipartAround, readSize, type Limits } from '../http/limits.js'
@@ -158,7 +158,7 @@ function readAccess(
   reported: Set<string>,
   problems: Problem[],
 ): Pick<PlannedRoute, 'access' | 'closedBy'> {
-  const metadata = accessNotes(route.controller, route.member)
+  const metadata = readHandlerAccess(route.controller, route.member)
   for (const problem of metadata.problems) {
     // A class's own problems are reported with its first handler only.
     if (reported.has(problem.message)) continue

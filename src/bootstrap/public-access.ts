@@ -122,7 +122,7 @@ export function openRecords({ routes, graphql }: Plan): OpenRecords {
       const { read, secured } = instance.accessFor(access)
       for (const table of readTables(instance.schema.records, [], false)) {
         const readRule = policyOf(table).read ?? read
-        if ((secured === undefined ? readRule : bothOf(secured, readRule)).open)
+        if ((secured === undefined ? readRule : requireBoth(secured, readRule)).open)
           addReachable(table, tables)
       }
     }

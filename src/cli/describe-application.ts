@@ -1,9 +1,9 @@
 /** Describes an application's routes and records, and who has access, for commands, agents and the development page. */
 import {
   hasRoles,
-  lacks,
-  sayDemands,
-  suffices,
+  describeDenial,
+  describeDemands,
+  satisfies,
   type AccessRule,
   openAccess,
   tokenAccess,
@@ -44,7 +44,7 @@ export function describeAccess(rule: AccessRule): DescribedAccess {
     .filter((one) => one.roles.length > 0)
     .map((one) => `role ${one.roles.join(one.all ? ' and ' : ' or ')}`)
   if (phrases.length === 0) phrases.push('any token')
-  const demands = sayDemands(rule)
+  const demands = describeDemands(rule)
   if (demands !== undefined)
     phrases.push(demands.replace(/^Needs |\.$/g, '').replaceAll('. Needs ', ', and '))
   if (isGuarded) phrases.push('a guard decides')
@@ -65,9 +65,9 @@ export function describeResult(
   if (rule.open && readsToken) return 'let in: a token is optional, and a bad or expired one is 401'
   if (rule.open) return 'let in: nobody is asked for a token'
   if (claims === undefined) return '401: there is no token'
-  const refused = rulesOf(rule).find((one) => !suffices(one, claims, undefined))
+  const refused = rulesOf(rule).find((one) => !satisfies(one, claims, undefined))
   if (refused !== undefined) {
-    if (hasRoles(refused, claims)) return `403: ${lacks(refused, claims)}`
+    if (hasRoles(refused, claims)) return `403: ${describeDenial(refused, claims)}`
     const roles = Array.isArray(claims.roles) ? claims.roles.join(', ') : String(claims.roles ?? '')
     return `403: needs role ${refused.roles.join(refused.all ? ' and ' : ' or ')}, has ${roles === '' ? 'none' : roles}`
   }

@@ -3,7 +3,13 @@
  * available at once are answered at once.
  */
 import type { ExecutionResult, GraphQLError } from 'graphql'
-import { bothOf, endOfAdmission, openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
+import {
+  requireBoth,
+  endOfAccess,
+  openAccess,
+  tokenAccess,
+  type AccessRule,
+} from '../auth/access.js'
 import { isThenable, type MaybePromise, after } from '../core/maybe-promise.js'
 import { accessOf, type BuiltSchema } from './build-schema.js'
 import { admission, type Admission } from '../records/rights/caller.js'
@@ -199,7 +205,7 @@ export class Executor {
     const { request, user } = callerOf(context)
     if (!(request instanceof ServerRequest)) return
     for (const { rule } of this.guardedRoots(operation, access))
-      request.admittedUntil = Math.min(request.admittedUntil, endOfAdmission(rule, user))
+      request.admittedUntil = Math.min(request.admittedUntil, endOfAccess(rule, user))
   }
 
   /** The root fields that need a token, with their rules; skipped ones too. */
@@ -325,7 +331,7 @@ function ruleOf(
   if (field === undefined) return undefined
   const declaredRule = accessOf(field.extensions)
   if (declaredRule === undefined || secured === undefined) return declaredRule
-  return isGenerated(field) ? bothOf(secured, declaredRule) : declaredRule
+  return isGenerated(field) ? requireBoth(secured, declaredRule) : declaredRule
 }
 
 function isVariables(

@@ -9,7 +9,7 @@ import { silentLog, type Log } from '../core/log.js'
 import type { Database } from '../records/database.js'
 import type { Database as PublicDatabase } from '../records/database-face.js'
 import type { MaybePromise } from '../core/maybe-promise.js'
-import { LiveAnswers } from '../live/live-queries.js'
+import { LiveQueries } from '../live/live-queries.js'
 import { defaultLive } from '../live/options.js'
 import type { Class } from '../metadata/class-metadata.js'
 import { policyOf } from '../records/rights/record-policy.js'
@@ -93,7 +93,7 @@ export interface GraphQLHost {
   /** Default: the system's. */
   readonly clock?: Clock
   /** The store of its live queries. */
-  readonly live?: LiveAnswers
+  readonly live?: LiveQueries
   /** Gets instances of the application's container, for resolvers that need providers. */
   readonly get?: GetProvider
 }
@@ -116,7 +116,7 @@ export class GraphQL {
   /** The access rule of root fields without their own rule, if no route sets one. */
   #access: DefaultAccess = defaultAccess
   #host: GraphQLHost | undefined
-  #standaloneLive: LiveAnswers | undefined
+  #standaloneLive: LiveQueries | undefined
   #executor: Executor | undefined
   #documents: PersistedDocuments | undefined
   #entryOptions: EntryOptions | undefined
@@ -292,11 +292,11 @@ export class GraphQL {
   }
 
   /** Where live answers are kept: the application's, once the instance is in a module. */
-  get live(): LiveAnswers {
+  get live(): LiveQueries {
     if (this.#host?.live !== undefined) return this.#host.live
     const { log } = this.entryOptions
     const clock = this.#host?.clock ?? new Clock()
-    this.#standaloneLive ??= new LiveAnswers({ options: defaultLive, clock, log, watch: undefined })
+    this.#standaloneLive ??= new LiveQueries({ options: defaultLive, clock, log, watch: undefined })
     return this.#standaloneLive
   }
 

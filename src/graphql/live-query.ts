@@ -7,11 +7,11 @@ import { graphqlLibrary } from './library.js'
 import { liveDirective } from './live-directive.js'
 import type { Operation } from './operation.js'
 import { type Variables, type Outcome, hasRun, toResultText, findOutage } from './outcome.js'
-import { asksGuard } from '../auth/access.js'
+import { hasGuard } from '../auth/access.js'
 import { HttpError } from '../errors/http-error.js'
-import { resultForm, wholeResultForm } from '../live/live-format.js'
+import { resultForm, completeResultForm } from '../live/live-format.js'
 import {
-  type LiveAnswers,
+  type LiveQueries,
   type LiveCaller,
   rightsKey,
   type RightsDepth,
@@ -76,11 +76,11 @@ let lastNumber = 0
  */
 export function openLive(
   graphql: GraphQL,
-  live: LiveAnswers,
+  live: LiveQueries,
   liveOperation: LiveOperation,
   connection: Pick<LiveCaller, 'lastId' | 'abandon' | 'request'>,
 ): Promise<LiveListener> {
-  const { operation, text, variables, access, options: options } = liveOperation
+  const { operation, text, variables, access, options } = liveOperation
   const caller = callerOf(liveOperation.context)
   const executor = graphql.executor()
   executor.boundStream(operation, liveOperation.context, access)
@@ -100,7 +100,7 @@ export function openLive(
   ]
   return live.open(
     {
-      of: graphql,
+      owner: graphql,
       depth,
       key: (by) => {
         const rights = caller.trusted
@@ -108,7 +108,7 @@ export function openLive(
           : rightsKey({ claims, byKey, request }, by)
         return JSON.stringify([...key, rights])
       },
-      form: options.sendsCompleteResults ? wholeResultForm : resultForm,
+      form: options.sendsCompleteResults ? completeResultForm : resultForm,
       run: async (listener, within) => {
         const context = listener.caller.context
         const outcome = await within(() =>
@@ -131,7 +131,7 @@ function depthOf(graphql: GraphQL, { operation, variables, access }: LiveOperati
   const executor = graphql.executor()
   const guarded = executor.guardedRoots(operation, access)
   if (!executor.isPlanned(operation, variables) || graphql.usesGuards) return 'all'
-  if (guarded.some(({ rule }) => asksGuard(rule))) return 'all'
+  if (guarded.some(({ rule }) => hasGuard(rule))) return 'all'
   const isForAll = [...operation.everyRoot().values()].every(([node]) => {
     const field = operation.definition(node)
     const generated = field && generatedOf(field)

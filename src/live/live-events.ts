@@ -2,7 +2,7 @@
 import { toWrittenEvent, type WrittenEvent } from '../http/events.js'
 import type { LiveListener, LiveMessage } from './live-listener.js'
 
-export interface EventWriting {
+export interface EventFormat {
   /** The events of a message, in order. */
   readonly toItems: (message: LiveMessage) => readonly WrittenEvent[]
   /** Behind the last message, where nothing was refused. */
@@ -15,8 +15,8 @@ const closedEvent = (status: number): WrittenEvent =>
 const complete = toWrittenEvent({ event: 'complete', data: '' })
 
 /** Of `crud` and handlers: `live`, and `closed`. */
-export const rowEvents: EventWriting = Object.freeze({
-  toItems: kept((message) =>
+export const rowEvents: EventFormat = Object.freeze({
+  toItems: cachedPerMessage((message) =>
     message.kind === 'data'
       ? [toWrittenEvent({ event: 'live', id: message.id, data: message.text })]
       : [closedEvent(message.status)],
@@ -25,8 +25,8 @@ export const rowEvents: EventWriting = Object.freeze({
 })
 
 /** Of GraphQL over server-sent events: `next`, `complete`; `closed` comes behind it, where clients of that protocol have left. */
-export const resultEvents: EventWriting = Object.freeze({
-  toItems: kept((message) =>
+export const resultEvents: EventFormat = Object.freeze({
+  toItems: cachedPerMessage((message) =>
     message.kind === 'data'
       ? [toWrittenEvent({ event: 'next', id: message.id, data: message.text })]
       : [
@@ -38,7 +38,7 @@ export const resultEvents: EventWriting = Object.freeze({
   last: [complete],
 })
 
-function kept(write: EventWriting['toItems']): EventWriting['toItems'] {
+function cachedPerMessage(write: EventFormat['toItems']): EventFormat['toItems'] {
   const written = new WeakMap<LiveMessage, readonly WrittenEvent[]>()
   return (message) => {
     let items = written.get(message)
@@ -50,7 +50,7 @@ function kept(write: EventWriting['toItems']): EventWriting['toItems'] {
 /** The body of a stream of events. Not a generator, which could not be left while it waits. */
 export function liveEvents(
   listener: LiveListener,
-  { toItems, last }: EventWriting,
+  { toItems, last }: EventFormat,
 ): AsyncIterableIterator<WrittenEvent> {
   let rest: WrittenEvent[] = []
   let isClosed = false

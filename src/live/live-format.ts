@@ -11,9 +11,9 @@ export interface RowChanges {
   readonly order?: readonly (string | number)[]
 }
 
-export interface LiveForm {
+export interface LiveFormat {
   /** @param text the answer's JSON; undefined where there is nothing any more */
-  whole(text: string | undefined, version: number, isLost: boolean): string
+  complete(text: string | undefined, version: number, isLost: boolean): string
   /** What has become of an answer. Both are different texts. */
   change(before: string | undefined, now: string | undefined, version: number): string
   /** Why nothing more comes. */
@@ -21,23 +21,23 @@ export interface LiveForm {
 }
 
 /** Of `crud` and handlers: `{ version, data }`, then `{ version, set, gone, order }`. */
-export const rowsForm: LiveForm = Object.freeze({
-  whole: (text, version, isLost) =>
+export const rowsForm: LiveFormat = Object.freeze({
+  complete: (text, version, isLost) =>
     `{"version":${version},"data":${text ?? 'null'}${isLost ? ',"lost":true' : ''}}`,
   change: (before, now, version) => {
     const changes = differenceOf(parse(before), parse(now))
-    if (changes === undefined) return rowsForm.whole(now, version, false)
+    if (changes === undefined) return rowsForm.complete(now, version, false)
     return `{"version":${version},${JSON.stringify(changes).slice(1)}`
   },
   closed: (status) => JSON.stringify({ status }),
-} satisfies LiveForm)
+} satisfies LiveFormat)
 
 /** Of GraphQL: execution results, with what belongs to the live answer in `extensions`. Texts are results. */
-export const resultForm: LiveForm = Object.freeze({
-  whole: (text, version, isLost) => withLive(text, { version, ...(isLost && { lost: true }) }),
+export const resultForm: LiveFormat = Object.freeze({
+  complete: (text, version, isLost) => withLive(text, { version, ...(isLost && { lost: true }) }),
   change: (before, now, version) => {
     const changes = changesOf(parse(before), parse(now))
-    if (changes === undefined) return resultForm.whole(now, version, false)
+    if (changes === undefined) return resultForm.complete(now, version, false)
     return JSON.stringify({ extensions: { live: { version, changes } } })
   },
   closed: (status) => {
@@ -46,13 +46,13 @@ export const resultForm: LiveForm = Object.freeze({
     const errors = [{ message, extensions: { code } }]
     return JSON.stringify({ errors, extensions: { live: { closed: status } } })
   },
-} satisfies LiveForm)
+} satisfies LiveFormat)
 
 /** For clients that know no differences: `@live(whole: true)`. */
-export const wholeResultForm: LiveForm = Object.freeze({
+export const completeResultForm: LiveFormat = Object.freeze({
   ...resultForm,
-  change: (_before, now, version) => resultForm.whole(now, version, false),
-} satisfies LiveForm)
+  change: (_before, now, version) => resultForm.complete(now, version, false),
+} satisfies LiveFormat)
 
 /** @param text a JSON object */
 function withLive(text = '{"data":null}', live: object): string {
@@ -61,14 +61,14 @@ function withLive(text = '{"data":null}', live: object): string {
 
 /** By root field; undefined where something else than rows has changed. */
 function changesOf(before: unknown, now: unknown): Record<string, RowChanges> | undefined {
-  const [old, fresh] = [dataOf(before), dataOf(now)]
-  if (old === undefined || fresh === undefined) return undefined
+  const [previous, current] = [dataOf(before), dataOf(now)]
+  if (previous === undefined || current === undefined) return undefined
   const changes: Record<string, RowChanges> = {}
-  for (const [field, value] of Object.entries(fresh)) {
-    if (JSON.stringify(value) === JSON.stringify(old[field])) continue
-    const own = differenceOf(old[field], value)
-    if (own === undefined) return undefined
-    Object.defineProperty(changes, field, { value: own, enumerable: true })
+  for (const [field, value] of Object.entries(current)) {
+    if (JSON.stringify(value) === JSON.stringify(previous[field])) continue
+    const rowChanges = differenceOf(previous[field], value)
+    if (rowChanges === undefined) return undefined
+    Object.defineProperty(changes, field, { value: rowChanges, enumerable: true })
   }
   return changes
 }
@@ -83,18 +83,19 @@ type Key = string | number
 
 /** @returns undefined where one of them is no list of rows with keys */
 function differenceOf(before: unknown, now: unknown): RowChanges | undefined {
-  const old = byKey(before)
-  const fresh = byKey(now)
-  if (old === undefined || fresh === undefined) return undefined
-  const gone = [...old.keys()].filter((key) => !fresh.has(key))
+  const previous = byKey(before)
+  const current = byKey(now)
+  if (previous === undefined || current === undefined) return undefined
+  const gone = [...previous.keys()].filter((key) => !current.has(key))
   const set: unknown[] = []
-  for (const [key, row] of fresh)
-    if (!old.has(key) || JSON.stringify(old.get(key)) !== JSON.stringify(row)) set.push(row)
+  for (const [key, row] of current)
+    if (!previous.has(key) || JSON.stringify(previous.get(key)) !== JSON.stringify(row))
+      set.push(row)
   // Rows that stay keep their places, new ones come behind them in the order of `set`.
-  const follows = [...[...old.keys()].filter((key) => fresh.has(key))]
-  for (const key of fresh.keys()) if (!old.has(key)) follows.push(key)
-  const order = [...fresh.keys()]
-  const isInOrder = order.every((key, place) => key === follows[place])
+  const follows = [...[...previous.keys()].filter((key) => current.has(key))]
+  for (const key of current.keys()) if (!previous.has(key)) follows.push(key)
+  const order = [...current.keys()]
+  const isInOrder = order.every((key, index) => key === follows[index])
   return isInOrder ? { set, gone } : { set, gone, order }
 }
 

@@ -6,7 +6,7 @@ export type LiveMessage =
   | { readonly kind: 'closed'; readonly status: number; readonly text: string }
 
 /** Bytes of messages that one who does not read may have waiting. */
-export const mostUnread = 1024 * 1024
+export const maxUnreadBytes = 1024 * 1024
 
 export class LiveListener implements AsyncIterableIterator<LiveMessage> {
   readonly caller: LiveCaller
@@ -18,11 +18,11 @@ export class LiveListener implements AsyncIterableIterator<LiveMessage> {
   #isOver = false
   readonly #ends: (() => void)[] = []
 
-  /** @param left called once, at its end */
-  constructor(caller: LiveCaller, left: (listener: LiveListener) => void) {
+  /** @param onClosed called once, at its end */
+  constructor(caller: LiveCaller, onClosed: (listener: LiveListener) => void) {
     this.caller = caller
     this.onEnd(() => {
-      left(this)
+      onClosed(this)
     })
     const { request } = caller
     if (request === undefined) return
@@ -62,7 +62,7 @@ export class LiveListener implements AsyncIterableIterator<LiveMessage> {
     return true
   }
 
-  tell(message: LiveMessage): void {
+  send(message: LiveMessage): void {
     if (this.#isOver) return
     const reader = this.#waiting.shift()
     if (reader !== undefined) {
@@ -72,7 +72,7 @@ export class LiveListener implements AsyncIterableIterator<LiveMessage> {
     this.#unread.push(message)
     this.#bytes += message.text.length
     // A single one may be larger: who reads at once gets it.
-    if (this.#bytes <= mostUnread || this.#unread.length === 1) return
+    if (this.#bytes <= maxUnreadBytes || this.#unread.length === 1) return
     this.#unread = []
     this.end()
     this.caller.abandon()
@@ -80,7 +80,7 @@ export class LiveListener implements AsyncIterableIterator<LiveMessage> {
 
   /** Tells why there is nothing more, and ends. */
   close(status: number): void {
-    this.tell({ kind: 'closed', status, text: this.closing(status) })
+    this.send({ kind: 'closed', status, text: this.closing(status) })
     this.end()
   }
 

@@ -25,8 +25,8 @@ import type { Log } from '../core/log.js'
 import { HttpError } from '../errors/http-error.js'
 import { addressKey } from '../core/address-counts.js'
 import type { ServerRequest } from '../http/server-request.js'
-import { AsksRequest, LiveAnswer } from './live-query.js'
-import type { LiveForm } from './live-format.js'
+import { DependsOnRequest, LiveQuery } from './live-query.js'
+import type { LiveFormat } from './live-format.js'
 import { LiveListener } from './live-listener.js'
 import type { ResolvedLiveOptions } from './options.js'
 import { WatchedTables } from './watched-tables.js'
@@ -36,28 +36,28 @@ import { WatchedTables } from './watched-tables.js'
 /** `nothing`: the same for all. `claims`: all that a token says. `all`: whatever code can read of a request. */
 export type RightsDepth = 'nothing' | 'claims' | 'all'
 
-interface Asking {
+interface CallerIdentity {
   readonly claims: Claims | null | undefined
   readonly byKey: boolean
   readonly request: Pick<HttpRequest, 'headers' | 'ip' | 'secure'> | undefined
 }
 
 /** Headers of the journey, which say nothing of the caller. */
-const ofJourney: ReadonlySet<string> = new Set([
+const transportHeaders: ReadonlySet<string> = new Set([
   ...['accept', 'accept-encoding', 'cache-control', 'connection', 'content-length'],
   ...['content-type', 'last-event-id', 'pragma', 'transfer-encoding'],
 ])
 
-export function rightsKey({ claims, byKey, request }: Asking, depth: RightsDepth): unknown {
+export function rightsKey({ claims, byKey, request }: CallerIdentity, depth: RightsDepth): unknown {
   if (depth === 'nothing') return null
-  const who = byKey ? 'key' : sorted(claims ?? {}, none)
-  const isKnown = byKey || (claims !== undefined && claims !== null)
-  if (depth !== 'all' || request === undefined) return [isKnown, who]
+  const who = byKey ? 'key' : sorted(claims ?? {}, noNames)
+  const isIdentified = byKey || (claims !== undefined && claims !== null)
+  if (depth !== 'all' || request === undefined) return [isIdentified, who]
   const { headers, ip, secure } = request
-  return [isKnown, who, ip, secure, sorted(headers, ofJourney)]
+  return [isIdentified, who, ip, secure, sorted(headers, transportHeaders)]
 }
 
-const none: ReadonlySet<string> = new Set()
+const noNames: ReadonlySet<string> = new Set()
 
 function sorted(values: object, without: ReadonlySet<string>): [string, unknown][] {
   return (Object.entries(values) as [string, unknown][])
@@ -71,9 +71,9 @@ function sorted(values: object, without: ReadonlySet<string>): [string, unknown]
  */
 
 /** Runs that may wait for a database at a time. */
-const most = 4
+const maxConcurrentRuns = 4
 
-class LiveRuns {
+class RunQueue {
   readonly #due: (() => Promise<void>)[] = []
   #running = 0
   #isScheduled = false
@@ -84,12 +84,12 @@ class LiveRuns {
   }
 
   #schedule(): void {
-    if (this.#isScheduled || this.#running >= most || this.#due.length === 0) return
+    if (this.#isScheduled || this.#running >= maxConcurrentRuns || this.#due.length === 0) return
     this.#isScheduled = true
-    setImmediate(this.#turn)
+    setImmediate(this.#runNext)
   }
 
-  readonly #turn = (): void => {
+  readonly #runNext = (): void => {
     this.#isScheduled = false
     const run = this.#due.shift()
     if (run === undefined) return
@@ -105,18 +105,18 @@ class LiveRuns {
 export type { LiveMessage } from './live-listener.js'
 
 /** Characters of a question, its variables among them, that are kept as long as somebody listens. */
-const longestKey = 64 * 1024
+const maxKeyLength = 64 * 1024
 
 export type Within = <R>(work: () => R) => R
 
-export interface LiveQuestion {
+export interface LiveQueryDefinition {
   /** Whose code it asks: a route, a schema. */
-  readonly of: object
+  readonly owner: object
   /** What its answer depends on of its caller, as far as the declarations say. */
   readonly depth: RightsDepth
   /** Who has the same gets the same: the door, the text, the variables, the rights. */
   readonly key: (depth: RightsDepth) => string
-  readonly form: LiveForm
+  readonly form: LiveFormat
   /**
    * Asks once, for this listener's caller.
    *
@@ -163,14 +163,14 @@ export interface LiveCounts {
   readonly messages: number
 }
 
-export class LiveAnswers {
+export class LiveQueries {
   readonly parts: LiveParts
   readonly tables: WatchedTables
-  readonly runs: LiveRuns
+  readonly runs: RunQueue
   readonly counts = { listeners: 0, runs: 0, messages: 0 }
-  readonly #answers = new Map<string, LiveAnswer>()
+  readonly #answers = new Map<string, LiveQuery>()
   /** Whose code goes by the current request, though its declarations do not say so: nobody shares its answers. */
-  readonly #byRequest = new WeakSet()
+  readonly #unsharedOwners = new WeakSet()
   /** Different answers of each caller, each with its number of listeners. */
   readonly #byCaller = new Map<string, Map<string, number>>()
   readonly #listeners = new Set<LiveListener>()
@@ -182,7 +182,7 @@ export class LiveAnswers {
 
   constructor(parts: LiveParts) {
     this.parts = parts
-    this.runs = new LiveRuns()
+    this.runs = new RunQueue()
     this.tables = new WatchedTables(parts)
     this.#stopMoves = parts.clock.onMove(() => {
       this.#endExpired()
@@ -195,32 +195,32 @@ export class LiveAnswers {
    * @throws {HttpError} 413 where the question is too long, 429 where there are too many different answers; what the first
    *   run is refused with
    */
-  async open(question: LiveQuestion, caller: LiveCaller): Promise<LiveListener> {
+  async open(definition: LiveQueryDefinition, caller: LiveCaller): Promise<LiveListener> {
     if (this.#isClosed) throw new HttpError(503)
-    const depth = this.#byRequest.has(question.of) ? 'all' : question.depth
-    const key = question.key(depth)
-    if (key.length > longestKey)
-      throw new HttpError(413, `A live answer is asked for by at most ${longestKey} characters.`)
+    const depth = this.#unsharedOwners.has(definition.owner) ? 'all' : definition.depth
+    const key = definition.key(depth)
+    if (key.length > maxKeyLength)
+      throw new HttpError(413, `A live answer is asked for by at most ${maxKeyLength} characters.`)
     const name = nameOf(caller)
-    this.#admit(key, name)
+    this.#checkLimits(key, name)
     const listener = new LiveListener(caller, (one) => {
-      this.#left(one, name, key)
+      this.#removeListener(one, name, key)
     })
     this.#add(listener, name, key)
     try {
-      const answer = this.#answers.get(key) ?? this.#make({ ...question, depth }, key)
-      await this.outside(() => answer.add(listener))
+      const query = this.#answers.get(key) ?? this.#make({ ...definition, depth }, key)
+      await this.outside(() => query.add(listener))
       return listener
     } catch (error) {
       listener.end()
-      if (error instanceof AsksRequest) return this.open(question, caller)
+      if (error instanceof DependsOnRequest) return this.open(definition, caller)
       throw error
     }
   }
 
   /** From now on each caller is asked for alone. */
-  splitByRequest({ of }: LiveQuestion): void {
-    this.#byRequest.add(of)
+  splitByRequest({ owner }: LiveQueryDefinition): void {
+    this.#unsharedOwners.add(owner)
   }
 
   /** Runs work in no request's and no transaction's context. */
@@ -229,9 +229,9 @@ export class LiveAnswers {
   }
 
   /** Nobody listens to it any more. */
-  forget(answer: LiveAnswer): void {
-    if (this.#answers.get(answer.key) === answer) this.#answers.delete(answer.key)
-    this.tables.unfollow(answer)
+  forget(query: LiveQuery): void {
+    if (this.#answers.get(query.key) === query) this.#answers.delete(query.key)
+    this.tables.unfollow(query)
   }
 
   get counted(): LiveCounts {
@@ -247,29 +247,29 @@ export class LiveAnswers {
     clearInterval(this.#expiry)
   }
 
-  #make(question: LiveQuestion, key: string): LiveAnswer {
-    const answer = new LiveAnswer(question, key, this)
-    this.#answers.set(key, answer)
-    return answer
+  #make(definition: LiveQueryDefinition, key: string): LiveQuery {
+    const query = new LiveQuery(definition, key, this)
+    this.#answers.set(key, query)
+    return query
   }
 
   /** @throws {HttpError} 429 */
-  #admit(key: string, name: string): void {
+  #checkLimits(key: string, name: string): void {
     const { answers, byCaller } = this.parts.options
-    const own = this.#byCaller.get(name)
-    const isOver = own !== undefined && own.size >= byCaller && !own.has(key)
+    const keys = this.#byCaller.get(name)
+    const isOver = keys !== undefined && keys.size >= byCaller && !keys.has(key)
     if (!isOver && (this.#answers.has(key) || this.#answers.size < answers)) return
-    const whose = isOver ? `this caller has ${byCaller}` : `there are ${answers}`
+    const reached = isOver ? `this caller has ${byCaller}` : `there are ${answers}`
     throw new HttpError(429, 'Too many live answers are open.', {
       headers: { 'Retry-After': '5' },
-      reason: `${whose} different live answers, as live.${isOver ? 'byCaller' : 'answers'} allows`,
+      reason: `${reached} different live answers, as live.${isOver ? 'byCaller' : 'answers'} allows`,
     })
   }
 
   #add(listener: LiveListener, name: string, key: string): void {
-    const own = this.#byCaller.get(name) ?? new Map<string, number>()
-    this.#byCaller.set(name, own)
-    own.set(key, (own.get(key) ?? 0) + 1)
+    const keys = this.#byCaller.get(name) ?? new Map<string, number>()
+    this.#byCaller.set(name, keys)
+    keys.set(key, (keys.get(key) ?? 0) + 1)
     this.#listeners.add(listener)
     this.counts.listeners++
     const { claims } = listener.caller
@@ -286,14 +286,14 @@ export class LiveAnswers {
     }
   }
 
-  #left(listener: LiveListener, name: string, key: string): void {
+  #removeListener(listener: LiveListener, name: string, key: string): void {
     if (!this.#listeners.delete(listener)) return
     this.counts.listeners--
-    const own = this.#byCaller.get(name)
-    const left = (own?.get(key) ?? 1) - 1
-    if (left > 0) own?.set(key, left)
-    else own?.delete(key)
-    if (own?.size === 0) this.#byCaller.delete(name)
+    const keys = this.#byCaller.get(name)
+    const removeListener = (keys?.get(key) ?? 1) - 1
+    if (removeListener > 0) keys?.set(key, removeListener)
+    else keys?.delete(key)
+    if (keys?.size === 0) this.#byCaller.delete(name)
     this.#answers.get(key)?.remove(listener)
     if (this.#listeners.size > 0) return
     clearInterval(this.#expiry)

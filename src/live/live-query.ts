@@ -5,73 +5,73 @@
 import { randomBytes } from 'node:crypto'
 import { HttpError } from '../errors/http-error.js'
 import { noteReads, ReadsByDatabase } from '../records/table-reads.js'
-import type { LiveAnswers, LiveQuestion } from './live-queries.js'
+import type { LiveQueries, LiveQueryDefinition } from './live-queries.js'
 import type { LiveListener, LiveMessage } from './live-listener.js'
 
 /** Of this process: versions of an earlier one, or of another, do not follow. */
-const serverLife = randomBytes(6).toString('base64url')
-let answersMade = 0
+const processId = randomBytes(6).toString('base64url')
+let queriesCreated = 0
 
 /** Listeners that are told in one turn of the event loop: each is a write to a socket, and others wait for the turn. */
-const slice = 10
+const listenersPerSlice = 10
 /** Milliseconds after which a run is given up, and until a failed one is tried again, at first and at most. */
-const [longestRun, firstRetry, lastRetry] = [30_000, 1000, 30_000]
+const [runTimeout, firstRetry, lastRetry] = [30_000, 1000, 30_000]
 
-interface Waiting {
+interface PendingListener {
   /** How many runs had begun when it came. */
-  readonly cameAfter: number
+  readonly runsBefore: number
   readonly listener: LiveListener
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
 
 /** What several callers share goes by the current request: each of them is to be asked for alone. */
-export class AsksRequest extends Error {}
+export class DependsOnRequest extends Error {}
 
-export class LiveAnswer {
+export class LiveQuery {
   readonly key: string
-  readonly #question: LiveQuestion
-  readonly #home: LiveAnswers
+  readonly #definition: LiveQueryDefinition
+  readonly #queries: LiveQueries
   /** No other answer has it, so that a version of one is never taken for a version of another. */
-  readonly #life = `${serverLife}${(answersMade++).toString(36)}`
+  readonly #instanceId = `${processId}${(queriesCreated++).toString(36)}`
   /** Those who have had a first message. */
   readonly #listeners = new Set<LiveListener>()
-  #newcomers: Waiting[] = []
+  #pending: PendingListener[] = []
   #version = 0
   #runs = 0
   #text: string | undefined
   #isRunning = false
   /** Something has changed since the last run began. */
   #isDue = true
-  #isInLine = false
-  #began = -Infinity
-  #took = 0
+  #isQueued = false
+  #startedAt = -Infinity
+  #lastDuration = 0
   #failures = 0
   #timer: NodeJS.Timeout | undefined
   #isOver = false
 
-  constructor(question: LiveQuestion, key: string, home: LiveAnswers) {
+  constructor(definition: LiveQueryDefinition, key: string, queries: LiveQueries) {
     this.key = key
-    this.#question = question
-    this.#home = home
+    this.#definition = definition
+    this.#queries = queries
   }
 
   /** Resolves once its first message is there, where it needs one. */
   add(listener: LiveListener): Promise<void> {
-    const { form } = this.#question
+    const { form } = this.#definition
     listener.closing = (status) => form.closed(status)
     return new Promise((resolve, reject) => {
-      this.#newcomers.push({ cameAfter: this.#runs, listener, resolve, reject })
+      this.#pending.push({ runsBefore: this.#runs, listener, resolve, reject })
       listener.onEnd(resolve)
-      if (this.#isDue || this.#isRunning) this.#hurry()
-      else this.#welcome()
+      if (this.#isDue || this.#isRunning) this.#scheduleSoon()
+      else this.#sendInitial()
     })
   }
 
   remove(listener: LiveListener): void {
     this.#listeners.delete(listener)
-    this.#newcomers = this.#newcomers.filter((one) => one.listener !== listener)
-    if (this.#listeners.size + this.#newcomers.length === 0) this.#end()
+    this.#pending = this.#pending.filter((one) => one.listener !== listener)
+    if (this.#listeners.size + this.#pending.length === 0) this.#end()
   }
 
   /** It is not known yet what it reads this time. */
@@ -83,199 +83,202 @@ export class LiveAnswer {
   changed(): void {
     if (this.#isOver) return
     this.#isDue = true
-    this.#plan(this.#failures > 0 ? this.#pause() : this.#gap())
+    this.#schedule(this.#failures > 0 ? this.#retryDelay() : this.#delayBeforeRun())
   }
 
   #end(): void {
     if (this.#isOver) return
     this.#isOver = true
     clearTimeout(this.#timer)
-    this.#home.forget(this)
+    this.#queries.forget(this)
   }
 
   /** Milliseconds until it may run. */
-  #gap(): number {
-    const { pace } = this.#home.parts.options
-    return Math.max(0, this.#began + Math.max(pace, 2 * this.#took) - performance.now())
+  #delayBeforeRun(): number {
+    const { pace } = this.#queries.parts.options
+    return Math.max(0, this.#startedAt + Math.max(pace, 2 * this.#lastDuration) - performance.now())
   }
 
-  #pause(): number {
+  #retryDelay(): number {
     return Math.min(lastRetry, firstRetry * 2 ** (this.#failures - 1))
   }
 
-  #plan(within: number): void {
-    if (this.#isRunning || this.#isInLine || this.#isOver) return
-    if (within <= 0) {
+  #schedule(delay: number): void {
+    if (this.#isRunning || this.#isQueued || this.#isOver) return
+    if (delay <= 0) {
       clearTimeout(this.#timer)
       this.#timer = undefined
-      this.#isInLine = true
-      this.#home.outside(() => {
-        this.#home.runs.add(() => this.#run())
+      this.#isQueued = true
+      this.#queries.outside(() => {
+        this.#queries.runs.add(() => this.#run())
       })
       return
     }
     if (this.#timer !== undefined) return
-    this.#timer = this.#home.outside(() =>
+    this.#timer = this.#queries.outside(() =>
       setTimeout(() => {
         this.#timer = undefined
-        this.#plan(0)
-      }, within).unref(),
+        this.#schedule(0)
+      }, delay).unref(),
     )
   }
 
   /** Somebody waits for it: what failed is tried again at once. */
-  #hurry(): void {
+  #scheduleSoon(): void {
     if (this.#failures > 0) {
       clearTimeout(this.#timer)
       this.#timer = undefined
     }
-    this.#plan(this.#hasTold() ? this.#gap() : 0)
+    this.#schedule(this.#hasResult() ? this.#delayBeforeRun() : 0)
   }
 
   async #run(): Promise<void> {
-    this.#isInLine = false
-    const asker = this.#asker()
-    if (this.#isOver || asker === undefined) return
+    this.#isQueued = false
+    const caller = this.#caller()
+    if (this.#isOver || caller === undefined) return
     this.#isRunning = true
     this.#isDue = false
-    this.#began = performance.now()
-    this.#home.counts.runs++
+    this.#startedAt = performance.now()
+    this.#queries.counts.runs++
     const run = ++this.#runs
     const reads = new ReadsByDatabase()
     try {
-      const text = await this.#ask(asker, reads)
-      this.#took = performance.now() - this.#began
+      const text = await this.#runWithTimeout(caller, reads)
+      this.#lastDuration = performance.now() - this.#startedAt
       // What was written between the run and now to a table that is followed from now on is not known.
-      if (await this.#home.tables.follow(this, reads, this.#began)) this.#isDue = true
+      if (await this.#queries.tables.follow(this, reads, this.#startedAt)) this.#isDue = true
       else {
-        await this.#tell(text)
+        await this.#publish(text)
         // Those who came since it began may have come because they see less.
-        this.#welcome(({ cameAfter }) => cameAfter < run)
+        this.#sendInitial(({ runsBefore }) => runsBefore < run)
       }
       this.#failures = 0
     } catch (error) {
-      this.#took = performance.now() - this.#began
-      this.#fail(error, asker)
+      this.#lastDuration = performance.now() - this.#startedAt
+      this.#fail(error, caller)
     }
     this.#isRunning = false
-    this.#goOn()
+    this.#scheduleNext()
   }
 
-  #goOn(): void {
+  #scheduleNext(): void {
     if (this.#isOver) return
     if (this.#isDue)
-      this.#plan(this.#failures > 0 ? this.#pause() : this.#hasTold() ? this.#gap() : 0)
-    else if (this.#hasTold()) this.#welcome()
+      this.#schedule(
+        this.#failures > 0 ? this.#retryDelay() : this.#hasResult() ? this.#delayBeforeRun() : 0,
+      )
+    else if (this.#hasResult()) this.#sendInitial()
   }
 
   /** Its caller asks for all. */
-  #asker(): LiveListener | undefined {
-    const now = this.#home.parts.clock.now()
-    for (const listener of [...this.#listeners, ...this.#newcomers.map((one) => one.listener)]) {
+  #caller(): LiveListener | undefined {
+    const now = this.#queries.parts.clock.now()
+    for (const listener of [...this.#listeners, ...this.#pending.map((one) => one.listener)]) {
       if (listener.isOver) continue
       if (!listener.closeIfOver(now)) return listener
     }
     return undefined
   }
 
-  async #ask(asker: LiveListener, reads: ReadsByDatabase): Promise<string | undefined> {
+  async #runWithTimeout(caller: LiveListener, reads: ReadsByDatabase): Promise<string | undefined> {
     let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_resolve, reject) => {
+    const timeout = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => {
         reject(new HttpError(503, 'The request took too long.'))
-      }, longestRun).unref()
+      }, runTimeout).unref()
     })
     try {
-      const text = await noteReads(reads, () => Promise.race([this.#askFor(asker), late]))
-      if (this.#question.depth !== 'all' && reads.asksRequest) throw new AsksRequest()
+      const text = await noteReads(reads, () => Promise.race([this.#runFor(caller), timeout]))
+      if (this.#definition.depth !== 'all' && reads.asksRequest) throw new DependsOnRequest()
       return text
     } catch (error) {
       // Looked at first: what cannot be, such as a revoked proxy, throws an error here that can. What was there and is not any
       // more may be there again.
-      const isGone = error instanceof HttpError && error.status === 404 && this.#hasTold()
-      if (!isGone) throw error
+      const wasDeleted = error instanceof HttpError && error.status === 404 && this.#hasResult()
+      if (!wasDeleted) throw error
       return undefined
     } finally {
       clearTimeout(timer)
     }
   }
 
-  #askFor(asker: LiveListener): Promise<string | undefined> {
-    const { request } = asker.caller
-    const { inRequest } = this.#home.parts
-    const isAlone = this.#question.depth === 'all' && request !== undefined
-    return this.#question.run(asker, (work) =>
+  #runFor(caller: LiveListener): Promise<string | undefined> {
+    const { request } = caller.caller
+    const { inRequest } = this.#queries.parts
+    const isAlone = this.#definition.depth === 'all' && request !== undefined
+    return this.#definition.run(caller, (work) =>
       isAlone && inRequest !== undefined ? inRequest(request, work) : work(),
     )
   }
 
-  #hasTold(): boolean {
+  #hasResult(): boolean {
     return this.#version > 0
   }
 
-  async #tell(text: string | undefined): Promise<void> {
-    if (!this.#hasTold()) {
+  async #publish(text: string | undefined): Promise<void> {
+    if (!this.#hasResult()) {
       this.#version = 1
       this.#text = text
       return
     }
     if (text === this.#text) return
     const version = ++this.#version
-    const told = this.#question.form.change(this.#text, text, version)
+    const told = this.#definition.form.change(this.#text, text, version)
     this.#text = text
     if (this.#listeners.size > 0) await this.#send({ kind: 'data', id: this.#id(), text: told })
   }
 
   async #send(message: LiveMessage): Promise<void> {
-    const now = this.#home.parts.clock.now()
+    const now = this.#queries.parts.clock.now()
     let told = 0
     for (const listener of [...this.#listeners]) {
-      if (told > 0 && told % slice === 0) await new Promise((resolve) => setImmediate(resolve))
-      if (!listener.closeIfOver(now)) listener.tell(message)
+      if (told > 0 && told % listenersPerSlice === 0)
+        await new Promise((resolve) => setImmediate(resolve))
+      if (!listener.closeIfOver(now)) listener.send(message)
       told++
     }
-    this.#home.counts.messages += told
+    this.#queries.counts.messages += told
   }
 
   #id(): string {
-    return `${this.#life}:${this.#version}`
+    return `${this.#instanceId}:${this.#version}`
   }
 
   /** Those who have come meanwhile get the answer as it is now, but for those who have it. */
-  #welcome(isMeant: (one: Waiting) => boolean = () => true): void {
-    const { form } = this.#question
-    const meant = this.#newcomers.filter(isMeant)
-    this.#newcomers = this.#newcomers.filter((one) => !meant.includes(one))
-    const whole = new Map<boolean, LiveMessage>()
+  #sendInitial(isRecipient: (one: PendingListener) => boolean = () => true): void {
+    const { form } = this.#definition
+    const recipients = this.#pending.filter(isRecipient)
+    this.#pending = this.#pending.filter((one) => !recipients.includes(one))
+    const messages = new Map<boolean, LiveMessage>()
     const id = this.#id()
-    for (const { listener, resolve } of meant) {
+    for (const { listener, resolve } of recipients) {
       const { lastId } = listener.caller
       this.#listeners.add(listener)
       if (lastId !== id) {
         const isLost = lastId !== undefined
-        const message = whole.get(isLost) ?? {
+        const message = messages.get(isLost) ?? {
           kind: 'data',
           id,
-          text: form.whole(this.#text, this.#version, isLost),
+          text: form.complete(this.#text, this.#version, isLost),
         }
-        whole.set(isLost, message)
-        listener.tell(message)
-        this.#home.counts.messages++
+        messages.set(isLost, message)
+        listener.send(message)
+        this.#queries.counts.messages++
       }
       resolve()
     }
   }
 
-  #fail(error: unknown, asker: LiveListener): void {
+  #fail(error: unknown, caller: LiveListener): void {
     // Its reads end with its request; another asks.
-    if (asker.isOver) {
+    if (caller.isOver) {
       this.#isDue = true
       return
     }
-    const isSplit = error instanceof AsksRequest
-    if (isSplit) this.#home.splitByRequest(this.#question)
+    const isSplit = error instanceof DependsOnRequest
+    if (isSplit) this.#queries.splitByRequest(this.#definition)
     const status = error instanceof HttpError ? error.status : 500
-    for (const { listener, reject } of this.#newcomers.splice(0)) {
+    for (const { listener, reject } of this.#pending.splice(0)) {
       reject(error)
       listener.end()
     }
@@ -292,6 +295,9 @@ export class LiveAnswer {
     this.#failures++
     this.#isDue = true
     if (this.#failures === 1)
-      this.#home.parts.log.warn({ err: error }, 'a live answer cannot be made; it is tried again')
+      this.#queries.parts.log.warn(
+        { err: error },
+        'a live answer cannot be made; it is tried again',
+      )
   }
 }

@@ -12,7 +12,7 @@ import { createDecorator, type DecoratorProblem } from '../extensions/custom-dec
 
 const keys: SchemaObject = { type: 'array', items: { type: ['string', 'integer'] } }
 
-const words =
+const description =
   'The answer stays true: an event `live` with the answer, then one with what differs, whenever it does: `set` has whole rows, ' +
   '`gone` their keys, `order` all keys where new rows do not stand at the end; what is no list of rows with `id` comes whole. ' +
   'The event id is for `Last-Event-ID`. An event `closed` has `status` 401 or 403 where the caller may see it no more.'
@@ -22,11 +22,11 @@ export function documentLive(operation: OperationObject): OperationObject {
   const responses: Record<string, ResponseObject> = {}
   Object.assign(responses, operation.responses)
   const [status = '200'] = Object.keys(responses).filter((one) => one.startsWith('2'))
-  const answer = responses[status] ?? { description: 'OK' }
-  const data = schemaOf(answer.content)
+  const response = responses[status] ?? { description: 'OK' }
+  const data = schemaOf(response.content)
   const message: SchemaObject = {
     type: 'object',
-    description: words,
+    description,
     properties: {
       version: { type: 'integer', minimum: 1 },
       data,
@@ -37,8 +37,8 @@ export function documentLive(operation: OperationObject): OperationObject {
     },
     required: ['version'],
   }
-  const content = { ...answer.content, 'text/event-stream': { schema: message } }
-  return { ...operation, responses: { ...responses, [status]: { ...answer, content } } }
+  const content = { ...response.content, 'text/event-stream': { schema: message } }
+  return { ...operation, responses: { ...responses, [status]: { ...response, content } } }
 }
 
 function schemaOf(content: ContentObject | undefined): SchemaObject {

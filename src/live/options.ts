@@ -32,14 +32,14 @@ const names: Readonly<Record<keyof LiveQueriesOptions, true>> = {
 }
 
 /** @param problems receives unknown options and invalid values */
-export function resolveLive(given: unknown, problems: Problem[]): ResolvedLiveOptions {
-  if (given === undefined) return defaultLive
-  if (typeof given !== 'object' || given === null) {
-    problems.push(invalid('live', given, "Write { answers: 1000, byCaller: 100, pace: '100ms' }."))
+export function resolveLive(value: unknown, problems: Problem[]): ResolvedLiveOptions {
+  if (value === undefined) return defaultLive
+  if (typeof value !== 'object' || value === null) {
+    problems.push(invalid('live', value, "Write { answers: 1000, byCaller: 100, pace: '100ms' }."))
     return defaultLive
   }
-  refuseUnknownNames('bootstrap live', given, names, problems)
-  const { pace, ...counts } = given as Readonly<Record<string, unknown>>
+  refuseUnknownNames('bootstrap live', value, names, problems)
+  const { pace, ...counts } = value as Readonly<Record<string, unknown>>
   const count = (name: 'answers' | 'byCaller'): number => {
     const value = counts[name]
     if (value === undefined) return defaultLive[name]
@@ -56,14 +56,18 @@ export function resolveLive(given: unknown, problems: Problem[]): ResolvedLiveOp
   })
 }
 
-function readPace(given: unknown, problems: Problem[]): number {
-  if (given === undefined) return defaultLive.pace
-  const match = typeof given === 'string' ? /^(\d+)\s*(ms|s)$/.exec(given.trim()) : null
-  const value = match === null ? given : Number(match[1]) * (match[2] === 's' ? 1000 : 1)
-  if (Number.isSafeInteger(value) && Number(value) >= 10 && Number(value) <= 60_000)
-    return Number(value)
+function readPace(value: unknown, problems: Problem[]): number {
+  if (value === undefined) return defaultLive.pace
+  const match = typeof value === 'string' ? /^(\d+)\s*(ms|s)$/.exec(value.trim()) : null
+  const milliseconds = match === null ? value : Number(match[1]) * (match[2] === 's' ? 1000 : 1)
+  if (
+    Number.isSafeInteger(milliseconds) &&
+    Number(milliseconds) >= 10 &&
+    Number(milliseconds) <= 60_000
+  )
+    return Number(milliseconds)
   const remedy = "Give milliseconds from 10 to 60,000, or a text such as '100ms' or '1s'."
-  problems.push(invalid('live.pace', given, remedy))
+  problems.push(invalid('live.pace', value, remedy))
   return defaultLive.pace
 }
 

@@ -13,12 +13,12 @@ import {
   type RowValues,
   type TableReads,
 } from '../records/table-reads.js'
-import type { LiveAnswer } from './live-query.js'
+import type { LiveQuery } from './live-query.js'
 
 /** Milliseconds for which tables are followed that no answer reads any more: a client may come again. */
-const lingering = 5000
+const stopDelay = 5000
 /** Milliseconds between two looks whether another process has written, where none tells. */
-const lookEvery = 100
+const pollInterval = 100
 
 export class WatchedTables {
   readonly #log: Log
@@ -31,47 +31,47 @@ export class WatchedTables {
   /**
    * From now on the answer is told of writes to what it has read.
    *
-   * @param began when the answer began to read, by the steady clock
+   * @param startedAt when the answer began to read, by the steady clock
    * @returns true where it was not told of something that was written since
    */
-  async follow(answer: LiveAnswer, reads: ReadsByDatabase, began: number): Promise<boolean> {
+  async follow(query: LiveQuery, reads: ReadsByDatabase, startedAt: number): Promise<boolean> {
     let isNew = false
     for (const [of, read] of reads.all) {
       const database = of as Database
-      let own = this.#databases.get(database)
-      if (own === undefined)
-        this.#databases.set(database, (own = new DatabaseTables(database, this.#log)))
-      if (await own.follow(answer, read, began)) isNew = true
+      let tables = this.#databases.get(database)
+      if (tables === undefined)
+        this.#databases.set(database, (tables = new DatabaseTables(database, this.#log)))
+      if (await tables.follow(query, read, startedAt)) isNew = true
     }
     return isNew
   }
 
-  unfollow(answer: LiveAnswer): void {
-    for (const own of this.#databases.values()) own.unfollow(answer)
+  unfollow(query: LiveQuery): void {
+    for (const tables of this.#databases.values()) tables.unfollow(query)
   }
 
   close(): void {
-    for (const own of this.#databases.values()) own.close()
+    for (const tables of this.#databases.values()) tables.close()
     this.#databases.clear()
   }
 }
 
-const allMatter: TableReads['tests'] = new Map()
+const noTests: TableReads['tests'] = new Map()
 
 class DatabaseTables {
   readonly #database: Database
   readonly #log: Log
   /** Answers by the names of the tables that they have read. */
-  readonly #answers = new Map<string, Set<LiveAnswer>>()
-  readonly #read = new Map<LiveAnswer, TableReads>()
+  readonly #queries = new Map<string, Set<LiveQuery>>()
+  readonly #read = new Map<LiveQuery, TableReads>()
   /** By the names of tables that are followed; promises of those that are about to be. */
   readonly #followed = new Map<string, Promise<readonly (() => void)[]>>()
   readonly #stopWritten: () => void
   /** When they began to be followed, and when something was told of them last, by the steady clock. */
-  readonly #since = new Map<string, number>()
-  readonly #movedAt = new Map<string, number>()
-  #looks: NodeJS.Timeout | undefined
-  #lingers: NodeJS.Timeout | undefined
+  readonly #followedSince = new Map<string, number>()
+  readonly #writtenAt = new Map<string, number>()
+  #pollTimer: NodeJS.Timeout | undefined
+  #stopTimer: NodeJS.Timeout | undefined
 
   constructor(database: Database, log: Log) {
     this.#database = database
@@ -81,27 +81,28 @@ class DatabaseTables {
     })
   }
 
-  async follow(answer: LiveAnswer, reads: TableReads, began: number): Promise<boolean> {
-    clearTimeout(this.#lingers)
-    this.#lingers = undefined
+  async follow(query: LiveQuery, reads: TableReads, startedAt: number): Promise<boolean> {
+    clearTimeout(this.#stopTimer)
+    this.#stopTimer = undefined
     const hasAll = reads.tables.has(anyTable)
     const tables = hasAll ? new Set([...this.#allNames(), anyTable]) : reads.tables
-    const before = this.#read.get(answer)?.tables
+    const before = this.#read.get(query)?.tables
     for (const table of before ?? [])
-      if (!tables.has(table)) this.#answers.get(table)?.delete(answer)
-    this.#read.set(answer, { tables, tests: hasAll ? allMatter : reads.tests })
+      if (!tables.has(table)) this.#queries.get(table)?.delete(query)
+    this.#read.set(query, { tables, tests: hasAll ? noTests : reads.tests })
     this.#followRows(reads)
     for (const table of tables) {
-      const answers = this.#answers.get(table) ?? new Set()
-      this.#answers.set(table, answers.add(answer))
+      const queries = this.#queries.get(table) ?? new Set()
+      this.#queries.set(table, queries.add(query))
     }
     const added = [...tables, anyTable].filter((table) => !this.#followed.has(table))
     for (const table of added) this.#followed.set(table, this.#watch(table))
-    if (added.includes(anyTable)) this.#look()
-    const isKnown = (table: string): boolean =>
-      (this.#since.get(table) ?? Infinity) <= began && (this.#movedAt.get(table) ?? 0) < began
+    if (added.includes(anyTable)) this.#startPolling()
+    const isCovered = (table: string): boolean =>
+      (this.#followedSince.get(table) ?? Infinity) <= startedAt &&
+      (this.#writtenAt.get(table) ?? 0) < startedAt
     const isMissing = ![...tables, anyTable].every(
-      (table) => before?.has(table) === true || isKnown(table),
+      (table) => before?.has(table) === true || isCovered(table),
     )
     try {
       await Promise.all([...tables, anyTable].flatMap((table) => this.#followed.get(table) ?? []))
@@ -112,21 +113,20 @@ class DatabaseTables {
     return isMissing
   }
 
-  unfollow(answer: LiveAnswer): void {
-    for (const table of this.#read.get(answer)?.tables ?? [])
-      this.#answers.get(table)?.delete(answer)
-    this.#read.delete(answer)
-    if (this.#read.size > 0 || this.#lingers !== undefined) return
-    this.#lingers = setTimeout(() => {
-      this.#lingers = undefined
+  unfollow(query: LiveQuery): void {
+    for (const table of this.#read.get(query)?.tables ?? []) this.#queries.get(table)?.delete(query)
+    this.#read.delete(query)
+    if (this.#read.size > 0 || this.#stopTimer !== undefined) return
+    this.#stopTimer = setTimeout(() => {
+      this.#stopTimer = undefined
       if (this.#read.size === 0) this.#stop()
-    }, lingering).unref()
+    }, stopDelay).unref()
   }
 
   close(): void {
     this.#stopWritten()
     this.#stop()
-    clearTimeout(this.#lingers)
+    clearTimeout(this.#stopTimer)
   }
 
   #stop(): void {
@@ -139,11 +139,11 @@ class DatabaseTables {
       )
     }
     this.#followed.clear()
-    this.#answers.clear()
-    this.#since.clear()
-    this.#movedAt.clear()
-    clearInterval(this.#looks)
-    this.#looks = undefined
+    this.#queries.clear()
+    this.#followedSince.clear()
+    this.#writtenAt.clear()
+    clearInterval(this.#pollTimer)
+    this.#pollTimer = undefined
   }
 
   /** Follows the records that keep their rows there; of a table that ties two records, both. */
@@ -162,18 +162,18 @@ class DatabaseTables {
       this.#written(name)
     })
     const stops = await Promise.all([...watched, elsewhere])
-    this.#since.set(name, performance.now())
+    this.#followedSince.set(name, performance.now())
     return stops.filter((stop) => stop !== undefined)
   }
 
   /** Asks writers for what rows held and hold, in the columns by which answers go; until they tell it, all rows matter. */
   #followRows({ tests }: TableReads): void {
-    for (const [name, some] of tests) {
-      const wanted = new Set((some ?? []).flatMap((test) => [...test.keys()]))
+    for (const [name, rowTests] of tests) {
+      const expected = new Set((rowTests ?? []).flatMap((test) => [...test.keys()]))
       const [table] = this.#tablesOf(name)
       for (const column of table?.columns ?? []) {
         const key = `${name} ${column.name}`
-        if (table === undefined || !wanted.has(column.name) || this.#followed.has(key)) continue
+        if (table === undefined || !expected.has(column.name) || this.#followed.has(key)) continue
         const watching = this.#database.feed.watch(table, {
           columns: [column],
           needsRowValues: true,
@@ -202,31 +202,31 @@ class DatabaseTables {
   }
 
   #changed(name: string, table: Table, changes: RowChanges): void {
-    this.#movedAt.set(name, performance.now())
-    const isWhole = changes.event === 'lost' || table.name.toLowerCase() !== name
-    for (const answer of this.#answers.get(name) ?? []) {
-      const tests = isWhole ? undefined : this.#read.get(answer)?.tests.get(name)
-      if (tests === undefined || tests === null || answer.isRunning || matters(changes, tests))
-        answer.changed()
+    this.#writtenAt.set(name, performance.now())
+    const affectsAllRows = changes.event === 'lost' || table.name.toLowerCase() !== name
+    for (const query of this.#queries.get(name) ?? []) {
+      const tests = affectsAllRows ? undefined : this.#read.get(query)?.tests.get(name)
+      if (tests === undefined || tests === null || query.isRunning || affectsRows(changes, tests))
+        query.changed()
     }
   }
 
   #written(table: string): void {
-    this.#movedAt.set(table, performance.now())
+    this.#writtenAt.set(table, performance.now())
     if (table === anyTable) {
-      for (const answer of this.#read.keys()) answer.changed()
+      for (const query of this.#read.keys()) query.changed()
       return
     }
-    for (const answer of this.#answers.get(table) ?? []) answer.changed()
+    for (const query of this.#queries.get(table) ?? []) query.changed()
   }
 
   /** Looks whether another process has written, where it does not tell. */
-  #look(): void {
+  #startPolling(): void {
     const { engine } = this.#database.context
     if (engine.externalWriteVersion === undefined) return
     let last = engine.externalWriteVersion()
     let isFailing = false
-    this.#looks = setInterval(() => {
+    this.#pollTimer = setInterval(() => {
       try {
         const count = engine.externalWriteVersion?.() ?? last
         if (count !== last) this.#written(anyTable)
@@ -237,12 +237,12 @@ class DatabaseTables {
           this.#log.warn({ err: error }, 'what other processes write cannot be looked up')
         isFailing = true
       }
-    }, lookEvery).unref()
+    }, pollInterval).unref()
   }
 }
 
 /** False where each row holds, before and after, what none of the tests lets count. */
-function matters({ event, ids, past, now }: RowChanges, tests: readonly RowValues[]): boolean {
+function affectsRows({ event, ids, past, now }: RowChanges, tests: readonly RowValues[]): boolean {
   return ids.some((_id, index) => {
     const sides = [
       ...(event === 'created' ? [] : [past?.[index]]),
@@ -253,10 +253,10 @@ function matters({ event, ids, past, now }: RowChanges, tests: readonly RowValue
 }
 
 function mayPass(row: PastRow, test: RowValues): boolean {
-  for (const [column, wanted] of test) {
+  for (const [column, expected] of test) {
     const value = row[column]
     if (value === undefined) return true
-    if (value === null || comparable(value) !== wanted) return false
+    if (value === null || comparable(value) !== expected) return false
   }
   return true
 }

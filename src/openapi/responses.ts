@@ -11,7 +11,7 @@ import type {
   ResponseObject,
   ResponsesObject,
 } from 'openapi3-ts/oas31'
-import { asksForMore as needsMore } from '../auth/access.js'
+import { hasConditions as needsMore } from '../auth/access.js'
 import { resolveType, type DeclaredType } from '../fields/type-of.js'
 import { plainType, restType } from '../routing/path-types.js'
 import { bodyMedia } from './request-body.js'

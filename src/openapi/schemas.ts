@@ -3,7 +3,7 @@
  * Documentation.
  */
 import type { SchemaObject } from 'openapi3-ts/oas31'
-import { accessNotes } from '../auth/decorators.js'
+import { readHandlerAccess } from '../auth/decorators.js'
 import { relationCountName, readShape, type ShapeField } from '../fields/shape.js'
 import type { DeclaredType } from '../fields/type-of.js'
 import type { Class } from '../metadata/class-metadata.js'
@@ -143,7 +143,7 @@ export function securedMembers(type: Class): ReadonlySet<string> {
   const { key, fields } = readShape(type, [])
   if (key === undefined) return new Set()
   const names = fields.map(({ name }) => name)
-  return new Set(names.filter((name) => accessNotes(type, name).onMethod?.open === false))
+  return new Set(names.filter((name) => readHandlerAccess(type, name).onMethod?.open === false))
 }
 
 /** A field of a record. The database returns timestamps in one format. */

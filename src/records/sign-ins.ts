@@ -1,5 +1,5 @@
 /** Sign-ins and replaced tokens in the database, shared by all processes. Source: decisions, Tokens. */
-import { mostSignIns, notedEvery, type SignIns, type SignInUse } from '../auth/sign-ins.js'
+import { maxSignIns, recordInterval, type SignIns, type SignInUse } from '../auth/sign-ins.js'
 import { sweepEvery, type Replaced, type Successors } from '../auth/successors.js'
 import { after, type MaybePromise } from '../core/maybe-promise.js'
 import type { Row } from '../engines/contract/engine.js'
@@ -51,7 +51,7 @@ export async function createDatabaseSignIns(database: Database): Promise<SignIns
   const { placeholder: p } = database.context.dialect
   const facts = { tables: [signIns], isFresh: true } as const
   // What the memory's `toNext` says, for all processes.
-  const isDue = `excluded.last - ${signIns}.last >= ${notedEvery}`
+  const isDue = `excluded.last - ${signIns}.last >= ${recordInterval}`
   const isUnused = `(${signIns}.address is null and excluded.address is not null)`
   const note = frameworkChange(
     'upsert',
@@ -68,13 +68,13 @@ export async function createDatabaseSignIns(database: Database): Promise<SignIns
   )
   const list = frameworkQuery(
     `select id, subject, since, last, ends_at, agent, address from ${signIns}
-     where subject = ${p(1)} and ends_at > ${p(2)} order by last desc, id limit ${mostSignIns}`,
+     where subject = ${p(1)} and ends_at > ${p(2)} order by last desc, id limit ${maxSignIns}`,
     facts,
   )
   const ask = askWithin(database)
   const sweep = sweeper(database, signIns)
   const store: SignIns = {
-    note: ({ id, subject, since, last, ends, agent, address }) =>
+    record: ({ id, subject, since, last, ends, agent, address }) =>
       after(
         ask(() => sweep(last)),
         () =>
@@ -84,17 +84,17 @@ export async function createDatabaseSignIns(database: Database): Promise<SignIns
               .run(note, [id, subject, since, last, toMoment(ends), agent, address], 'count'),
           ),
       ),
-    of: (subject, now) =>
+    list: (subject, now) =>
       after(
         ask(() => database.runner().run(list, [subject, now], 'rows')),
         (rows) => rows.map(toUse),
       ),
   }
   if (isThere) return store
-  const current = onceThere(ensure, store, { note: () => undefined, of: () => [] })
+  const current = onceThere(ensure, store, { record: () => undefined, list: () => [] })
   return {
-    note: (use) => after(current(), (known) => known.note(use)),
-    of: (subject, now) => after(current(), (known) => known.of(subject, now)),
+    record: (use) => after(current(), (known) => known.record(use)),
+    list: (subject, now) => after(current(), (known) => known.list(subject, now)),
   }
 }
 

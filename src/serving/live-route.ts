@@ -3,7 +3,7 @@
  * answer; each of its runs is the handler again, with the rule of its gate, the interceptors around it and the shape of its
  * answer. Source: decisions, Live queries.
  */
-import { asksGuard, type AccessRule } from '../auth/access.js'
+import { hasGuard, type AccessRule } from '../auth/access.js'
 import { after, type MaybePromise } from '../core/maybe-promise.js'
 import { HttpError } from '../errors/http-error.js'
 import { areCallersHeeded } from '../http/answered-json.js'
@@ -12,7 +12,7 @@ import type { Reply } from '../http/reply.js'
 import { toContent, type Content, type ResultRule } from '../http/result.js'
 import type { ServerRequest } from '../http/server-request.js'
 import { Live } from '../live/live.js'
-import { type LiveAnswers, type Within, rightsKey, type RightsDepth } from '../live/live-queries.js'
+import { type LiveQueries, type Within, rightsKey, type RightsDepth } from '../live/live-queries.js'
 import { liveEvents, rowEvents } from '../live/live-events.js'
 import { rowsForm } from '../live/live-format.js'
 import { admission, requestCaller } from '../records/rights/caller.js'
@@ -34,7 +34,7 @@ export interface LiveRoute {
 let routes = 0
 
 /** @returns the same where the route has no live answers */
-export function answeringLive(route: LiveRoute, live: LiveAnswers): Invoker {
+export function answeringLive(route: LiveRoute, live: LiveQueries): Invoker {
   const { plan, handler, invoke } = route
   const { method, name, pattern } = plan.route
   const generated = responseRights(handler)
@@ -54,7 +54,7 @@ export function answeringLive(route: LiveRoute, live: LiveAnswers): Invoker {
     const { 'last-event-id': lastId } = request.incoming.headers
     const listener = await live.open(
       {
-        of: route,
+        owner: route,
         depth,
         key: (by) => {
           const mine = rightsKey({ claims, byKey, request }, by)
@@ -83,7 +83,7 @@ function rightsOf(
   generated: RightsDepth | undefined,
 ): RightsDepth {
   const { route, access, checks, ownArguments } = plan
-  if (asksGuard(access) || interceptors.handler.length > 0 || checks.returnsForCaller !== undefined)
+  if (hasGuard(access) || interceptors.handler.length > 0 || checks.returnsForCaller !== undefined)
     return 'all'
   if (generated !== undefined) return generated
   const names = route.argumentNames.filter(

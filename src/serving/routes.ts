@@ -4,7 +4,7 @@
  * limits, interceptors, checks, policy, log and metrics, and is never looked up by its path.
  */
 import type { OperationObject, SchemaObject } from 'openapi3-ts/oas31'
-import { asksGuard } from '../auth/access.js'
+import { hasGuard } from '../auth/access.js'
 import type { Gate } from '../auth/gate.js'
 import { promise, type MaybePromise } from '../core/maybe-promise.js'
 import { isStorable } from '../core/text.js'
@@ -92,7 +92,7 @@ export class Routes {
 
   /** True if somebody is asked who may read what the request brings: the answer for one is not that for another. */
   asksGuard(route: RouteInfo): boolean {
-    return asksGuard(this.#find(route).access)
+    return hasGuard(this.#find(route).access)
   }
 
   /**

@@ -2,7 +2,7 @@
  * Makes a route ready to serve. The steps of its requests and their order are decided here and nowhere else. A step
  * that a route does not need is left out, so its requests do not pay for it.
  */
-import { asksGuard, type AccessRule } from '../auth/access.js'
+import { hasGuard, type AccessRule } from '../auth/access.js'
 import { after } from '../core/maybe-promise.js'
 import { isConcealed } from '../records/rights/secured-responses.js'
 import type { Gate } from '../auth/gate.js'
@@ -14,7 +14,7 @@ import { readBody, type BodyPlan } from '../http/bodies/read-body.js'
 import { Reply } from '../http/reply.js'
 import type { Class } from '../metadata/class-metadata.js'
 import type { Times } from '../http/server.js'
-import type { LiveAnswers } from '../live/live-queries.js'
+import type { LiveQueries } from '../live/live-queries.js'
 import type { Database } from '../records/database.js'
 import type { Route } from '../routing/route.js'
 import type { SessionKeeper } from '../sessions/keeper.js'
@@ -37,7 +37,7 @@ export interface ServeContext {
   readonly sessions: SessionKeeper
   readonly times: Times
   /** Where live answers are kept. */
-  readonly live: LiveAnswers
+  readonly live: LiveQueries
   /** Undefined in an application without records. */
   readonly database: Database | undefined
   /** True if a controller is given the database, by its constructor or by a provider that it uses. */
@@ -88,13 +88,13 @@ export function serveRoute(
       ...interceptors.gate,
       // A guard may read the session; otherwise the store is only asked after the gate.
       ...toLines([
-        asksGuard(access) && openSession(context.sessions),
+        hasGuard(access) && openSession(context.sessions),
         ...admissionSteps(plan, context),
       ]),
       ...interceptors.body,
       ...toLines([
         hasBody && readWithin(bodyPlan(plan), context.times),
-        hasSession && !asksGuard(access) && openSession(context.sessions),
+        hasSession && !hasGuard(access) && openSession(context.sessions),
         checks.query,
         hasBody && checks.body,
       ]),
@@ -127,7 +127,7 @@ function usesSession(
   { route, access, ownArguments }: PlannedRoute,
   argumentNames: ReadonlySet<string>,
 ): boolean {
-  if (argumentNames.has('session') || argumentNames.has('request') || asksGuard(access)) return true
+  if (argumentNames.has('session') || argumentNames.has('request') || hasGuard(access)) return true
   return route.argumentNames.some((name) => ownArguments.has(name))
 }
 

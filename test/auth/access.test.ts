@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals'
 import {
   accessRule,
-  bothOf,
-  sayDemands,
-  suffices,
+  requireBoth,
+  describeDemands,
+  satisfies,
   openAccess,
   tokenAccess,
   type AccessRule,
@@ -87,7 +87,7 @@ describe('suffices', () => {
     { needs: both, all: true, claims: null, passes: true },
   ])('answers $passes to $claims where $needs are needed, all: $all', (row) => {
     const rule = { ...tokenAccess, roles: row.needs, all: row.all }
-    expect(suffices(rule, row.claims as never, undefined)).toBe(row.passes)
+    expect(satisfies(rule, row.claims as never, undefined)).toBe(row.passes)
   })
 })
 
@@ -114,24 +114,24 @@ describe('fresh and amr', () => {
     { rule: amr, claims: {}, passes: false },
     { rule: amr, claims: null, passes: true },
   ])('answers $passes to $claims', ({ rule, claims, passes }) => {
-    expect(suffices(rule, claims as never, undefined)).toBe(passes)
+    expect(satisfies(rule, claims as never, undefined)).toBe(passes)
     const role = { ...tokenAccess, roles: ['admin'] }
     const admin = claims === null ? null : { ...claims, roles: ['admin'] }
-    expect(suffices(bothOf(role, rule), admin as never, undefined)).toBe(passes)
-    expect(suffices(bothOf(rule, role), admin as never, undefined)).toBe(passes)
-    expect(suffices(bothOf(rule, role), claims as never, undefined)).toBe(claims === null)
+    expect(satisfies(requireBoth(role, rule), admin as never, undefined)).toBe(passes)
+    expect(satisfies(requireBoth(rule, role), admin as never, undefined)).toBe(passes)
+    expect(satisfies(requireBoth(rule, role), claims as never, undefined)).toBe(claims === null)
   })
 
   it('are said in words', () => {
-    expect(sayDemands(bothOf(fresh, amr))).toBe(
+    expect(describeDemands(requireBoth(fresh, amr))).toBe(
       'Needs a sign-in that is at most 10 minutes old. Needs a sign-in by mfa or hwk.',
     )
-    expect(sayDemands({ ...fresh, fresh: 90 })).toBe(
+    expect(describeDemands({ ...fresh, fresh: 90 })).toBe(
       'Needs a sign-in that is at most 90 seconds old.',
     )
-    expect(sayDemands({ ...fresh, fresh: 3600 })).toBe(
+    expect(describeDemands({ ...fresh, fresh: 3600 })).toBe(
       'Needs a sign-in that is at most 1 hour old.',
     )
-    expect(sayDemands(tokenAccess)).toBeUndefined()
+    expect(describeDemands(tokenAccess)).toBeUndefined()
   })
 })

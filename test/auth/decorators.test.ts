@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
 import { type Guard, NoAuth, Secured } from '../../src/index.js'
 import { openAccess, tokenAccess } from '../../src/auth/access.js'
-import { accessNotes, classAccess } from '../../src/auth/decorators.js'
+import { readHandlerAccess, classAccess } from '../../src/auth/decorators.js'
 
 const guard: Guard = (claims, request) => claims?.sub === request.params.id
 
@@ -30,11 +30,11 @@ describe('Secured and NoAuth', () => {
     { member: 'open', note: openAccess },
     { member: 'openCalled', note: openAccess },
   ])('notes what stands on $member', ({ member, note }) => {
-    expect(accessNotes(Plain, member)).toEqual({ onMethod: note, problems: [] })
+    expect(readHandlerAccess(Plain, member)).toEqual({ onMethod: note, problems: [] })
   })
 
   it('says nothing about a method without a decorator', () => {
-    expect(accessNotes(Plain, 'silent')).toEqual({ problems: [] })
+    expect(readHandlerAccess(Plain, 'silent')).toEqual({ problems: [] })
   })
 
   it('notes what stands on the class, for every method', () => {
@@ -44,8 +44,12 @@ describe('Secured and NoAuth', () => {
       list(): void {}
     }
     const onClass = { ...tokenAccess, roles: ['admin'] }
-    expect(accessNotes(Closed, 'hook')).toEqual({ onMethod: openAccess, onClass, problems: [] })
-    expect(accessNotes(Closed, 'list')).toEqual({ onClass, problems: [] })
+    expect(readHandlerAccess(Closed, 'hook')).toEqual({
+      onMethod: openAccess,
+      onClass,
+      problems: [],
+    })
+    expect(readHandlerAccess(Closed, 'list')).toEqual({ onClass, problems: [] })
     expect(classAccess(Closed)).toEqual({ note: onClass, problems: [] })
   })
 
@@ -65,13 +69,13 @@ describe('Secured and NoAuth', () => {
     class Derived extends Base {
       @NoAuth override two(): void {}
     }
-    expect(accessNotes(Derived, 'one').onMethod?.roles).toEqual(['admin'])
-    expect(accessNotes(Derived, 'two')).toEqual({
+    expect(readHandlerAccess(Derived, 'one').onMethod?.roles).toEqual(['admin'])
+    expect(readHandlerAccess(Derived, 'two')).toEqual({
       onMethod: openAccess,
       onClass: openAccess,
       problems: [],
     })
-    expect(accessNotes(Base, 'two').onMethod?.roles).toEqual(['admin'])
+    expect(readHandlerAccess(Base, 'two').onMethod?.roles).toEqual(['admin'])
   })
 })
 
@@ -80,7 +84,7 @@ describe('accessNotes', () => {
     class Torn {
       @Secured @NoAuth save(): void {}
     }
-    expect(accessNotes(Torn, 'save')).toEqual({
+    expect(readHandlerAccess(Torn, 'save')).toEqual({
       onMethod: tokenAccess,
       problems: [
         {
@@ -98,7 +102,7 @@ describe('accessNotes', () => {
     class Torn {
       list(): void {}
     }
-    expect(accessNotes(Torn, 'list').problems.map(({ message }) => message)).toEqual([
+    expect(readHandlerAccess(Torn, 'list').problems.map(({ message }) => message)).toEqual([
       'Torn is both @Secured and @NoAuth.',
     ])
   })
@@ -107,7 +111,7 @@ describe('accessNotes', () => {
     class Twice {
       @Secured('a') @Secured('b') save(): void {}
     }
-    expect(accessNotes(Twice, 'save').problems[0]).toMatchObject({
+    expect(readHandlerAccess(Twice, 'save').problems[0]).toMatchObject({
       code: 'ACCESS_CONTRADICTION',
       message: 'Twice.save has @Secured more than once.',
     })
@@ -137,7 +141,7 @@ describe('accessNotes', () => {
       @secure(...says)
       save(): void {}
     }
-    const { onMethod, problems } = accessNotes(Odd, 'save')
+    const { onMethod, problems } = readHandlerAccess(Odd, 'save')
     expect(onMethod?.open).toBe(false)
     expect(problems).toHaveLength(1)
     expect(problems[0]).toMatchObject({ code: 'ACCESS_DECLARATION' })
@@ -151,7 +155,7 @@ describe('accessNotes', () => {
       @noAuth('admin')
       save(): void {}
     }
-    expect(accessNotes(Odd, 'save').problems[0]?.message).toBe(
+    expect(readHandlerAccess(Odd, 'save').problems[0]?.message).toBe(
       'Odd.save: @NoAuth takes no arguments.',
     )
   })
@@ -161,10 +165,10 @@ describe('accessNotes', () => {
       @Secured handler = (): void => undefined
       @Secured static make(): void {}
     }
-    expect(accessNotes(Misplaced, 'handler').problems[0]?.message).toBe(
+    expect(readHandlerAccess(Misplaced, 'handler').problems[0]?.message).toBe(
       'Misplaced.handler: @Secured stands before a field, which is no handler.',
     )
-    expect(accessNotes(Misplaced, 'make').problems[0]?.message).toBe(
+    expect(readHandlerAccess(Misplaced, 'make').problems[0]?.message).toBe(
       'Misplaced.make: @Secured stands before a static method, which is no handler.',
     )
   })

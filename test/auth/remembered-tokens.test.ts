@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals'
-import { RememberedTokens } from '../../src/auth/verified-tokens.js'
+import { VerifiedTokens } from '../../src/auth/verified-tokens.js'
 
-const fill = (tokens: RememberedTokens, from: number, to: number): void => {
+const fill = (tokens: VerifiedTokens, from: number, to: number): void => {
   for (let number = from; number < to; number++) {
     tokens.add(`e${number}`, { sub: String(number) }, 1000)
   }
@@ -9,16 +9,16 @@ const fill = (tokens: RememberedTokens, from: number, to: number): void => {
 
 describe('RememberedTokens', () => {
   it('holds no more than its bound, and no more than 10,000 by default', () => {
-    const small = new RememberedTokens(3)
+    const small = new VerifiedTokens(3)
     fill(small, 0, 100)
     expect(small.size).toBe(3)
-    const usual = new RememberedTokens()
+    const usual = new VerifiedTokens()
     fill(usual, 0, 10_050)
     expect(usual.size).toBe(10_000)
   })
 
   it('keeps those that are asked for', () => {
-    const tokens = new RememberedTokens(3)
+    const tokens = new VerifiedTokens(3)
     fill(tokens, 0, 3)
     expect(tokens.find('e0', 0)?.sub).toBe('0')
     fill(tokens, 3, 5)
@@ -28,7 +28,7 @@ describe('RememberedTokens', () => {
   })
 
   it('makes room also when all were asked for', () => {
-    const tokens = new RememberedTokens(3)
+    const tokens = new VerifiedTokens(3)
     fill(tokens, 0, 3)
     for (const token of ['e0', 'e1', 'e2']) tokens.find(token, 0)
     fill(tokens, 3, 4)
@@ -38,7 +38,7 @@ describe('RememberedTokens', () => {
   })
 
   it('forgets at the end, by claims, and everything', () => {
-    const tokens = new RememberedTokens()
+    const tokens = new VerifiedTokens()
     tokens.add('e1', { jti: 'a' }, 1000)
     tokens.add('e2', { jti: 'a' }, 1000)
     tokens.add('e3', { jti: 'b' }, 1000)

@@ -1,7 +1,7 @@
 /** Checks an application's settings against the list of docs/production.md, without opening a port or the database. */
 import { statSync } from 'node:fs'
-import { accessNotes } from '../../auth/decorators.js'
-import { fewestKeyCharacters } from '../../auth/gate.js'
+import { readHandlerAccess } from '../../auth/decorators.js'
+import { minKeyLength } from '../../auth/gate.js'
 import type { BootstrapOptions } from '../../bootstrap/options.js'
 import { PublicUrl } from '../../bootstrap/public-url.js'
 import type { ApplicationPlan } from '../../bootstrap/plan-application.js'
@@ -116,10 +116,10 @@ function requirementsOf(
             about: 'APP_API_KEY',
             met: 'long enough',
             missing: unless(
-              apiKey.length >= fewestKeyCharacters,
+              apiKey.length >= minKeyLength,
               `has ${apiKey.length} characters, which can be guessed, and opens everything`,
             ),
-            remedy: `Give it ${fewestKeyCharacters} characters or more: openssl rand -hex 32.`,
+            remedy: `Give it ${minKeyLength} characters or more: openssl rand -hex 32.`,
           },
         ]),
     {
@@ -214,6 +214,6 @@ function readableFiles(databaseUrl: string | undefined): string[] {
 
 /** `metrics({ secured: false })` adds `@NoAuth`. Without it the route is open because every GET is. */
 function isOpenOnPurpose({ route }: ApplicationPlan['routes'][number]): boolean {
-  const { onMethod, onClass } = accessNotes(route.controller, route.member)
+  const { onMethod, onClass } = readHandlerAccess(route.controller, route.member)
   return (onMethod ?? onClass)?.open === true
 }

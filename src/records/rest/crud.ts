@@ -2,7 +2,7 @@
  * `@Controller('/items', { crud: Item, only: […] })`: makes a record's routes as methods of a controller, so that
  * routing, gate, checks and documentation treat them like all others. Source: public face, Records; decisions, Records: REST.
  */
-import { noteRecordAccess } from '../../auth/decorators.js'
+import { setRecordAccess } from '../../auth/decorators.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import { HttpError } from '../../errors/http-error.js'
@@ -158,7 +158,7 @@ function readOperations(
 function noteRights(controller: Class, member: string, table: Table, route: CrudRoute): void {
   const rule = accessOf(table, route.operation)
   if (rule === undefined || rule === false) return
-  noteRecordAccess(controller, member, { record: table.type.name, rule })
+  setRecordAccess(controller, member, { record: table.type.name, rule })
 }
 
 /** The record's own rule for an operation; `false` if no client may do it. */

@@ -3,7 +3,7 @@
  * clients are checked with it. Source: decisions, Records: access rules.
  */
 
-import { type AccessRule, suffices, type Guard } from '../../auth/access.js'
+import { type AccessRule, satisfies, type Guard } from '../../auth/access.js'
 import { type MaybePromise, attempt, after, isThenable } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Table } from '../model/table.js'
@@ -106,7 +106,7 @@ export type Admission = 'admitted' | 'unauthenticated' | 'forbidden'
 export function admission(rule: AccessRule, caller: Caller): MaybePromise<Admission> {
   if (caller.trusted || rule.open) return 'admitted'
   if (caller.auth === undefined) return 'unauthenticated'
-  if (!suffices(rule, caller.auth.claims, caller.request)) return 'forbidden'
+  if (!satisfies(rule, caller.auth.claims, caller.request)) return 'forbidden'
   const result = rule.guard === undefined ? 'admitted' : callGuard(rule, rule.guard, caller)
   const { also } = rule
   if (also === undefined) return result

@@ -3,7 +3,7 @@
  * this file reads those notes. Source: decisions, Records: access rules.
  */
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
-import { accessNotes, classAccess, memberProblems } from '../../auth/decorators.js'
+import { readHandlerAccess, classAccess, memberProblems } from '../../auth/decorators.js'
 import type { Problem } from '../../errors/declaration-error.js'
 import type { WriteRule } from '../../fields/rules.js'
 import type { Class } from '../../metadata/class-metadata.js'
@@ -63,13 +63,13 @@ export function reportPolicy({ type, columns, relations }: Table, problems: Prob
 
 /** The rule of `@Secured` on a field or method of a record. `@NoAuth` has no effect there. */
 export function memberAccess(type: Class, member: string): AccessRule | undefined {
-  const { onMethod } = accessNotes(type, member)
+  const { onMethod } = readHandlerAccess(type, member)
   return onMethod === undefined || onMethod.open ? undefined : onMethod
 }
 
 function compile(table: Table): RecordPolicy {
   const { options, type } = table
-  const { note } = classAccess(type)
+  const { rule: note } = classAccess(type)
   const fieldPolicies = readFieldPolicies(table)
   const relations = [...table.relations.values()]
   return Object.freeze({
@@ -159,7 +159,7 @@ function isPersonal(root: Table): boolean {
     if (table === root && writes !== undefined) return true
     const { columns, columnWrites, relations } = readFieldPolicies(table)
     if (columns.size + columnWrites.size + relations.size > 0) return true
-    const { note } = classAccess(table.type)
+    const { rule: note } = classAccess(table.type)
     if (table !== root && note?.open === false) return true
     for (const { target } of table.relations.values()) visitedTables.add(target)
   }
@@ -170,7 +170,7 @@ function meetsGuard(root: Table): boolean {
   const visitedTables = new Set<Table>([root])
   for (const table of visitedTables) {
     const { columns, relations } = readFieldPolicies(table)
-    const rules = [classAccess(table.type).note, ...columns.values(), ...relations.values()].flat()
+    const rules = [classAccess(table.type).rule, ...columns.values(), ...relations.values()].flat()
     if (rules.some((rule) => rule?.guard !== undefined)) return true
     for (const { target } of table.relations.values()) visitedTables.add(target)
   }
