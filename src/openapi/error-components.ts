@@ -188,7 +188,10 @@ export const bearerAuth: SecuritySchemeObject = {
 }
 
 /** For applications that read tokens from another source, too. @returns undefined if the source cannot be described */
-export function tokenAuth({ scheme, location: place }: TokenSource): SecuritySchemeObject | undefined {
+export function tokenAuth({
+  scheme,
+  location: place,
+}: TokenSource): SecuritySchemeObject | undefined {
   if (scheme !== undefined) {
     const description = `The same token in \`Authorization: ${scheme} …\`: write the scheme, a space and the token.`
     return { type: 'apiKey', in: 'header', name: 'Authorization', description }
