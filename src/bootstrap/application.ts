@@ -5,7 +5,7 @@
 import { rolesOf } from '../auth/access.js'
 import type { Log } from '../core/log.js'
 import type { Ending } from '../http/ending.js'
-import type { LiveAnswers } from '../live/live-queries.js'
+import type { LiveQueries } from '../live/live-queries.js'
 import { isOperational } from '../openapi/documented-route.js'
 import { reachable } from '../routing/route.js'
 import type { ApplicationState } from '../serving/application-state.js'
@@ -30,7 +30,7 @@ interface Running {
   readonly dispatcher: Dispatcher
   readonly ending: Ending
   readonly listener: Listener | undefined
-  readonly live: LiveAnswers
+  readonly live: LiveQueries
   /** True if the port stays open for the next process, which accepts new connections meanwhile. */
   readonly hasPortKeeper: boolean
 }
