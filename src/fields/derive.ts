@@ -1,4 +1,4 @@
-/** Classes made of other classes, so that a rule is written once: `pick`, `omit`, `partial`. Source: public face, Records. */
+/** Classes made of other classes, so that a rule is written once: `pick`, `omit`, `partial`. Source: public API, Records. */
 import { copyEmittedType } from '../metadata/dialect.js'
 import type { Class } from '../metadata/class-metadata.js'
 import {

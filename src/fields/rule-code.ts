@@ -1,4 +1,4 @@
-/** The rules of `@Field` as code over a property's value `v`, which is of its kind. Source: public face, Records. */
+/** The rules of `@Field` as code over a property's value `v`, which is of its kind. Source: public API, Records. */
 import type { FunctionSet } from './function-set.js'
 import { formats } from './formats.js'
 import type { Kind, TextForm } from './kinds/kind.js'

@@ -1,6 +1,6 @@
 /**
  * What a schema is declared with, by hand and by generation alike: plain data whose types are written in the type
- * notation. Source: specification, Hand-built GraphQL schema; public face, GraphQL.
+ * notation. Source: specification, Hand-built GraphQL schema; public API, GraphQL.
  */
 
 import type { GraphQLSchema, GraphQLResolveInfo } from 'graphql'

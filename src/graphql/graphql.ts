@@ -1,4 +1,4 @@
-/** A GraphQL schema that can be run: by the program, and at its routes. Source: specification, GraphQL endpoint; public face, GraphQL. */
+/** A GraphQL schema that can be run: by the program, and at its routes. Source: specification, GraphQL endpoint; public API, GraphQL. */
 import { Clock } from '../core/clock.js'
 import { tokenAccess, openAccess } from '../auth/access.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'

@@ -1,7 +1,7 @@
 /**
  * Resolvers that need providers of the application: a class with `static inject` and a method `resolve`, or a function
  * beside `inject: [Store]`. Each becomes a provider of its own, which the application's container makes at the start;
- * the schema sees a plain function. Source: public face, GraphQL.
+ * the schema sees a plain function. Source: public API, GraphQL.
  */
 import type { GraphQLResolveInfo } from 'graphql'
 import { isClass } from '../metadata/dialect.js'

@@ -1,6 +1,6 @@
 /**
  * A schema in the making: plain declarations by hand, record classes for the generator, and the built thing when it is
- * first asked for. Source: specification, Hand-built GraphQL schema; public face, GraphQL.
+ * first asked for. Source: specification, Hand-built GraphQL schema; public API, GraphQL.
  */
 import { openAccess, tokenAccess, type AccessRule } from '../auth/access.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'

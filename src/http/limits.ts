@@ -1,6 +1,5 @@
+/** Limits on what the clients of an application may use at a time. Source: docs/configuration.md, "Bounds". */
 import type { Problem } from '../errors/declaration-error.js'
-
-/** How much of an application clients may hold at a time. Source: docs/configuration.md, "Bounds". */
 
 /** Each can be set for the application by `limits`; `Infinity` turns it off. */
 export interface Bounds {

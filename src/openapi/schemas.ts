@@ -1,6 +1,6 @@
 /**
  * Converts classes to schema components of the document. Each class becomes one component. Source: decisions,
- * Documentation.
+ * OpenAPI.
  */
 import type { SchemaObject } from 'openapi3-ts/oas31'
 import { readHandlerAccess } from '../auth/decorators.js'

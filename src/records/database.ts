@@ -1,4 +1,4 @@
-/** The database of an application: repositories, transactions, schema. Source: public face, Records. */
+/** The database of an application: repositories, transactions, schema. Source: public API, Records. */
 import type { OpenTransaction, Isolation } from '../core/transaction.js'
 import { DeclarationError, type Problem } from '../errors/declaration-error.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'

@@ -1,4 +1,4 @@
-/** What the hooks of a record are given. Source: public face, Records. */
+/** What the hooks of a record are given. Source: public API, Records. */
 import type { Claims } from '../http/request.js'
 import type { Class } from '../metadata/class-metadata.js'
 import type { Repository } from './repository.js'

@@ -1,4 +1,4 @@
-/** The repository of a record class: finds, lists and writes its rows. Source: public face, Records. */
+/** The repository of a record class: finds, lists and writes its rows. Source: public API, Records. */
 import type { Plan } from '../sql/write-statement.js'
 import type { Changes } from './statements/additions.js'
 import {

@@ -1,4 +1,4 @@
-/** Source: public face, 1 and 2; decisions, Validation and fields. Titles begin with the statement. */
+/** Source: public API, 1 and 2; decisions, Validation and fields. Titles begin with the statement. */
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

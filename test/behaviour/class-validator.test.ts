@@ -1,4 +1,4 @@
-/** Source: public face, 1: classes described by class-validator. Titles begin with the statement. */
+/** Source: public API, 1: classes described by class-validator. Titles begin with the statement. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   ArrayMaxSize,

@@ -1,4 +1,4 @@
-/** Source: public face, Records: `hidden` is in no output. Titles begin with the statement. */
+/** Source: public API, Records: `hidden` is in no output. Titles begin with the statement. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,

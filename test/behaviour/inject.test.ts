@@ -1,4 +1,4 @@
-/** Source: public face, 2. Titles begin with the statement. */
+/** Source: public API, 2. Titles begin with the statement. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,

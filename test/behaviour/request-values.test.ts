@@ -1,4 +1,4 @@
-/** Source: decisions, Interceptors; the public face, 8: createModule and rawBody. */
+/** Source: decisions, Interceptors; the public API, 8: createModule and rawBody. */
 import { setTimeout as later } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {

@@ -1,4 +1,4 @@
-/** Source: decisions, Validation and fields; public face, 1 and 5. Titles begin with the statement. */
+/** Source: decisions, Validation and fields; public API, 1 and 5. Titles begin with the statement. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,

@@ -1,4 +1,4 @@
-/** Source: public face, 2: `app.handle(new Request(…))` and `currentRequest()`. Titles begin with the statement. */
+/** Source: public API, 2: `app.handle(new Request(…))` and `currentRequest()`. Titles begin with the statement. */
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals'
 import {
   bootstrap,

@@ -1,4 +1,4 @@
-/** Source: public face, bootstrap: what an option says that is neither true nor false, or no logger. */
+/** Source: public API, bootstrap: what an option says that is neither true nor false, or no logger. */
 import { describe, expect, it } from '@jest/globals'
 import { bootstrap, DeclarationError, Module, type BootstrapOptions } from '../../src/index.js'
 

@@ -1,4 +1,4 @@
-/** What is told of written rows, on every engine alike. Source: public face, Records; docs/graphql.md, Subscriptions. */
+/** What is told of written rows, on every engine alike. Source: public API, Records; docs/graphql.md, Subscriptions. */
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals'
 import { connect, type Database } from '../../src/records/database.js'
 import type { EngineSource } from '../../src/index.js'

@@ -19,7 +19,7 @@ function citations(file: string, text: string): Citation[] {
   return cited.flatMap((source) =>
     [
       ...source.matchAll(
-        /(?<!GraphQL |Connections )\b(decisions|specification|public face|architecture)(?:,| on) ([^;.]*)/g,
+        /(?<!GraphQL |Connections )\b(decisions|specification|public API|architecture)(?:,| on) ([^;.]*)/g,
       ),
     ].map(([, page = '', names = '']) => ({
       file,
@@ -55,7 +55,11 @@ const known = new Map(
 )
 
 function isThere({ page, section }: Citation): boolean {
-  if (page === 'public face') return existsSync(join(root, 'docs', `${section}.md`))
+  if (page === 'public API') {
+    return [`${section}.md`, `${section}/README.md`].some((file) =>
+      existsSync(join(root, 'docs', file)),
+    )
+  }
   return [...(known.get(page) ?? [])].some((name) => name === section || name.startsWith(section))
 }
 

@@ -1,4 +1,4 @@
-/** From a record's property to what GraphQL sends. Source: specification, Field type mapping; decisions, Small print: GraphQL. */
+/** From a record's property to what GraphQL sends. Source: specification, Field type mapping; decisions, GraphQL. */
 import { toSafeNumber } from '../../fields/kinds/numbers.js'
 import { compileOutput } from '../../fields/compile-output.js'
 import { readShape } from '../../fields/shape.js'

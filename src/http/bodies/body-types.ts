@@ -3,39 +3,20 @@
  * is an entry here. Source: specification, Request body parsing.
  */
 
-import { isUtf8 } from 'node:buffer'
-import { HttpError } from '../../errors/http-error.js'
 import { readQuery, type TextValues } from '../query.js'
 import { formMedia, jsonMedia, otherMedia, textMedia, uploadMedia } from './body-plan.js'
 import { readJson } from './json.js'
+import { readText } from './text.js'
 
-/** Reads a text/plain body: UTF-8, or nothing. Source: decisions, Requests; RFC 3629. */
-
-const byteOrderMark = 0xfeff
-
-/**
- * @returns the text without a byte order mark
- * @throws {HttpError} 400 `INVALID_UTF8`
- */
-export function readText(bytes: Buffer): string {
-  const text = bytes.toString('utf8')
-  // Decoding puts this character for what is malformed. To look for it first is nearly free: most texts cannot hold it.
-  if (text.includes('\ufffd') && !isUtf8(bytes)) {
-    throw new HttpError(400, 'The body is not valid UTF-8.', { code: 'INVALID_UTF8' })
-  }
-  return text.charCodeAt(0) === byteOrderMark ? text.slice(1) : text
-}
-
-/** Passes on a body of any other media type unchanged. Source: decisions, Requests. */
-
-/** @returns the very bytes; they are the request's own */
+/** Returns the bytes of a body of any other media type unchanged, without a copy. Source: decisions, Requests. */
 export function readRaw(bytes: Buffer): Buffer {
   return bytes
 }
 
-/** Reads a form's `a=1&b=2`: an object, a repeated key as a list. Source: WHATWG URL, application/x-www-form-urlencoded. */
-
 /**
+ * Reads a form's `a=1&b=2` into an object. A repeated key becomes a list.
+ * Source: WHATWG URL, application/x-www-form-urlencoded.
+ *
  * @returns an object without a prototype
  * @throws {HttpError} 400 on invalid UTF-8, a malformed escape, a prototype key or too many pairs
  */

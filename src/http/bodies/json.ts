@@ -6,7 +6,7 @@ import { scan } from 'secure-json-parse'
 import { InexactNumberError, parseJson } from '../../core/json.js'
 import { HttpError } from '../../errors/http-error.js'
 import { maxJsonDepth } from '../limits.js'
-import { readText } from './body-types.js'
+import { readText } from './text.js'
 
 /** Keys of one object. `JSON.parse` needs 100 ms for 90,000 different ones. */
 const maxKeys = 1000

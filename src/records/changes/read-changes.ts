@@ -1,4 +1,4 @@
-/** The changes of a record as an async iterable: `database.changes(Ticket)`. Source: public face, Records. */
+/** The changes of a record as an async iterable: `database.changes(Ticket)`. Source: public API, Records. */
 import type { Log } from '../../core/log.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { Table } from '../model/table.js'

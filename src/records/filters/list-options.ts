@@ -1,4 +1,4 @@
-/** The options of a repository's `find` and `list`. Source: public face, Records. */
+/** The options of a repository's `find` and `list`. Source: public API, Records. */
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 import type { Column } from '../../engines/contract/table.js'
 import { invalid } from './invalid.js'

@@ -1,4 +1,4 @@
-/** The types of filters and orders, derived from the record. Source: public face, Records. */
+/** The types of filters and orders, derived from the record. Source: public API, Records. */
 import type { Unmarked } from './written-types.js'
 import type { operators } from '../../sql/operators.js'
 import type { Skip } from './skip.js'

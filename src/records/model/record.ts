@@ -1,4 +1,4 @@
-/** `@Record`: the note that turns a class's fields into a table. Source: public face, Records. */
+/** `@Record`: the note that turns a class's fields into a table. Source: public API, Records. */
 
 import { createClassMetadata, type Class } from '../../metadata/class-metadata.js'
 import type { Isolation } from '../../core/transaction.js'

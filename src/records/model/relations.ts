@@ -1,4 +1,4 @@
-/** `@BelongsTo`, `@HasMany`, `@ManyToMany`: relations between records. Source: public face, Records. */
+/** `@BelongsTo`, `@HasMany`, `@ManyToMany`: relations between records. Source: public API, Records. */
 
 import type { Relation, Table } from './table.js'
 import { writeFieldMetadata } from '../../fields/field.js'

@@ -1,6 +1,6 @@
 /**
  * `@BeforeWrite`, `@AfterWrite`, `@AfterCommit`, `@BeforeDelete` and `@AfterDelete`: methods of a record that run when a row of it is
- * written or deleted. Source: public face, Records.
+ * written or deleted. Source: public API, Records.
  */
 
 import { higherIsolation, type Isolation } from '../../core/transaction.js'

@@ -1,7 +1,7 @@
 /**
  * A record as the caller of a request may read and write it, for handlers and packages: what a controller with `crud` does,
  * without its route. Hidden fields do not exist, rows that the caller may not see are missing, values are checked like a
- * body. Source: public face, Records; decisions, Records: access rules.
+ * body. Source: public API, Records; decisions, Records: access rules.
  */
 import { tokenAccess } from '../../auth/access.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'

@@ -1,6 +1,6 @@
 /**
  * `@Controller('/items', { crud: Item, only: […] })`: makes a record's routes as methods of a controller, so that
- * routing, gate, checks and documentation treat them like all others. Source: public face, Records; decisions, Records: REST.
+ * routing, gate, checks and documentation treat them like all others. Source: public API, Records; decisions, Records: REST.
  */
 import { setRecordAccess } from '../../auth/decorators.js'
 import type { Problem } from '../../errors/declaration-error.js'

@@ -1,5 +1,5 @@
 /**
- * `{ stock: { add: -1 } }`: changes a number relative to its stored value, exactly for every kind. Source: public face,
+ * `{ stock: { add: -1 } }`: changes a number relative to its stored value, exactly for every kind. Source: public API,
  * Records, continued.
  */
 

@@ -1,5 +1,5 @@
 /**
- * The options of updates and deletions besides the values, and how they are read. Source: public face, Records,
+ * The options of updates and deletions besides the values, and how they are read. Source: public API, Records,
  * continued.
  */
 import { invalid } from '../filters/invalid.js'
