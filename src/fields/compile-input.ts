@@ -14,8 +14,8 @@ import {
   prefixPaths,
   toHttpError,
   type Violation,
-  orderViolations,
 } from './violations.js'
+import { orderViolations } from './violation-order.js'
 import { runDeferred, type DeferredCheck } from './constraint-runner.js'
 import type { Shape } from './shape.js'
 

@@ -78,7 +78,7 @@ describe('omit', () => {
   it('keeps all but the named fields', () => {
     expect(namesOf(omit(Item, 'id', 'mail'))).toEqual(['name', 'price', 'stock', 'note', 'size'])
     expect(omit(Item, 'id').name).toBe('ItemWithoutId')
-    expect(() => omit(Item, 'shout')).toThrow('omit(Item): "shout" is no field')
+    expect(() => omit(Item, 'shout')).toThrow('omit(Item): "shout" is not one of its fields')
   })
 })
 
