@@ -55,7 +55,7 @@ const known = new Map(
 )
 
 function isThere({ page, section }: Citation): boolean {
-  if (page === 'public API') {
+  if (page === 'public api') {
     return [`${section}.md`, `${section}/README.md`].some((file) =>
       existsSync(join(root, 'docs', file)),
     )
