@@ -133,11 +133,21 @@ function excerptOf(text: string, queryWords: readonly string[]): string {
     return isCode ? matches / (maxQueryWords + 1) : matches
   })
   const best = Math.max(0, scores.indexOf(Math.max(...scores)))
-  const from = lines
-    .slice(best > 0 && lines[best - 1] !== '' ? best - 1 : best)
-    .join('\n')
-    .trim()
-  return from.length > maxExcerptLength ? `${from.slice(0, maxExcerptLength)}…` : from
+  const isRow = lines[best]?.startsWith('|') === true
+  const first = best > 0 && !isRow && lines[best - 1] !== '' ? best - 1 : best
+  const excerpt = lines.slice(first).join('\n').trim()
+  const match = Math.min(...queryWords.map((word) => indexOfWord(excerpt, word)))
+  // A wide row of a table may have the word at its end.
+  const start =
+    match < maxExcerptLength / 2 || match === Infinity ? 0 : match - maxExcerptLength / 2
+  const end = start + maxExcerptLength
+  return `${start > 0 ? '…' : ''}${excerpt.slice(start, end)}${excerpt.length > end ? '…' : ''}`
+}
+
+/** @returns Infinity if the text does not contain the word */
+function indexOfWord(text: string, word: string): number {
+  const index = text.toLowerCase().indexOf(word)
+  return index < 0 ? Infinity : index
 }
 
 function isFence(line: string): boolean {

@@ -35,8 +35,11 @@ const requestTimeout = 10_000
 /** How many seconds the provider's clock may differ. */
 const maxClockDifference = 30
 
-/** Seconds. openid-client would fetch keys that are older, so their age is capped. */
-const maxKeyAge = 299
+/**
+ * Seconds. openid-client fetches keys again that are older than 300 s, so their age is capped. The rest is left for the
+ * sign-in itself, which may wait for a slow provider.
+ */
+const maxKeyAge = 240
 
 export class Provider implements Lifecycle {
   readonly name: string
