@@ -1,4 +1,7 @@
-/** SQL that packages write by hand: once for every engine, with words where engines differ, and prepared. */
+/**
+ * Prepared SQL that packages write by hand, once for every engine. Fragments cover the syntax in which engines
+ * differ.
+ */
 import { attempt } from '../core/maybe-promise.js'
 import type { Dialect } from '../engines/contract/dialect.js'
 import type { Row, Runner } from '../engines/contract/engine.js'
@@ -6,17 +9,17 @@ import { isWrite, type Statement, type StatementKind } from '../engines/contract
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import { refuseUnavailable } from './statements/client-errors.js'
 
-/** What engines say in different words. */
+/** SQL fragments that differ between engines. */
 export interface SqlFragments {
-  /** The placeholder of a value by its name; a name may stand in several places. */
+  /** The placeholder of a named value. The same name may be used several times. */
   readonly value: (name: string) => string
   /**
-   * This moment by the database's clock, as fields of the kind `datetime` are stored.
+   * The current time of the database's clock, in the stored form of `datetime` fields.
    *
    * @param ms SQL of milliseconds to add. Default 0
    */
   readonly now: (ms?: string) => string
-  /** Milliseconds since 1970 of a moment. */
+  /** Converts a timestamp to milliseconds since 1970. */
   readonly millis: (moment: string) => string
   /** A query for the texts of a value that is a JSON list of texts. */
   readonly texts: (name: string) => string
@@ -25,23 +28,23 @@ export interface SqlFragments {
    * `value ->> 'name'` and `value ->> 0` are texts.
    */
   readonly items: (name: string) => string
-  /** Behind a select in a transaction: holds its rows until the end. */
+  /** Follows a select in a transaction: locks its rows until the transaction ends. */
   readonly lock: string
-  /** Behind a select: holds its rows and passes over those that others hold. */
+  /** Follows a select: locks its rows and skips the rows that other transactions have locked. */
   readonly lockFree: string
 }
 
 export interface CustomSqlOptions {
-  /** What it does. All but `select` wait for their turn where a database has one writer. */
+  /** The kind of statement. All kinds except `select` wait in the queue of a database with one writer. */
   readonly kind: Exclude<StatementKind, 'script'>
-  /** The tables that it reads or writes by their names, the most important one first. */
+  /** The names of the tables that the statement reads or writes, the most important one first. */
   readonly tables: readonly string[]
 }
 
-/** Values by the names that `value` was given. */
+/** Values by the names that were passed to `value`. */
 export type SqlValues = Readonly<Record<string, string | number | null>>
 
-/** A statement that is prepared once. It belongs to the transaction that is open where it is run. */
+/** A statement that is prepared once. It runs in the transaction that is open where it is called. */
 export class CustomSql {
   readonly statement: Statement
   readonly #names: readonly string[]
@@ -84,7 +87,7 @@ export class CustomSql {
     return rows
   }
 
-  /** @returns how many rows it has changed */
+  /** @returns the number of changed rows */
   async change(values: SqlValues = {}): Promise<number> {
     const count = await attempt<number>(
       () => this.#runner().run(this.statement, this.bind(values), 'count'),
@@ -94,7 +97,7 @@ export class CustomSql {
     return count
   }
 
-  /** The values in the order of the placeholders. @throws {TypeError} one is missing */
+  /** The values in the order of the placeholders. @throws {TypeError} a value is missing */
   bind(values: SqlValues): (string | number | null)[] {
     return this.#names.map((name) => {
       const value = values[name]

@@ -1,36 +1,41 @@
 /**
- * The time of the database's machine, which all processes that use it share, however their own clocks stand. It is read
- * now and then and goes on by the process's steady clock between two readings, so that asking costs nothing. Source:
+ * The clock of the database's machine, which all processes share even if their own clocks differ. The time is read
+ * now and
+ * then. Between two readings the process's steady clock continues it, so that `now` sends no statement. Source:
  * decisions, Operations.
  */
 import { attempt, promise, type MaybePromise } from '../core/maybe-promise.js'
 import type { Clock } from '../core/clock.js'
 import type { Row } from '../engines/contract/engine.js'
 
-/** Milliseconds after which the time is read again, when somebody asks for it. */
+/** Milliseconds after which the next call of `now` reads the time again. */
 const readEvery = 30_000
-/** Milliseconds that a reading may take at most; a later answer says too little. */
+/** The maximum duration of a reading in milliseconds. The result of a longer one is too inaccurate. */
 const longestReading = 2_000
-/** Milliseconds between two attempts while the database does not answer. */
+/** Milliseconds between two attempts while the database does not respond. */
 const pause = 1_000
-/** Milliseconds by which the system's clock may leave the steady one before the time is read again: it was set, or slept. */
+/**
+ * Milliseconds by which the system clock may drift from the steady one. A larger drift means that it was set or that
+ * the
+ * machine slept, and the time is read again.
+ */
 const leap = 500
 
 export class DatabaseClock {
   readonly #read: () => MaybePromise<Row | undefined>
-  /** Milliseconds from the steady clock to the database's; undefined: it never answered. */
+  /** Milliseconds from the steady clock to the database's clock. Undefined until the first reading. */
   #ahead: number | undefined
   #nextReading = 0
-  /** The system's clock less the steady one, at the last reading. */
+  /** The system clock minus the steady clock, at the last reading. */
   #system = systemAhead()
   #reading: Promise<void> | undefined
 
-  /** @param read asks for the milliseconds since 1970 */
+  /** @param read queries the milliseconds since 1970 */
   constructor(read: () => MaybePromise<Row | undefined>) {
     this.#read = read
   }
 
-  /** Milliseconds since 1970 by the database's clock, or by the system's until it has answered once. */
+  /** Milliseconds since 1970 by the database's clock. Until the first reading, the system's clock is used. */
   now(clock?: Clock): number {
     const steady = performance.now()
     if (steady >= this.#nextReading || Math.abs(systemAhead() - this.#system) > leap)
@@ -39,7 +44,7 @@ export class DatabaseClock {
     return clock === undefined ? now : now + clock.moved()
   }
 
-  /** Reads the time. Never fails: until it is read, the earlier reading counts. */
+  /** Reads the time. Never fails: if a reading fails, the earlier one stays in use. */
   read(): Promise<void> {
     this.#nextReading = performance.now() + pause
     this.#reading ??= this.#ask().finally(() => {

@@ -1,13 +1,14 @@
 /**
- * The public type of `Database`: only what applications use. The parts for repositories, `crud` and GraphQL are not in
- * it.
+ * The public type of `Database`, with only the members that applications use. The members for repositories, `crud`
+ * and GraphQL
+ * are left out.
  */
 import { connect as open, Database as OpenDatabase } from './database.js'
 import type { DatabaseOptions } from './database-options.js'
 
 /**
- * Gives repositories: `records(Product)`. Every application with records provides it; `connect` opens one without an
- * application.
+ * Creates repositories: `records(Product)`. Every application with records provides it. Without an application, use
+ * `connect`.
  */
 export type Database = Pick<OpenDatabase, Shown>
 
@@ -38,13 +39,13 @@ type Shown =
   | 'close'
   | typeof Symbol.asyncDispose
 
-/** The token that constructors ask for; `connect` creates instances. */
+/** The token for injection into constructors. `connect` creates instances. */
 export const Database = OpenDatabase as unknown as abstract new (...never: never[]) => Database
 
 /**
- * Opens a database outside an application; inside, ask for `Database` in a constructor.
+ * Opens a database outside an application. Inside one, inject `Database` into a constructor.
  *
- * @throws {DeclarationError} a malformed address, a missing driver, a refused connection, faulty records
+ * @throws {DeclarationError} a malformed address, a missing driver, a refused connection, invalid records
  */
 export const connect: {
   (url: string, options?: Omit<DatabaseOptions, 'url'>): Promise<Database>

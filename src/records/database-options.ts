@@ -1,4 +1,4 @@
-/** What a database is opened with. */
+/** The options of a database, and their checks. */
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 import type { Log } from '../core/log.js'
@@ -10,29 +10,33 @@ import type { QueryBuilder } from './statements/builder.js'
 export interface DatabaseOptions {
   /** Default `sqlite:./data/app.db`. */
   url?: string
-  /** An engine of your own instead of the one that the address selects: `pglite()`. */
+  /** A custom engine instead of the one that the address selects: `pglite()`. */
   engine?: EngineSource
   /**
-   * PostgreSQL's address without the pooler, for work that needs a session: events of other processes, migrations.
+   * The address of PostgreSQL without the pooler, for work that needs a session: events of other processes,
+   * migrations.
    * Default `url`.
    */
   direct?: string | undefined
   /**
-   * Copies of PostgreSQL that answer reads outside transactions: `['postgres://a/shop']`. A caller who has written
-   * reads its own writes; a copy that is unreachable or too far behind is skipped. Default none.
+   * Replicas of PostgreSQL for reads outside transactions: `['postgres://a/shop']`. A caller who has written reads
+   * its own writes.
+   * A replica that is unreachable or lags too much is skipped. Default none.
    */
   replicas?: readonly string[] | undefined
-  /** How many milliseconds a replica may be behind the primary. Default 1,000. */
+  /** The maximum lag of a replica behind the primary, in milliseconds. Default 1,000. */
   replicaLag?: number | undefined
   /**
-   * The record classes whose tables `sync` creates; records that relations lead to are included. Default: those used so
-   * far.
+   * The record classes whose tables `sync` creates, including the records that their relations lead to. Default: the
+   * records used
+   * so far.
    */
   records?: readonly Class[]
-  /** Receives lost connections and schema changes. Default: the log of an application that is given the database. */
+  /** Receives lost connections and schema changes. Default: the log of the application that provides the database. */
   log?: Log
   /**
-   * How many matches a client's search ranks at most, of records without a `searchLimit` of their own. Default 10,000.
+   * The maximum number of matches that a client's search ranks. A record's own `searchLimit` overrides it. Default
+   * 10,000.
    */
   searchLimit?: number | undefined
   /** The clock for timestamps, in milliseconds since 1970. Default the system's clock. */
@@ -57,7 +61,7 @@ const optionNames: Readonly<Record<keyof DatabaseOptions, true>> = {
   statementTimeout: true,
 }
 
-/** @param problems gets unknown options, and an engine that cannot be opened */
+/** @param problems collects unknown options, and an engine that cannot be opened */
 export function checkDatabaseOptions(options: DatabaseOptions, problems: Problem[]): void {
   refuseUnknownNames('connect', options, optionNames, problems)
   checkSearchLimit('connect', options.searchLimit, problems)
@@ -70,7 +74,7 @@ export function checkDatabaseOptions(options: DatabaseOptions, problems: Problem
   })
 }
 
-/** @param where whose option it is */
+/** @param where the record or the database that has the option, for the message */
 export function checkSearchLimit(where: string, given: unknown, problems: Problem[]): void {
   if (given === undefined || (Number.isSafeInteger(given) && Number(given) > 0)) return
   problems.push({
@@ -85,7 +89,7 @@ function isEngineSource(given: unknown): boolean {
   return typeof (given as Partial<EngineSource>).open === 'function'
 }
 
-/** What a database is made of. */
+/** The parts from which a database is built. */
 export interface DatabaseParts {
   readonly engine: Engine
   readonly kysely: QueryBuilder

@@ -1,16 +1,17 @@
 /**
- * Asks a database for no longer than the asker can wait, and remembers that it does not answer, so that the next ones
- * need not wait at all. Source: decisions, Operations.
+ * Limits how long callers wait for a database, and remembers that it is unresponsive, so that later callers fail
+ * immediately.
+ * Source: decisions, Operations.
  */
 import { promise, type MaybePromise } from '../core/maybe-promise.js'
 import { HttpError } from '../errors/http-error.js'
 
-/** Milliseconds between two attempts to reach a database that did not answer. */
+/** Milliseconds between two attempts to reach an unresponsive database. */
 const pause = 250
 /** Milliseconds after which an attempt counts as failed. */
 const longestAttempt = 2_000
 
-/** What `database.timeouts(200)` gives: who asks by it waits so long at most. */
+/** A timeout with a circuit breaker, created by `database.timeouts(200)`: work waits no longer than this time. */
 export class DatabaseTimeouts {
   readonly #within: number
   readonly #check: () => Promise<unknown>
@@ -24,21 +25,26 @@ export class DatabaseTimeouts {
     this.#isClosed = isClosed
   }
 
-  /** The database did not answer in time and has not answered since; it is asked in the background. Errors are answers. */
+  /**
+   * True after the database has not responded in time, until a check in the background gets a response. An error
+   * counts as a
+   * response.
+   */
   get isUnresponsive(): boolean {
     return this.#isOut
   }
 
   /**
-   * Runs what asks the database. What comes later than that is dropped: a statement that was sent may still be done.
+   * Runs work that queries the database. A result after the timeout is dropped, although a statement that was sent
+   * may still take effect.
    *
-   * @throws {HttpError} 503 if it takes too long, or is not asked because the one before did
+   * @throws {HttpError} 503 after the timeout, or immediately while the database is unresponsive
    */
   run<T>(work: () => MaybePromise<T>): Promise<T> {
     if (this.#isOut) return Promise.reject(silence())
     return new Promise<T>((resolve, reject) => {
       const timer = setTimeout(() => {
-        // After what has arrived meanwhile: a process that was busy itself has no reason to complain.
+        // Results that have arrived meanwhile are handled first, so that a busy process does not blame the database.
         setImmediate(() => {
           if (isSettled) return
           this.#lose()

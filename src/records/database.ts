@@ -52,9 +52,9 @@ import { refuseUnavailable, toUnavailable } from './statements/client-errors.js'
 const changeOptions: ReadonlySet<string> = new Set(['everywhere'])
 
 /**
- * Opens a database outside an application; inside, ask for `Database` in a constructor.
+ * Opens a database outside an application. Inside one, inject `Database` into a constructor.
  *
- * @throws {DeclarationError} a malformed address, a missing driver, a refused connection, faulty records
+ * @throws {DeclarationError} a malformed address, a missing driver, a refused connection, invalid records
  */
 export function connect(url: string, options?: Omit<DatabaseOptions, 'url'>): Promise<Database>
 export function connect(options: DatabaseOptions): Promise<Database>
@@ -96,15 +96,18 @@ export async function createDatabase(options: DatabaseOptions = {}): Promise<Dat
 
 const fileLost = 'The file of the database was deleted or replaced: put it back, and start again.'
 
-/** Gives repositories: `records(Product)`. Applications with records provide it; `connect` opens one without an application. */
+/**
+ * Creates repositories: `records(Product)`. Applications with records provide it. Without an application, use
+ * `connect`.
+ */
 export class Database implements Source {
   readonly context: RecordsContext
   readonly log: Log
-  /** Tells listeners of changes. */
+  /** Notifies listeners of changes. */
   readonly feed: ChangeFeed
-  /** Every table known so far. */
+  /** Every table that has been used so far. */
   readonly tables = new Set<Table>()
-  /** Names of tables of the framework and of packages that were asked for. */
+  /** Names of the tables of the framework and of packages that have been ensured. */
   readonly ownTables = new Set<string>()
   readonly line: Line
   /** The approximate sizes of the tables. */
@@ -114,15 +117,15 @@ export class Database implements Source {
   readonly #transactions: Transactions
   readonly #clock: DatabaseClock
   readonly #patience = new Map<number, DatabaseTimeouts>()
-  /** Handlers of GETs, and what runs for no request that is followed. */
+  /** Tracks handlers of GET requests, and work outside tracked requests. */
   readonly quiet: ReadHandlers
-  /** The request whose work begins in this turn. */
+  /** The request whose work begins in this turn of the event loop. */
   served: ClientWriting | undefined = undefined
-  /** Ends each of `changes`. */
+  /** Functions that end the open iterables of `changes`. */
   readonly #readers = new Set<() => void>()
   #closing: Promise<void> | undefined
 
-  /** Use `connect`, or ask for a `Database` in a constructor. */
+  /** Use `connect`, or inject `Database` into a constructor. */
   constructor({ searchLimit = defaultSearchLimit, clock, ...parts }: DatabaseParts) {
     const { engine, kysely, log, now } = parts
     this.#clock = clock
@@ -139,7 +142,7 @@ export class Database implements Source {
     this.line = new Line(engine, this.#transactions)
   }
 
-  /** `sqlite` or `postgres`, or the name that another engine gives itself; it is part of the names of migrations. */
+  /** `sqlite`, `postgres`, or the name of a custom engine. It is part of the file names of migrations. */
   get engineName(): string {
     return this.context.dialect.name
   }
@@ -149,7 +152,7 @@ export class Database implements Source {
     return this.context.engine.driver
   }
 
-  /** The query builder, for everything that repositories cannot do. Inside a transaction it belongs to it. */
+  /** The query builder, for everything that repositories cannot do. Its queries belong to the open transaction. */
   get kysely(): QueryBuilder {
     return this.context.kysely
   }
@@ -160,10 +163,10 @@ export class Database implements Source {
   }
 
   /**
-   * Checks that the database answers, and that its file, if it has one, is still the one that was opened.
+   * Checks that the database responds, and that its file, if there is one, has not been deleted or replaced.
    *
-   * @param what with `'reads'` it is enough that a replica does
-   * @throws {HttpError} 503 if it does not
+   * @param what with `'reads'`, a response of a replica is enough
+   * @throws {HttpError} 503 if the check fails
    */
   check(what: 'writes' | 'reads' = 'writes'): Promise<unknown> {
     const question = what === 'reads' ? isSomewhere : isThere
@@ -175,20 +178,22 @@ export class Database implements Source {
   }
 
   /**
-   * Milliseconds since 1970 by the clock of the database's machine, for what several processes share: their own clocks
-   * may differ. It is known, so asking for it costs no statement.
+   * Milliseconds since 1970 by the clock of the database's machine. Use it for values that several processes share,
+   * because their
+   * own clocks may differ. It sends no statement.
    *
-   * @param clock what a test has moved the application's clock on is added
+   * @param clock a test's clock, whose offset is added
    */
   now(clock?: Clock): number {
     return this.#clock.now(clock)
   }
 
   /**
-   * For work that cannot wait for a database that does not answer: `database.timeouts(200).run(() => …)` is 503 after
-   * 200 ms, and at once from then on, until the database has answered a question in the background.
+   * A timeout for work that cannot wait for an unresponsive database. `database.timeouts(200).run(() => …)` throws
+   * 503 after
+   * 200 ms. From then on it throws immediately, until a check in the background gets a response.
    *
-   * @param runForRequest milliseconds; who gives the same number shares what is known
+   * @param runForRequest milliseconds; callers with the same number share one circuit breaker
    */
   timeouts(runForRequest: number): DatabaseTimeouts {
     let known = this.#patience.get(runForRequest)
@@ -201,9 +206,9 @@ export class Database implements Source {
   }
 
   /**
-   * The repository of a record class; the same for every call.
+   * The repository of a record class, the same for every call.
    *
-   * @throws {DeclarationError} the class is not a record, or is a faulty one
+   * @throws {DeclarationError} the class is not a record, or its declaration is invalid
    */
   records<T extends object>(type: Class<T>): Repository<T> {
     let repository = this.#repositories.get(type)
@@ -214,16 +219,16 @@ export class Database implements Source {
     return repository as Repository<T>
   }
 
-  /** The same for a client's request: when the request ends, its reads are cancelled. */
+  /** As `records`, for a client's request: its reads are cancelled when the request ends. */
   recordsFor<T extends object>(type: Class<T>, request: ClientReading): Repository<T> {
     const source = this.forClient(request)
     return source === this ? this.records(type) : new Repository(this.table(type), source)
   }
 
   /**
-   * The table of a record class. From now on `sync` knows it and all records that its relations lead to.
+   * The table of a record class. From now on `sync` includes the table and all records that its relations lead to.
    *
-   * @throws {DeclarationError} the class is not a record, or is a faulty one
+   * @throws {DeclarationError} the class is not a record, or its declaration is invalid
    */
   table<T extends object>(type: Class<T>): Table<T> {
     const known = this.#byType.get(type)
@@ -238,13 +243,15 @@ export class Database implements Source {
   }
 
   /**
-   * Runs work in a transaction: all of it is stored when the promise that it returns is fulfilled, none when it is
-   * rejected. Inside another transaction it is a part that can fail alone. If another transaction was in the way, the work
-   * is rolled back and runs again, so that no change is lost: let it have no effects outside the database.
+   * Runs work in a transaction. All changes are stored when the work's promise is fulfilled, and none when it is
+   * rejected. Inside
+   * another transaction, the work is a savepoint that can fail alone. If another transaction conflicts, the work is
+   * rolled back and
+   * runs again, so it must have no effects outside the database.
    *
    * @param work everything it does with this database belongs to the transaction, whether it uses `tx` or not
-   * @param request of a client: nothing is kept once its time is over
-   * @throws {HttpError} 409 `CONFLICT_RETRY` if other transactions were in its way for too long
+   * @param request a client's request; nothing is stored after its timeout
+   * @throws {HttpError} 409 `CONFLICT_RETRY` if other transactions conflicted for too long
    */
   transaction<R>(
     work: (tx: Transaction) => Promise<R>,
@@ -256,16 +263,18 @@ export class Database implements Source {
   }
 
   /**
-   * The transaction that is open where this is called: `database.transaction`, a route's, or that of `kysely`. For
-   * packages that keep something beside the database: `onCommit` and `onRollback` tell what became of it.
+   * The transaction that is open at the call: of `database.transaction`, of a route, or of `kysely`. Packages that
+   * also store data
+   * outside the database use its `onCommit` and `onRollback`.
    */
   openTransaction(): OpenTransaction | undefined {
     return this.#transactions.current()
   }
 
   /**
-   * For packages: runs work in every transaction of a request that has written, right before its commit. What the work writes
-   * with this database is committed with it, or not at all. Writes of the request that are outside transactions get one.
+   * For packages: runs work right before the commit of every transaction of a request that has written. Writes of the
+   * work
+   * are committed with the transaction. Writes of the request that are outside transactions get one.
    */
   beforeCommit(request: object, work: () => Promise<void>): void {
     this.#transactions.beforeCommit(request as ClientWriting, work)
@@ -276,7 +285,7 @@ export class Database implements Source {
     return this.#transactions.writesOf(request)
   }
 
-  /** For the query builder. */
+  /** Begins a transaction for the query builder. */
   begin(isolation: Isolation | undefined): Promise<BegunTransaction> {
     return this.#transactions.begin(isolation)
   }
@@ -284,8 +293,8 @@ export class Database implements Source {
   /**
    * Creates missing tables, columns and indexes. Never changes or drops anything that exists.
    *
-   * @returns what was missing
-   * @throws {DeclarationError} `SCHEMA_DIFFERS` if that is not enough
+   * @returns the differences that were found
+   * @throws {DeclarationError} `SCHEMA_DIFFERS` if a difference remains that `sync` does not repair
    */
   async sync(): Promise<Difference[]> {
     const differences = await syncSchema(this.tables, this.context)
@@ -293,20 +302,24 @@ export class Database implements Source {
     return differences
   }
 
-  /** For production: changes nothing. @throws {DeclarationError} `SCHEMA_DIFFERS`: what the records cannot work with */
+  /**
+   * Checks the schema in production, without changing it. @throws {DeclarationError} `SCHEMA_DIFFERS`: the records
+   * cannot work with it
+   */
   async verify(): Promise<void> {
     await verifySchema(this.tables, this.context)
     this.sizes.refresh()
   }
 
-  /** Creates a package's own table if it is missing, in production too, with a script for this engine. */
+  /** Creates a package's own table if it is missing, also in production. The script is for this engine. */
   ensureTable(name: string, sql: string): Promise<void> {
     return ensureTable(this, name, sql).then(() => undefined, refuseUnavailable)
   }
 
   /**
-   * A statement that a package writes by hand, for all engines: `words` has what they say differently. It is prepared once;
-   * run, it belongs to the transaction that is open there.
+   * Prepares a handwritten statement of a package for all engines. `words` has the fragments in which they differ.
+   * Each run
+   * belongs to the transaction that is open there.
    *
    * ```ts
    * const late = database.prepare({ kind: 'select', tables: ['task'] }, ({ now, value }) =>
@@ -324,36 +337,42 @@ export class Database implements Source {
   }
 
   /**
-   * Repeats statements on a thread with a connection of its own, also while this process's event loop is blocked. For a
-   * database that no other process can use they are repeated here.
+   * Repeats statements on a thread with its own connection, so that they run even while the event loop of this
+   * process is blocked.
+   * For a database that no other process can use, they run on the main thread.
    */
   heartbeat(statements: readonly BoundSql[], options: HeartbeatOptions): Heartbeat {
     return startHeartbeat(this.context.engine, statements, options)
   }
 
-  /** Calls `onSignal` of the same name in the other processes of the database, those that listen. Never in a transaction. */
+  /**
+   * Calls the `onSignal` listeners of the same name in other processes of the database. Do not call it in a
+   * transaction.
+   */
   signal(name: string): Promise<void> {
     return this.feed.signal(name).catch(refuseUnavailable)
   }
 
   /**
-   * Listens to `signal` of other processes. Signals may be lost or come twice: look at the tables for what is to be done.
+   * Listens to `signal` of other processes. Signals may be lost or arrive twice, so read the pending work from the
+   * tables.
    *
-   * @returns what ends it; undefined where signals cannot come, so that only polling is left
+   * @returns a function that ends it; undefined if the database has no signals, so that you must poll
    */
   onSignal(name: string, listener: () => void): Promise<(() => void) | undefined> {
     return this.feed.onSignal(name, listener).catch(refuseUnavailable)
   }
 
-  /** Every difference between the database and the records. */
+  /** All differences between the database and the records. */
   differences(): Promise<Difference[]> {
     return readDifferences(this.tables, this.context, this.context.engine)
   }
 
   /**
-   * Calls the listener for every row that a repository of this process has written, after its commit. With
-   * `everywhere`, on PostgreSQL, for rows written by any process, and for lost events.
-   * @returns a function that ends it; with `everywhere`, once no change can be missed
+   * Calls the listener after the commit of every row that a repository of this process has written. With
+   * `everywhere`, on
+   * PostgreSQL, it also gets rows that other processes have written, and lost events.
+   * @returns a function that ends it; with `everywhere`, it resolves as soon as no change can be missed
    */
   onChange(listener: (change: Change) => void): () => void
   onChange(
@@ -369,9 +388,11 @@ export class Database implements Source {
   }
 
   /**
-   * The changes of a record's rows as an async iterable, from now on: what `onChange` tells, to be read with `for await`.
-   * At most 1,000 unread ones are kept; a slower reader gets `{ event: 'lost', count }` in their place. Ends with the
-   * signal, with `break`, and when the database is closed.
+   * The changes of a record's rows from now on, as an async iterable: the events of `onChange`, for `for await`. At
+   * most 1,000
+   * unread events are stored. A slower reader gets `{ event: 'lost', count }` in their place. It ends with the
+   * signal, with `break`,
+   * and when the database is closed.
    */
   changes<T extends object>(
     type: Class<T>,
@@ -381,10 +402,11 @@ export class Database implements Source {
   }
 
   /**
-   * Follows a record's rows, on PostgreSQL whichever process writes them. A watcher receives rows in lists. It is also
-   * told when events were lost: after a broken connection to the server, and of an `insertMany` that was under way.
+   * Watches a record's rows, on PostgreSQL also those that other processes write. A watcher receives rows in lists.
+   * It is also
+   * notified of lost events: after a broken connection to the server, and when an `insertMany` was running.
    *
-   * @returns a function that ends it, once no change that is committed from now on can be missed
+   * @returns a function that ends it, as soon as no change that is committed from now on can be missed
    * @throws {HttpError} 503 if the server cannot be reached
    */
   async watch(type: Class, watcher: Watcher): Promise<() => void> {
@@ -395,14 +417,14 @@ export class Database implements Source {
     }
   }
 
-  /** Deletes every row of the records and of the framework's own tables; migrations stay. For tests. */
+  /** Deletes all rows of the records and of the framework's own tables, except the migrations. For tests. */
   empty(): Promise<void> {
     return emptyTables(this).then(() => {
       this.feed.written([anyTable])
     }, refuseUnavailable)
   }
 
-  /** Ends all connections. Calling it again does nothing. */
+  /** Closes all connections. Further calls do nothing. */
   close(): Promise<void> {
     for (const end of this.#readers) end()
     this.#closing ??= this.feed.close().then(() => this.context.engine.close())
@@ -417,21 +439,24 @@ export class Database implements Source {
     return this.ownRunner() ?? this.#transactions.requestRunner() ?? this.quiet
   }
 
-  /** Of the open transaction, or of the line of statements that are sent at this moment. */
+  /** The runner of the open transaction, or of the batch of statements that is being sent. */
   ownRunner(): Runner | undefined {
     return this.#transactions.current()?.runner() ?? this.line.runner
   }
 
   /**
-   * Runs a client's work: none of its changes is done once the request's time is over, whichever repository it uses.
+   * Runs a client's work. None of its changes is stored after the request's timeout, whichever repository it uses.
    *
-   * @param onChange called for each of them
+   * @param onChange called for each change
    */
   runForRequest<R>(request: ClientWriting, work: () => R, onChange?: () => void): R {
     return this.#transactions.runForRequest(request, work, onChange)
   }
 
-  /** The same for work that asks for its source in the turn in which it begins, which costs nothing. */
+  /**
+   * As `runForRequest`, for work that gets its source in the turn of the event loop in which it begins. It adds no
+   * overhead.
+   */
   serve<R>(request: ClientWriting, work: () => R): R {
     const outer = this.served
     this.served = request
@@ -442,12 +467,15 @@ export class Database implements Source {
     }
   }
 
-  /** The source for the changes of a client's request: none is done once its time is over. */
+  /** The source for the changes of a client's request: none is stored after its timeout. */
   writesFor(request: ClientWriting | undefined): Source {
     return request === undefined ? this : new WritingSource(this, request)
   }
 
-  /** The source for repositories of a client's request: reads end with it. The same for every call with this request. */
+  /**
+   * The source for repositories of a client's request, the same for every call. Reads are cancelled when the request
+   * ends.
+   */
   forClient(request: ClientReading | undefined): Source {
     const { engine } = this.context
     if (request === undefined || engine.clientReads === undefined) return this
@@ -460,7 +488,7 @@ export class Database implements Source {
     else scope.changed(changes)
   }
 
-  /** A statement that no repository has written was run: once it is committed, listeners are told of its tables. */
+  /** Notifies listeners of the tables of a statement that no repository has written, after its commit. */
   wrote({ tables, kind }: Pick<Statement, 'tables' | 'kind'>, result?: QueryResult): void {
     const isQuiet = kind === 'unknown' ? result?.hasOnlyRead === true : result?.changes === 0
     const named = isQuiet ? [] : tables.filter((name) => name === anyTable || this.#knows(name))
@@ -473,7 +501,7 @@ export class Database implements Source {
       })
   }
 
-  /** It is the table of a record, or ties two. */
+  /** True for the table of a record, and for a link table. */
   #knows(name: string): boolean {
     for (const table of this.tables) {
       if (table.name === name) return true
@@ -494,7 +522,7 @@ export class Database implements Source {
     return attempt(() => this.feed.announces(table, engine), refuseUnavailable)
   }
 
-  /** @param request of a client: nothing is stored once its time is over */
+  /** @param request a client's request; nothing is stored after its timeout */
   atomically<R>(
     work: (source: Source) => Promise<R>,
     isolation?: Isolation,
@@ -504,7 +532,7 @@ export class Database implements Source {
   }
 }
 
-/** What the function of `transaction` receives. */
+/** The argument of the function that `transaction` calls. */
 export class Transaction {
   readonly #database: Database
   readonly #scope: Scope
@@ -524,7 +552,7 @@ export class Transaction {
     return new Repository(this.#database.table(type), this.#scope)
   }
 
-  /** A part of this transaction that can fail alone. */
+  /** A savepoint: a part of this transaction that can fail alone. */
   transaction<R>(work: (tx: Transaction) => Promise<R>): Promise<R> {
     return this.#scope.nested((scope) => work(new Transaction(this.#database, scope)))
   }

@@ -1,9 +1,12 @@
-/** Deletes every row, for tests: of the records, of what ties them, and of the framework's own tables but migrations. */
+/**
+ * Deletes every row, for tests: of the records, of link tables, and of the framework's own tables except the
+ * migrations.
+ */
 import type { Database } from './database.js'
 
 const kept = new Set(['filigree_migration'])
 
-/** All or nothing; keys count from 1 again. */
+/** Deletes all rows or none, and restarts generated keys at 1. */
 export async function emptyTables(database: Database): Promise<void> {
   const { engine, dialect } = database.context
   const wanted = new Set([...database.ownTables].filter((name) => !kept.has(name)))

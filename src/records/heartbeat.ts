@@ -1,4 +1,6 @@
-/** `database.heartbeat`: statements that are repeated on a thread, or here where no other process uses the database. */
+/**
+ * `database.heartbeat`: repeats statements on a thread, or on the main thread if no other process uses the database.
+ */
 import type { Engine, Row } from '../engines/contract/engine.js'
 import type { Heartbeat } from '../engines/contract/heartbeat.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
@@ -7,11 +9,11 @@ import type { BoundSql } from './custom-sql.js'
 export type { Heartbeat } from '../engines/contract/heartbeat.js'
 
 export interface HeartbeatOptions {
-  /** Milliseconds between two beats; the first one comes after as many. */
+  /** Milliseconds between two beats, and before the first one. */
   readonly every: number
-  /** Gets the rows of each statement after a beat. It must not throw. */
+  /** Receives the rows of each statement after a beat. It must not throw. */
   readonly onRows: (rows: readonly (readonly Row[])[]) => void
-  /** A beat failed; it is tried again after a second. */
+  /** Receives the error of a failed beat, which is repeated after a second. */
   readonly onError: (error: Error) => void
 }
 

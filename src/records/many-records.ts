@@ -49,7 +49,7 @@ export abstract class ManyRecords<T extends object> {
     return promise(() => markingWrite(this.table, work))
   }
 
-  /** Of a transaction that writes these rows one by one. */
+  /** The isolation of a transaction that writes these rows one by one. */
   #isolationOf(rows: readonly unknown[]): Isolation | undefined {
     if (!Array.isArray(rows)) return undefined
     return isolationOf(rows.flatMap((row) => [...tablesWritten(this.table, row)]))
@@ -73,7 +73,7 @@ export abstract class ManyRecords<T extends object> {
    * @throws {HttpError} 404 if one of the rows does not exist
    */
   updateMany(rows: readonly Partial<T>[]): Promise<T[]> {
-    // Instances of classes have no index signature, which is needed to look for the key.
+    // The lookup of the key needs an index signature, which instances of classes do not have.
     const changes = rows as readonly ChangedRow[]
     const oneByOne = (): Promise<T[]> =>
       allowingSwaps<T[]>(
@@ -83,7 +83,7 @@ export abstract class ManyRecords<T extends object> {
     return this.#write(() => changeTogether(this.table, this.source, changes, oneByOne))
   }
 
-  /** Deletes rows as `delete` does, all or none. @returns how many existed */
+  /** Deletes rows as `delete` does, all or none. @returns the number of rows that existed */
   deleteMany(ids: readonly Id[]): Promise<number> {
     const oneByOne = (): Promise<number> =>
       this.source.atomically(
@@ -102,10 +102,11 @@ export abstract class ManyRecords<T extends object> {
   }
 
   /**
-   * Updates the row that has a unique value, or creates it; fields that are not named keep their values. Concurrent
+   * Updates the row that has a unique value, or creates it. Fields that are not named keep their values. Concurrent
    * calls create one row.
    *
-   * @param options `{ by: 'sku' }`: the unique field, or the key, by which the row is found; `{ by: ['userId', 'articleId'] }`
+   * @param options `{ by: 'sku' }`: the unique field, or the key, by which the row is found; `{ by: ['userId',
+   * 'articleId'] }`
    *   for fields that are unique together. The values must contain them
    */
   upsert(values: Partial<T>, options: UpsertOptions<T>): Promise<T> {
@@ -123,7 +124,7 @@ export abstract class ManyRecords<T extends object> {
   /**
    * Counts, sums, averages, minima and maxima, of all rows or of groups, with one statement.
    *
-   * @returns one row without `groupBy`, else one for each group; groups of nulls come last
+   * @returns one row without `groupBy`, otherwise one row for each group; groups of nulls come last
    */
   aggregate<const O extends AggregateOptions<T>>(
     options?: O & SelectOptions<O, AggregateOptions<T>>,
@@ -132,8 +133,10 @@ export abstract class ManyRecords<T extends object> {
   }
 
   /**
-   * Writes many rows in one transaction: all or none. Much faster than `createMany`, because nothing is read back. An
-   * async iterable, such as a stream of objects, is read at most 20,000 rows ahead of the database, and closed on a fault.
+   * Writes many rows in one transaction, all or none. It is much faster than `createMany`, because it reads nothing
+   * back. An
+   * async iterable, such as a stream of objects, is read at most 20,000 rows ahead of the database, and closed on an
+   * error.
    *
    * @returns the number of rows
    */
@@ -142,7 +145,7 @@ export abstract class ManyRecords<T extends object> {
   }
 
   /**
-   * Links records of a many-to-many relation to this one; existing links stay.
+   * Links records of a many-to-many relation to this record. Existing links stay.
    *
    * @returns the number of new links
    */
@@ -150,14 +153,15 @@ export abstract class ManyRecords<T extends object> {
     return this.#write(() => link(this.table, this.source, { id, relation, ids, removes: false }))
   }
 
-  /** @returns the number of links that were removed */
+  /** @returns the number of removed links */
   unlink(id: Id, relation: keyof T & string, ids: readonly Id[]): Promise<number> {
     return this.#write(() => link(this.table, this.source, { id, relation, ids, removes: true }))
   }
 
   /**
-   * The place of a row in an order, for `list({ after })` and for pages of GraphQL and `crud`. It works even if the row
-   * has been deleted since.
+   * The position of a row in an order, for `list({ after })` and for pages of GraphQL and `crud`. It stays valid
+   * after the row
+   * has been deleted.
    */
   cursorOf(row: T, orderBy?: OrderBy<T>): string {
     return writeCursor(readOrder(this.table, orderBy, false), row as Record<string, unknown>)
