@@ -167,7 +167,7 @@ export abstract class ManyRecords<T extends object> {
     return writeCursor(readOrder(this.table, orderBy, false), row as Record<string, unknown>)
   }
 
-  /** Counts that do not read every row. */
+  /** Counts of rows that do not read every row. */
   get counts(): RowCounts<T> {
     return new RowCounts(this.table, this.source)
   }

@@ -1,6 +1,7 @@
 /**
- * Tokens that are good once: invitations, password resets, confirmations of an address. Only the hash of a token is stored;
- * taking it deletes its row, in the transaction that is open there. Source: decisions, Sign-in.
+ * Single-use tokens: invitations, password resets, confirmations of an email address. Only the hash of a token is
+ * stored.
+ * `take` deletes its row, in the open transaction if there is one. Source: decisions, Sign-in.
  *
  *     const invitations = oneTime<{ orgId: number }>('invitation', { for: '7d' })    // @Module({ providers: [invitations] })
  *     const token = await invitations.make({ orgId: 3 })
@@ -16,29 +17,30 @@ import { Database } from './database.js'
 import type { CustomSql } from './custom-sql.js'
 
 export interface OneTimeOptions {
-  /** How long a token is good: `'7d'`, or seconds. By the database's clock. */
+  /** The lifetime of a token: `'7d'`, or seconds. It is measured by the database's clock. */
   readonly for: string | number
 }
 
 export interface OneTimeMakeOptions {
-  /** Whom or what the token is about: a token that was made before with the same key ends. */
+  /** The subject of the token. A new token invalidates an earlier one with the same key. */
   readonly key?: string
 }
 
-/** Makes tokens that stand for a value, and gives the value once. */
+/** Makes tokens for a value, and returns the value once. */
 export interface OneTime<T> {
   /**
    * @param value JSON
-   * @returns 256 random bits as 43 characters that need no escaping in an address
+   * @returns 256 random bits as 43 characters that need no escaping in a URL
    */
   make(value: T, options?: OneTimeMakeOptions): Promise<string>
-  /** @returns the value; null where the token is wrong, was taken, was replaced, or has run out */
+  /** @returns the value; null if the token is wrong, was taken, was replaced, or has expired */
   take(token: string): Promise<T | null>
 }
 
 /**
- * What `oneTime` gives: the provider of an application, to be injected as `OneTime<T>`, and the same two methods for a process
- * with one application.
+ * The result of `oneTime`: a provider to inject as `OneTime<T>`. It has the same two methods itself, for a process
+ * with one
+ * application.
  */
 export type OneTimeProvider<T> = OneTime<T> & Class<OneTime<T>>
 
@@ -53,7 +55,7 @@ const createTable = `create table if not exists ${table} (
 );
 create index if not exists ${table}_ends_at on ${table} (ends_at)`
 
-/** Milliseconds between two removals of what has run out. */
+/** Milliseconds between two removals of expired tokens. */
 const sweepEvery = 60_000
 
 class OneTimeTokens<T> implements OneTime<T> {
@@ -98,7 +100,7 @@ class OneTimeTokens<T> implements OneTime<T> {
     if (text === undefined) throw new TypeError(`${this.name}: the value of a token must be JSON.`)
     await this.#sweep()
     const token = randomBytes(32).toString('base64url')
-    // As a hash, so that every text can be a key, whatever the database takes.
+    // Keys are hashed, so that every text can be a key on every database.
     const about = options.key === undefined ? null : hashOf(options.key)
     const ends = this.database.now(this.clock) + this.lifetime
     await this.#run('make').change({
@@ -115,14 +117,14 @@ class OneTimeTokens<T> implements OneTime<T> {
     const now = this.database.now(this.clock)
     // Any input is hashed and looked up, so that all rejections take the same time.
     const asked = { hash: hashOf(isCanonical(token) ? token : ''), name: this.name, now }
-    // Not committed for a request that has had no answer in its time: the token would be lost.
+    // If the request has already timed out, the transaction is rolled back. Otherwise the token would be lost.
     const [row] = await this.database.transaction(() => this.#run('take').rows(asked), {
       isolation: 'read committed',
     })
     return row === undefined ? null : (JSON.parse(String(row[0])) as T)
   }
 
-  /** Not in a transaction: two that drop the same rows are in each other's way. */
+  /** Runs outside a transaction, because two transactions that delete the same rows block each other. */
   async #sweep(): Promise<void> {
     const now = this.database.now(this.clock)
     if (now < this.#nextSweep || this.database.openTransaction() !== undefined) return
@@ -140,7 +142,7 @@ class OneTimeTokens<T> implements OneTime<T> {
 const example = "For example: oneTime('invitation', { for: '7d' })."
 
 /**
- * @param name tells the tokens of different purposes apart: one of an invitation is none of a password reset
+ * @param name the purpose of the tokens, so that an invitation cannot be used as a password reset
  * @returns a provider: list it in `@Module({ providers })`
  */
 export function oneTime<T>(name: string, options: OneTimeOptions): OneTimeProvider<T> {
@@ -190,10 +192,10 @@ export function oneTime<T>(name: string, options: OneTimeOptions): OneTimeProvid
   return provider
 }
 
-/** By database and name: the provider whose tokens have it. */
+/** Providers by database and by the name of their tokens. */
 const known = new WeakMap<Database, Map<string, object>>()
 
-/** @throws {DeclarationError} another provider has the name: each would take the tokens of the other */
+/** @throws {DeclarationError} another provider has the name, so each would accept the tokens of the other */
 function claimName(database: Database, name: string, provider: object): void {
   const names = known.get(database) ?? new Map<string, object>()
   known.set(database, names)
@@ -209,7 +211,7 @@ function claimName(database: Database, name: string, provider: object): void {
   names.set(name, provider)
 }
 
-/** True for the one spelling in which `make` writes a token: a text that says the same bytes otherwise is not the token. */
+/** True for the canonical encoding, which `make` writes. Other encodings of the same bytes are rejected. */
 function isCanonical(token: unknown): token is string {
   return (
     typeof token === 'string' &&
@@ -218,7 +220,7 @@ function isCanonical(token: unknown): token is string {
   )
 }
 
-/** In UTF-16, because lone surrogates are all alike in UTF-8. */
+/** Hashes the UTF-16 form, because UTF-8 maps all lone surrogates to the same bytes. */
 function hashOf(text: unknown): string {
   return createHash('sha256').update(String(text), 'utf16le').digest('base64url')
 }

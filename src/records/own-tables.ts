@@ -6,43 +6,43 @@ import { frameworkQuery, frameworkScript } from '../engines/contract/statement.j
 
 /**
  * @param sql a script that creates the table if it is missing
- * @returns false if it is missing and cannot be created: on a replica
+ * @returns false if it is missing and cannot be created, as on a replica
  */
 export async function ensureTable(database: Database, name: string, sql: string): Promise<boolean> {
   const { engine } = database.context
   database.ownTables.add(name)
   if (await hasTable(database, name)) return true
   if (engine.isReadOnly === true) return false
-  // Two processes that start together must not both create it; `changeSchema` lets one in at a time.
+  // Two processes that start together must not both create it. `changeSchema` runs one at a time.
   await engine.changeSchema(async (runner) => {
     await runner.run(frameworkScript(sql), [], 'nothing')
   })
   return true
 }
 
-/** Asks for the name alone: a table that somebody has locked costs neither time nor a connection. */
+/** Selects only the name, so that a locked table costs neither time nor a connection. */
 export async function hasTable(
   { context: { engine, dialect } }: Database,
   name: string,
 ): Promise<boolean> {
-  // A primary that is gone cannot be asked: its replicas say which tables there were.
+  // If the primary is unavailable, a replica reports which tables exist.
   const isFresh = engine.isReadOnly !== true
   const query = frameworkQuery(dialect.tableNamed, { isFresh })
   return (await engine.run(query, [name], 'first')) !== undefined
 }
 
-/** The latest moment that JavaScript's dates can hold; stands for "for ever". */
+/** The latest timestamp of JavaScript's dates. It means "never expires". */
 const never = 8.64e15
 
-/** Milliseconds since 1970 as `bigint` columns keep them, whatever a token says of its end. */
+/** Milliseconds since 1970, limited to the range of the `bigint` columns, because a token may claim any end. */
 export function toMoment(moment: number): number {
   return Math.min(Math.ceil(moment), never)
 }
 
-/** Milliseconds that a request waits for what is known of its caller; then it is 503. */
+/** Milliseconds that a request waits for a query about its caller. After that it fails with 503. */
 const patience = 2000
 
-/** What asks a table of the framework's own for a request. A database within the process is not waited for. */
+/** Limits queries of the framework's own tables for a request. A database within the process needs no timeout. */
 export function askWithin(database: Database): <T>(work: () => MaybePromise<T>) => MaybePromise<T> {
   if (database.context.dialect.isLocal) return (work) => work()
   const store = database.timeouts(patience)
@@ -53,9 +53,9 @@ export function askWithin(database: Database): <T>(work: () => MaybePromise<T>) 
 const pause = 1000
 
 /**
- * Gives what works on tables that a replica did not have at the start: `absent` until the primary's changes bring them.
+ * Returns a store for tables that a replica did not have at the start: `absent` until replication creates them.
  *
- * @param ensure tells whether the tables exist
+ * @param ensure returns whether the tables exist
  */
 export function onceThere<T>(
   ensure: () => Promise<boolean>,

@@ -1,4 +1,4 @@
-/** The repository of a record class: finds, lists and writes its rows. Source: public API, Records. */
+/** The repository of a record class: it finds, lists and writes rows. Source: public API, Records. */
 import type { Plan } from '../sql/write-statement.js'
 import type { Changes } from './statements/additions.js'
 import {
@@ -58,8 +58,10 @@ import { markingWrite } from './statements/write-check.js'
 import { toClientError, type Doing, type Referrer } from './statements/client-errors.js'
 
 /**
- * Every method returns a promise. Errors that a client can correct are `HttpError`s: 400 `VALIDATION` with paths, 409
- * `CONFLICT` with the field's name, 503 `DATABASE_UNAVAILABLE` with `Retry-After`.
+ * Finds, lists and writes the rows of one record class. Every method returns a promise. Errors that a client can
+ * correct
+ * are `HttpError`s: 400 `VALIDATION` with paths, 409 `CONFLICT` with the field's name. 503 `DATABASE_UNAVAILABLE` has
+ * `Retry-After`.
  */
 export class Repository<T extends object = object> extends ManyRecords<T> {
   readonly #plans: TablePlans
@@ -72,7 +74,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     this.#codec = source.context.codecOf(table) as TableCodec<T>
   }
 
-  /** @returns null if no (undeleted) row has the key, or the value cannot be a key */
+  /** @returns null if no row has the key, if the row is marked as deleted, or if the value cannot be a key */
   find(id: Id, options?: FindOneOptions & Partial<T>): Promise<T | null> {
     return promise(() => {
       if (options !== undefined) checkFindOptions(options, this.table.shard)
@@ -97,7 +99,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     })
   }
 
-  /** The rows that match a filter, in order. With `counts` each has the numbers of its related rows, `reviewsCount`. */
+  /**
+   * The rows that match a filter, in order. With `counts`, each row has the numbers of its related rows, such as
+   * `reviewsCount`.
+   */
   list<const O extends ListOptions<T>>(
     given?: O & SelectOptions<O, ListOptions<T>>,
   ): Promise<WithCounts<T, O>[]>
@@ -115,7 +120,11 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     })
   }
 
-  /** The number of rows that match a filter; with `distinct`, of those that differ in its fields. Default: all undeleted. */
+  /**
+   * The number of rows that match a filter. With `distinct`, rows with equal values in its fields count once.
+   * Default: all rows that are
+   * not marked as deleted.
+   */
   count(): Promise<number>
   count<const W extends Where<T>>(
     where: W & Selected<W, Where<T>>,
@@ -137,10 +146,10 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /**
-   * Writes a new row. Defaults, the key and timestamps are filled in. Related rows are written with it, all or nothing:
+   * Inserts a row. Defaults, the key and timestamps are filled in. Related rows are written with it, all or nothing:
    * `{ name: 'Oak', products: { create: [{ … }], connect: [7] } }`.
    *
-   * @returns the record as it was stored
+   * @returns the record as stored
    */
   create(values: NewValues<T>): Promise<T> {
     return promise(() =>
@@ -158,9 +167,9 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /**
-   * As `create`, but without a promise if the database needs none; errors are thrown at once or reject the promise.
+   * As `create`, without a promise if the database needs none. Errors are thrown synchronously or reject the promise.
    *
-   * @param writer who writes, for hooks; if undefined, the caller of the current request
+   * @param writer the caller that hooks receive; default, the caller of the current request
    */
   createNow(given: Partial<T>, writer?: Writer): MaybePromise<T> {
     const { table } = this
@@ -178,8 +187,9 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /**
-   * Changes only the named fields. `{ stock: { add: -1 } }` adds to the stored value. The record's own key may be among them
-   * and is ignored; its version must then equal the row's. Related rows are written with it, all or nothing:
+   * Changes only the named fields. `{ stock: { add: -1 } }` adds to the stored value. The record's own key is
+   * ignored. If the values
+   * include the version, it must equal the row's. Related rows are written with it, all or nothing:
    * `{ products: { create: [{ … }], update: [{ id: 1, … }], connect: [2], disconnect: [3], delete: [4] } }`.
    *
    * @returns the updated record; null if no row has the key, or `where` does not match
@@ -212,7 +222,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     )
   }
 
-  /** As `update`, but without a promise if the database needs none. */
+  /** As `update`, without a promise if the database needs none. */
   updateNow(
     id: Id,
     values: Changes<T>,
@@ -230,7 +240,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   /**
    * Changes every row that matches a filter, all or none; `{}` matches all.
    *
-   * @returns how many
+   * @returns the number of changed rows
    */
   updateWhere<const W extends Where<T>>(
     where: W & Selected<W, Where<T>>,
@@ -242,14 +252,14 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   /**
    * Deletes every row that matches a filter, all or none; `{}` matches all.
    *
-   * @returns how many
+   * @returns the number of deleted rows
    */
   deleteWhere<const W extends Where<T>>(where: W & Selected<W, Where<T>>): Promise<number> {
     return promise(() => deleteWhere(this.table, this.source, where))
   }
 
   /**
-   * @returns false if no (undeleted) row has the key
+   * @returns false if no row has the key, or the row is already marked as deleted
    * @throws {HttpError} 409 `CONFLICT` if other rows refer to it, or it is at another version
    */
   delete(id: Id, options?: DeleteOptions & Partial<T>): Promise<boolean> {
@@ -263,11 +273,11 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
   }
 
   /**
-   * As `delete`, but without a promise if the database needs none.
+   * As `delete`, without a promise if the database needs none.
    *
-   * @param mayTell whether the error about a row that is still referred to may name the referring record
+   * @param mayTell whether an error may name the record that still refers to the row
    * @param expected delete only a row at one of these versions
-   * @param writer who deletes, for hooks; if undefined, the caller of the current request
+   * @param writer the caller that hooks receive; default, the caller of the current request
    */
   deleteNow(
     id: Id,
@@ -290,7 +300,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
     )
   }
 
-  /** With one statement, if a row at one of the versions is there. */
+  /** Deletes a row at one of the versions, with one statement if there is only one. */
   #deletePlainly(key: unknown, expected: readonly number[] | undefined): MaybePromise<boolean> {
     const { table, source } = this
     if (expected === undefined) return deleteRow(table, source, key)
@@ -298,7 +308,7 @@ export class Repository<T extends object = object> extends ManyRecords<T> {
       deleteChecked(table, source, key, { expected, writer: undefined })
     const [version] = expected
     if (expected.length !== 1 || version === undefined) return read()
-    // There is no such row, or it is at another version.
+    // If no row was deleted, it is missing or at another version. Reading it finds out which.
     return after(deleteRow(table, source, key, version), (isGone) => isGone || read())
   }
 

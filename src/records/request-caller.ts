@@ -1,5 +1,5 @@
 /**
- * Tells for which caller a request's statements run, where a database reads from replicas: by the session, the token or
+ * Identifies the caller of a request's statements, for a database with read replicas: by the session, the token or
  * the address. Source: docs/records/postgresql-in-production.md, Replicas.
  */
 import { withoutTracking } from '../http/caller-access.js'
@@ -17,15 +17,15 @@ const tokenCookies = [tokenCookie, secureTokenCookie]
 
 const callers = new WeakMap<object, RequestCaller>()
 
-/** The part of a database that is needed here. */
+/** The part of a database that this file needs. */
 interface EngineOwner {
   readonly context: { readonly engine: Pick<Engine, 'followCallers'> }
 }
 
 /**
- * From now on each caller reads its own writes. Without it, all work of this process counts as one caller.
+ * From now on each caller reads its own writes. Without this call, all work of this process counts as one caller.
  *
- * @returns whether the database has replicas, so that requests have to be followed
+ * @returns whether the database has replicas, so that requests must be tracked
  */
 export function followCallers(
   { context: { engine } }: EngineOwner,
@@ -41,14 +41,14 @@ export function followCallers(
   return true
 }
 
-/** A live answer reads what has just been committed, by whomever. */
+/** Live queries read the latest commits of all callers. */
 const freshReader: EngineCaller = { isFresh: true, hasWritten: false, names: [], ownNames: [] }
 
 export function hasReplicas({ context: { engine } }: EngineOwner): boolean {
   return engine.followCallers !== undefined
 }
 
-/** From now on the request reads from the primary (`now`), or from replicas too (`soon`). */
+/** From now on the request reads from the primary (`now`), or also from replicas (`soon`). */
 export function readAsOf(
   moment: 'now' | 'soon',
   request: HttpRequest | undefined,
@@ -58,7 +58,7 @@ export function readAsOf(
   requestCaller(request).isFresh = moment === 'now'
 }
 
-/** The same for every call with this request. */
+/** The caller of a request, the same for every call. */
 function requestCaller(request: HttpRequest): RequestCaller {
   let caller = callers.get(request)
   if (caller === undefined) callers.set(request, (caller = new RequestCaller(request)))
@@ -77,7 +77,7 @@ class RequestCaller implements EngineCaller {
     this.isFresh = !safe.has(request.method)
   }
 
-  /** The address is included for callers who have just signed in, and wrote without a token. */
+  /** The address identifies callers who wrote without a token and have just signed in. */
   get names(): readonly string[] {
     return (this.#names ??= [...this.#signedIn(), this.#address()])
   }
@@ -114,8 +114,9 @@ function signedIn(request: HttpRequest): string[] {
 }
 
 /**
- * Public routes do not check the token, and need not: a forged one only causes reads from the primary. Its subject is
- * used, because each answer may bring the next token.
+ * Public routes do not check the token. That is safe, because a forged token only causes reads from the primary. The
+ * subject
+ * is used, because each response may carry a new token.
  */
 function subjectOf(token: string): string {
   try {

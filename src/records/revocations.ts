@@ -12,19 +12,19 @@ import type { OpenTransaction } from '../core/transaction.js'
 import { askWithin, ensureTable, onceThere, refuseWrite, toMoment } from './own-tables.js'
 
 export interface DatabaseRevocationsOptions {
-  /** Milliseconds until a token that another process has revoked is refused here. Default 5,000. */
+  /** Milliseconds until this process refuses a token that another process has revoked. Default 5,000. */
   readonly trustFor?: number
-  /** What tests have moved the time on is added to the database's. */
+  /** A test's clock, whose offset is added to the database's time. */
   readonly clock?: Clock
 }
 
-/** Milliseconds for which a token that is over is kept in mind: by the clock of another process it may not be. */
+/** Milliseconds for which an expired token is stored, because it may be valid by the clock of another process. */
 const sweptAfter = 24 * 3_600_000
 
-/** The most tokens that one statement asks about. */
+/** The maximum number of tokens in one query. */
 const mostAtOnce = 1000
 
-/** @returns the store, once its tables exist */
+/** @returns the store, after its tables have been created */
 export async function createDatabaseRevocations(
   database: Database,
   { trustFor = 5000, clock }: DatabaseRevocationsOptions = {},
@@ -57,7 +57,7 @@ export async function createDatabaseRevocations(
   const ask = askWithin(database)
   const now = (): number => database.now(clock)
   const openTransaction = (): OpenTransaction | undefined => database.openTransaction()
-  // Not in a transaction: two that drop the same rows are in each other's way.
+  // Runs outside a transaction, because two transactions that delete the same rows block each other.
   const sweep = (): MaybePromise<unknown> =>
     openTransaction() === undefined
       ? ask(() => database.context.engine.run(statements.sweep, [now() - sweptAfter], 'count'))
@@ -113,7 +113,7 @@ function late(current: () => MaybePromise<Revocations>, trustFor: number): Revoc
   }
 }
 
-/** For a replica that has no table of revocations yet. */
+/** The store for a replica that has no table of revocations yet. */
 const noneRevoked: Revocations = {
   add: refuseWrite,
   addSubject: refuseWrite,

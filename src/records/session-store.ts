@@ -8,11 +8,11 @@ import { after, attempt, type MaybePromise } from '../core/maybe-promise.js'
 import { askWithin, ensureTable, onceThere, refuseWrite } from './own-tables.js'
 import { refuseUnavailable } from './statements/client-errors.js'
 
-/** @returns the store, once its table exists */
+/** @returns the store, after its table has been created */
 export async function createDatabaseSessionStore(database: Database): Promise<SessionStore> {
   const ensure = (): Promise<boolean> => ensureTable(database, 'filigree_session', createTable)
   const isThere = await ensure()
-  // A request's session is stored after its handler, and so after a transaction of the handler.
+  // The session is stored after the handler, and therefore after its transaction.
   const statements = writeStatements(database.context.dialect)
   const ask = askWithin(database)
   const change = (statement: Statement, values: readonly unknown[]): MaybePromise<void> =>
@@ -52,7 +52,7 @@ function late(current: () => MaybePromise<SessionStore>): SessionStore {
   }
 }
 
-/** For a replica that has no table of sessions yet. */
+/** The store for a replica that has no table of sessions yet. */
 const emptyStore: SessionStore = {
   read: () => undefined,
   write: refuseSession,

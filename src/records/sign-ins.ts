@@ -1,4 +1,4 @@
-/** Sign-ins and replaced tokens in the database, shared by all processes. Source: decisions, Tokens. */
+/** Stores sign-ins and replaced tokens in the database, shared by all processes. Source: decisions, Tokens. */
 import { maxSignIns, recordInterval, type SignIns, type SignInUse } from '../auth/sign-ins.js'
 import { sweepEvery, type Replaced, type Successors } from '../auth/successors.js'
 import { after, type MaybePromise } from '../core/maybe-promise.js'
@@ -29,10 +29,14 @@ const createReplaced = `create table if not exists ${replaced} (
 );
 create index if not exists ${replaced}_ends_at on ${replaced} (ends_at)`
 
-/** Milliseconds for which a token that is over is kept in mind: by the clock of another process it may not be. */
+/** Milliseconds for which an expired token is stored, because it may be valid by the clock of another process. */
 const sweptAfter = 24 * 3_600_000
 
-/** Removes what has run out, now and then; not in a transaction: two that drop the same rows are in each other's way. */
+/**
+ * Removes expired rows now and then. It runs outside a transaction, because two transactions that delete the same
+ * rows block
+ * each other.
+ */
 function sweeper(database: Database, table: string): (now: number) => MaybePromise<unknown> {
   const sql = `delete from ${table} where ends_at <= ${database.context.dialect.placeholder(1)}`
   const statement = frameworkChange('delete', sql, { tables: [table], isFresh: true })
@@ -50,7 +54,7 @@ export async function createDatabaseSignIns(database: Database): Promise<SignIns
   const isThere = await ensure()
   const { placeholder: p } = database.context.dialect
   const facts = { tables: [signIns], isFresh: true } as const
-  // What the memory's `toNext` says, for all processes.
+  // The same rule as `toNext` of the store in memory, for all processes.
   const isDue = `excluded.last - ${signIns}.last >= ${recordInterval}`
   const isUnused = `(${signIns}.address is null and excluded.address is not null)`
   const note = frameworkChange(
@@ -121,7 +125,7 @@ export async function createDatabaseSuccessors(database: Database): Promise<Succ
     together: 'calls',
     bound: 1,
   })
-  // The update changes nothing: it is what answers the row that stands, also to who came second.
+  // The update changes nothing. It makes the statement return the existing row, also to the later of two callers.
   const add = frameworkChange(
     'upsert',
     `insert into ${replaced} (token, at, text, ends_at) values (${p(1)}, ${p(2)}, ${p(3)}, ${p(4)})

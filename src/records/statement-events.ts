@@ -1,6 +1,4 @@
-/**
- * The messages of `filigree:statement`, and an engine that publishes them. They never contain the values of statements.
- */
+/** Publishes statements as messages of `filigree:statement`, without the values of the statements. */
 import type {
   BeginOptions,
   Results,
@@ -23,23 +21,26 @@ import { areReadsNoted, noteRead } from './table-reads.js'
 
 /** A statement of the database. */
 export interface StatementEvent extends WatchedWork {
-  /** The `Database` that it belongs to. */
+  /** The `Database` that runs the statement. */
   readonly database: object | undefined
   /** The database's name for monitoring, e.g. `postgresql`. */
   readonly system: string
-  /** As it was sent: placeholders stand for the values. */
+  /** The SQL as sent, with placeholders for the values. */
   readonly sql: string
-  /** What it does: `SELECT`, `INSERT`, `UPDATE`, `DELETE`, `UPSERT`, `SCRIPT`, `UNKNOWN` (SQL that was written out), `BEGIN`, `COMMIT`, `ROLLBACK`, `SAVEPOINT`. */
+  /**
+   * The kind: `SELECT`, `INSERT`, `UPDATE`, `DELETE`, `UPSERT`, `SCRIPT`, `UNKNOWN` (custom SQL), `BEGIN`, `COMMIT`,
+   * `ROLLBACK`, `SAVEPOINT`.
+   */
   readonly kind: string
-  /** The table of the record that was asked for, if there is one. */
+  /** The table of the record that the statement is for, if there is one. */
   readonly table: string | undefined
-  /** Every table that it reads or writes, that one first; `*` stands for those that nobody knows. */
+  /** Every table that it reads or writes, starting with `table`. `*` stands for unknown tables. */
   readonly tables: readonly string[]
 }
 
 const statementEvents = new WorkChannel<StatementEvent>('filigree:statement')
 
-/** What is said of a statement, or of a step of a transaction. */
+/** The published properties of a statement, or of a step of a transaction. */
 interface Told {
   readonly sql: string
   readonly kind: string
@@ -75,7 +76,7 @@ class Teller {
     return statementEvents.around({ ...told, ms: 0, error: undefined }, run)
   }
 
-  /** A step of a transaction. */
+  /** Publishes a step of a transaction. */
   step<T>(sql: string, run: () => T): T {
     return statementEvents.hasSubscribers ? this.around({ sql, kind: sql, tables: [] }, run) : run()
   }
@@ -115,7 +116,7 @@ class ToldLine extends ToldRunner<OrderedRunner> implements OrderedRunner {
   }
 }
 
-/** An engine whose statements are published if somebody listens. */
+/** An engine that publishes its statements if there is a subscriber. */
 export class ToldEngine extends EngineLayer {
   readonly #teller: Teller
 
@@ -141,7 +142,7 @@ export class ToldEngine extends EngineLayer {
     return this.#teller.run(this.inner, statement, values, wanted)
   }
 
-  /** Names the database that the statements belong to. */
+  /** Sets the database of the published statements. */
   belongsTo(database: object): void {
     this.#teller.database = database
   }
@@ -156,8 +157,8 @@ export class ToldEngine extends EngineLayer {
   }
 }
 
-/** The statement that tests whether a database answers. */
+/** The statement that tests whether the database responds. */
 export const isThere: Statement = frameworkQuery('select 1', { isFresh: true })
 
-/** The same, of the database or of one of its copies. */
+/** The same test for the database or one of its replicas. */
 export const isSomewhere: Statement = frameworkQuery('select 1')

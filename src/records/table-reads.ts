@@ -1,35 +1,36 @@
 /**
- * Notes which tables some work reads, whoever asks for them in it: repositories, GraphQL, Kysely, rules of rights. Following
- * the work through its promises costs all of them, so it is done only while somebody notes.
+ * Records which tables a piece of work reads: through repositories, GraphQL, Kysely and access rules. Tracking the
+ * work through
+ * its promises slows all work down, so it is active only while something is being recorded.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { RowTest, Statement } from '../engines/contract/statement.js'
 
-/** What was read of one database. */
+/** The reads of one database. */
 export interface TableReads {
-  /** Names as statements say them, in lower case; `*` where one did not say them all. */
+  /** The names of the tables in lower case; `*` if a statement did not name all its tables. */
   readonly tables: Set<string>
-  /** By table: what rows hold that matter, one for each statement; null where all of its rows may. */
+  /** By table: the values of the rows that matter, one test for each statement; null if any row may matter. */
   readonly tests: Map<string, readonly RowValues[] | null>
 }
 
-/** Values that a row must hold, all of them, by the names of columns; in the form of `comparable`. */
+/** The values that a row must have, all of them, by column name, in the form of `comparable`. */
 export type RowValues = ReadonlyMap<string, string>
 
-/** Tests of one table that are remembered: beyond it all rows matter. */
+/** The maximum number of tests for one table. Beyond it, all rows of the table matter. */
 const mostTests = 50
 
-/** The same text for the same value of an integer, a text or a boolean, as drivers and as records have it. */
+/** Converts an integer, a text or a boolean to a text that is equal for drivers and records. */
 export function comparable(value: unknown): string | undefined {
   if (typeof value === 'boolean') return value ? '1' : '0'
   if (typeof value === 'string') return value
   return typeof value === 'number' || typeof value === 'bigint' ? String(value) : undefined
 }
 
-/** What one piece of work reads. */
+/** The reads of one piece of work, by database. */
 export class ReadsByDatabase {
   readonly all = new Map<object, TableReads>()
-  /** Code of the work has asked for the current request, which work for several callers has none of. */
+  /** True if the work has used the current request, which work for several callers does not have. */
   asksRequest = false
 
   of(database: object): TableReads {
@@ -43,23 +44,23 @@ export class ReadsByDatabase {
 const storage = new AsyncLocalStorage<ReadsByDatabase>()
 let open = 0
 
-/** True while some work is noted. */
+/** True while any reads are being recorded. */
 export function areReadsNoted(): boolean {
   return open > 0
 }
 
-/** True in work that is noted. */
+/** True inside work whose reads are being recorded. */
 export function isNoted(): boolean {
   return open > 0 && storage.getStore() !== undefined
 }
 
-/** The current request was asked for where there is none. */
+/** Records that code used the current request where there is none. */
 export function noteRequest(): void {
   const reads = open > 0 ? storage.getStore() : undefined
   if (reads !== undefined) reads.asksRequest = true
 }
 
-/** A statement is sent: the work that it belongs to, if any, reads its tables. */
+/** Records the tables of a statement for the work that sends it, if its reads are being recorded. */
 export function noteRead(
   database: object | undefined,
   statement: Pick<Statement, 'tables' | 'only'>,
@@ -79,7 +80,7 @@ export function noteRead(
   }
 }
 
-/** @returns undefined where a value is none that can be told by its text */
+/** @returns undefined if a value cannot be compared as text */
 function testOf({ columns }: RowTest, values: readonly unknown[]): RowValues | undefined {
   const test = new Map<string, string>()
   for (const { name, position: place } of columns) {
@@ -90,7 +91,7 @@ function testOf({ columns }: RowTest, values: readonly unknown[]): RowValues | u
   return test
 }
 
-/** Runs work, and notes what it reads until it is done, also where it fails. */
+/** Runs work, and records its reads until it ends, also if it fails. */
 export async function noteReads<T>(
   reads: ReadsByDatabase,
   work: () => T | PromiseLike<T>,

@@ -1,7 +1,9 @@
 /**
- * A record as the caller of a request may read and write it, for handlers and packages: what a controller with `crud` does,
- * without its route. Hidden fields do not exist, rows that the caller may not see are missing, values are checked like a
- * body. Source: public API, Records; decisions, Records: access rules.
+ * A record with the rights of a request's caller, for handlers and packages. It does what a controller with `crud`
+ * does,
+ * without a route. Hidden fields do not exist, invisible rows are missing, and values are checked like a body.
+ * Source: public API,
+ * Records; decisions, Records: access rules.
  */
 import { tokenAccess } from '../../auth/access.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
@@ -25,12 +27,12 @@ import { admits, readRights, type RecordRights } from './record-rights.js'
 import { providerOf } from '../statements/source.js'
 import { ClientRecords } from '../clients/client-records.js'
 
-/** What a write takes: as the body of `POST` and `PATCH` of `crud`. */
+/** The values of a write, as in the body of `POST` and `PATCH` of `crud`. */
 type Values = Readonly<Record<string, unknown>>
 
-/** Rows of a list that are read at once. */
+/** The number of rows that `all` reads in one page. */
 const pageSize = 500
-/** The same with related rows, of which there may be many behind each. */
+/** The page size with related rows, because each row may have many of them. */
 const relatedPageSize = 100
 
 interface BodyChecks {
@@ -38,16 +40,17 @@ interface BodyChecks {
   readonly changes: Check<object>
 }
 
-/** By the checks of a database's table: databases may have different clocks. */
+/** Checks by table of a database, because databases may have different clocks. */
 const compiled = new WeakMap<object, BodyChecks>()
 
 /**
- * A record as the caller of a request may read and write it: through its policy, with values checked like a body, as a controller
- * with `crud` does.
+ * A record as the caller of a request may read and write it. The record's policy applies, and values are checked like
+ * the body of a
+ * controller with `crud`.
  *
  * ```ts
  * const tickets = recordsAs(database, Ticket, request)
- * await tickets.update(7, { status: 'closed' })   // null where the caller cannot see it; 400, 403 and 409 are thrown
+ * await tickets.update(7, { status: 'closed' })   // null if the caller cannot see it; throws 400, 403 and 409
  * ```
  */
 export function recordsAs<T extends object>(
@@ -58,7 +61,7 @@ export function recordsAs<T extends object>(
   return new CallerRecords(database as Database, type, request)
 }
 
-/** Made by `recordsAs`. */
+/** The record of one caller. Create it with `recordsAs`. */
 export class CallerRecords<T extends object = object> {
   readonly #database: Database
   readonly #table: Table<T>
@@ -74,31 +77,31 @@ export class CallerRecords<T extends object = object> {
     this.#records = new ClientRecords(database, database.recordsFor(type, request), this.#caller)
   }
 
-  /** What the caller may do. Nothing is thrown where it may do nothing. */
+  /** The rights of the caller. It does not throw if the caller has no rights. */
   rights(): Promise<RecordRights> {
     const view = this.#view()
     return readRights(this.#table, this.#caller, (table) => view.seesAny(table))
   }
 
-  /** Whether the caller may read every row there is: nothing of the record depends on `rows`. */
+  /** Whether the caller may read all rows, because `rows` excludes none. */
   async seesAll(): Promise<boolean> {
     const isReader = await admits([policyOf(this.#table).read], this.#caller)
     return isReader && this.#view().seesAll(this.#table)
   }
 
-  /** A provider of the application, as hooks get it. */
+  /** A provider of the application, as in hooks. */
   get<P>(token: Class<P> | string | symbol): P {
     return providerOf(this.#database.context.providers, token as Class) as P
   }
 
-  /** Whether `@Secured` on a method of the record lets the caller in. */
+  /** Whether `@Secured` on a method of the record admits the caller. */
   mayCall(method: string): Promise<boolean> {
     return admits([memberAccess(this.#type, method)], this.#caller)
   }
 
   /**
-   * @param options `lock` holds the row until the open transaction ends; `with` names relations
-   * @returns null if there is no such row, or the caller cannot see it
+   * @param options `lock` locks the row until the open transaction ends; `with` names relations
+   * @returns null if no row has the key, or the caller cannot see it
    * @throws {HttpError} 401 or 403 for a record that the caller may not read
    */
   async find(id: Id, { lock = false, with: paths = [] }: FindOneOptions = {}): Promise<T | null> {
@@ -115,8 +118,9 @@ export class CallerRecords<T extends object = object> {
   }
 
   /**
-   * All rows of a list as `crud` reads it from a query, `?status=open&orderBy=-id`, some hundred at a time; `limit`, `offset`
-   * and `after` of the query are not heeded.
+   * All rows of a list, read in pages. The query is the one of `crud`, `?status=open&orderBy=-id`. Its `limit`,
+   * `offset`
+   * and `after` are ignored.
    *
    * @param options `with` names relations
    * @throws {HttpError} 400 for a query that `crud` would refuse, 401 or 403
@@ -137,7 +141,7 @@ export class CallerRecords<T extends object = object> {
     for (;;) {
       const asked = { where: where as never, orderBy: order, limit, ...place }
       const rows = await this.#records.list(asked, related)
-      // The place is made of the row as it is stored, before anybody changes it.
+      // The cursor is created from the stored row, before the consumer can change it.
       const last = rows.at(-1)
       if (last !== undefined) place = { after: this.#records.cursorOf(last, order) }
       if (rows.length > 0) yield rows
@@ -153,7 +157,7 @@ export class CallerRecords<T extends object = object> {
   }
 
   /**
-   * Whether a new row of these values would be taken as a body; nothing is written or looked up.
+   * Checks the values of a new row like a body. It writes nothing and looks nothing up.
    *
    * @throws {HttpError} as `create`
    */
@@ -163,8 +167,8 @@ export class CallerRecords<T extends object = object> {
   }
 
   /**
-   * @param expected only a row at one of these versions
-   * @returns null if there is no such row, or the caller cannot see it
+   * @param expected update only a row at one of these versions
+   * @returns null if no row has the key, or the caller cannot see it
    * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
    */
   async update(id: Id, values: Values, expected?: readonly number[]): Promise<T | null> {
@@ -173,7 +177,7 @@ export class CallerRecords<T extends object = object> {
     return this.#records.update(id, { ...checked }, expected)
   }
 
-  /** @returns false if there is no such row, or the caller cannot see it */
+  /** @returns false if no row has the key, or the caller cannot see it */
   async delete(id: Id, expected?: readonly number[]): Promise<boolean> {
     await this.#demandWrite('delete')
     return this.#records.delete(id, expected)

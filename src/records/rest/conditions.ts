@@ -10,14 +10,14 @@ import { type MaybePromise, attempt } from '../../core/maybe-promise.js'
 import type { Table } from '../model/table.js'
 import { policyOf } from '../rights/record-policy.js'
 
-/** The answer with a row, and with its ETag if the table has a version column. */
+/** A response with a row, and with its ETag if the table has a version column. */
 export function tagged<T extends object>(table: Table, row: T, status?: number): T | Reply<T> {
   const answer = status === undefined ? undefined : reply(row, status)
   const tag = rowTag(table, row)
   return tag === undefined ? (answer ?? row) : (answer ?? reply(row)).header('ETag', tag)
 }
 
-/** The same for a read: 304 if the client has this version. */
+/** The response to a read: 304 if the client already has this version. */
 export function taggedOrKnown(
   table: Table,
   row: object | null,
@@ -30,7 +30,8 @@ export function taggedOrKnown(
 }
 
 /**
- * The tag of a row: its version and, if the caller may not read all fields, a hash of those that are left out, because
+ * The tag of a row: its version. If the caller may not read all fields, a hash of the concealed fields is added,
+ * because
  * a strong tag stands for exactly one body.
  *
  * @returns undefined if the table has no version column, or the caller may not read it
@@ -44,7 +45,7 @@ function rowTag(table: Table, row: object): string | undefined {
   return without === '' ? `"${version}"` : tagOf(version, without)
 }
 
-/** The tag for a part of a row, or for a row with related ones: its version, and a hash of all that is sent. */
+/** The tag for a part of a row, or for a row with related rows: its version, and a hash of the whole body. */
 export function shapedTag(version: number | undefined, shown: object): string | undefined {
   return version === undefined ? undefined : tagOf(version, JSON.stringify(shown))
 }
@@ -61,9 +62,9 @@ function tagOf(version: number, content: string): string {
 }
 
 /**
- * Writes if `If-Match` allows it: the row is at one of its versions, or it is `*` or missing.
+ * Writes if `If-Match` allows it: it lists the row's version, or is `*`, or is missing.
  *
- * @throws {HttpError} 400 for anything but a list of tags, 412 for a row at another version
+ * @throws {HttpError} 400 for anything except a list of tags, 412 for a row at another version
  */
 export function whereMatching<T>(
   table: Table,
@@ -84,7 +85,10 @@ export function whereMatching<T>(
   )
 }
 
-/** Only strong tags: a weak one allows no write. Only the version counts, whichever fields the client has seen. */
+/**
+ * Only strong tags match, because a weak tag allows no write. Only the version counts, whichever fields the client
+ * has seen.
+ */
 function toVersion(tag: string): number[] {
   const [, digits] = /^"(\d{1,15})(?:-[^"]*)?"$/.exec(tag) ?? []
   return digits === undefined ? [] : [Number(digits)]

@@ -1,5 +1,6 @@
 /**
- * Reads a query as an aggregate and answers it, with groups of values or of local time (`groupBy=createdAt:week&zone=…`):
+ * Reads a query as an aggregate and runs it, with groups of values or of local time
+ * (`groupBy=createdAt:week&zone=…`):
  * `/items/aggregate?groupBy=categoryId&count=true&sum=price&having.count.gte=2`
  * `&orderBy=-sumPrice&limit=10&active=true`. Source: decisions, Records: queries.
  */
@@ -45,7 +46,7 @@ const otherNames: ReadonlySet<string> = new Set([...listNames, 'count', 'orderBy
 export function readAggregateQuery(table: Table, query: TextValues): AggregateQuery {
   const groups = readNames('groupBy', query.groupBy) ?? []
   const isTimed = groups.some((group) => group.includes(':'))
-  // Without groups of time it is a field's name, or none.
+  // Without groups of time, `zone` is a field's name or unknown.
   const isOther = (name: string): boolean =>
     otherNames.has(name) || name.startsWith('having.') || (isTimed && name === 'zone')
   return {
@@ -61,7 +62,7 @@ export function readAggregateQuery(table: Table, query: TextValues): AggregateQu
   }
 }
 
-/** The rows of figures, as they are in JSON. */
+/** The rows of an aggregate in their JSON form. */
 export async function aggregateRows(
   table: Table,
   records: ClientRecords<object>,
@@ -102,7 +103,7 @@ function readGroup(
 
 type Write = (value: unknown) => unknown
 
-/** Functions that write values whose JSON form differs, by the figure's name. */
+/** Functions that write values whose JSON form differs, by the name of the aggregate. */
 function writersOf({ columns }: Table): Map<string, Write> {
   const writers = new Map<string, Write>()
   for (const column of columns) {
@@ -126,7 +127,7 @@ function readFlag(name: string, given: string | string[] | undefined): boolean |
 
 /** `having.sumPrice.gte=100` */
 function readHaving(table: Table, query: TextValues): Record<string, unknown> | undefined {
-  // Clients choose the names: on a plain object some of them would be a prototype's, and written there.
+  // Clients choose the names. On a plain object, a name could reach the prototype.
   const having = Object.create(null) as Record<string, Record<string, unknown>>
   for (const name of Object.keys(query)) {
     if (!name.startsWith('having.')) continue
@@ -142,7 +143,7 @@ interface HavingPlace {
   readonly table: Table
   readonly figure: string
   readonly operator: string
-  /** Of the parameter. */
+  /** The name of the parameter. */
   readonly name: string
 }
 

@@ -12,9 +12,9 @@ import { policyOf } from '../rights/record-policy.js'
 import { linkNames } from '../statements/write-tree.js'
 
 export interface CrudBodies {
-  /** The body of POST and PUT. */
+  /** The body class of POST and PUT. */
   readonly whole: Class
-  /** The body of PATCH. */
+  /** The body class of PATCH. */
   readonly changes: Class
 }
 
@@ -33,14 +33,15 @@ export function crudBodies(table: Table): CrudBodies {
   }
 }
 
-/** True if a new row must name the key; the document marks it as required. */
+/** True if a new row must name the key, so that the documentation marks it as required. */
 function holdsRequiredKey({ relations }: Table, name: string): boolean {
   const relation = relations.get(name)
   return relation?.kind === 'belongsTo' && !relation.local.field.optional
 }
 
 /**
- * A copy of the fields without defaults: a default would be a value that the client did not send, perhaps for a field
+ * A copy of the fields without defaults. A default would look like a value that the client has sent, perhaps for a
+ * field
  * that it may not write.
  */
 function loosened(table: Table, besides: readonly string[], name: string): Class {
@@ -88,7 +89,7 @@ function nestedFields(table: Table): Fields {
   return fields
 }
 
-/** @returns `undefined` if clients can do nothing with the related rows */
+/** @returns `undefined` if clients cannot write the related rows */
 function manyClass(relation: Relation): Class | undefined {
   const { target, kind } = relation
   const { writes } = policyOf(target)
@@ -97,7 +98,7 @@ function manyClass(relation: Relation): Class | undefined {
     rules: { list: true, optional: true, description },
   })
   const fields = new Map<string, FieldMetadata>()
-  // The rows of a one-to-many relation hold the key, so linking them is updating them.
+  // The rows of a one-to-many relation hold the key, so linking them updates them.
   if (kind === 'manyToMany' || writes.update !== false) {
     fields.set('connect', ids('Keys of rows that are linked to this one.'))
     fields.set(
@@ -137,7 +138,7 @@ function oneClass(relation: Relation): Class {
   return classOf(nameOf(relation), fields)
 }
 
-/** Without the parent's key, which follows from the nesting. */
+/** The body of a nested new row, without the parent's key, which follows from the nesting. */
 function newRow(relation: Relation): Class {
   const { target, foreign, kind } = relation
   const name = `${nameOf(relation)}Create`
@@ -147,7 +148,7 @@ function newRow(relation: Relation): Class {
   return withoutObjectRules(named(withFields(own, tieFields(target), name), name))
 }
 
-/** In a list, each row is named by its key. */
+/** The body of a nested change. In a list, each row is named by its key. */
 function changedRow(relation: Relation, isListed: boolean): Class {
   const { target } = relation
   const { key, type } = target

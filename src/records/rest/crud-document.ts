@@ -16,7 +16,7 @@ import { rulesOfRelation } from '../policy/client-view.js'
 import { policyOf } from '../rights/record-policy.js'
 import { defaultLimit, largestLimit } from './crud-query.js'
 
-/** The operations of `crud` that are documented differently. */
+/** The operations of `crud` with different documentation. */
 export type DocumentedOperation = 'list' | 'aggregate' | 'find' | 'create' | 'update' | 'delete'
 
 export function documentOperation(table: Table, operation: DocumentedOperation): DocOptions {
@@ -83,7 +83,7 @@ interface VersionWords {
   readonly refused: Readonly<Record<number, string>>
 }
 
-/** The words for records with a version. */
+/** Texts of the documentation for records with a version. */
 function versionWords({ version }: Table): VersionWords {
   if (version === undefined) return { asked: {}, answered: {}, refused: {} }
   return {
@@ -98,7 +98,7 @@ function versionWords({ version }: Table): VersionWords {
   }
 }
 
-/** The schema of an aggregate's row, for all callers. */
+/** The schema of an aggregate's row, the same for all callers. */
 function figuresOf({ type }: Table): Class {
   const Figures = class {}
   Object.defineProperty(Figures, 'name', { value: `${type.name}Figures` })
@@ -160,7 +160,7 @@ function listParameters(table: Table): DeclaredParameter[] {
       isList: true,
     },
   ]
-  // A parameter with a field's name filters by that field instead.
+  // A field with the name of a parameter takes precedence as a filter.
   return [...own.filter(({ name }) => !shadows(table, name)), ...shapeParameters(table)]
 }
 
@@ -224,7 +224,7 @@ function aggregateParameters(table: Table): DeclaredParameter[] {
   ]
 }
 
-/** `having.count.gte`, `having.sumPrice.between` …, by exact name. */
+/** The parameters of `having` by exact name: `having.count.gte`, `having.sumPrice.between` … */
 function havingParameters({ columns }: Table): DeclaredParameter[] {
   const count = havingOperators(undefined).map((operator) =>
     havingParameter('count', operator, { type: 'integer' }),
@@ -257,7 +257,10 @@ function havingParameter(
   return { name, description, schema, ...(isList ? { isList } : {}) }
 }
 
-/** Sums and means are numbers, exact ones in text; the smallest and the largest value are of the field's kind. */
+/**
+ * The schema of an aggregate. Sums and means are numbers, or text for exact kinds. Minima and maxima have the field's
+ * kind.
+ */
 function figureSchema(column: Column, called: AggregateFunction): DeclaredParameter['schema'] {
   if (called === 'min' || called === 'max') return valueSchema(column)
   return { type: 'number' }
@@ -303,7 +306,7 @@ function orderParameter(description: string): DeclaredParameter {
   return { name: 'orderBy', description, schema: text, isList: true }
 }
 
-/** `price`, `price.gte` … */
+/** The filter parameters of a field: `price`, `price.gte` … */
 function fieldParameters(column: Column): DeclaredParameter[] {
   const { property, compares } = column
   if (compares === 'json') {

@@ -1,4 +1,7 @@
-/** A page of a record's rows, with its total and the link to the next page. Source: decisions, Records: REST; RFC 8288. */
+/**
+ * Responds with a page of a record's rows, its total, and the link to the next page. Source: decisions, Records:
+ * REST; RFC 8288.
+ */
 import type { HttpRequest } from '../../http/request.js'
 import { ServerRequest } from '../../http/server-request.js'
 import { reply, type Reply } from '../../http/reply.js'
@@ -8,10 +11,10 @@ import type { ClientRecords } from '../clients/client-records.js'
 import type { CrudQuery } from './crud-query.js'
 import type { ShownRow } from './crud-shape.js'
 
-/** Up to this many rows the total is exact by default; above, it is an estimate. */
+/** Up to this many rows the total is exact by default. Above, it is an estimate. */
 const countedRows = 10_000
 
-/** @param cost how many related rows may come along */
+/** @param cost the maximum number of related rows */
 export async function listRows(
   records: ClientRecords<object>,
   asked: CrudQuery,
@@ -22,7 +25,7 @@ export async function listRows(
   const isLive = request instanceof ServerRequest && request.isLive
   const distinct = asked.distinct as readonly never[] | undefined
   const orderBy = asked.orderBy.length === 0 ? undefined : asked.orderBy
-  // One more row tells whether there is a next page.
+  // One extra row shows whether there is a next page.
   const most = limit === 0 ? 0 : limit + 1
   const order = orderBy === undefined ? {} : { orderBy }
   const passed = offset === 0 ? {} : { offset }
@@ -34,8 +37,8 @@ export async function listRows(
     asked.shape?.relations,
     cost,
   )
-  // Both are sent at once: over a network this saves one round trip.
-  // A live answer has no headers for a total.
+  // The list and the total are queried in parallel, which saves a round trip over a network.
+  // A live query has no headers for a total.
   const counting = isLive ? undefined : totalOf(records, asked)
   const [found, total] = await Promise.all([listing, counting])
   const hasNext = found.length > limit
@@ -61,12 +64,12 @@ export async function listRows(
   return answer
 }
 
-/** The option of lists that counts these relations. */
+/** The option that counts these relations for each row of a list. */
 export function countsOption(counts: readonly RelationCount[]): { counts?: readonly never[] } {
   return counts.length === 0 ? {} : { counts: counts.map(({ relation }) => relation.name as never) }
 }
 
-/** Leaves out fields that are not wanted, of the rows and of those behind them. */
+/** Removes fields that the client did not select, from the rows and their related rows. */
 export function showRows(rows: readonly object[], shape: ShownRow | undefined): void {
   if (shape === undefined) return
   const { without, behind } = shape
@@ -96,7 +99,7 @@ async function totalOf(
   return ['X-Total-Count-Estimate', Math.max(estimate, countedRows + 1)]
 }
 
-/** The URL of the same query, behind the last row of this page. */
+/** The URL of the same query for the page after this one. */
 function nextPage({ url }: HttpRequest, cursor: string): string {
   const [path = '', query = ''] = url.split(/\?(.*)/s)
   const parameters = new URLSearchParams(query)

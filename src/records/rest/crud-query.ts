@@ -17,7 +17,7 @@ import { readNames } from './query-names.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 
-/** `{ price: 'desc' }`, `{ org: { name: 'asc' } }` */
+/** Terms of an order: `{ price: 'desc' }`, `{ org: { name: 'asc' } }` */
 export type OrderTerms = Nested<'asc' | 'desc'>
 
 export interface CrudQuery {
@@ -25,18 +25,18 @@ export interface CrudQuery {
   readonly orderBy: OrderTerms[]
   readonly limit: number
   readonly offset: number
-  /** The cursor behind which the list begins. */
+  /** The list starts after the row of this cursor. */
   readonly after: string | undefined
-  /** How rows are counted; undefined: exactly up to a limit, an estimate beyond it. */
+  /** How rows are counted. Undefined: exactly up to a limit, estimated beyond it. */
   readonly count: 'exact' | 'estimate' | 'none' | undefined
   readonly shape: RowShape | undefined
-  /** Relations whose rows are counted for each row. */
+  /** Relations whose related rows are counted for each row. */
   readonly counts: readonly RelationCount[]
-  /** Fields in which rows must differ. */
+  /** Rows with equal values in these fields appear once. */
   readonly distinct: readonly string[] | undefined
 }
 
-/** The default and the largest number of rows of a list. */
+/** The default number of rows of a list. */
 export const defaultLimit = 10
 export const largestLimit = 1000
 
@@ -61,7 +61,7 @@ export function readCrudCounts(table: Table, query: TextValues): readonly Relati
   return names === undefined ? [] : readCounts(table, names, true)
 }
 
-/** @param isOther tells parameters that are not conditions */
+/** @param isOther returns true for parameters that are not conditions */
 export function readWhere(
   table: Table,
   query: TextValues,
@@ -97,7 +97,7 @@ const mayBeFields: ReadonlySet<string> = new Set([
   'distinct',
 ])
 
-/** A field with a parameter's name is filtered by. */
+/** True if a field has the name of a parameter, so that the parameter filters by the field. */
 function isShadowed(table: Table, name: string): boolean {
   return mayBeFields.has(name) && table.byProperty.has(name)
 }
@@ -177,7 +177,7 @@ function readTest(
   const { operand } = operatorOf(operator)
   if (operand !== 'list' && operand !== 'values')
     return { [operator]: readOperand[operand](column, name, text) }
-  // Only text has commas of its own; lists of other values may come with encoded ones.
+  // Only text can contain commas. Lists of other values may have encoded commas as separators.
   const items =
     column.compares === 'text' ? listItems(query, name) : [text].flat().join().split(',')
   return { [operator]: items.map((item) => readValue(column, name, item)) }
@@ -185,7 +185,7 @@ function readTest(
 
 type OperandReader = (column: Column, name: string, text: string | string[]) => unknown
 
-/** Reads each kind of operand from a query's text. */
+/** Readers of each kind of operand from the text of a query. */
 const readOperand: Readonly<Record<Exclude<OperandKind, 'list' | 'values'>, OperandReader>> = {
   value: (column, name, text) => readValue(column, name, once(name, text)),
   item: (column, name, text) => readValue(column, name, once(name, text)),

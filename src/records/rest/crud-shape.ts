@@ -1,6 +1,7 @@
 /**
- * Reads which parts of rows a client wants: `?with=products.tags,category` adds related records, `?fields=id,name` leaves out all
- * other fields of the row itself, and `?fields=id,category.name` adds a related record with the named fields alone. Source:
+ * Reads which parts of rows a client selects. `?with=products.tags,category` adds related records. `?fields=id,name`
+ * leaves out all
+ * other fields of the row. `?fields=id,category.name` also adds a related record with only the named fields. Source:
  * decisions, Records: REST.
  */
 import { didYouMean } from '../../errors/did-you-mean.js'
@@ -13,11 +14,11 @@ import type { Relation, Table } from '../model/table.js'
 import { readNames } from './query-names.js'
 import { readRelationTree, type RelationTree } from '../policy/client-view.js'
 
-/** What a row shows. */
+/** The selected fields of a row. */
 export interface ShownRow {
   /** Properties to leave out. */
   readonly without: readonly string[]
-  /** What related rows show, by relation; those of other relations show all. */
+  /** The selected fields of related rows, by relation. Other relations include all fields. */
   readonly behind: ReadonlyMap<string, ShownRow>
 }
 
@@ -41,7 +42,7 @@ function relationOf(path: string): string {
   return path.slice(0, path.lastIndexOf('.'))
 }
 
-/** @param names as they go on from this record; undefined: all of its fields */
+/** @param names paths relative to this record; undefined: all of its fields */
 function readFields(table: Table, names: readonly string[] | undefined): ShownRow {
   if (names === undefined) return { without: [], behind: new Map() }
   const own = new Set<string>()

@@ -1,4 +1,4 @@
-/** Routes of a sharded record: which shard a request is about, where the caller's `rows` do not say it. */
+/** Runs routes of a sharded record in the shard that the request names, unless the caller's `rows` determine it. */
 import type { HttpRequest } from '../../http/request.js'
 import type { DeclaredParameter } from '../../openapi/parameters.js'
 import { invalid } from '../filters/invalid.js'
@@ -14,12 +14,15 @@ interface ShardedRoute {
   readonly run: (...args: never[]) => unknown
 }
 
-/** It is among the filters, and named there. */
+/** True for operations that name the shard among their filters. */
 function hasFilter(operation: DocumentedOperation): boolean {
   return operation === 'list' || operation === 'aggregate'
 }
 
-/** @returns what runs in the shard that `?tenantId=` names. @throws {HttpError} 400 `VALIDATION` for what can be none */
+/**
+ * @returns a function that runs work in the shard of `?tenantId=`. @throws {HttpError} 400 `VALIDATION` for an
+ * invalid shard
+ */
 export function runInShard(
   table: Table,
   { operation, options, run }: ShardedRoute,

@@ -1,6 +1,7 @@
 /**
- * `@Controller('/items', { crud: Item, only: […] })`: makes a record's routes as methods of a controller, so that
- * routing, gate, checks and documentation treat them like all others. Source: public API, Records; decisions, Records: REST.
+ * `@Controller('/items', { crud: Item, only: […] })`: adds a record's routes to a controller as methods, so that
+ * routing, access checks, validation and documentation treat them like all others. Source: public API, Records;
+ * decisions, Records: REST.
  */
 import { setRecordAccess } from '../../auth/decorators.js'
 import type { Problem } from '../../errors/declaration-error.js'
@@ -58,18 +59,19 @@ const crudOperations: readonly CrudOperation[] = [
 ]
 
 export interface CrudOptions {
-  /** The record. */
+  /** The record class. */
   readonly crud: ClassReference
-  /** Default all six. `update` answers PATCH, which takes changes, and PUT, which takes the whole record. */
+  /** Default all six. `update` handles PATCH, which takes changes, and PUT, which takes the complete record. */
   readonly only?: readonly CrudOperation[]
 }
 
 /**
- * Makes a controller that extends the given one by the routes of a record; use it instead of the given one. Routes that
- * the class declares itself stay: the same method and path is not made again.
+ * Returns a subclass of the controller with the routes of a record, to be used in its place. Routes that
+ * the class itself declares take precedence: the same method and path is not added again.
  *
  * ```
- * GET    /items?limit&offset&orderBy=-price,name&price.gte=5     list, the total in X-Total-Count, the next page in Link
+ * GET    /items?limit&offset&orderBy=-price,name&price.gte=5     list, the total in X-Total-Count, the next page in
+ * Link
  * GET    /items/aggregate?groupBy=categoryId&sum=price           counts, sums, means, smallest and largest values
  * GET    /items/<id:int>                                         find, or 404
  * POST   /items                                                  create, 201
@@ -77,8 +79,8 @@ export interface CrudOptions {
  * DELETE /items/<id:int>                                         delete, 204 or 404
  * ```
  *
- * @param database gives the application's database when a request comes
- * @param most what a list may cost
+ * @param database returns the application's database when a request arrives
+ * @param most the maximum cost of a list
  */
 export function extendWithCrud(
   controller: Class,
@@ -97,10 +99,11 @@ export function extendWithCrud(
   if (table === undefined) return controller
   reportPolicy(table, problems)
   const wanted = readOperations(controller, table, options.only, problems)
-  // A new class, so that a controller which two applications use is not changed.
+  // A subclass, so that a controller of two applications does not change.
   const Base = controller as unknown as new (...args: never[]) => object
   const Extended = class extends Base {}
-  // A constructor without `inject` is a fault of this one, too.
+  // The name and the number of parameters are copied, so that a constructor without `inject` is reported for the
+  // subclass too.
   const { name, length } = controller
   Object.defineProperties(Extended, { name: { value: name }, length: { value: length } })
   const taken = new Set(
@@ -154,7 +157,7 @@ function readOperations(
   return new Set(only ?? possible)
 }
 
-/** The record's own rule protects the route, whatever its controller says besides. */
+/** The record's own rule protects the route, in addition to the rules of the controller. */
 function noteRights(controller: Class, member: string, table: Table, route: CrudRoute): void {
   const rule = accessOf(table, route.operation)
   if (rule === undefined || rule === false) return
@@ -175,7 +178,7 @@ function writeRoutes(table: Table, database: () => Database, most: number): Crud
   const { type, key } = table
   const path = `/<id:${key.isUuid ? 'uuid' : 'int'}>`
   const { isPersonal } = policyOf(table)
-  // If nothing depends on the caller, a token is not even looked at.
+  // If nothing depends on the caller, the route does not read the token.
   const tellsHooks = [table, ...[...table.relations.values()].map(({ target }) => target)].some(
     wantsUser,
   )

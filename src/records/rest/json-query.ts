@@ -14,7 +14,7 @@ export interface JsonParameter {
   readonly name: string
   /** `meta` */
   readonly field: string
-  /** The names behind the field. */
+  /** The names after the field. */
   readonly rest: readonly string[]
   readonly text: string | string[]
 }
@@ -44,7 +44,7 @@ function readWhole(name: string, text: string | string[]): Test {
     const value: unknown = parseJson(String(text))
     if (isMap(value)) return value
   } catch {
-    // Reported below.
+    // The error is thrown below.
   }
   throw invalid(name, 'type', 'must be JSON such as {"path":["a","b"],"eq":1}')
 }

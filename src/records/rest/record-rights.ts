@@ -1,6 +1,7 @@
 /**
- * What a record is and what a caller may do with it, as data: its fields and relations, those of them that there are for this
- * caller, and which writes it may do. For packages that make pages, tools and documents of records. Source: decisions, Records: access rules.
+ * Describes a record and the rights of a caller as data: the fields and relations that the caller may read, and the
+ * writes that it may
+ * do. Packages use it to make pages, tools and documents of records. Source: decisions, Records: access rules.
  */
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import type { FieldRules } from '../../fields/rules.js'
@@ -16,57 +17,57 @@ import { linkNames } from '../statements/write-tree.js'
 import { admission, type Caller } from '../rights/caller.js'
 import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 
-/** A field that clients may know of. */
+/** A field that is visible to clients. */
 export interface FieldDescription {
   readonly name: string
-  /** `string`, `integer`, `datetime` …; `class` for a nested class. */
+  /** The kind: `string`, `integer`, `datetime` …; `class` for a nested class. */
   readonly kind: string
   readonly list: boolean
   /** The nested class. */
   readonly nested: Class | undefined
   readonly rules: Readonly<FieldRules>
-  /** False for keys, versions, timestamps, and what is `readOnly`. */
+  /** False for keys, versions, timestamps and `readOnly` fields. */
   readonly writable: boolean
-  /** A new row must name it. */
+  /** True if a new row must name it. */
   readonly required: boolean
   readonly nullable: boolean
-  /** Lists may be ordered by it. */
+  /** True if lists may be ordered by it. */
   readonly ordered: boolean
-  /** One value from a query's text; undefined if it is none. */
+  /** Reads one value from the text of a query. Undefined if the text is not a valid value. */
   readonly fromText: (text: string) => unknown
 }
 
-/** A relation that clients may know of. */
+/** A relation that is visible to clients. */
 export interface RelationDescription {
   readonly name: string
   readonly kind: 'belongsTo' | 'hasMany' | 'manyToMany'
   readonly target: Class
-  /** `belongsTo`: the field that holds the key; `hasMany`: that of the other record. */
+  /** The field that holds the key: of this record for `belongsTo`, of the other record for `hasMany`. */
   readonly by: string | undefined
-  /** `manyToMany`: the name by which a write gives all its keys, `tagIds`. */
+  /** `manyToMany`: the name under which a write lists all keys, `tagIds`. */
   readonly ids: string | undefined
-  /** `hasMany`: the other rows are deleted with this one, so that they are parts of it. */
+  /** `hasMany`: true if the other rows are deleted with this one. */
   readonly owned: boolean
 }
 
 export interface RecordDescription {
   readonly type: Class
-  /** As GraphQL and addresses name a list: `tickets`. */
+  /** The name of a list in GraphQL and in URLs: `tickets`. */
   readonly plural: string
   readonly key: { readonly name: string; readonly kind: 'integer' | 'uuid' }
   /** The field that counts writes. */
   readonly version: string | undefined
-  /** The fields in which words are searched. */
+  /** The fields that full-text search covers. */
   readonly search: readonly string[]
-  /** The fields by whose beginning or value an index finds rows. */
+  /** The fields whose values or prefixes an index can find. */
   readonly indexed: ReadonlySet<string>
-  /** The operations that some client may do: without those that `writes` sets to false. */
+  /** True for each operation that some client may do: not the ones that `writes` sets to false. */
   readonly writes: Readonly<Record<WriteOperation, boolean>>
   readonly fields: readonly FieldDescription[]
   readonly relations: readonly RelationDescription[]
 }
 
-/** The same for a caller: only fields and relations that it may read. */
+/** The description for one caller: only the fields and relations that it may read. */
 export interface RecordRights extends RecordDescription {
   /** Without `read`, fields and relations are empty. */
   readonly may: Readonly<Record<'read' | WriteOperation, boolean>>
@@ -75,9 +76,9 @@ export interface RecordRights extends RecordDescription {
 const described = new WeakMap<Table, RecordDescription>()
 
 /**
- * What clients may know of a record.
+ * The description of a record for clients.
  *
- * @returns undefined for a class that is no record, or a faulty one
+ * @returns undefined for a class that is not a record, or whose declaration is invalid
  */
 export function describeRecord(type: Class): RecordDescription | undefined {
   const problems: Problem[] = []
@@ -156,7 +157,7 @@ async function mayFollow(
   return (await admits(own, caller)) && mayRead(relation.target, caller, sees)
 }
 
-/** Whether all rules admit the caller; guards are waited for. */
+/** Whether all rules admit the caller. The result waits for guards. */
 export async function admits(
   rules: readonly (AccessRule | undefined)[],
   caller: Caller,
