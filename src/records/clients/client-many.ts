@@ -1,4 +1,7 @@
-/** Many writes of a client, all or nothing, each checked like a single write. Source: decisions, Records: writes. */
+/**
+ * Writes many rows of a client, all or nothing, and checks each like a single write. Source: decisions, Records:
+ * writes.
+ */
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Database } from '../database.js'
@@ -23,7 +26,7 @@ import {
 
 const maxAttempts = 5
 
-/** They are then written one by one. */
+/** Without an optimized write, the rows are written one by one. */
 const notTogether = (): undefined => undefined
 
 export class ClientManyWriter {
@@ -77,7 +80,7 @@ export class ClientManyWriter {
     })
   }
 
-  /** @returns how many of them the caller could see */
+  /** @returns the number of rows that the caller could see */
   async delete(table: Table, ids: readonly Id[]): Promise<number> {
     if (!this.#writer.view.isBound(table)) {
       const deletedCount = await deleteTogether(table, this.#writer.source, ids, notTogether)
@@ -93,7 +96,7 @@ export class ClientManyWriter {
   /**
    * If the caller cannot see the existing row, the row is not changed, and its values count as taken.
    *
-   * @throws {HttpError} 401 or 403 unless the caller has the right for what the upsert does
+   * @throws {HttpError} 401 or 403 unless the caller has the right to create or update, whichever happens
    */
   async upsert(tree: WriteTree, by: readonly Column[]): Promise<Instance> {
     const { create, update } = policyOf(tree.table).writes
@@ -117,8 +120,9 @@ export class ClientManyWriter {
   }
 
   /**
-   * Writes rows that need no checks with few statements. If that fails, the rows are written one by one, which reports
-   * the error with the client's names.
+   * Writes rows that need no checks with few statements. If that fails, the rows are written one by one, so that the
+   * error
+   * has the names that the client used.
    */
   async #together<R>(
     trees: readonly WriteTree[],

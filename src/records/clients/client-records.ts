@@ -1,6 +1,7 @@
 /**
- * One client's view of a record: every door reads and writes for clients through it. Hidden fields do not exist, rows
- * that the client may not see are missing, and secured fields are left out for callers without the role. Source:
+ * A record as one client sees it. REST, GraphQL and all other interfaces read and write for clients through it.
+ * Hidden fields do
+ * not exist, invisible rows are missing, and secured fields are left out for callers without the role. Source:
  * decisions, Records: access rules.
  */
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
@@ -35,7 +36,7 @@ export class ClientRecords<T extends object> {
     this.#database = database
   }
 
-  /** Created when first needed: records that everybody can see are read without it. */
+  /** Created on first use, because reads of records without rules do not need it. */
   get #writer(): ClientWriter {
     this.#cachedWriter ??= new ClientWriter(this.#database, this.#caller)
     return this.#cachedWriter
@@ -45,7 +46,7 @@ export class ClientRecords<T extends object> {
     return this.#table
   }
 
-  /** @returns null if there is no such row, or the client cannot see it */
+  /** @returns null if no row has the key, or the client cannot see it */
   find(id: Id): MaybePromise<T | null> {
     const records = this.#records as unknown as Repository<Instance>
     const { hasRows, columns } = policyOf(this.#table)
@@ -54,7 +55,7 @@ export class ClientRecords<T extends object> {
     return after(found, (record) => this.#concealOrNull(record))
   }
 
-  /** The same with related rows and their counts, with one statement. @throws {HttpError} 401 or 403 for relations */
+  /** As `find`, with related rows and their counts, in one statement. @throws {HttpError} 401 or 403 for relations */
   async findWith(
     id: Id,
     {
@@ -72,7 +73,7 @@ export class ClientRecords<T extends object> {
 
   /**
    * @param relations related records to load with the same statement
-   * @param cost how many of them there may be
+   * @param cost the maximum number of related rows
    * @throws {HttpError} 401 or 403 for a filter, an order or relations that the client may not use
    */
   async list(
@@ -109,7 +110,7 @@ export class ClientRecords<T extends object> {
     })
   }
 
-  /** Counts no further than `most`; undefined if there are more. */
+  /** Counts up to `max` rows. Undefined if there are more. */
   countUpTo(max: number, where: Where<T>): Promise<number | undefined> {
     const { counts } = this.#records
     return this.#withGuards(() => counts.upTo(max, { where, view: this.#writer.view }))
@@ -121,12 +122,14 @@ export class ClientRecords<T extends object> {
     return this.#withGuards(() => counts.roughly({ where, view: this.#writer.view }))
   }
 
-  /** The place of a row in the order of a list. */
+  /** The position of a row in the order of a list. */
   cursorOf(row: T, orderBy?: OrderBy<T>): string {
     return this.#records.cursorOf(row, orderBy)
   }
 
-  /** Only over rows that the client sees. @throws {HttpError} 401 or 403 for fields that the client may not read */
+  /**
+   * Aggregates only rows that the client sees. @throws {HttpError} 401 or 403 for fields that the client may not read
+   */
   aggregate(options: Omit<AggregateOptions<T>, 'view'>): Promise<AggregateRow<T>[]> {
     return this.#withGuards(() =>
       this.#records.aggregate(Object.assign({}, options, { view: this.#writer.view })),
@@ -141,7 +144,7 @@ export class ClientRecords<T extends object> {
 
   /**
    * @param expected update only a row at one of these versions
-   * @returns null if there is no such row, or the client cannot see it
+   * @returns null if no row has the key, or the client cannot see it
    * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
    */
   update(id: Id, values: Partial<T>, expected?: readonly number[]): MaybePromise<T | null> {
@@ -149,12 +152,12 @@ export class ClientRecords<T extends object> {
     return after(updated, (record) => this.#concealOrNull(record))
   }
 
-  /** @returns false if there is no such row, or the client cannot see it */
+  /** @returns false if no row has the key, or the client cannot see it */
   delete(id: Id, expected?: readonly number[]): MaybePromise<boolean> {
     return this.#writer.delete(this.#table, id, expected)
   }
 
-  /** Runs the question, and again after each guard that returns a promise. */
+  /** Runs the query, and again after each guard that returns a promise. */
   #withGuards<R>(ask: () => Promise<R>): Promise<R> {
     if (!policyOf(this.#table).mayAwaitGuards) return ask()
     return Promise.resolve(retryAfterGuards(this.#caller, ask))

@@ -46,7 +46,7 @@ export class ClientWriter {
   readonly source: Source
   readonly #database: Database
   readonly #caller: Caller
-  /** Nothing is done for it any more once its time is over. */
+  /** The client's request. Nothing is stored after its timeout. */
   readonly #request: ClientWriting | undefined
   readonly #target: WriteTarget
   readonly #keys: KeyChecker
@@ -63,9 +63,10 @@ export class ClientWriter {
   }
 
   /**
-   * The right to write the row itself was checked earlier; rights for the other rows are checked here.
+   * The right to write the row itself was checked earlier. Rights for the other rows are checked here.
    *
-   * @throws {HttpError} 400 `VALIDATION`, 409 `CONFLICT`; 401 or 403 for fields and nested records that the caller may
+   * @throws {HttpError} 400 `VALIDATION`, 409 `CONFLICT`; 401 or 403 for fields and nested records that the caller
+   * may
    * not write; 404 `NOT_FOUND` for missing nested rows; 403 `FORBIDDEN` if the caller could not see a row afterwards.
    * Nothing is written then
    */
@@ -79,7 +80,7 @@ export class ClientWriter {
 
   /**
    * @param expected update only a row at one of these versions
-   * @returns null if there is no such row, or the caller cannot see it
+   * @returns null if no row has the key, or the caller cannot see it
    * @throws {HttpError} as `create`; 409 `CONFLICT` for another version
    */
   update(id: Id, tree: WriteTree, expected?: readonly number[]): MaybePromise<Instance | null> {
@@ -91,7 +92,7 @@ export class ClientWriter {
   }
 
   /**
-   * Whether a row needs no checks but those of its fields, so that many can be written together.
+   * Whether a row needs only the checks of its fields, so that many rows can be written together.
    *
    * @throws {HttpError} 401 or 403 for fields that the caller may not write
    */
@@ -103,14 +104,14 @@ export class ClientWriter {
     return !hasNestedWrites(tree) && !this.view.isBound(tree.table) && !this.#keys.names(tree)
   }
 
-  /** True if a creation or change is one statement, which is sent to the database without waiting for anything. */
+  /** True if a creation or change is a single statement, which is sent without waiting for anything. */
   isOneStatement(tree: WriteTree): boolean {
     const { table } = tree
     if (!mayBeOneStatement(this.#database, table)) return false
     if (!this.#isAlone(tree) || hasAddition(table, tree.values)) return false
     const announced = this.#database.announces(table)
     if (!isThenable(announced)) return !announced
-    // Not awaited: the next write will know the answer.
+    // The promise is not awaited, because only the next write uses its result.
     announced.catch(() => undefined)
     return false
   }
@@ -133,7 +134,7 @@ export class ClientWriter {
   }
 
   /**
-   * @returns false if there is no such row, or the caller cannot see it
+   * @returns false if no row has the key, or the caller cannot see it
    * @throws {HttpError} 409 `CONFLICT` if other rows refer to it; their record is named only if the caller may see it
    */
   delete(table: Table, id: Id, expected?: readonly number[]): MaybePromise<boolean> {
@@ -163,7 +164,7 @@ export class ClientWriter {
     return after(repository.list({ where, limit: 1, view: this.view }), ([row]) => row ?? null)
   }
 
-  /** Runs the work in the shard of the caller's rows, of the call, or of the values. */
+  /** Runs work in the shard of the caller's rows, of the call, or of the values. */
   inShard<R>(table: Table, values: object | undefined, work: () => R): R {
     const { shard } = table
     if (shard === undefined || this.#caller.trusted) return inShardOf(table, values, work)
@@ -200,18 +201,20 @@ export class ClientWriter {
   }
 
   /**
-   * Nothing of it is stored once the request's time is over. What the caller may see is looked up before a write and again
-   * afterwards, so the rows stay as they were first read even if no hook needs that.
+   * Nothing is stored after the request's timeout. The caller's visible rows are looked up before and after a write.
+   * The rows must
+   * not change in between, even if no hook requires that.
    *
-   * @param isolation what the hooks of the written records need
+   * @param isolation the level that the hooks of the written records require
    */
   transaction<R>(isolation: Isolation = 'repeatable read', work: () => Promise<R>): Promise<R> {
     return this.#database.transaction(work, { isolation }, this.#request)
   }
 
   /**
-   * As `transaction`, for changes of rows that may exchange unique values. Rows of records with `rows` may not, because they are
-   * checked as soon as they are written.
+   * As `transaction`, for changes of rows that may exchange unique values. Records with `rows` do not allow that,
+   * because their rows
+   * are checked immediately after each write.
    */
   swapping<R>(trees: readonly WriteTree[], work: () => Promise<R>): Promise<R> {
     const isolation = isolationOf(trees.flatMap((tree) => [...tablesOf(tree)]))
@@ -240,7 +243,8 @@ export class ClientWriter {
 }
 
 /**
- * True if the record has no hooks, rules of the whole row or rights of single fields, which would need more statements.
+ * True if the record has no hooks, rules for whole rows or rights for single fields, which would need more
+ * statements.
  */
 function mayBeOneStatement({ context }: Database, table: Table): boolean {
   const { columns, columnWrites, relations } = policyOf(table)

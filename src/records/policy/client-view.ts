@@ -1,6 +1,7 @@
 /**
- * Limits what one client sees: the rows of each record, and the fields and relations that it may filter and sort by.
- * Every question of a client is bound here, including filters through relations. Source: decisions, Records: access rules.
+ * Limits what one client sees: the rows of each record, and the fields and relations for filters and orders.
+ * Every query of a client is bound here, including filters through relations. Source: decisions, Records: access
+ * rules.
  */
 
 import { didYouMean } from '../../errors/did-you-mean.js'
@@ -23,11 +24,11 @@ import { demand, type Caller } from '../rights/caller.js'
 import { policyOf } from '../rights/record-policy.js'
 import { logProblem, visibleRows } from './visible-rows.js'
 
-/** Each relation, with the relations to load behind it. */
+/** Each relation, with the nested relations to load. */
 export type RelationTree = ReadonlyMap<Relation, RelationTree>
 
 const maxDepth = 4
-/** The most relations in one question. */
+/** The maximum number of relations in one query. */
 const maxRelations = 20
 
 /**
@@ -66,7 +67,7 @@ function readRelation(table: Table, name: string): Relation {
 }
 
 /**
- * The related rows that a client wants, for the statement of its own rows.
+ * Plans the related rows that a client selected, as parts of the main statement.
  *
  * @throws {HttpError} 401 or 403 for a relation that the client may not follow
  */
@@ -83,7 +84,7 @@ export function readRelatedQueries(
   })
 }
 
-/** The reader's context, and the application whose records are asked for. */
+/** The reader's context, and the application whose providers `rows` uses. */
 type ViewContext = FilterContext & Pick<RecordsContext, 'providers'>
 
 export interface ClientViewOptions {
@@ -95,11 +96,11 @@ export interface ClientViewOptions {
 
 export class ClientView implements RowsView {
   readonly caller: Caller
-  /** True if the result depends on the caller: others would see other rows, or an error. */
+  /** True if the result depends on the caller: other callers would see other rows, or an error. */
   isPersonal = false
   readonly #context: ViewContext
   readonly #log: Log
-  /** `rows` is called once for each record and request. */
+  /** Results of `rows`, which is called once for each record and request. */
   readonly #answers = new Map<Table, object | boolean>()
 
   constructor({ context, caller, log }: ClientViewOptions) {
@@ -118,7 +119,7 @@ export class ClientView implements RowsView {
     return !this.isBound(table) || this.#visibleRowsOf(table) !== false
   }
 
-  /** True if `rows` shows the caller every row; of a sharded record it is never every one. */
+  /** True if `rows` shows the caller every row. Always false for a sharded record. */
   seesAll(table: Table): boolean {
     return (
       !this.isBound(table) || (table.shard === undefined && this.#visibleRowsOf(table) === true)
@@ -151,10 +152,11 @@ export class ClientView implements RowsView {
   }
 
   /**
-   * Adds conditions to a client's question: for its own rows, and for the rows behind every relation.
+   * Adds conditions to a client's query: for its own rows, and for the rows of every relation.
    *
-   * @param requested the client's parsed filter; its values and those added here are in `slots`
-   * @throws {HttpError} 401 `UNAUTHENTICATED` or 403 `FORBIDDEN` for fields, relations and records that it may not use
+   * @param requested the client's parsed filter; its values and the added ones are in `slots`
+   * @throws {HttpError} 401 `UNAUTHENTICATED` or 403 `FORBIDDEN` for fields, relations and records that it may not
+   * use
    */
   bind(table: Table, requested: Condition | undefined, slots: Slots): Condition | undefined {
     const visible = this.rows(table, slots)
@@ -197,7 +199,7 @@ export class ClientView implements RowsView {
     this.#demand(policyOf(table).columns.get(column))
   }
 
-  /** Checks the relation itself, and the record that it leads to. @throws {HttpError} as `bind` */
+  /** Checks the relation and its target record. @throws {HttpError} as `bind` */
   demandRelation(relation: Relation): void {
     for (const rule of rulesOfRelation(relation)) this.#demand(rule)
   }
@@ -232,14 +234,14 @@ export class ClientView implements RowsView {
     demand(rule, this.caller)
   }
 
-  /** The shard that the call is about, or else the one that the caller's `rows` name; for records that are sharded. */
+  /** The shard of a sharded record: the one of the call, or else the one in the caller's `rows`. */
   shard(table: Table, { property }: Column): unknown {
     const callShard = currentShard(table)
     if (callShard !== undefined) return callShard
     return valueIn(this.#visibleRowsOf(table), property)
   }
 
-  /** The caller's rows, of the shard that the call is about. */
+  /** The caller's rows within the shard of the call. */
   #rowsInShard(table: Table, column: Column): object | boolean {
     const answer = this.#visibleRowsOf(table)
     if (answer === false || this.caller.trusted) return answer
@@ -262,7 +264,7 @@ export class ClientView implements RowsView {
   }
 }
 
-/** The only value that a filter allows for a property, if it does so. */
+/** The only value that a filter allows for a property, if there is one. */
 function valueIn(filter: unknown, property: string): string | number | undefined {
   if (typeof filter !== 'object' || filter === null) return undefined
   const { [property]: value, and } = filter as Readonly<Record<string, unknown>>

@@ -1,6 +1,7 @@
 /**
- * Looks up all rows that a write names before anything is written: rows of another parent, invisible and missing rows
- * give the same error. The rows are locked until the transaction ends. Source: decisions, Records: access rules.
+ * Looks up all rows that a write names before it writes anything. Rows of another parent, invisible rows and missing
+ * rows
+ * cause the same error. The rows are locked until the transaction ends. Source: decisions, Records: access rules.
  */
 
 import type { MaybePromise } from '../../core/maybe-promise.js'
@@ -23,7 +24,7 @@ import { HttpError } from '../../errors/http-error.js'
 import { invalid } from '../filters/invalid.js'
 import { atKey } from '../statements/nested-input.js'
 
-/** What each does stands at the `Repository`'s methods. */
+/** The methods of `Repository` that writers of trees use. `Repository` documents them. */
 export interface TreeRecords {
   find(id: Id, options?: { readonly with?: readonly string[] }): Promise<Instance | null>
   list(options: ListOptions<Instance>): Promise<Instance[]>
@@ -48,12 +49,13 @@ export interface WriteTarget {
   records(table: Table): TreeRecords
 }
 
-/** The most keys that are looked up at once. */
+/** The maximum number of keys in one query. */
 const maxKeysPerQuery = 5000
 
 /**
- * The undeleted rows of a filter that the caller can see, locked until the transaction ends. The filter comes from the
- * program, so it may use any field.
+ * The rows of a filter that are not marked as deleted and that the caller can see, locked until the transaction ends.
+ * The filter
+ * comes from the program, so it may use any field.
  */
 export async function lockVisibleRows(
   table: Table,
@@ -73,7 +75,7 @@ export async function lockVisibleRows(
   return rows.map((row) => readRow(row) as Instance)
 }
 
-/** Checks the keys and links that a client names: rows that the client cannot see count as missing. */
+/** Checks the keys and links that a client names. Rows that the client cannot see count as missing. */
 export class KeyChecker {
   readonly #home: WriteTarget
   readonly #view: ClientView
@@ -83,7 +85,7 @@ export class KeyChecker {
     this.#view = view
   }
 
-  /** True if a given key must be checked. */
+  /** True if the tree names a key that must be checked. */
   names({ table, values }: WriteTree): boolean {
     if (this.#view.caller.trusted) return false
     for (const { kind, local } of policyOf(table).checkedRelations)
@@ -103,7 +105,7 @@ export class KeyChecker {
       const value = tree.values[property]
       if (relation.kind !== 'belongsTo' || isNothing(value) || tree.fields.has(property)) continue
       if (before !== undefined && textOf(before[property]) === textOf(value)) continue
-      // A value that cannot be a key is reported as a fault of the value.
+      // A value that cannot be a key is reported as a validation error of the value.
       if (toKey(context.codecOf(relation.target), value) === undefined) continue
       const visibleKeys = await this.seen(relation.target, [value as Id])
       if (visibleKeys.length === 0) throw tree.toClientError(noSuchKey(relation))
@@ -124,7 +126,7 @@ export class KeyChecker {
     return !this.#view.caller.trusted && policyOf(relation.table).checkedRelations.has(relation)
   }
 
-  /** Those of the keys whose rows the caller can see. */
+  /** The keys of the rows that the caller can see. */
   async seen(target: Table, ids: readonly Id[]): Promise<Id[]> {
     const { property } = target.key
     const seen = new Set<string>()
@@ -139,13 +141,14 @@ export class KeyChecker {
 }
 
 /**
- * Looks up all rows that a write names before anything is written. Rows of another parent, invisible and missing rows give the same
- * error. The rows are locked until the transaction ends.
+ * Looks up all rows that a write names before it writes anything, and locks them until the transaction ends. Rows of
+ * another parent,
+ * invisible rows and missing rows cause the same error.
  */
 export class RowLookup {
   /** The stored rows that will change. */
   readonly before = new Map<WriteTree, Instance>()
-  /** The rows to which the row stops belonging. */
+  /** The current owners of a row that gets another owner. */
   readonly owners = new Map<ToOne, Instance>()
   readonly #home: WriteTarget
   readonly #view: ClientView
@@ -198,7 +201,7 @@ export class RowLookup {
     for (const tree of many.create) await this.look(tree, undefined)
   }
 
-  /** Those of the rows that belong to the parent, by key. */
+  /** The named rows that belong to the parent, by key. */
   async #related(
     relation: Relation,
     parent: Instance | undefined,
@@ -239,13 +242,13 @@ export class RowLookup {
     return found
   }
 
-  /** Leaves out values that cannot be keys: they name no row. */
+  /** Leaves out values that cannot be keys, because they name no row. */
   #keysOf(target: Table, ids: readonly Id[]): Id[] {
     const codec = this.#home.source.context.codecOf(target)
     return ids.filter((id) => toKey(codec, id) !== undefined).map((id) => keyOf(target, id))
   }
 
-  /** Rows that the client may not see count as missing; for all other missing rows the database reports an error. */
+  /** Rows that the client may not see count as missing. For other missing rows the database reports an error. */
   async #lookConnected(
     relation: Relation,
     ids: readonly Id[],
@@ -265,7 +268,7 @@ export class RowLookup {
   }
 }
 
-/** The row is missing, invisible to the caller, or belongs to another parent. */
+/** The error for a row that is missing, invisible to the caller, or part of another parent. */
 export function notRelated({ table, target, name }: Relation, path: string, id?: Id): HttpError {
   const keyText = id === undefined ? '' : ` ${String(id).slice(0, 50)}`
   const message = `There is no ${target.type.name}${keyText} among the ${name} of this ${table.type.name}.`

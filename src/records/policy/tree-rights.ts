@@ -1,6 +1,7 @@
 /**
- * Checks the caller's rights to write a tree of rows, before any row is read: a record that is closed for writes cannot
- * be written through another, and a field that is closed for writes not through a relation. Source: decisions, Records: access rules.
+ * Checks the caller's rights to write a tree of rows, before any row is read. A record that is closed for writes
+ * cannot
+ * be written through another record, nor a closed field through a relation. Source: decisions, Records: access rules.
  */
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import { after, type MaybePromise } from '../../core/maybe-promise.js'
@@ -12,7 +13,7 @@ import { admitsImmediately, demand, demandAll, forbidden, type Caller } from '..
 import { policyOf, type WriteOperation } from '../rights/record-policy.js'
 import { countNested, type ToMany, type ToOne, type WriteTree } from '../statements/write-tree.js'
 
-/** The most rows and keys that a client may nest in one write. */
+/** The maximum number of rows and keys that a client may nest in one write. */
 const maxNested = 1000
 
 /**
@@ -38,7 +39,7 @@ export function demandFields(tree: WriteTree, caller: Caller): MaybePromise<void
 }
 
 /**
- * Checks the rule of `writes` on a field. The caller may read the field: its rule was checked before.
+ * Checks the rule of `writes` on a field. The right to read the field was checked before.
  *
  * @throws {HttpError} 401; 403, which names the field to callers who may read the record
  */
@@ -87,10 +88,10 @@ export function refuseMany(tree: WriteTree, caller: Caller): void {
   throw new HttpError(400, message, { code: 'VALIDATION', errors })
 }
 
-/** Checks the rows nested in a row. @throws {HttpError} 400 for keys that cannot change; 401 or 403 */
+/** Checks the rows that are nested in a row. @throws {HttpError} 400 for keys that cannot change; 401 or 403 */
 export class TreeRights {
   readonly #caller: Caller
-  /** If the write itself needs no token, its nested writes need none either. */
+  /** True if the write itself needs no token. Then its nested writes need none either. */
   readonly #isRootOpen: boolean
 
   constructor(caller: Caller, isRootOpen: boolean) {
@@ -148,7 +149,7 @@ export class TreeRights {
     await demandWrite(target, operation, this.#caller)
   }
 
-  /** A foreign key with `writes` cannot be changed through its relation by other callers either. */
+  /** A foreign key with `writes` cannot be changed through the relation by other callers. */
   #demandKey(relation: Relation, path: string): void {
     const rule = policyOf(relation.table).relationWrites.get(relation)
     if (rule === undefined || admitsImmediately(rule, this.#caller)) return
@@ -156,7 +157,7 @@ export class TreeRights {
     throw fieldForbidden(path, rule)
   }
 
-  /** A key that clients cannot write cannot be changed through a relation either. */
+  /** A key that clients cannot write cannot be changed through a relation. */
   #refuseFixed({ field }: Column, path: string): void {
     if (!this.#caller.trusted && (field.readOnly || field.hidden))
       throw invalid(path, 'readOnly', 'cannot be changed')

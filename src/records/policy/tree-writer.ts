@@ -1,5 +1,5 @@
 /**
- * Writes a row with everything nested in it, in an open transaction. All rows that it names were looked up before.
+ * Writes a row and all nested rows in an open transaction. All rows that it names were looked up before.
  * Source: decisions, Records: writes.
  */
 
@@ -50,7 +50,7 @@ export class ProgramWriter {
   readonly #source: Source
   readonly #repositories: Repositories
 
-  /** @param repositories gives the repository of a table, in a transaction */
+  /** @param repositories returns the repository of a table, in a transaction */
   constructor(source: Source, repositories: Repositories) {
     this.#source = source
     this.#repositories = repositories
@@ -111,7 +111,7 @@ export class TreeWriter {
   readonly #keys: KeyChecker
   readonly #lookup: RowLookup
   readonly #caller: Caller
-  /** Keys of written rows, to be checked at the end. */
+  /** Keys of written rows, which are checked at the end. */
   readonly #written = new Map<Table, Set<unknown>>()
 
   constructor(target: WriteTarget, view: ClientView, keys: KeyChecker) {
@@ -172,7 +172,7 @@ export class TreeWriter {
     return record
   }
 
-  /** Sets the keys of the rows that it belongs to. */
+  /** Sets the keys of the row's owners. */
   async #giveOwners(tree: WriteTree): Promise<void> {
     for (const one of tree.ones) {
       const { local, foreign } = one.relation
@@ -231,7 +231,7 @@ export class TreeWriter {
     }
   }
 
-  /** Gives the named children another parent, or none. */
+  /** Assigns the named children to another parent, or to none. */
   async #moveMany({ relation, path, connect, disconnect }: ToMany, ownKey: Id): Promise<void> {
     const { target, foreign } = relation
     const move = async (id: Id, to: Id | null, at: string): Promise<void> => {
@@ -275,7 +275,7 @@ export class TreeWriter {
     }
   }
 
-  /** Replaces the links: afterwards exactly these exist, among the rows that the caller can see. */
+  /** Replaces the links: afterwards exactly these links exist, among the rows that the caller can see. */
   async #replaceLinks(table: Table, record: Instance, tie: LinkSet): Promise<void> {
     const { relation, ids } = tie
     const { property } = relation.target.key
@@ -338,7 +338,7 @@ export function changeTree(
   )
 }
 
-/** Who writes, for hooks; undefined for the program, whose writes are those of the current request's caller. */
+/** The writer for hooks. Undefined for the program, whose writes count as writes of the current request's caller. */
 export function writerFor(caller: Caller): Writer | undefined {
   return caller.trusted ? undefined : writerOf(caller)
 }

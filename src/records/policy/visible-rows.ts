@@ -1,6 +1,6 @@
 /**
- * Calls `@Record({ rows })`, which decides which rows a caller may see and write. If its answer is neither `true`,
- * `false` nor a filter, no row is shown, and the application's fault is logged. Source: decisions, Records: access rules.
+ * Calls `@Record({ rows })`, which decides which rows a caller may see and write. If the result is not `true`,
+ * `false` or a filter, no row is visible, and the error is logged. Source: decisions, Records: access rules.
  */
 import { silentLog, type Log } from '../../core/log.js'
 import { isThenable } from '../../core/maybe-promise.js'
@@ -15,11 +15,11 @@ import { providerOf, type RecordProviders } from '../statements/source.js'
 export interface RowsParts {
   /** Receives errors of `rows`. */
   readonly log: Log
-  /** Undefined where there is no application. */
+  /** Undefined outside applications. */
   readonly providers: Pick<RecordProviders, 'get'> | undefined
 }
 
-/** @returns a filter; true for all rows, if `rows` answers `true` or is not given; false for none */
+/** @returns a filter; true for all rows, if `rows` returns `true` or is not set; false for none */
 export function visibleRows(
   table: Table,
   caller: Caller,
@@ -40,7 +40,10 @@ export function visibleRows(
   return false
 }
 
-/** What a caller with these claims sees, in words: `all`, `none`, `where {"owner":"7"}`, or what is wrong with the answer. */
+/**
+ * Describes the rows of a caller with these claims: `all`, `none`, `where {"owner":"7"}`, or the problem with the
+ * result.
+ */
 export function describeRows(table: Table, claims: Claims | undefined): string {
   const problems: string[] = []
   const log = { ...silentLog, error: (_details: object, text: string) => void problems.push(text) }
@@ -53,8 +56,9 @@ export function describeRows(table: Table, claims: Claims | undefined): string {
 }
 
 /**
- * Whether a caller without a sign-in may see rows. If `rows` needs a provider, which is not created yet, the answer is
- * true, since nothing excludes it.
+ * Whether a caller without a sign-in may see rows. If `rows` needs a provider, which does not exist yet, the result
+ * is
+ * true, because nothing excludes it.
  */
 export function showsAnonymous(table: Table): boolean {
   let needsProvider = false
@@ -67,7 +71,7 @@ export function showsAnonymous(table: Table): boolean {
   return visibleRows(table, anonymous, { log: silentLog, providers }) !== false || needsProvider
 }
 
-/** Logs that the answer of `rows` could not be used. */
+/** Logs that the result of `rows` is invalid. */
 export function logProblem({ type }: Table, log: Log, problem: string, error?: unknown): void {
   const message = `${type.name}: rows ${problem}. No row is shown. It must answer a filter such as { owner: user.sub }, true or false.`
   log.error(
@@ -90,14 +94,14 @@ class RowsCallerContext implements RowsCaller {
   }
 }
 
-/** Nothing awaits the promise: without a handler its rejection would end the process. */
+/** Handles the rejection of a promise that nothing awaits, because it would end the process. */
 function ignore(answer: PromiseLike<unknown>, table: Table, log: Log): void {
   Promise.resolve(answer).catch((error: unknown) => {
     logProblem(table, log, 'rejected', error)
   })
 }
 
-/** @returns what is wrong with an answer, to be put behind `rows …` */
+/** @returns the problem with a result, as the end of a sentence that begins with `rows` */
 function findProblem(answer: unknown, user: Claims | null): string | undefined {
   if (isThenable(answer)) return 'answered a promise'
   if (!isPlain(answer)) return `answered ${nameOf(answer)}, which is not a filter`
@@ -117,7 +121,8 @@ function findProblemIn(
   }
   if (typeof value !== 'object' || value === null) return undefined
   if (claimObjects.has(value)) {
-    // A list of texts or numbers is allowed for `in`. Everything else would let the token choose the filter's
+    // `in` may have a list of texts or numbers. Any other object from the claims would let the token choose the
+    // filter's
     // operators.
     const isNames = path.at(-1) === 'in' && Array.isArray(value) && value.every(isScalar)
     return isNames ? undefined : 'answered a filter with an object or a list from the claims'
@@ -148,7 +153,9 @@ function firstProblem<T>(items: readonly T[], find: (item: T) => string | undefi
 const none: ReadonlySet<unknown> = new Set()
 const cachedClaimObjects = new WeakMap<object, ReadonlySet<unknown>>()
 
-/** All objects and lists within the claims, to recognize them later. Claims are frozen, so they are collected once. */
+/**
+ * All objects and lists in the claims, for recognition by identity. Claims are frozen, so they are collected once.
+ */
 function objectsOf(claims: Claims): ReadonlySet<unknown> {
   const before = cachedClaimObjects.get(claims)
   if (before !== undefined) return before

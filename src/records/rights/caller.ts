@@ -1,6 +1,7 @@
 /**
- * The caller of a request, and whether an access rule admits it. Every door creates a caller; all reads and writes for
- * clients are checked with it. Source: decisions, Records: access rules.
+ * The caller of a request, and whether an access rule admits it. REST, GraphQL and all other interfaces create a
+ * caller, with which
+ * all reads and writes for clients are checked. Source: decisions, Records: access rules.
  */
 
 import { type AccessRule, satisfies, type Guard } from '../../auth/access.js'
@@ -11,7 +12,8 @@ import { policyOf } from './record-policy.js'
 import type { Claims, HttpRequest, RequestAuth } from '../../http/request.js'
 
 /**
- * Thrown when a guard returns a promise while a query is read synchronously. The query is abandoned, the guard awaited, and the
+ * Thrown when a guard returns a promise while a query is read synchronously. The query is abandoned, the guard
+ * awaited, and the
  * query read again with the result. A promise that is not awaited denies access.
  */
 class PendingAdmission extends HttpError {
@@ -22,12 +24,12 @@ class PendingAdmission extends HttpError {
     super(403, 'Forbidden')
     this.rule = rule
     this.admission = admission
-    // Its failure is reported to whoever awaits it; otherwise it must not end the process.
+    // The code that awaits the promise gets its rejection. An unawaited rejection must not end the process.
     admission.catch(() => undefined)
   }
 }
 
-/** Runs a question on a record; awaits guards only if one of its rules may have an asynchronous one. */
+/** Runs a query on a record. It awaits guards only if a rule of the record may have an asynchronous one. */
 export function withGuards<T>(
   table: Table,
   caller: Caller,
@@ -39,7 +41,7 @@ export function withGuards<T>(
 }
 
 /**
- * Runs a question, and again after each guard that was awaited.
+ * Runs a query, and runs it again after each guard that was awaited.
  *
  * @param query must only read, and start from the beginning each time
  */
@@ -57,16 +59,19 @@ export function retryAfterGuards<T>(caller: Caller, query: () => MaybePromise<T>
 export interface Caller {
   /** True for the program itself: no rules and no row filters apply. */
   readonly trusted: boolean
-  /** Undefined for anonymous callers. `by: 'key'` has every role. */
+  /** Undefined for anonymous callers. A caller with `by: 'key'` has every role. */
   readonly auth: RequestAuth | undefined
   readonly user: Claims | null
   /** The request for guards; undefined if the program gave a `user` without one. */
   readonly request: HttpRequest | undefined
-  /** Results of guards that answer with a promise, kept while a question for this caller runs. */
+  /** Results of guards that return promises, cached while a query of this caller runs. */
   guardResults?: Map<AccessRule, Admission>
 }
 
-/** The caller of a request. It is asked only where a rule depends on it, since what reads it is for this caller alone. */
+/**
+ * The caller of a request. Its identity is read only if a rule depends on it, because reading it makes the response
+ * personal.
+ */
 export function requestCaller(request: HttpRequest): Caller {
   return new RequestCaller(request)
 }
@@ -89,7 +94,7 @@ class RequestCaller implements Caller {
   }
 }
 
-/** A caller without identity, for answers that do not depend on it. */
+/** A caller without identity, for responses that do not depend on it. */
 export const anonymous: Caller = Object.freeze({
   trusted: false,
   auth: undefined,
@@ -114,7 +119,7 @@ export function admission(rule: AccessRule, caller: Caller): MaybePromise<Admiss
 }
 
 function callGuard(rule: AccessRule, guard: Guard, caller: Caller): MaybePromise<Admission> {
-  // A guard needs a request; without one it cannot decide.
+  // A guard needs a request. Without one, access is denied.
   if (caller.request === undefined) return 'forbidden'
   const cachedResult = caller.guardResults?.get(rule)
   if (cachedResult !== undefined) return cachedResult
@@ -147,7 +152,7 @@ export function admitsImmediately(rule: AccessRule, caller: Caller): boolean {
 /**
  * Calls the function if all rules admit the caller.
  *
- * @throws {HttpError} 401 `UNAUTHENTICATED`, 403 `FORBIDDEN`, at once or as a rejection
+ * @throws {HttpError} 401 `UNAUTHENTICATED`, 403 `FORBIDDEN`, synchronously or as a rejection
  */
 export function admitted<T>(
   rules: readonly (AccessRule | undefined)[],
@@ -170,7 +175,7 @@ export function admitted<T>(
 }
 
 /**
- * The same without a function.
+ * As `admitted`, without a function.
  *
  * @returns a promise if a guard returns one
  */

@@ -1,17 +1,17 @@
-/** Removes the names of hidden fields from errors, because they are unknown to clients. */
+/** Removes the names of hidden fields from errors, because clients must not learn them. */
 import { admitsImmediately, type Caller } from './caller.js'
 import { policyOf } from './record-policy.js'
 import { HttpError } from '../../errors/http-error.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 
-/** A record whose rows refer to another one, by one of its columns. */
+/** A reference of a record's rows to another record, by one column. */
 interface Reference {
   readonly table: Table
   readonly column: Column
 }
 
-/** A record is not named if the caller may not see its rows or its key. */
+/** Returns whether errors may name a record: only if the caller may see its rows and its key. */
 export function canNameReferrers(caller: Caller): (reference: Reference) => boolean {
   return ({ table, column }) => {
     if (caller.trusted) return true
@@ -25,8 +25,9 @@ const somewhere = 'A value does not fit the record.'
 const another = 'Another record is in its way.'
 
 /**
- * @param caller what its rules keep from it is not named either; undefined: only hidden fields
- * @returns the error without the faults of these fields, with a general message if none is left; other errors unchanged
+ * @param caller fields that its rules conceal are removed too; undefined: only hidden fields
+ * @returns the error without the violations of these fields, with a general message if none is left; other errors
+ * unchanged
  */
 export function concealErrors(error: unknown, table: Table, caller?: Caller): unknown {
   if (!(error instanceof HttpError) || error.errors === undefined) return error

@@ -1,6 +1,7 @@
 /**
- * The access rules of a record, compiled once from its notes: who reads, who writes, which rows, which fields. Only
- * this file reads those notes. Source: decisions, Records: access rules.
+ * The access rules of a record, compiled once from its metadata: who reads, who writes, which rows, which fields.
+ * Only
+ * this file reads that metadata. Source: decisions, Records: access rules.
  */
 import { tokenAccess, type AccessRule } from '../../auth/access.js'
 import { readHandlerAccess, classAccess, memberProblems } from '../../auth/decorators.js'
@@ -13,17 +14,20 @@ import type { Relation, Table } from '../model/table.js'
 
 export type WriteOperation = 'create' | 'update' | 'delete'
 
-/** `undefined`: whom the interface admits, usually callers with any token. `false`: no client, the static key included. */
+/**
+ * `undefined`: the callers that the interface admits, usually with any token. `false`: no client, not even with the
+ * static key.
+ */
 export type WriteAccess = AccessRule | false | undefined
 
 export interface RecordPolicy {
-  /** The rule of `@Secured` or `@NoAuth` on the class. Undefined: everybody reads it. */
+  /** The rule of `@Secured` or `@NoAuth` on the class. Undefined: all callers may read it. */
   readonly read: AccessRule | undefined
-  /** Who may write rows: the rules of `writes`; for an operation without one, the rule of the class. */
+  /** The rules of `writes`. An operation without one has the rule of the class. */
   readonly writes: Readonly<Record<WriteOperation, WriteAccess>>
   /** `@Record({ rows })` decides which rows a caller sees. */
   readonly hasRows: boolean
-  /** The rules of `@Secured` on fields. Most records have none. */
+  /** The rules of `@Secured` on fields. */
   readonly columns: ReadonlyMap<Column, AccessRule>
   /** The rules of `writes` on fields. */
   readonly columnWrites: ReadonlyMap<Column, AccessRule>
@@ -31,13 +35,15 @@ export interface RecordPolicy {
   readonly relations: ReadonlyMap<Relation, readonly AccessRule[]>
   /** The rules of `writes` on the foreign keys that a relation changes. */
   readonly relationWrites: ReadonlyMap<Relation, AccessRule>
-  /** Relations whose keys must be checked when a client names them: their rows may be invisible or deleted. */
+  /** Relations whose keys are checked when a client names them, because their rows may be invisible or deleted. */
   readonly checkedRelations: ReadonlySet<Relation>
-  /** Some answers about its rows depend on the caller: by its own rules, or by those of a record that filters reach. */
+  /**
+   * True if some results depend on the caller: by the record's own rules, or by rules of a record that filters reach.
+   */
   readonly isPersonal: boolean
-  /** Some rule that a question may meet has a guard, which may return a promise. */
+  /** True if a rule for some query has a guard, which may return a promise. */
   readonly mayAwaitGuards: boolean
-  /** The record has no rules. */
+  /** True if the record has no rules. */
   readonly hasNoRules: boolean
 }
 
@@ -129,7 +135,7 @@ function readFieldPolicies({ type, columns, relations }: Table): FieldPolicies {
     const holder = kind === 'belongsTo' ? local : kind === 'hasMany' ? foreign : undefined
     const write = holder && columnWrite(holder)
     if (write !== undefined) relationWrites.set(relation, write)
-    // A relation reveals its keys, so their rules apply too.
+    // A relation reveals its keys, so the rules of the keys apply too.
     const rules = [
       memberAccess(type, relation.name),
       memberAccess(type, local.property),
@@ -140,7 +146,7 @@ function readFieldPolicies({ type, columns, relations }: Table): FieldPolicies {
   return { columns: ofColumns, columnWrites, relations: ofRelations, relationWrites }
 }
 
-/** `writes: false` makes the field read-only, so that no input names it. */
+/** The rule of `writes` on a field. `writes: false` makes the field read-only, so that no input includes it. */
 function columnWrite({ field }: Column): AccessRule | undefined {
   const { writes } = field.rules
   return writes === undefined || writes === false ? undefined : toAccess(writes) || undefined

@@ -1,7 +1,7 @@
 /**
- * Removes secured fields from records in the answers of handlers, for callers who may not read them. If a route
- * declares what it `returns`, the class is known at the start; otherwise the instances remove them when their JSON is
- * made. Source: decisions, Records: access rules.
+ * Removes secured fields from the responses of handlers, for callers who may not read them. If a route
+ * declares its `returns`, the class is known at the start. Otherwise `toJSON` of the instances removes
+ * the fields. Source: decisions, Records: access rules.
  */
 import type { AccessRule } from '../../auth/access.js'
 import { type MaybePromise, after, isThenable } from '../../core/maybe-promise.js'
@@ -21,7 +21,7 @@ export interface SecuredShape {
 /** A class with secured fields. */
 export interface SecuredResponse {
   readonly shape: SecuredShape
-  /** All rules in it, each once. */
+  /** All rules of the class, each once. */
   readonly rules: readonly AccessRule[]
 }
 
@@ -54,7 +54,7 @@ function shapeOf(type: Class, shapes: Map<Class, SecuredShape>): SecuredShape {
 }
 
 /**
- * Removes what the caller may not see from an answer.
+ * Removes the fields that the caller may not see from a response.
  *
  * @param answer plain objects or a list of them, which are changed
  */
@@ -96,8 +96,8 @@ function conceal(value: unknown, shape: SecuredShape, denied: ReadonlySet<Access
 const concealing = new WeakSet<Class>()
 
 /**
- * Gives a record with secured fields a `toJSON` that respects the caller of the current request. Outside requests
- * nothing changes.
+ * Adds a `toJSON` to a record with secured fields, which respects the caller of the current request. Outside requests
+ * it removes nothing.
  */
 export function concealInJson(table: Table): void {
   const { type } = table
@@ -124,7 +124,7 @@ export function concealInJson(table: Table): void {
   heedCallers()
 }
 
-/** JSON is made synchronously: a guard that returns a promise denies access. */
+/** JSON is written synchronously, so a guard that returns a promise denies access. */
 function isAdmitted(rule: AccessRule, caller: Caller): boolean {
   const result = admission(rule, caller)
   if (!isThenable(result)) return result === 'admitted'
@@ -132,17 +132,20 @@ function isAdmitted(rule: AccessRule, caller: Caller): boolean {
   return false
 }
 
-/** What the answers of generated handlers depend on: nobody, their caller's claims, or whatever guards read. */
+/**
+ * The input of a generated handler's response rights: nothing, the caller's claims, or everything that guards can
+ * read.
+ */
 export type ResponseRights = 'nothing' | 'claims' | 'all'
 
 const shown = new WeakMap<object, ResponseRights>()
 
-/** Marks handlers whose answers come from a client's view and need no further check. */
+/** Marks handlers whose responses come from a client's view and need no further check. */
 export function markConcealed(handler: object, rights: ResponseRights): void {
   shown.set(handler, rights)
 }
 
-/** @returns undefined for handlers that an application wrote */
+/** @returns undefined for handlers of the application */
 export function responseRights(handler: unknown): ResponseRights | undefined {
   return typeof handler === 'function' ? shown.get(handler) : undefined
 }
