@@ -1,6 +1,7 @@
 /**
- * Changes a row that must be read first: because of additions, a condition, its version, hooks, or rules for the whole
- * row. The row is locked meanwhile, so that no other change comes between. Source: decisions, Records: writes.
+ * Changes a row that must be read first: because of additions, a condition, its version, hooks, or rules for the
+ * whole
+ * row. The row is locked meanwhile, so that no other change intervenes. Source: decisions, Records: writes.
  */
 import { type MaybePromise, after, promise } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
@@ -44,15 +45,15 @@ import { keyValues, noShard, shardCondition } from './shard.js'
 import type { Source } from './source.js'
 
 export interface RowChange {
-  /** By property, not checked; without the key and the version. */
+  /** Unchecked values by property, without the key and the version. */
   readonly values: object
-  /** Only if the row matches this condition. */
+  /** Update the row only if it matches this condition. */
   readonly where?: unknown
-  /** Only a row at one of these versions. */
+  /** Update only a row at one of these versions. */
   readonly expected?: readonly number[] | undefined
-  /** Returns null and writes nothing if the row is not one of these, or might not be afterwards. */
+  /** The result is null and nothing is written if the row is not one of these, or might not be one afterwards. */
   readonly visibleRows?: VisibleRows | undefined
-  /** Who writes; undefined: the caller of the current request. */
+  /** The writer for hooks. Undefined: the caller of the current request. */
   readonly writer?: Writer | undefined
 }
 
@@ -62,7 +63,7 @@ export function isPlainChange(table: Table, source: Source, change: RowChange): 
   return (
     (expected === undefined || expected.length === 1) &&
     !hasWriteHooks(table) &&
-    // Whoever goes by what rows held needs this one as it was, where that is written.
+    // Watchers that need row values need the old ones in the write's result.
     (canReturnPastValues(table, source) ||
       !source.feed.needsColumns(table, ({ property }) => property in values)) &&
     source.context.checksOf(table).row === undefined &&
@@ -98,7 +99,7 @@ export function changePlainly(
       const update = { columns, values, key, visibleRows: matchingRows, sums: summed, record }
       const changed = announced(table, source, (here) => updateRow(table, here, update))
       if (expected === undefined && summed === undefined) return changed
-      // There is no such row, it is at another version, or a sum breaks a rule: `changeRow` finds out which.
+      // The row is missing, at another version, or a sum breaks a rule. `changeRow` finds out which.
       return after(changed, (row) => row ?? changeRow(table, source, key, change))
     }
     if (where !== undefined || expected !== undefined) return changeRow(table, source, key, change)
@@ -112,7 +113,7 @@ export function changePlainly(
 
 /**
  * @param key in the driver's form
- * @returns the updated record; null if there is no such row, or it does not match
+ * @returns the updated record; null if no row has the key, or it does not match
  * @throws {HttpError} 400 `VALIDATION`, 409 `CONFLICT`
  */
 export function changeRow(
@@ -130,7 +131,7 @@ export function changeRow(
   })
 }
 
-/** Joins the open transaction; without a savepoint where the work writes one row at its end, or nothing. */
+/** Joins the open transaction. No savepoint is needed if the work writes only one row, at its end. */
 export function inTransaction<T>(
   table: Table,
   source: Source,
@@ -185,7 +186,7 @@ export async function changeHeld(
   return stored
 }
 
-/** The checked values to write: the given ones and the changes of hooks, in a row that satisfies the rules. */
+/** The checked values to write: the caller's values and the changes of hooks, in a row that satisfies the rules. */
 async function nextValues(
   written: HookedRow,
   before: Instance,
@@ -215,7 +216,7 @@ async function nextValues(
   return record
 }
 
-/** Sets what the framework itself writes with the values: the time of the change and the next version. */
+/** Sets the values that the framework writes: the time of the change and the next version. */
 function stamp({ table, source }: HookedRow, record: Instance, completeRow: Instance): void {
   // Without values nothing is written, unless a hook changes the row.
   if (Object.keys(record).length === 0) return
@@ -224,7 +225,7 @@ function stamp({ table, source }: HookedRow, record: Instance, completeRow: Inst
     record[updatedAt.property] ??= new Date(source.context.now()).toISOString()
     completeRow[updatedAt.property] = record[updatedAt.property]
   }
-  // The statement counts: the version is not among its values.
+  // The statement increments the version, so the version is not among its values.
   if (version !== undefined)
     completeRow[version.property] = (completeRow[version.property] as number) + 1
 }
@@ -240,14 +241,14 @@ function changedBy(
     const now = completeRow[property]
     const then = property in record ? record[property] : before[property]
     const isOpen = typeof now === 'object' && now !== null
-    // A given value may have been changed in place, here and in the record.
+    // Code may have changed a value in place, here and in the record.
     const isSame = (!isOpen || !(property in record)) && isSameValue(now ?? null, then ?? null)
     if (!isSame) changed[property] = now ?? null
   }
   return changed
 }
 
-/** @throws {HttpError} 409 `CONFLICT`, with the fault's code `version` */
+/** @throws {HttpError} 409 `CONFLICT`, with the code `version` */
 export function refuseOld(
   { version, type }: Table,
   row: Instance,
@@ -260,7 +261,7 @@ export function refuseOld(
   throw new HttpError(409, message, { code: 'CONFLICT', errors })
 }
 
-/** The rows that the client may write, that match the condition and the version. */
+/** The rows that the client may write and that match the condition and the version. */
 function readMatchingRows(
   table: Table,
   { context }: Source,
@@ -280,7 +281,7 @@ function readMatchingRows(
   return { condition: { kind: 'all', parts }, key, values }
 }
 
-/** The row with a key that the change may change. */
+/** Selects the row with a key, if the change may change it. */
 export function selectOne(
   table: Table,
   { context }: Source,

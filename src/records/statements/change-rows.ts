@@ -1,6 +1,4 @@
-/**
- * Changes all rows that match a filter: all of them or none. Source: decisions, Records: writes.
- */
+/** Changes all rows that match a filter, all or none. Source: decisions, Records: writes. */
 import { after, attempt } from '../../core/maybe-promise.js'
 import { HttpError } from '../../errors/http-error.js'
 import { FilterReader, readProgramFilter } from '../filters/filter.js'
@@ -23,10 +21,10 @@ import { runRows, valuesToUpdate } from './write-row.js'
 import { toClientError, type Doing } from './client-errors.js'
 import { markingWrite } from './write-check.js'
 
-/** The number of rows that are in memory at once. */
+/** The number of rows in memory at the same time. */
 const pageSize = 500
 
-/** @returns how many rows were changed */
+/** @returns the number of changed rows */
 export function updateWhere(
   table: Table,
   source: Source,
@@ -52,7 +50,7 @@ export function updateWhere(
     .atomically(async (here) => {
       const isFollowed = await here.feed.follows(table, here.runner())
       const isMany = isFollowed && (await areMany(table, here, where))
-      // What rows held is read with each.
+      // Watchers need the row values, which are read with each row.
       if (isFollowed && !isMany && here.feed.needsRowValues(table)) return oneByOne(here)
       const record = await checks.update(sums.values)
       const change = { record, sums: sums.sums, reportsRows: isFollowed && !isMany }
@@ -66,10 +64,10 @@ export function updateWhere(
     })
 }
 
-/** A sum breaks a rule of its field: nothing is written. */
+/** A sum breaks a rule of its field, so nothing is written. */
 class SumDoesNotFit extends Error {}
 
-/** More rows than these are not told one by one, but as a table in which something has changed. */
+/** Above this number of rows, listeners get one `lost` event for the table instead of single rows. */
 const maxReportedRows = 1000
 
 async function areMany(table: Table, here: Source, where: unknown): Promise<boolean> {
@@ -90,7 +88,7 @@ function refuseOwn({ key, version, shard }: Table, changes: object): void {
   }
 }
 
-/** Changes them with one statement; their hooks do not run. */
+/** Changes all rows with one statement. Hooks do not run. */
 export async function updateAtOnce(
   table: Table,
   here: Source,
@@ -121,11 +119,11 @@ export async function updateAtOnce(
 interface Update {
   readonly record: Record<string, unknown>
   readonly sums: readonly Sum[]
-  /** Listeners are told of each row. */
+  /** Listeners are notified of each row. */
   readonly reportsRows: boolean
 }
 
-/** Reads what an update of all rows answers: see `fits` in sql/tree.ts. */
+/** Reads the result of an update of all rows: see `fits` in sql/tree.ts. */
 function countFits(
   rows: readonly Row[],
   {
@@ -146,7 +144,7 @@ function byValue(one: Id, other: Id): number {
   return one < other ? -1 : 1
 }
 
-/** Changes or deletes them with one statement. */
+/** Changes or deletes rows with one statement. */
 export async function changeAll(
   table: Table,
   here: Source,

@@ -1,5 +1,6 @@
 /**
- * Converts a database's refusal to an error for clients: with the field's name, never with SQL. Source: decisions, Records: writes.
+ * Converts an error of the database to an error for clients, with the field's name and without SQL. Source:
+ * decisions, Records: writes.
  */
 import { HttpError } from '../../errors/http-error.js'
 import { unmarked } from '../../errors/field-errors.js'
@@ -9,10 +10,10 @@ import type { Column } from '../../engines/contract/table.js'
 import type { Constraint } from '../model/read-constraints.js'
 import type { Relation, Table } from '../model/table.js'
 
-/** What a statement was doing, which decides what its failure means. */
+/** The purpose of a statement, which decides the meaning of its failure. */
 export type Doing = 'read' | 'write' | 'delete'
 
-/** What could be found out about a broken reference. */
+/** Details about a broken reference. */
 export interface Hint {
   /** The relation whose key refers to no row. */
   readonly broken?: Relation | undefined
@@ -22,12 +23,13 @@ export interface Hint {
 
 export interface Referrer {
   readonly table: Table
-  /** One of its columns. */
+  /** One column of the record. */
   readonly column: Column
 }
 
 /**
- * @returns the error to throw: an `HttpError` if the client, or a later attempt, can succeed; else the error itself
+ * @returns the error to throw: an `HttpError` if the client, or a later attempt, can succeed; otherwise the error
+ * itself
  */
 export function toClientError(
   error: unknown,
@@ -54,7 +56,7 @@ export function toClientError(
   }
 }
 
-/** The application has declared what clients are told: whoever wrote the values, the error is the client's. */
+/** The application has declared the error for clients. It is a client error even if the program wrote the values. */
 function toDeclaredError(fault: EngineError, declared: Constraint): HttpError {
   const isCheck = fault.kind === 'value'
   const { column, status = isCheck ? 400 : 409 } = declared
@@ -75,18 +77,18 @@ function toDeclaredError(fault: EngineError, declared: Constraint): HttpError {
 const invalidValueMessage = 'A value does not fit the record.'
 const conflictMessage = 'Another record is in its way.'
 
-/** For the log. */
+/** The reason for the log. */
 function reasonOf({ constraint }: EngineError): string {
   return `the constraint ${constraint ?? ''} of the database is violated`
 }
 
-/** The error of a read that names no field: a value that a column cannot have was asked for. */
+/** The error of a read that names no field: the client requested a value that a column cannot have. */
 export function toReadError(error: unknown): unknown {
   if (!(error instanceof EngineError) || error.kind !== 'value') return toUnavailable(error)
   return valueError([], error)
 }
 
-/** A rule was not met: another program changed the table, or two changes of a number came together. */
+/** The error of a broken rule: another program changed the table, or two changes of a number were concurrent. */
 function toValueError(table: Table, fault: EngineError): HttpError {
   const { columns, constraint = '' } = fault
   const paths = table.columns
@@ -105,7 +107,7 @@ function valueError(paths: readonly string[], fault: EngineError): HttpError {
   })
 }
 
-/** @throws what `toUnavailable` makes of the error */
+/** @throws the result of `toUnavailable` */
 export function refuseUnavailable(error: unknown): never {
   throw toUnavailable(error)
 }
@@ -163,7 +165,7 @@ function toReferenceError(
   return noSuchKey(relation, fault)
 }
 
-/** The error for a key that refers to no row, or to none that the client can see. */
+/** The error for a key whose row does not exist, or is invisible to the client. */
 export function noSuchKey(relation: Relation, fault?: EngineError): HttpError {
   const path = relation.kind === 'belongsTo' ? relation.local.property : relation.name
   if (relation.local.field.hidden) return conflict('A record it refers to does not exist.', fault)
@@ -171,7 +173,7 @@ export function noSuchKey(relation: Relation, fault?: EngineError): HttpError {
   return conflict(message, fault, [{ path, code: 'reference', message }])
 }
 
-/** The names of our constraints contain their column. */
+/** Finds the relation by the constraint's name. The framework's names of constraints contain their column. */
 function relationOf(table: Table, constraint: string | undefined): Relation | undefined {
   for (const relation of table.relations.values()) {
     if (relation.kind !== 'belongsTo') continue

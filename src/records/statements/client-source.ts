@@ -1,4 +1,7 @@
-/** The sources of repositories for one client's request: the database itself, but its reads or its changes end with it. */
+/**
+ * The sources of repositories for one client's request: they use the database, and their reads or changes end with
+ * the request.
+ */
 import type { ChangeFeed } from '../changes/change-feed.js'
 import type { RowChanges } from '../changes/changes.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
@@ -7,9 +10,9 @@ import type { Isolation } from '../../core/transaction.js'
 import type { RecordsContext, Source } from './source.js'
 import type { Table } from '../model/table.js'
 
-/** The part of the database that is needed here. */
+/** The part of the database that this file needs. */
 interface OpenDatabase extends Source {
-  /** Of the open transaction, or of a line of statements. */
+  /** The runner of the open transaction, or of a batch of statements. */
   ownRunner(): Runner | undefined
   /** Runs the statements of a request outside transactions. */
   writesOf(request: ClientWriting): Runner
@@ -52,7 +55,7 @@ abstract class RequestSource implements Source {
   }
 }
 
-/** Its reads end with the request. */
+/** A source whose reads are cancelled when the request ends. */
 class ClientSource extends RequestSource {
   readonly #reads: Runner
 
@@ -67,7 +70,7 @@ class ClientSource extends RequestSource {
   }
 }
 
-/** Its changes are not done any more once the request's time is over. */
+/** A source whose changes stop after the request's timeout. */
 export class WritingSource extends RequestSource {
   readonly #request: ClientWriting
   #writes: Runner | undefined
@@ -87,10 +90,10 @@ export class WritingSource extends RequestSource {
   }
 }
 
-/** For requests that use more than one database. */
+/** Sources of requests that use more than one database. */
 const sourcesOfOtherDatabases = new WeakMap<Source, WeakMap<ClientReading, ClientSource>>()
 
-/** The same for every call with this request; the request has a place for the source of its first database. */
+/** The source of a request, the same for every call. The request itself stores the source of its first database. */
 export function sourceOf(
   database: OpenDatabase,
   request: ClientReading,

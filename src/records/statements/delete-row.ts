@@ -1,6 +1,7 @@
 /**
- * Deletes a row and, if somebody follows changes, finds what the deletion affects: rows that the database deletes with
- * it, rows that lose their reference, and the values that listeners need to tell who could see the row.
+ * Deletes a row. If changes are watched, it finds the other rows that the database deletes or that lose their
+ * reference. It also reads
+ * the values by which listeners decide who could see the row.
  */
 import type { PastRow, RowChanges } from '../changes/changes.js'
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
@@ -15,7 +16,7 @@ import type { Relation, Table } from '../model/table.js'
 /**
  * @param key in the driver's form
  * @param version delete only a row at this version
- * @returns false if no (undeleted) row has the key, or it is at another version
+ * @returns false if no row has the key, if it is already marked as deleted, or if it is at another version
  */
 export function deleteRow(
   table: Table,
@@ -59,7 +60,7 @@ function deleteFollowed(
   })
 }
 
-/** The rows that the database deletes or changes with these, the outermost first. */
+/** The rows that the database deletes or changes together with these, the outermost first. */
 async function readAlong(
   table: Table,
   keys: readonly unknown[],

@@ -22,7 +22,7 @@ import type { RecordsContext, Source } from './source.js'
 import { toClientError } from './client-errors.js'
 import type { Instance } from './write-row.js'
 
-/** @returns how many rows were deleted */
+/** @returns the number of deleted rows */
 export function deleteWhere(
   table: Table,
   source: Source,
@@ -48,14 +48,17 @@ export function deleteWhere(
   )
 }
 
-/** Of the hooks that run when a row of the table is deleted: its own, and those of rows that go with it. */
+/**
+ * The isolation for the hooks that run when a row is deleted: hooks of the table, and of rows that are deleted with
+ * it.
+ */
 export function isolationToDelete(
   table: Table,
   context: Pick<RecordsContext, 'tables'>,
 ): Isolation | undefined {
   if (!mustReadBeforeDelete(table, context)) return undefined
   const tables = new Set([table])
-  // It grows while it is read, so that the rows of each owner's owners are found too.
+  // The list grows during the loop, so that the owners of owners are found too.
   for (const one of tables) {
     const relations =
       one.deletedAt === undefined
@@ -74,7 +77,7 @@ function deleteAtOnce(table: Table, here: Source, where: unknown): Promise<numbe
   return changeAll(table, here, { plan, values: [...values, ...deletionTime], doing: 'delete' })
 }
 
-/** True if rows of the table cannot be deleted without looking at each. */
+/** True if rows of the table cannot be deleted without reading each of them. */
 export function mustReadBeforeDelete(
   table: Table,
   { tables }: Pick<RecordsContext, 'tables'>,
@@ -85,15 +88,15 @@ export function mustReadBeforeDelete(
 }
 
 export interface DeleteConditions {
-  /** Only a row at one of these versions. */
+  /** Delete only a row at one of these versions. */
   readonly expected: readonly number[] | undefined
-  /** Who deletes; undefined: the caller of the current request. */
+  /** The writer for hooks. Undefined: the caller of the current request. */
   readonly writer: Writer | undefined
 }
 
 /**
  * @param key in the driver's form
- * @returns false if no (undeleted) row has the key
+ * @returns false if no row has the key, or it is already marked as deleted
  * @throws {HttpError} 409 `CONFLICT` if it is at another version
  */
 export function deleteChecked(
@@ -109,7 +112,7 @@ export function deleteChecked(
     return deleteHeld(table, here, { key, row, writer })
   }
   const isolation = isolationToDelete(table, source.context)
-  // What refers to a row that stays is written as well, all or nothing.
+  // A soft deletion also writes the rows that refer to the row, all or nothing.
   return table.deletedAt !== undefined && mustReadBeforeDelete(table, source.context)
     ? source.atomically(work, isolation)
     : inTransaction(table, source, work, isolation)
@@ -121,7 +124,7 @@ interface HeldDeletion {
   readonly writer: Writer | undefined
 }
 
-/** Deletes a locked row, with its hooks and those of the rows that go with it. */
+/** Deletes a locked row, with its hooks and those of the rows that are deleted with it. */
 function deleteHeld(
   table: Table,
   source: Source,
@@ -138,7 +141,7 @@ function deleteHeld(
     const references = table.deletedAt === undefined ? none : referencesTo(context.tables, table)
     await refuseReferred(references, source, before)
     const isDeleted = await deleteRow(table, source, key)
-    // Behind the row itself, because rows may refer to each other.
+    // The row itself is deleted first, because rows may refer to each other.
     if (isDeleted) await releaseReferences(references, source, before, writer)
     if (isDeleted) runAfterCommit(deleted, null)
     return isDeleted
@@ -146,9 +149,9 @@ function deleteHeld(
 }
 
 /**
- * As the database does for rows that it deletes.
+ * Refuses a soft deletion as the database refuses a real one.
  *
- * @throws {EngineError} undeleted rows refer to a row that is to be soft-deleted
+ * @throws {EngineError} rows that are not deleted refer to the row
  */
 async function refuseReferred(
   references: readonly Relation[],
@@ -172,7 +175,7 @@ async function refuseReferred(
   }
 }
 
-/** A row may refer to itself. */
+/** True if the only reference to a row is its own. */
 async function isOnlyItself(
   owner: Table,
   target: Table,
@@ -191,7 +194,7 @@ async function isOnlyItself(
   return Number(found?.[0]) === 0
 }
 
-/** Deletes the rows that go with a soft-deleted one, and sets the keys of others to null. */
+/** Deletes the rows that depend on a soft-deleted row, and sets other references to it to null. */
 async function releaseReferences(
   references: readonly Relation[],
   source: Source,
@@ -210,7 +213,10 @@ async function releaseReferences(
   }
 }
 
-/** By which relations the database deletes rows with hooks, its own or of others below, along with a row of the table. */
+/**
+ * The relations by which the database deletes rows with hooks, directly or indirectly, together with a row of the
+ * table.
+ */
 function hookedBelow(
   table: Table,
   tables: ReadonlySet<Table>,
@@ -226,7 +232,7 @@ function hookedBelow(
       onDelete === 'cascade' &&
       (hasDeleteHooks(owner) || hookedBelow(owner, tables, path).length > 0),
   )
-  // Below a table that leads back to itself, the answer depends on where one came from.
+  // In a cycle of tables the result depends on the starting point, so only the outermost result is cached.
   if (visitedTables.size === 0)
     relationsByTable.set(table, { of: tables, size: tables.size, relations })
   return relations
@@ -234,7 +240,7 @@ function hookedBelow(
 
 const none: readonly Relation[] = Object.freeze([])
 
-/** For as many tables as were known. */
+/** The cache is valid for the number of known tables. */
 const relationsByTable = new WeakMap<
   Table,
   {

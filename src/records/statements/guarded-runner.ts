@@ -1,7 +1,8 @@
 /**
- * Runs the statements of one transaction. After a failed one nothing runs until its part of the transaction is rolled
- * back: PostgreSQL itself behaves so, but SQLite would continue with half of the work. After a conflict with another
- * transaction no part helps: the whole transaction must run again.
+ * Runs the statements of one transaction. After a failed statement nothing runs until its savepoint is rolled
+ * back. PostgreSQL itself behaves like this, while SQLite would continue with half of the work. After a conflict with
+ * another
+ * transaction, a savepoint does not help: the whole transaction must run again.
  */
 import { attempt, type MaybePromise } from '../../core/maybe-promise.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
@@ -17,11 +18,11 @@ import { isWrite } from '../../engines/contract/statement.js'
 export class GuardedRunner implements Runner {
   /** Runs statements even after a failure. */
   readonly inner: Runner
-  /** A statement was run that may have changed something. */
+  /** True after a statement that may have changed something. */
   hasWritten = false
   #failed = false
   #failure: unknown = undefined
-  /** Why the whole transaction must run again; rolling a part back does not help. */
+  /** The conflict that requires the whole transaction to run again. Rolling back a savepoint does not resolve it. */
   #conflict: EngineError | undefined
   #hasRead = false
 
@@ -44,17 +45,17 @@ export class GuardedRunner implements Runner {
     return this.#conflict
   }
 
-  /** True if it may have written something because of what it read. */
+  /** True if its writes may depend on its reads. */
   get hasRead(): boolean {
     return this.#hasRead
   }
 
-  /** @throws {TransactionFailed} a statement has failed, and its part was not rolled back */
+  /** @throws {TransactionFailed} a statement has failed, and its savepoint was not rolled back */
   assertNotFailed(): void {
     if (this.#failed) throw new TransactionFailed(this.#failure)
   }
 
-  /** The part with the failed statement was rolled back. */
+  /** The savepoint of the failed statement was rolled back. */
   reset(): void {
     if (this.#conflict !== undefined) return
     this.#failed = false
@@ -71,7 +72,7 @@ export class GuardedRunner implements Runner {
   }
 }
 
-/** The application caught an error of a statement and continued the transaction. */
+/** The application caught the error of a statement and continued the transaction. */
 class TransactionFailed extends Error {
   readonly code = 'TRANSACTION_FAILED'
 
@@ -90,7 +91,9 @@ export function isInTransaction(runner: Runner): boolean {
   return runner instanceof GuardedRunner
 }
 
-/** A runner to find out why a statement failed: if the engine can, it works in a failed transaction, too. */
+/**
+ * A runner for finding the cause of a failed statement. If the engine supports it, it works in a failed transaction.
+ */
 export function probing(runner: Runner): Runner {
   return runner instanceof GuardedRunner ? runner.inner : runner
 }

@@ -1,6 +1,7 @@
 /**
- * Runs the hooks of a record: those before a write, followed by the row's rules, and those after the commit. What a hook
- * is given is made when it names it.
+ * Runs the hooks of a record: first the hooks before a write, then the row's rules, and later the hooks after the
+ * commit. Values
+ * of a hook's context are created on first use.
  */
 
 import { type Instance, insertRow } from './write-row.js'
@@ -14,7 +15,7 @@ import type { RecordHook, RecordHooks } from '../model/write-hooks.js'
 import { outsideShards } from './shard.js'
 import { providerOf, type Source } from './source.js'
 
-/** A row of the same class whose values may be changed without changing the row's. */
+/** A copy of the row, of the same class, so that changes do not affect the original. */
 export function copyOf(row: Instance): Instance {
   const copy = Object.create(Object.getPrototypeOf(row) as object) as Instance
   for (const [name, value] of Object.entries(row)) copy[name] = cloneOf(value)
@@ -39,7 +40,7 @@ export function isSameValue(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-/** Who writes; the current request's caller where it is undefined. */
+/** The caller of a write. Undefined values mean the current request's caller. */
 export interface Writer {
   readonly caller: Claims | null
   readonly by: 'token' | 'key' | 'program'
@@ -54,7 +55,7 @@ interface Requester {
   readonly user: Claims | null
 }
 
-/** From now on hooks are told of the current request's caller if no other is given. */
+/** From now on hooks receive the current request's caller if no other writer is set. */
 export function followUsers(current: () => Requester | undefined): void {
   currentWriter = () => {
     const request = current()
@@ -62,12 +63,12 @@ export function followUsers(current: () => Requester | undefined): void {
   }
 }
 
-/** A request without a token is none of the program's. */
+/** The writer of a request. A request without a token still does not count as the program. */
 export function writerOf({ auth, user }: Requester): Writer {
   return { caller: user, by: auth?.by ?? 'token' }
 }
 
-/** True if a hook takes an argument, and so may ask for the caller. */
+/** True if a hook has a parameter, so that it may read the caller. */
 export function wantsUser({ type, hooks }: Table): boolean {
   const prototype = type.prototype as Readonly<Record<string, RecordHook | undefined>>
   return Object.values<readonly string[]>({ ...hooks })
@@ -78,30 +79,30 @@ export function wantsUser({ type, hooks }: Table): boolean {
 export interface HookedRow {
   readonly table: Table
   readonly source: Source
-  /** As it is; null for a new one. */
+  /** The stored row. Null for a new row. */
   readonly before: Instance | null
   readonly writer: Writer | undefined
 }
 
-/** Runs the hooks before a write, on the row as it will be. */
+/** Runs the hooks before a write, on the row as it will be stored. */
 export async function runBefore(written: HookedRow, row: Instance): Promise<void> {
   const { convert } = written.source.context.codecOf(written.table)
   await runAll('beforeWrite', row, new RowContext(written, row), convert)
 }
 
-/** Runs the hooks behind a write, on the row as stored. */
+/** Runs the hooks after a write, on the row as stored. */
 export async function runAfterWrite(written: HookedRow, row: Instance): Promise<void> {
   if (written.table.hooks.afterWrite.length === 0) return
   const stored = copyOf(row)
   await runAll('afterWrite', stored, new RowContext(written, stored))
 }
 
-/** Runs the hooks before a deletion, on the row as it is. */
+/** Runs the hooks before a deletion, on the stored row. */
 export async function runBeforeDelete(deleted: HookedRow, row: Instance): Promise<void> {
   await runAll('beforeDelete', copyOf(row), new RowContext(deleted, row))
 }
 
-/** Registers the hooks after the commit; they do not run after a rollback. */
+/** Registers the hooks for after the commit. They do not run after a rollback. */
 export function runAfterCommit(written: HookedRow, after: Instance | null): void {
   const { table, source, before } = written
   const hookName = after === null ? 'afterDelete' : 'afterCommit'
@@ -137,7 +138,7 @@ async function runAll(
   hookName: keyof RecordHooks,
   row: Instance,
   context: RowContext,
-  /** Called between hooks: the next one sees the row as it will be stored, too. */
+  /** Called between hooks, so that the next hook sees the row as it will be stored. */
   convert?: (row: Instance) => void,
 ): Promise<void> {
   for (const [index, member] of context.table.hooks[hookName].entries()) {
@@ -147,7 +148,10 @@ async function runAll(
   }
 }
 
-/** A hook that fails over a row without its required values says less than that they are missing. */
+/**
+ * If a hook fails because required values are missing, the error for the missing values is clearer than the hook's
+ * error.
+ */
 function missing({ columns }: Table, row: Instance, cause: unknown): HttpError | undefined {
   const [first] = columns.filter(
     ({ isKey, property, field }) =>
@@ -162,7 +166,7 @@ function missing({ columns }: Table, row: Instance, cause: unknown): HttpError |
   return new HttpError(400, message, { code, errors, cause })
 }
 
-/** What hooks are given: see hook-contexts.ts. Made by getters, so that only what a hook names is made. */
+/** The context of hooks: see hook-contexts.ts. Getters create only the values that a hook uses. */
 class RowContext {
   readonly table: Table
   readonly #row: HookedRow

@@ -1,6 +1,6 @@
 /**
- * Writes many rows in one transaction, in pieces, so that other work can run in between. A source is read at most two
- * pieces ahead of the database. Source: decisions, Records: writes.
+ * Writes many rows in one transaction, in chunks, so that other work can run in between. A source is read at most two
+ * chunks ahead of the database. Source: decisions, Records: writes.
  */
 import { randomUUID } from 'node:crypto'
 import { setImmediate } from 'node:timers/promises'
@@ -22,17 +22,17 @@ export interface InsertManyOptions {
 
 export interface InsertProgress {
   readonly done: number
-  /** Undefined if the number of rows is not known beforehand. */
+  /** Undefined if the number of rows is unknown until the end. */
   readonly total: number | undefined
 }
 
 const optionNames: ReadonlySet<string> = new Set(['onProgress'])
 
-/** A list, a generator, a stream: what `for await` takes. */
+/** A list, a generator or a stream: the operands of `for await`. */
 export type Rows<R> = Iterable<R> | AsyncIterable<R>
 
 const batchSize = 1000
-/** A piece is sent with this many rows, or with this many characters. */
+/** A chunk is sent when it has this number of rows, or this number of characters. */
 const pieceSize = 5000
 const pieceLength = 4_000_000
 
@@ -50,7 +50,7 @@ export function insertMany(
   let isRead = false
   return source.atomically(
     async (transaction) => {
-      // The rest of rows that can only be read once would be stored as if it were all of them.
+      // The source can only be read once and was partly read, so the rest would be stored as if it were complete.
       if (isRead && isReadOnce(rows))
         throw toUnavailable(new EngineError('conflict', 'The rows can be read once.'))
       isRead = true
@@ -58,7 +58,7 @@ export function insertMany(
       const inserting = new BatchInserter(table, transaction)
       let checked = 0
       let done = 0
-      // While the database writes a piece, the next one is checked.
+      // While the database writes a chunk, the next chunk is checked.
       let writing = Promise.resolve()
       const source = new PieceSource(
         rows,
@@ -78,14 +78,14 @@ export function insertMany(
           const prepared = await inserting.prepare(values)
           await writing
           writing = write(prepared, piece.length)
-          // It is waited for below; here a source that is slow learns that nobody waits for its next row.
+          // The promise is awaited below. This handler closes a slow source as soon as its next row is not needed.
           writing.catch(() => {
             source.close()
           })
           await setImmediate()
         }
       } catch (error) {
-        // An error of earlier rows comes first, and ends the transaction.
+        // An error of earlier rows takes precedence, and ends the transaction.
         await writing
         throw error
       }
@@ -96,7 +96,7 @@ export function insertMany(
   )
 }
 
-/** Reads rows in pieces; an async source by its own iterator, so that it can be closed while it is waited for. */
+/** Reads rows in chunks. An async source is read through its own iterator, so that it can be closed during a wait. */
 class PieceSource {
   readonly #rows: Rows<object>
   readonly #most: number
@@ -113,7 +113,7 @@ class PieceSource {
     return Symbol.asyncIterator in rows ? this.#readAsync(rows) : this.#readSync(rows)
   }
 
-  /** Ends the reading: what is asked for meanwhile is not waited for where the source can be told. */
+  /** Ends the reading. A pending read is not awaited if the source can be closed. */
   close(): void {
     if (this.#isClosed) return
     this.#isClosed = true
@@ -146,7 +146,7 @@ class PieceSource {
       }
       if (pieces.rest.length > 0) yield pieces.rest
     } catch (error) {
-      // A source that fails has ended.
+      // A source that throws has ended.
       isOver = true
       throw error
     } finally {
@@ -155,11 +155,11 @@ class PieceSource {
   }
 }
 
-/** Gathers rows. */
+/** Collects rows into chunks. */
 class Pieces {
   rest: object[] = []
   #length = 0
-  // The first piece is small, so that the database begins soon.
+  // The first chunk is small, so that the database starts early.
   #size = batchSize
   readonly #most: number
 
@@ -167,7 +167,7 @@ class Pieces {
     this.#most = maxPieceSize
   }
 
-  /** @returns a piece that is full */
+  /** @returns a full chunk, if there is one */
   add(row: object): object[] | undefined {
     this.#length += roughLength(row)
     if (this.rest.push(row) < this.#size && this.#length < pieceLength) return undefined
@@ -187,7 +187,9 @@ function isIterable(rows: unknown): boolean {
   )
 }
 
-/** Of an async source it is not known whether it can be read again, and most cannot. */
+/**
+ * True for sources that can only be read once. All async sources count, because most of them cannot be read again.
+ */
 function isReadOnce(rows: Rows<object>): boolean {
   return Symbol.asyncIterator in rows || (rows[Symbol.iterator]() as unknown) === rows
 }
@@ -202,7 +204,7 @@ function roughLength(value: unknown): number {
   return length
 }
 
-/** For records with hooks, which run for each row. */
+/** Creates rows one by one, for records with hooks. */
 async function createEach(
   table: Table,
   source: Source,

@@ -19,7 +19,7 @@ export interface Link {
 
 /**
  * @returns the number of links that changed; all change or none
- * @throws {HttpError} 404 if the record itself does not exist, 409 if one of the others does not
+ * @throws {HttpError} 404 if the record itself does not exist, 409 if another one does not
  */
 export async function link(table: Table, source: Source, change: Link): Promise<number> {
   const relation = readRelation(table, change.relation)

@@ -1,4 +1,4 @@
-/** Reads the options of a repository's list, and finds its statement. */
+/** Reads the options of a repository's list, and plans its statement. */
 
 import { HttpError } from '../../errors/http-error.js'
 import type { Relation, Table } from '../model/table.js'
@@ -31,11 +31,11 @@ function shapeOf(relatedQueries: readonly RelatedQuery[]): string {
   return relatedQueries.map(({ relation, nested }) => `${relation.name}(${shapeOf(nested)})`).join()
 }
 
-/** What related rows are read by. */
+/** The parts for reading related rows. */
 interface RelatedReading {
   readonly context: RecordsContext
   readonly most?: number | undefined
-  /** Gets every related row. */
+  /** Receives every related row. */
   found(table: Table, record: Instance): void
 }
 
@@ -149,7 +149,7 @@ export function planList<T extends object>(
   return { plan, values, setExtraValues }
 }
 
-/** Binds counts to what the client may see. Their values go behind those of the rows. */
+/** Limits counts to the rows that the client may see. Their values follow those of the rows. */
 function toDerivedParts(
   counts: readonly RelationCount[],
   values: unknown[],

@@ -13,7 +13,7 @@ import { toClientError } from './client-errors.js'
 type Instance = Record<string, unknown>
 type Load = (records: readonly object[], source: Source) => MaybePromise<void>
 
-/** Each relation, with the relations to load behind it. */
+/** Each relation, with its nested relations to load. */
 interface Tree {
   readonly children: Map<string, Tree>
 }
@@ -80,7 +80,7 @@ function loadRelation(
 ): MaybePromise<Instance[]> {
   const { shards } = relation
   if (shards === undefined) return loadLinked(table, relation, records, source)
-  // What is tied is of one shard: it is asked for its own rows alone.
+  // Linked rows are in the same shard, so each shard gets its own query.
   const byShard = new Map<unknown, Instance[]>()
   for (const record of records) {
     const value = record[shards.local.property]
@@ -140,7 +140,7 @@ function attach(
   const { property } = relation.target.key
   for (const [led, ...row] of rows) {
     const read = readRow(row) as Instance
-    // If two keys lead to the same record it is one object, whose relations are loaded once.
+    // Two keys of the same record lead to one object, whose relations are loaded once.
     const related = byId.get(read[property]) ?? read
     byId.set(read[property], related)
     const key = String(led)

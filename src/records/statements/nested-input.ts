@@ -1,6 +1,7 @@
 /**
- * Reads the part of an input about nested rows: `{ create, update, connect, disconnect, delete }`, the same for all
- * doors. Source: decisions, Records: writes.
+ * Reads the nested rows of an input: `{ create, update, connect, disconnect, delete }`. The format is the same for
+ * REST,
+ * GraphQL and programs. Source: decisions, Records: writes.
  */
 
 import type { Id } from '../filters/list-options.js'
@@ -26,19 +27,19 @@ import {
 
 /** Changes of the rows of a `@HasMany` or `@ManyToMany`, all or nothing. */
 export interface NestedList<R extends object> {
-  /** New rows, which get this row's key or a link to it. */
+  /** New rows, which get the key of this row or a link to it. */
   create?: readonly NestedRow<R>[]
-  /** Changes of its rows, each with its key. */
+  /** Changes of its rows, each with a key. */
   update?: readonly NestedChanges<R>[]
-  /** Rows to be linked to this one, whichever row had them. */
+  /** Rows to link to this row, even if they belong to another row. */
   connect?: readonly Id[]
-  /** Rows to be unlinked, but not deleted. */
+  /** Rows to unlink without deleting them. */
   disconnect?: readonly Id[]
-  /** Linked rows to be deleted. */
+  /** Linked rows to delete. */
   delete?: readonly Id[]
 }
 
-/** Changes of the row of a `@BelongsTo`: one of these. */
+/** A change of the row of a `@BelongsTo`: one of these. */
 export interface NestedOne<R extends object> {
   create?: NestedRow<R>
   update?: NestedChanges<R>
@@ -55,7 +56,7 @@ type NestedIn<M, V = Unmarked<NonNullable<M>>> = V extends readonly (infer R)[]
     ? NestedOne<V>
     : never
 
-/** The values of a new row: those that it must name, and others. */
+/** The values of a new row: the required ones, and optional ones. */
 export type NewRow<T> = Pick<T, Demanded<T>> & Partial<T>
 
 /** The values of a new row and of rows nested in it; with `category: { … }` it need not name `categoryId`. */
@@ -85,11 +86,11 @@ export const nestedOperations = ['create', 'update', 'connect', 'disconnect', 'd
 
 export type NestedOperation = (typeof nestedOperations)[number]
 
-/** How a door reads the rows on a relation's other side. */
+/** Reads the rows of a relation in the form of one interface, such as REST or GraphQL. */
 export interface NestedReader {
-  /** The door's name for their key. */
+  /** The name of their key in the interface. */
   readonly keyName: string
-  /** Converts the key from the door's form; an invalid value becomes a key that no row has. */
+  /** Converts the key from the interface's form. An invalid value becomes a key that no row has. */
   readonly key: (id: unknown) => Id
   /** @throws {HttpError} 400 `VALIDATION` */
   read(value: unknown, path: string): WriteTree
@@ -117,7 +118,7 @@ export function readToMany(
   }
 }
 
-/** Nested rows that are given as a plain list, to be created with their parent. */
+/** Nested rows in a plain list, which are created with their parent. */
 export function bareToMany(relation: Relation, path: string, create: readonly WriteTree[]): ToMany {
   refuseShards(relation, path)
   return { relation, path, create, update: [], connect: [], disconnect: [], delete: [] }
@@ -151,7 +152,7 @@ export function readToOne(
   }
 }
 
-/** A row that exists on every machine has no shard in which its related rows could be found. */
+/** A row without a shard cannot have nested rows in one, because their shard would be unknown. */
 function refuseShards({ target, shards }: Relation, path: string): void {
   if (target.shard === undefined || shards !== undefined) return
   throw invalid(path, 'nested', `must be written by itself: ${target.type.name} is sharded`)
@@ -251,12 +252,12 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null
 }
 
-/** Moves faults of a nested row below its path. */
+/** Moves the errors of a nested row below its path. */
 function below(error: unknown, path: string): unknown {
   return withPaths(error, (at) => pathOf(path, at).replace(/\.$/, ''))
 }
 
-/** Moves faults that concern one key to that key's path. */
+/** Moves errors about a key to the path of the key. */
 export function atKey(error: unknown, table: Table, path: string): unknown {
   return withPaths(concealErrors(error, table), () => path)
 }

@@ -1,11 +1,12 @@
 /**
- * Sends several writes in a row without waiting for each answer; the database runs them in this order. Only for work
- * whose single statement is sent at once.
+ * Sends several writes without waiting for each response. The database runs them in order. Only for work that sends
+ * its single
+ * statement synchronously.
  */
 import type { ClientWriting, Engine, Runner, OrderedRunner } from '../../engines/contract/engine.js'
 import type { Transactions } from './transactions.js'
 
-/** Where statements go that are sent at this moment, instead of to the engine. */
+/** Collects statements into the open batch, instead of sending them to the engine. */
 export class Line {
   runner: Runner | undefined = undefined
   readonly #engine: Engine
@@ -17,9 +18,8 @@ export class Line {
   }
 
   /**
-   * @param request of a client: nothing more is done once its time is over
-   * @returns `undefined` in a transaction, and for engines without such a line: their statements run at once, or they
-   * cannot
+   * @param request a client's request; nothing more is stored after its timeout
+   * @returns `undefined` in a transaction, and for engines that do not support batches
    */
   async open(request?: ClientWriting): Promise<Series | undefined> {
     if (this.#transactions.current() !== undefined) return undefined
@@ -38,7 +38,7 @@ export class Series {
     this.#runner = runner
   }
 
-  /** Statements that the work sends before it returns are sent in the line. */
+  /** Statements that the work sends synchronously become part of the batch. */
   run<T>(work: () => T): T {
     this.#line.runner = this.#runner
     try {

@@ -1,4 +1,4 @@
-/** The statements of one table: each is written once for every form of question or change, then kept. */
+/** The statements of one table. Each form of query or change is written once, then cached. */
 import { BoundedCache } from '../../core/bounded-cache.js'
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import type { Dialect } from '../../engines/contract/dialect.js'
@@ -19,7 +19,7 @@ import type { Relation, Table } from '../model/table.js'
 import type { ColumnTypes } from './batch-inserter.js'
 import type { VisibleRows } from './write-row.js'
 
-/** The rows that a statement concerns. `key` identifies its form; `count` is the number of its values. */
+/** The rows of a statement. `key` identifies the form, and `count` is the number of values. */
 export interface Selection {
   readonly condition: Condition | undefined
   readonly key: string
@@ -27,7 +27,7 @@ export interface Selection {
   readonly withDeleted: boolean
 }
 
-/** The parts of a list besides its rows and their order. */
+/** The parts of a list in addition to its rows and their order. */
 export interface ListParts {
   readonly hasLimit?: boolean
   readonly hasOffset?: boolean
@@ -36,14 +36,14 @@ export interface ListParts {
   readonly related?: RelatedParts | undefined
 }
 
-/** Values from other tables that are read with the rows, behind those of the order. */
+/** Values from other tables that are read with the rows. They follow the values of the order. */
 export interface DerivedParts {
   /** The same for questions that differ in values only. */
   readonly key: string
   readonly derived: readonly Derived[]
 }
 
-/** Related rows that are read with others. */
+/** Related rows that are read in the same statement. */
 export interface RelatedParts {
   /** The same for questions that differ in values only. */
   readonly key: string
@@ -51,14 +51,17 @@ export interface RelatedParts {
   readonly most?: number | undefined
 }
 
-/** The most statements that are kept for a table. */
+/** The maximum number of cached statements for a table. */
 const maxPlans = 1000
 
 export class TablePlans {
   readonly table: Table
   /** `select … where id = ?` */
   readonly find: Plan
-  /** The types of the table's columns in the database, by name: read once, and again after a failed statement. */
+  /**
+   * The types of the table's columns in the database, by name. They are read once, and again after a failed
+   * statement.
+   */
   types: MaybePromise<ColumnTypes> | undefined
   readonly #dialect: Dialect
   readonly #cachedPlans = new BoundedCache<Plan>(maxPlans)
@@ -69,7 +72,7 @@ export class TablePlans {
     this.find = writeStatement({ query: 'rows', rows: { table, where: keyIs(table, 0) } }, dialect)
   }
 
-  /** @param key the same for trees of the same shape */
+  /** @param key equal for trees of the same shape */
   get(key: string, make: () => Query | Change): Plan {
     return this.#cachedPlans.get(key, () => writeStatement(make(), this.#dialect))
   }
@@ -145,14 +148,14 @@ export class TablePlans {
     }))
   }
 
-  /** Values: those of `columns`, once for every row; or a list for each of them, of these types. */
+  /** Values: those of `columns`, once for every row; or one list for each column, of these types. */
   insert(
     columns: readonly Column[],
     of: number | readonly string[],
     answers: ReturnedColumns,
   ): Plan {
     const { table } = this
-    // They are all columns, or all but a key that the database generates.
+    // The columns are all, or all except a key that the database generates.
     const isKeyed = columns.length === table.columns.length
     const key = `i${isKeyed ? 'k' : ''}${String(of)}${answers}`
     return this.get(key, () => ({
@@ -167,8 +170,8 @@ export class TablePlans {
   /**
    * Values: those of `within`, those of `columns`, then the key.
    *
-   * @param before columns that it answers behind the row, as they were
-   * @param sums those of `columns` whose values are added
+   * @param before columns whose old values the statement returns after the row
+   * @param sums the columns of `columns` whose values are added
    */
   update(
     columns: readonly Column[],
@@ -198,7 +201,7 @@ export class TablePlans {
   /**
    * Values: the selection's, those of the columns, then two bounds for each sum.
    *
-   * @param sums those of `columns` whose values are added; the statement answers whether they fit
+   * @param sums the columns of `columns` whose values are added; the statement returns whether the sums fit
    */
   updateAll(
     { condition: where, key, count }: Selection,
@@ -259,8 +262,8 @@ export class TablePlans {
   /**
    * Values: the time if the table soft-deletes, then the key, the shard and the version.
    *
-   * @param answers the columns of the deleted rows to answer
-   * @param hasVersion only a row at a version
+   * @param answers the columns of the deleted rows to return
+   * @param hasVersion delete only a row at a version
    */
   remove(answers: readonly Column[] = [], hasVersion = false): Plan {
     const { table } = this
@@ -273,7 +276,7 @@ export class TablePlans {
     })
   }
 
-  /** Answers the keys. Values: the time if the table soft-deletes, then the keys as one packed list. */
+  /** Returns the keys. Values: the time if the table soft-deletes, then the keys as one packed list. */
   removeEach(): Plan {
     const { key } = this.table
     return this.get('D', () => this.#delete(isOneOf(key, this.#firstKeySlot), 0, [key]))
@@ -292,7 +295,10 @@ export class TablePlans {
     return { change: 'delete', table: this.table, where, at, returns: answers }
   }
 
-  /** The undeleted rows of this table that refer to others by a `belongsTo`. Value: the others' keys as one list. */
+  /**
+   * The rows of this table that refer to other rows by a `belongsTo` and are not deleted. Value: the keys of the
+   * other rows as one list.
+   */
   dependents({ name, local, shards }: Relation, stored: readonly Column[]): Plan {
     const { table } = this
     return this.get(`E${name}:${namesOf(stored)}`, () => {
@@ -302,7 +308,7 @@ export class TablePlans {
   }
 
   /**
-   * Whether a row has a value in this column. Value: that.
+   * Whether a row has this value in the column. Value: the value.
    *
    * @param withDeleted soft-deleted rows count
    */
@@ -317,7 +323,7 @@ export class TablePlans {
     })
   }
 
-  /** Writes columns of one row and does not count its version. Values: those of the columns, then the key. */
+  /** Writes columns of one row without incrementing its version. Values: those of the columns, then the key. */
   replace(columns: readonly Column[]): Plan {
     const table = { ...this.table, version: undefined }
     return this.get(`R${namesOf(columns)}`, () => {
@@ -326,7 +332,10 @@ export class TablePlans {
     })
   }
 
-  /** The keys of undeleted rows among some. Values: the keys as one packed list, then the shard. */
+  /**
+   * The keys of the rows that are not deleted, among the given ones. Values: the keys as one packed list, then the
+   * shard.
+   */
   undeleted(): Plan {
     const { table } = this
     const { key, shard } = table
@@ -337,7 +346,7 @@ export class TablePlans {
   }
 
   /**
-   * The undeleted rows that a relation's keys lead to, each after the key that led there. Values: one packed list, or
+   * The rows of a relation that are not deleted, each after the key that refers to it. Values: one packed list, or
    * `count` single keys.
    */
   related(relation: Relation, count: number | undefined): Plan {
@@ -353,7 +362,10 @@ export class TablePlans {
     }))
   }
 
-  /** As `related`, of some rows that may be tied to one. Values: its key, and theirs as one packed list. */
+  /**
+   * As `related`, for rows that may be linked to one row. Values: the key of that row, and the other keys as one
+   * packed list.
+   */
   linkedAmong(tie: Relation): Plan {
     const { target } = tie
     return this.get(`a${tie.name}`, () => ({
@@ -365,7 +377,7 @@ export class TablePlans {
     }))
   }
 
-  /** Values: this record's key, the other's. */
+  /** Values: the key of this record, then of the other. */
   link({ name, join }: Relation, removes: boolean): Plan {
     if (join === undefined) throw new TypeError(`${name} has no join table.`)
     const change = removes ? 'unlink' : 'link'
