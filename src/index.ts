@@ -1,6 +1,6 @@
 /**
- * The face of Filigree: everything an application imports, and every type that the declarations of its own files have to
- * name. Grouped by floor, from declarations to the application.
+ * The public API of Filigree: everything an application imports, and every type that its declaration files name.
+ * Grouped by layer, from declarations to the application.
  */
 
 export type {

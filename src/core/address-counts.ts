@@ -1,7 +1,10 @@
-/** Counts by client address. An IPv6 client has a whole network of addresses, which counts as one. Source: RFC 4291 §2.5.4. */
+/**
+ * Counts by client address. An IPv6 client has a whole network of addresses, which counts as one. Source: RFC 4291
+ * §2.5.4.
+ */
 import { isIPv6 } from 'node:net'
 
-/** @returns the address, or of an IPv6 one its first 64 bits */
+/** @returns the IPv4 address, or the first 64 bits of an IPv6 address */
 export function addressKey(address: string): string {
   if (!address.includes(':') || !isIPv6(address)) return address
   const [head = '', tail] = address.split('%', 1)[0]?.split('::') ?? []
@@ -16,7 +19,7 @@ export function addressKey(address: string): string {
   return groups.slice(0, 4).join(':')
 }
 
-/** An IPv4 address at the end stands for two groups, neither of them among the first four. */
+/** A trailing IPv4 address stands for two groups. Neither is among the first four groups. */
 function groupsOf(text: string): string[] {
   if (text === '') return []
   return text
@@ -26,23 +29,23 @@ function groupsOf(text: string): string[] {
     )
 }
 
-/** What happens in a minute. */
+/** Limits events per address and minute. */
 export class AddressRates {
   readonly #maxPerMinute: number
   readonly #now: () => number
   #counts = new AddressCounts()
   #windowStart = -Infinity
 
-  /** @param now milliseconds */
+  /** @param now returns the time in milliseconds */
   constructor(maxPerMinute: number, now: () => number) {
     this.#maxPerMinute = maxPerMinute
     this.#now = now
   }
 
   /**
-   * Counts one more.
+   * Counts one event.
    *
-   * @returns 0, or, if the address has reached its limit, the seconds until it may try again; then nothing is counted
+   * @returns 0; or, if the address has reached its limit, the seconds until it may try again, and nothing is counted
    */
   take(address: string): number {
     const now = this.#now()
@@ -61,7 +64,7 @@ export class AddressRates {
 
 const minute = 60_000
 
-/** Counts what is open now: streams, connections. */
+/** Counts open streams and connections per address. */
 export class AddressCounts {
   readonly #counts = new Map<string, number>()
 

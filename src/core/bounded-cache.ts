@@ -1,4 +1,4 @@
-/** A bounded memory of what is costly to make; when it is full, the oldest entry is dropped. */
+/** A bounded cache for values that are costly to compute. When it is full, the oldest entry is dropped. */
 export class BoundedCache<V> {
   readonly #values = new Map<string, V>()
   readonly #maxEntries: number

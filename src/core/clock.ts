@@ -1,9 +1,9 @@
 /**
- * The time that an application goes by: tokens, sessions, limits and kept answers ask it, never the system itself, so that
- * tests can move it. A provider of every application: `static inject = [Clock]`.
+ * The clock of an application. Tokens, sessions, limits and caches read it instead of the system time, so that tests
+ * can move it. Every application provides it: `static inject = [Clock]`.
  */
 export class Clock {
-  /** True for the clock of a test, which moves it. What works in the background then waits until it is asked to. */
+  /** True for the movable clock of a test. Background work then waits until the test triggers it. */
   readonly isMoved: boolean = false
 
   /** Milliseconds since 1970. */
@@ -12,18 +12,18 @@ export class Clock {
   }
 
   /**
-   * Milliseconds that a test has moved it on. What several processes share goes by the database's clock and by this:
-   * `database.now(clock)`.
+   * Milliseconds by which a test has moved the clock. Processes that share data use the database's clock plus this
+   * offset: `database.now(clock)`.
    */
   moved(): number {
     return 0
   }
 
   /**
-   * Calls what waits for a moment when the time is moved, so that it looks again. The system's time is never moved.
+   * Registers a watcher that runs when the clock is moved. The system clock never moves.
    *
    * @param _watcher may return a promise
-   * @returns what ends it
+   * @returns a function that removes the watcher
    */
   onMove(_watcher: () => unknown): () => void {
     return () => undefined

@@ -1,10 +1,10 @@
 /**
  * Publishes the framework's work on `node:diagnostics_channel`: requests, gates, handlers, statements, GraphQL.
- * A channel without subscribers costs nothing: callers check `heard` first.
+ * A channel without subscribers costs nothing, because callers check `hasSubscribers` first.
  *
- * A channel has one message for each piece of work, once it is over. For its beginning too, or to pass something along
- * with it, use the tracing channel of the same name: `tracing:filigree:handler:start`, `end`, `asyncStart`, `asyncEnd`,
- * `error`. All of them get the same object.
+ * A channel gets one message for each piece of work, when the work is over. To observe the beginning, or to pass
+ * context along, use the tracing channel of the same name: `tracing:filigree:handler:start`, `end`, `asyncStart`,
+ * `asyncEnd`, `error`. All of them get the same object.
  */
 
 import {
@@ -15,62 +15,62 @@ import {
 } from 'node:diagnostics_channel'
 import { isThenable } from './maybe-promise.js'
 
-/** A look at an application's figures: `filigree:scrape`. Packages that have figures of their own add them. */
+/** Channel `filigree:scrape`: published when metrics are read, so that packages can add their own. */
 
-/** What is published before figures are written. */
+/** The message of `filigree:scrape`, published before metrics are written. */
 export interface ScrapeEvent {
   /** The `ApplicationState` of the application. */
   readonly application: object
-  /** Adds a gauge, or promises some; what takes longer than a second is left out. */
+  /** Adds a gauge, or a promise of gauges. Promises that take longer than a second are left out. */
   readonly add: (gauge: Gauge | Promise<readonly Gauge[]>) => void
 }
 
 /** A number that goes up and down. */
 export interface Gauge {
-  /** `jobs_waiting` */
+  /** For example `jobs_waiting`. */
   readonly name: string
   readonly help: string
   readonly value: number
 }
 
-/** The message of `filigree:tool`, of which traces are made. It never contains arguments. */
+/** The messages of `filigree:tool`, used for traces. They never contain arguments. */
 
-/** A call by an agent: `filigree:tool`, and the tracing channel of the same name. */
+/** A tool call by an agent: `filigree:tool`, and the tracing channel of the same name. */
 export interface ToolEvent extends WatchedWork {
   readonly tool: string
-  /** `TicketController.show`. */
+  /** For example `TicketController.show`. */
   readonly route: string
 }
 
-/** The messages of `filigree:job` and `filigree:job-added`, of which metrics and traces are made. They never contain bodies. */
+/** The messages of `filigree:job` and `filigree:job-added`, used for metrics and traces. They never contain bodies. */
 
 /** How a run ended. */
 export type JobOutcome = 'done' | 'again' | 'failed' | 'cancelled' | 'lost' | 'given back'
 
-/** A run: `filigree:job`, and the tracing channel of the same name. */
+/** A run of a job: `filigree:job`, and the tracing channel of the same name. */
 export interface JobEvent extends WatchedWork {
   /** The `ApplicationState`. */
   readonly application: object
   readonly job: string
   readonly id: number
   readonly attempt: number
-  /** The `traceparent` of who added it. */
+  /** The `traceparent` of the code that added the job. */
   readonly trace: string | undefined
-  /** Known when it is over. */
+  /** Set when the run is over. */
   outcome: JobOutcome | undefined
 }
 
-/** Something is added: `filigree:job-added`. Whoever traces sets `trace`. */
+/** A job was added: `filigree:job-added`. A tracing subscriber sets `trace`. */
 export interface JobAddedEvent {
   readonly job: string
   trace: string | undefined
 }
 
-/** What every message has. */
+/** Common fields of all messages. */
 export interface WatchedWork {
-  /** Milliseconds that it took; 0 before it is over. */
+  /** Duration in milliseconds; 0 before the work is over. */
   ms: number
-  /** What it threw, if it did. */
+  /** The error that the work threw, if any. */
   error: unknown
 }
 
@@ -83,12 +83,12 @@ export class WorkChannel<Work extends WatchedWork> {
     this.#tracing = tracingChannel(name)
   }
 
-  /** Somebody listens. */
+  /** True if the channel or its tracing channel has subscribers. */
   get hasSubscribers(): boolean {
     return this.#channel.hasSubscribers || this.#tracing.hasSubscribers
   }
 
-  /** Runs the work and publishes it; results and errors pass through unchanged. */
+  /** Runs the work and publishes it. Results and errors pass through unchanged. */
   around<T>(work: Work, run: () => T): T {
     const tracing = this.#tracing
     const startTime = performance.now()
@@ -125,13 +125,13 @@ export class WorkChannel<Work extends WatchedWork> {
     })
   }
 
-  /** Begins work that ends by `finish`, somewhere else. */
+  /** Begins work that ends elsewhere, by a call of `finish`. */
   begin(work: Work, run: () => void): void {
     this.#tracing.start.runStores(work, run)
     this.#tracing.end.publish(work)
   }
 
-  /** Ends what `begin` began. */
+  /** Ends work that `begin` started. */
   finish(work: Work, startTime: number): void {
     if (work.error !== undefined) this.#tracing.error.publish(work)
     this.#tracing.asyncStart.publish(work)

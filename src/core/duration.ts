@@ -1,4 +1,4 @@
-/** Reads how much may happen in a time: `100/m`, `1000/15m`. */
+/** Reads rates, a count per time: `100/m`, `1000/15m`. */
 
 export interface Rate {
   readonly limit: number
@@ -6,7 +6,7 @@ export interface Rate {
   readonly window: number
 }
 
-/** @returns `undefined` for other texts */
+/** @returns `undefined` if the text is not a rate */
 export function readRate(text: unknown): Rate | undefined {
   if (typeof text !== 'string') return undefined
   const [, limit, count, unit] = /^(\d{1,9})\/(\d{0,6})([smhd])$/.exec(text) ?? []
@@ -15,13 +15,13 @@ export function readRate(text: unknown): Rate | undefined {
   return { limit: Number(limit), window: seconds * 1000 }
 }
 
-/** Reads a length of time: `1h`, `15m`, or a number of seconds. */
+/** Reads durations: `1h`, `15m`, or a number of seconds. */
 
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
 /**
  * @param duration seconds, or text with a unit: `90s`, `15m`, `1.5h`, `7d`
- * @returns whole seconds, at least 1; `undefined` when it says no such time
+ * @returns whole seconds, at least 1; `undefined` if the value is not a valid duration
  */
 export function readSeconds(duration: unknown): number | undefined {
   const seconds = typeof duration === 'string' ? fromText(duration) : duration

@@ -1,22 +1,23 @@
 /**
- * Shares the event loop: work that could all continue at one moment continues in slices, with other work in between.
+ * Shares the event loop fairly: work that could all continue at the same time continues in slices, with other work in
+ * between.
  */
 
 export class EventLoopSlots {
   readonly #slice: number
   readonly #waiting: (() => void)[] = []
-  /** Of this turn of the loop. */
+  /** Slots used in this turn of the event loop. */
   #usedSlots = 0
   #isScheduled = false
 
-  /** @param slice how many may go on in one turn of the loop */
+  /** @param slice number of callers that may continue in one turn of the event loop */
   constructor(slice: number) {
     this.#slice = slice
   }
 
   /**
-   * @returns `undefined` if the caller may continue at once; else a promise that settles in a later turn, in the order
-   * of the calls
+   * @returns `undefined` if the caller may continue immediately; otherwise a promise that settles in a later turn, in
+   * the order of the calls
    */
   take(): Promise<void> | undefined {
     this.#schedule()

@@ -1,7 +1,7 @@
-/** Ends what is good until a moment, such as the streams of a token that runs out. */
+/** Ends things that expire, such as the event streams of an expired token. */
 import type { Clock } from './clock.js'
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks. */
 const every = 250
 
 interface Expiry {
@@ -20,9 +20,9 @@ export class Expiries {
   }
 
   /**
-   * @param until milliseconds since 1970; `Infinity` never ends
-   * @param end called once. Must not throw
-   * @returns forgets it
+   * @param until milliseconds since 1970; `Infinity` never expires
+   * @param end called once; must not throw
+   * @returns a function that removes the entry
    */
   add(until: number, end: () => void): () => void {
     if (until === Infinity) return () => undefined
@@ -37,7 +37,7 @@ export class Expiries {
     }
   }
 
-  /** One timer for all, while there are any; it never keeps a process alive. */
+  /** Starts one timer for all entries. It never keeps the process alive. */
   #start(): () => void {
     const look = (): void => {
       const now = this.#clock.now()

@@ -1,9 +1,9 @@
-/** Whether a value of JSON is an object, which is neither null nor a list. */
+/** True if a JSON value is an object: neither null nor a list. */
 export function isMap(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** Whether what a program gives is an object with names: no list, and no value of a field, such as a moment or bytes. */
+/** True if a value is a plain object with named properties, not a list and not a field value such as a date or bytes. */
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
   return (
     typeof value === 'object' &&
@@ -15,13 +15,13 @@ export function isPlainObject(value: unknown): value is Record<string, unknown> 
 }
 
 /**
- * JSON whose numbers are exact. `JSON.parse` rounds 9007199254740993 to the nearest double and makes `1e400` infinite, so that
- * another number would be stored. Fractions are rounded, as JSON readers do (RFC 8259 §6).
+ * Parses JSON with exact numbers. `JSON.parse` rounds 9007199254740993 to the nearest double and makes `1e400`
+ * infinite, so that another number would be stored. Fractions are rounded, as JSON readers do (RFC 8259 §6).
  */
 
-/** Thrown for JSON that is well-formed and has a number that would change. */
+/** Thrown for well-formed JSON with a number that parsing would change. */
 export class InexactNumberError extends SyntaxError {
-  /** The number as it was sent, shortened. */
+  /** The number as sent, shortened. */
   readonly number: string
 
   constructor(number: string) {
@@ -33,8 +33,8 @@ export class InexactNumberError extends SyntaxError {
 }
 
 /**
- * @returns the value as `JSON.parse` makes it
- * @throws {SyntaxError} malformed JSON, or a number that a double does not hold
+ * @returns the value as `JSON.parse` returns it
+ * @throws {SyntaxError} for malformed JSON, or a number that a double cannot represent
  */
 export function parseJson(text: string): unknown {
   const value: unknown = JSON.parse(text)
@@ -42,10 +42,10 @@ export function parseJson(text: string): unknown {
   return value
 }
 
-/** Fewer digits and smaller exponents are always exact: most texts are decided by this alone. */
+/** Numbers with fewer digits and smaller exponents are always exact. This test alone decides most texts. */
 const mayBeInexact = /[\d.]{16}|\d[eE][-+]?\d{3}/
 
-/** @param text well-formed, so that numbers begin with a digit and strings end */
+/** @param text well-formed JSON, so that numbers begin with a digit and strings end */
 function refuseInexact(text: string): void {
   const number = /\d[\d.eE+-]*/y
   for (let position = 0; position < text.length; position++) {
@@ -79,7 +79,7 @@ function isExact(token: string): boolean {
   return sent.digits === read.digits && sent.exponent === read.exponent
 }
 
-/** A number as digits without zeros at either end, times a power of ten. */
+/** Splits a number into digits without zeros at either end and a power of ten. */
 function decimalOf(token: string): { digits: string; exponent: number } {
   const [mantissa = '', power = '0'] = token.split(/[eE]/)
   const [integerPart = '', fraction = ''] = mantissa.split('.')
@@ -88,7 +88,7 @@ function decimalOf(token: string): { digits: string; exponent: number } {
   return { digits, exponent: Number(power) - fraction.length + all.length - digits.length }
 }
 
-/** Not a regular expression, which would start again at every zero of a long number. */
+/** A loop instead of a regular expression, which would restart at every zero of a long number. */
 function withoutTrailingZeros(text: string): string {
   let end = text.length
   while (end > 0 && text.charCodeAt(end - 1) === 48) end--

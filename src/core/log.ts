@@ -1,31 +1,34 @@
-/** Where the framework writes its log; pino's logger is one. Tests pass their own. Its methods must not throw. */
+/**
+ * The interface through which the framework writes its log. A pino logger implements it. Tests pass their own. Its
+ * methods must not throw.
+ */
 export interface Log {
   error(details: object, message: string): void
   warn(details: object, message: string): void
   info(details: object, message: string): void
   debug(details: object, message: string): void
-  /** Whether lines of a level are kept: those that nobody keeps are not made. Default: they are. */
+  /** True if lines of the level are written. The framework skips building other lines. Default: true. */
   isLevelEnabled?(level: string): boolean
-  /** Takes whole lines of JSON that need not be there at once. Absent where the application brings its own log. */
+  /** Accepts complete JSON lines that may be written with a delay. Absent if the application provides its own log. */
   readonly deferred?: DeferredLog | undefined
 }
 
-/** Lines that are written together: after 100 ms at most, and before the process ends. */
+/** Writes lines in batches, after at most 100 ms and before the process ends. */
 export interface DeferredLog {
-  /** @param line with its end of line */
+  /** @param line including its line ending */
   add(line: string): void
-  /** Writes what waits, at once. */
+  /** Writes all waiting lines immediately. */
   flush(): void
 }
 
 export type LogLevel = Exclude<keyof Log, 'isLevelEnabled' | 'deferred'>
 
-/** True if lines at debug are kept. */
+/** True if debug lines are written. */
 export function isDebugged(log: Log): boolean {
   return log !== silentLog && (log.isLevelEnabled?.('debug') ?? true)
 }
 
-/** A log that keeps nothing. */
+/** A log that discards everything. */
 export const silentLog: Log = Object.freeze({
   error: () => undefined,
   warn: () => undefined,
@@ -33,11 +36,14 @@ export const silentLog: Log = Object.freeze({
   debug: () => undefined,
 })
 
-/** The log of what has none of its own: that of the application which uses it, for as long as it runs. */
+/**
+ * A log for objects without their own. It forwards to the log of the application that uses the object, while the
+ * application runs.
+ */
 export class LentLog implements Log {
   #log = silentLog
 
-  /** @returns what takes the log back */
+  /** @returns a function that withdraws the log */
   lend(log: Log): () => void {
     this.#log = log
     return () => {
@@ -63,18 +69,18 @@ export class LentLog implements Log {
 }
 
 /**
- * Gives fields for lines of the log.
+ * Returns additional fields for log lines.
  *
- * @param request the request that the line is about, if any
+ * @param request the request that the line belongs to, if any
  */
 export type LogFields = (
   request: object | undefined,
 ) => Readonly<Record<string, unknown>> | undefined
 
-/** For the whole process: functions that add fields, such as the id of the running trace. */
+/** Process-wide functions that add fields, such as a trace ID. */
 const additions = new Set<LogFields>()
 
-/** Adds fields to every line of the applications' logs. @returns what ends it */
+/** Adds fields to every log line of all applications. @returns a function that removes them */
 export function addLogFields(addition: LogFields): () => void {
   additions.add(addition)
   return () => {
@@ -82,7 +88,7 @@ export function addLogFields(addition: LogFields): () => void {
   }
 }
 
-/** The fields that were added for a line about this request; `undefined` if there are none. */
+/** The additional fields for a line about this request; `undefined` if there are none. */
 export function fieldsOf(request: object | undefined): object | undefined {
   if (additions.size === 0) return undefined
   return Object.assign({}, ...[...additions].map((addition) => addition(request))) as object

@@ -1,12 +1,9 @@
-/**
- * A value that is available now or comes as a promise. These functions work with both, and make no promise where none
- * is needed.
- */
+/** Functions for values that are available now or arrive as a promise. They create no promise unless one is needed. */
 
-/** There now, or later. */
+/** A value, or a promise of it. */
 export type MaybePromise<T> = T | Promise<T>
 
-/** True for promises of any library: whether a value is awaited must not depend on its class. */
+/** True for promises of any library. Whether a value is awaited must not depend on its class. */
 export function isThenable(value: unknown): value is PromiseLike<unknown> {
   return (
     typeof value === 'object' &&
@@ -22,7 +19,7 @@ export function after<T, R>(
   return isThenable(value) ? value.then(next) : next(value)
 }
 
-/** Runs `run`; if it fails, now or later, gives what `failed` makes of the error. */
+/** Runs `run`. If it throws or rejects, returns what `failed` returns for the error. */
 export function attempt<T>(
   run: () => MaybePromise<T>,
   failed: (error: unknown) => MaybePromise<T>,
@@ -36,7 +33,8 @@ export function attempt<T>(
 }
 
 /**
- * Runs, then continues with the result, or with what `failed` makes of the error: one promise for both.
+ * Runs the function, then continues with the result, or with what `failed` returns for the error. Uses one promise for
+ * both.
  */
 export function settle<T, R>(
   run: () => MaybePromise<T>,
@@ -52,7 +50,7 @@ export function settle<T, R>(
   return isThenable(running) ? running.then(next, failed) : next(running)
 }
 
-/** Always gives a promise, also for an error that is thrown at once. */
+/** Always returns a promise, even if `run` throws synchronously. */
 export function promise<T>(run: () => MaybePromise<T>): Promise<T> {
   try {
     return Promise.resolve(run())

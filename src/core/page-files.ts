@@ -1,26 +1,26 @@
 /**
- * Finds the files of pages that come from other packages. The build copies them beside the server, so that applications
- * install these files only, and not the packages: no install scripts, no code that is never run.
+ * Finds the files of pages that come from other packages. The build copies them next to the server. Applications
+ * install only these files, not the packages, and therefore no install scripts or unused code.
  */
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** A page's files: their folder in the distribution, and in development the package with the folder in it. */
+/** A page's files: their folder in the distribution; in development, the package and the folder in it. */
 export interface PageFiles {
   readonly name: string
   readonly package: string
   readonly subfolder: string
 }
 
-/** @throws {Error} if they are missing; its message says what to do */
+/** @throws {Error} if the files are missing; the message says how to fix it */
 export function pageFolder({ name, package: source, subfolder: within }: PageFiles): string {
   const require = createRequire(import.meta.url)
   const candidates = [
     () => fileURLToPath(new URL(`./pages/${name}`, import.meta.url)),
     () => join(dirname(require.resolve(`${source}/package.json`)), within),
-    // An application that is bundled into one file.
+    // For an application that is bundled into one file.
     () => join(dirname(require.resolve('filigree/package.json')), 'dist/server/pages', name),
   ]
   for (const locate of candidates) {

@@ -1,10 +1,10 @@
 /**
- * Methods that the framework calls on providers beside `onStart`, `onClosing` and `onStop`. They are symbols, so that no method
- * of an application is called because of its name.
+ * Methods that the framework calls on providers in addition to `onStart`, `onClosing` and `onStop`. They are symbols,
+ * so that the framework never calls an application's method because of its name.
  */
 
-/** `[resetState]()` of a provider forgets what it has stored: `desk.reset()` of `filigree/testing` calls it. */
+/** A provider's `[resetState]()` clears its state. `desk.reset()` of `filigree/testing` calls it. */
 export const resetState: unique symbol = Symbol.for('filigree.resetState')
 
-/** `[pendingWork]()` of a provider lists the work that it stores for later: the development page shows it. */
+/** A provider's `[pendingWork]()` lists the work that it has queued. The development page shows it. */
 export const pendingWork: unique symbol = Symbol.for('filigree.pendingWork')

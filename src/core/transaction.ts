@@ -1,13 +1,16 @@
-/** An open transaction, for what is kept beside its database: it ends with the transaction, or is taken back with it. */
+/** An open transaction, for state outside the database that must commit or roll back together with it. */
 
 export interface OpenTransaction {
-  /** Calls the function right after the commit, before anything else runs; never after a rollback. It must not throw. */
+  /**
+   * Calls the function right after the commit, before anything else runs; never after a rollback. The function must not
+   * throw.
+   */
   onCommit(work: () => void): void
-  /** Runs work after the commit; whoever ends the transaction waits for it. What it rejects with is logged. */
+  /** Runs work after the commit. The end of the transaction waits for the work. Rejections are logged. */
   committed(work: () => Promise<void>): void
   /**
-   * Calls the function once what was done since is rolled back: the transaction, or the part of it in which this was
-   * asked for. It must not throw.
+   * Calls the function after a rollback of the transaction, or of the savepoint in which it was registered. The
+   * function must not throw.
    */
   onRollback(work: () => void): void
 }
@@ -19,7 +22,7 @@ export const isolations = ['read committed', 'repeatable read', 'serializable'] 
 
 export type Isolation = (typeof isolations)[number]
 
-/** The higher one of two levels; undefined is lower than all. */
+/** Returns the higher of two levels. Undefined is lower than all. */
 export function higherIsolation(
   one: Isolation | undefined,
   other: Isolation | undefined,

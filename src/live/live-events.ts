@@ -1,11 +1,11 @@
-/** Messages as server-sent events; each is written once for all who get it. */
+/** Writes live query messages as server-sent events. Each message is formatted once for all listeners. */
 import { toWrittenEvent, type WrittenEvent } from '../http/events.js'
 import type { LiveListener, LiveMessage } from './live-listener.js'
 
 export interface EventFormat {
   /** The events of a message, in order. */
   readonly toItems: (message: LiveMessage) => readonly WrittenEvent[]
-  /** Behind the last message, where nothing was refused. */
+  /** Sent after the last message, unless the listener was closed with an error status. */
   readonly last: readonly WrittenEvent[]
 }
 
@@ -14,7 +14,7 @@ const closedEvent = (status: number): WrittenEvent =>
 
 const complete = toWrittenEvent({ event: 'complete', data: '' })
 
-/** Of `crud` and handlers: `live`, and `closed`. */
+/** Event format of `crud` and handlers: `live` and `closed`. */
 export const rowEvents: EventFormat = Object.freeze({
   toItems: cachedPerMessage((message) =>
     message.kind === 'data'
@@ -24,7 +24,10 @@ export const rowEvents: EventFormat = Object.freeze({
   last: [],
 })
 
-/** Of GraphQL over server-sent events: `next`, `complete`; `closed` comes behind it, where clients of that protocol have left. */
+/**
+ * Event format of GraphQL over server-sent events: `next` and `complete`. `closed` follows `complete`, because clients
+ * of that protocol stop reading there.
+ */
 export const resultEvents: EventFormat = Object.freeze({
   toItems: cachedPerMessage((message) =>
     message.kind === 'data'
@@ -47,7 +50,7 @@ function cachedPerMessage(write: EventFormat['toItems']): EventFormat['toItems']
   }
 }
 
-/** The body of a stream of events. Not a generator, which could not be left while it waits. */
+/** The body of an event stream. It is not a generator, because a waiting generator cannot be cancelled. */
 export function liveEvents(
   listener: LiveListener,
   { toItems, last }: EventFormat,

@@ -1,10 +1,13 @@
 /**
- * How answers and their differences are written. Rows with a key, `id`, are told apart by it; what has none is told whole.
+ * Formats the results of live queries and the differences between them. Rows are compared by their key `id`. Values
+ * without keys are sent completely.
  * Source: decisions, Live queries.
  */
 import { isMap } from '../core/json.js'
 
-/** What is told of a list: whole rows, keys that are gone, and all keys in order where it does not follow. */
+/**
+ * Differences of a list: changed rows, the keys of removed rows, and the order of all keys if clients cannot derive it.
+ */
 export interface RowChanges {
   readonly set: readonly unknown[]
   readonly gone: readonly (string | number)[]
@@ -12,15 +15,15 @@ export interface RowChanges {
 }
 
 export interface LiveFormat {
-  /** @param text the answer's JSON; undefined where there is nothing any more */
+  /** @param text JSON of the result; undefined if the resource no longer exists */
   complete(text: string | undefined, version: number, isLost: boolean): string
-  /** What has become of an answer. Both are different texts. */
+  /** Describes how a result has changed. The two texts always differ. */
   change(before: string | undefined, now: string | undefined, version: number): string
-  /** Why nothing more comes. */
+  /** States why the live query ended. */
   closed(status: number): string
 }
 
-/** Of `crud` and handlers: `{ version, data }`, then `{ version, set, gone, order }`. */
+/** Format of `crud` and handlers: `{ version, data }`, then `{ version, set, gone, order }`. */
 export const rowsForm: LiveFormat = Object.freeze({
   complete: (text, version, isLost) =>
     `{"version":${version},"data":${text ?? 'null'}${isLost ? ',"lost":true' : ''}}`,
@@ -32,7 +35,7 @@ export const rowsForm: LiveFormat = Object.freeze({
   closed: (status) => JSON.stringify({ status }),
 } satisfies LiveFormat)
 
-/** Of GraphQL: execution results, with what belongs to the live answer in `extensions`. Texts are results. */
+/** Format of GraphQL: execution results, with live query data in `extensions`. The texts are execution results. */
 export const resultForm: LiveFormat = Object.freeze({
   complete: (text, version, isLost) => withLive(text, { version, ...(isLost && { lost: true }) }),
   change: (before, now, version) => {
@@ -48,7 +51,7 @@ export const resultForm: LiveFormat = Object.freeze({
   },
 } satisfies LiveFormat)
 
-/** For clients that know no differences: `@live(whole: true)`. */
+/** Sends complete results, for clients that cannot apply differences: `@live(whole: true)`. */
 export const completeResultForm: LiveFormat = Object.freeze({
   ...resultForm,
   change: (_before, now, version) => resultForm.complete(now, version, false),
@@ -59,7 +62,7 @@ function withLive(text = '{"data":null}', live: object): string {
   return `${text.slice(0, -1)},"extensions":${JSON.stringify({ live })}}`
 }
 
-/** By root field; undefined where something else than rows has changed. */
+/** Changes by root field; undefined if anything except rows has changed. */
 function changesOf(before: unknown, now: unknown): Record<string, RowChanges> | undefined {
   const [previous, current] = [dataOf(before), dataOf(now)]
   if (previous === undefined || current === undefined) return undefined
@@ -73,7 +76,7 @@ function changesOf(before: unknown, now: unknown): Record<string, RowChanges> | 
   return changes
 }
 
-/** Of a result without errors. */
+/** The data of a result without errors. */
 function dataOf(result: unknown): Readonly<Record<string, unknown>> | undefined {
   if (!isMap(result) || 'errors' in result || !isMap(result.data)) return undefined
   return result.data
@@ -81,7 +84,7 @@ function dataOf(result: unknown): Readonly<Record<string, unknown>> | undefined 
 
 type Key = string | number
 
-/** @returns undefined where one of them is no list of rows with keys */
+/** @returns undefined if either value is not a list of rows with keys */
 function differenceOf(before: unknown, now: unknown): RowChanges | undefined {
   const previous = byKey(before)
   const current = byKey(now)
@@ -91,7 +94,7 @@ function differenceOf(before: unknown, now: unknown): RowChanges | undefined {
   for (const [key, row] of current)
     if (!previous.has(key) || JSON.stringify(previous.get(key)) !== JSON.stringify(row))
       set.push(row)
-  // Rows that stay keep their places, new ones come behind them in the order of `set`.
+  // Remaining rows keep their order. New rows follow them in the order of `set`.
   const follows = [...[...previous.keys()].filter((key) => current.has(key))]
   for (const key of current.keys()) if (!previous.has(key)) follows.push(key)
   const order = [...current.keys()]

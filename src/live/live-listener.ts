@@ -1,16 +1,16 @@
-/** One who listens to a live answer: what is told waits here until it is read, up to a bound. */
+/** A listener of a live query. It buffers messages, up to a limit, until they are read. */
 import type { LiveCaller } from './live-queries.js'
 
 export type LiveMessage =
   | { readonly kind: 'data'; readonly id: string; readonly text: string }
   | { readonly kind: 'closed'; readonly status: number; readonly text: string }
 
-/** Bytes of messages that one who does not read may have waiting. */
+/** Maximum bytes of unread messages per listener. */
 export const maxUnreadBytes = 1024 * 1024
 
 export class LiveListener implements AsyncIterableIterator<LiveMessage> {
   readonly caller: LiveCaller
-  /** Writes why it ends; set by its answer. */
+  /** Writes the reason why the listener ends. The live query sets it. */
   closing: (status: number) => string = (status) => JSON.stringify({ status })
   #unread: LiveMessage[] = []
   #bytes = 0
@@ -18,7 +18,7 @@ export class LiveListener implements AsyncIterableIterator<LiveMessage> {
   #isOver = false
   readonly #ends: (() => void)[] = []
 
-  /** @param onClosed called once, at its end */
+  /** @param onClosed called once, when the listener ends */
   constructor(caller: LiveCaller, onClosed: (listener: LiveListener) => void) {
     this.caller = caller
     this.onEnd(() => {
@@ -29,14 +29,14 @@ export class LiveListener implements AsyncIterableIterator<LiveMessage> {
     const end = (): void => {
       this.end()
     }
-    // Also before its answer has begun.
+    // The connection may also close before the response begins.
     request.outgoing.once('close', end)
     this.onEnd(() => {
       request.outgoing.off('close', end)
     })
   }
 
-  /** Nobody waits for what is read for it. */
+  /** True if the listener has ended, so that running the query for it is pointless. */
   get isOver(): boolean {
     return this.#isOver
   }
@@ -48,10 +48,10 @@ export class LiveListener implements AsyncIterableIterator<LiveMessage> {
   }
 
   /**
-   * Closes it where its token has run out, 401, or its sign-in is too old for its route, 403.
+   * Closes the listener if its token has expired (401) or its sign-in is too old for the route (403).
    *
    * @param now milliseconds since 1970
-   * @returns true then
+   * @returns true if the listener was closed
    */
   closeIfOver(now: number): boolean {
     const { claims, request } = this.caller
@@ -71,20 +71,20 @@ export class LiveListener implements AsyncIterableIterator<LiveMessage> {
     }
     this.#unread.push(message)
     this.#bytes += message.text.length
-    // A single one may be larger: who reads at once gets it.
+    // A single message may exceed the limit: a client that reads without delay still gets it.
     if (this.#bytes <= maxUnreadBytes || this.#unread.length === 1) return
     this.#unread = []
     this.end()
     this.caller.abandon()
   }
 
-  /** Tells why there is nothing more, and ends. */
+  /** Sends the reason for closing, then ends the listener. */
   close(status: number): void {
     this.send({ kind: 'closed', status, text: this.closing(status) })
     this.end()
   }
 
-  /** What is unread can still be read. */
+  /** Ends the listener. Buffered messages can still be read. */
   end(): void {
     if (this.#isOver) return
     this.#isOver = true

@@ -1,19 +1,19 @@
 /**
- * Live answers: questions that stay true. One engine behind three doors, GraphQL's `query @live`, `crud` and `@Live`.
+ * Live queries: one engine for GraphQL's `query @live`, `crud` and `@Live`. It runs a query again when its tables
+ * change, compares the results and sends the difference. Changes come from the change feed, from statements and from
+ * other processes.
  *
- *   door ─ open(question, listener) ─▶ LiveAnswers ─ one LiveAnswer for each key ─▶ run, compare, tell
- *                                          ▲ tables that changed: change feed, statements, other processes
+ * Each interface passes a `LiveQueryDefinition` to `open`. Definitions with equal keys share one result. A key covers
+ * interface, text, variables and permissions. `run` runs the query once for one listener and returns JSON text. `form`
+ * formats the messages. `open` returns a `LiveListener`, an async iterable of `LiveMessage`. All listeners get the same
+ * message objects:
  *
- * A door gives a `LiveQuestion`: its key (equal keys have equal answers: door, text, variables, rights), `run`, which asks
- * it once for one of its listeners and gives JSON text, and `form`, which writes what is told. It gets a `LiveListener`: an
- * async iterable of `LiveMessage`, the same objects for all who listen:
+ * - `{ kind: 'data', id, text }`: `text` is the payload's JSON. For GraphQL, `text` is an execution result: the
+ * `payload` of `next` in graphql-transport-ws, or the data of an event. `id` is `life:version`, for `Last-Event-ID`.
+ * - `{ kind: 'closed', status, text }`: the last message. The caller has lost access (401, 403), and the iterable ends.
  *
- * - `{ kind: 'data', id, text }`: `text` is the payload's JSON. For GraphQL it is an execution result, to be sent as it is as
- *   the `payload` of graphql-transport-ws' `next`, or as the data of an event; `id` is `life:version`, for `Last-Event-ID`.
- * - `{ kind: 'closed', status, text }`: the last one; the caller may see it no more (401, 403). Then the iterable ends.
- *
- * `open` rejects with an `HttpError` where the first run is refused, or there are too many answers (429). Who stops listening
- * calls `return()`. A door does nothing for a reader that does not read: the engine calls the listener's `abandon`.
+ * `open` rejects with an `HttpError` if the first run is refused or there are too many live queries (429). To stop
+ * listening, call `return()`. If a client does not read, the engine calls the listener's `abandon`.
  *
  * Source: decisions, Live queries.
  */
@@ -31,9 +31,12 @@ import { LiveListener } from './live-listener.js'
 import type { ResolvedLiveOptions } from './options.js'
 import { WatchedTables } from './watched-tables.js'
 
-/** What an answer depends on of its caller: answers of equal questions are one only where this is equal too. */
+/** The part of the caller that a result depends on. Only callers for whom this part is equal share a result. */
 
-/** `nothing`: the same for all. `claims`: all that a token says. `all`: whatever code can read of a request. */
+/**
+ * `nothing`: the same result for all callers. `claims`: depends on the claims of the token. `all`: depends on anything
+ * that code can read of a request.
+ */
 export type RightsDepth = 'nothing' | 'claims' | 'all'
 
 interface CallerIdentity {
@@ -42,7 +45,7 @@ interface CallerIdentity {
   readonly request: Pick<HttpRequest, 'headers' | 'ip' | 'secure'> | undefined
 }
 
-/** Headers of the journey, which say nothing of the caller. */
+/** Transport headers, which do not identify the caller. */
 const transportHeaders: ReadonlySet<string> = new Set([
   ...['accept', 'accept-encoding', 'cache-control', 'connection', 'content-length'],
   ...['content-type', 'last-event-id', 'pragma', 'transfer-encoding'],
@@ -66,11 +69,11 @@ function sorted(values: object, without: ReadonlySet<string>): [string, unknown]
 }
 
 /**
- * The line of runs that are due: a few at a time, each in a turn of the event loop of its own, so that what changes many
- * answers at once holds up nobody else. An answer stands in the line once.
+ * The queue of due runs. It starts a few at a time, each in its own turn of the event loop, so that a change to many
+ * live queries does not block other requests. A live query is in the queue at most once.
  */
 
-/** Runs that may wait for a database at a time. */
+/** Maximum number of runs that wait for a database at the same time. */
 const maxConcurrentRuns = 4
 
 class RunQueue {
@@ -104,42 +107,42 @@ class RunQueue {
 
 export type { LiveMessage } from './live-listener.js'
 
-/** Characters of a question, its variables among them, that are kept as long as somebody listens. */
+/** Maximum characters of a key, including variables. Keys stay in memory while anyone listens. */
 const maxKeyLength = 64 * 1024
 
 export type Within = <R>(work: () => R) => R
 
 export interface LiveQueryDefinition {
-  /** Whose code it asks: a route, a schema. */
+  /** The owner of the code that runs: a route or a schema. */
   readonly owner: object
-  /** What its answer depends on of its caller, as far as the declarations say. */
+  /** The part of the caller that the result depends on, according to the declarations. */
   readonly depth: RightsDepth
-  /** Who has the same gets the same: the door, the text, the variables, the rights. */
+  /** Listeners with equal keys share a result. The key contains interface, text, variables and permissions. */
   readonly key: (depth: RightsDepth) => string
   readonly form: LiveFormat
   /**
-   * Asks once, for this listener's caller.
+   * Runs the query once, for this listener's caller.
    *
-   * @param within runs the application's code, with its caller's request as the current one where nobody shares the answer
-   * @returns the answer's JSON text; undefined where there is nothing any more
-   * @throws {HttpError} 401 and 403 end the listeners; 5xx is asked again later
+   * @param within runs the application's code, with the caller's request as the current one unless the result is shared
+   * @returns JSON text of the result; undefined if the resource no longer exists
+   * @throws {HttpError} 401 and 403 end the listeners; after 5xx the run is retried
    */
   readonly run: (listener: LiveListener, within: Within) => Promise<string | undefined>
 }
 
-/** Who wants to listen. */
+/** The caller who opens a live query. */
 export interface LiveCaller {
-  /** Of the verified token; undefined and null: anonymous, or the operator's key. */
+  /** Claims of the verified token; undefined or null for anonymous callers and for the operator's key. */
   readonly claims: Claims | null | undefined
   /** True for the operator's static key. */
   readonly byKey: boolean
-  /** The request that opened it; undefined for the program itself. */
+  /** The request that opened the live query; undefined if the program itself opened it. */
   readonly request: ServerRequest | undefined
-  /** What its door needs besides, to ask for it. */
+  /** Further context that the interface needs to run the query. */
   readonly context?: unknown
-  /** What the client had last: `life:version`. */
+  /** The last message that the client received: `life:version`. */
   readonly lastId: string | undefined
-  /** Called if it does not read: its connection is to be closed. */
+  /** Called if the client does not read. Closes its connection. */
   readonly abandon: () => void
 }
 
@@ -147,19 +150,19 @@ export interface LiveParts {
   readonly options: ResolvedLiveOptions
   readonly clock: Clock
   readonly log: Log
-  /** Runs work so that it has a current request. */
+  /** Runs work with the request as the current one. */
   readonly inRequest?: <R>(request: ServerRequest, work: () => R) => R
-  /** Calls `end` once when the token is revoked. @returns ends the watch */
+  /** Calls `end` once, when the token is revoked. @returns a function that ends the watch */
   readonly watch: ((claims: Claims, end: () => void) => () => void) | undefined
 }
 
-/** What is counted, for metrics. */
+/** Counters for metrics. */
 export interface LiveCounts {
   readonly listeners: number
   readonly answers: number
-  /** Since the start. */
+  /** Runs since the start. */
   readonly runs: number
-  /** Since the start: to all listeners. */
+  /** Messages to all listeners since the start. */
   readonly messages: number
 }
 
@@ -169,12 +172,15 @@ export class LiveQueries {
   readonly runs: RunQueue
   readonly counts = { listeners: 0, runs: 0, messages: 0 }
   readonly #answers = new Map<string, LiveQuery>()
-  /** Whose code goes by the current request, though its declarations do not say so: nobody shares its answers. */
+  /**
+   * Owners whose code reads the current request although their declarations do not say so. Their results are not
+   * shared.
+   */
   readonly #unsharedOwners = new WeakSet()
-  /** Different answers of each caller, each with its number of listeners. */
+  /** Live queries by caller, each with its number of listeners. */
   readonly #byCaller = new Map<string, Map<string, number>>()
   readonly #listeners = new Set<LiveListener>()
-  /** Runs belong to no request and to no transaction, whoever has made them due. */
+  /** Runs belong to no request and no transaction, whatever triggered them. */
   readonly #outside = new AsyncResource('live')
   readonly #stopMoves: () => void
   #expiry: NodeJS.Timeout | undefined
@@ -190,10 +196,10 @@ export class LiveQueries {
   }
 
   /**
-   * Opens a listener, once there is a first answer.
+   * Opens a listener, once the first result is available.
    *
-   * @throws {HttpError} 413 where the question is too long, 429 where there are too many different answers; what the first
-   *   run is refused with
+   * @throws {HttpError} 413 if the query is too long, 429 if there are too many live queries, and any error of the
+   * first run
    */
   async open(definition: LiveQueryDefinition, caller: LiveCaller): Promise<LiveListener> {
     if (this.#isClosed) throw new HttpError(503)
@@ -218,17 +224,17 @@ export class LiveQueries {
     }
   }
 
-  /** From now on each caller is asked for alone. */
+  /** Runs the owner's queries separately for each caller from now on. */
   splitByRequest({ owner }: LiveQueryDefinition): void {
     this.#unsharedOwners.add(owner)
   }
 
-  /** Runs work in no request's and no transaction's context. */
+  /** Runs work outside any request's and transaction's context. */
   outside<T>(work: () => T): T {
     return this.#outside.runInAsyncScope(work)
   }
 
-  /** Nobody listens to it any more. */
+  /** Removes a live query that has no listeners left. */
   forget(query: LiveQuery): void {
     if (this.#answers.get(query.key) === query) this.#answers.delete(query.key)
     this.tables.unfollow(query)
@@ -238,7 +244,7 @@ export class LiveQueries {
     return { ...this.counts, answers: this.#answers.size }
   }
 
-  /** Ends all listeners, as if there were nothing more to tell. */
+  /** Ends all listeners normally. */
   close(): void {
     this.#isClosed = true
     for (const listener of [...this.#listeners]) listener.end()
@@ -253,7 +259,7 @@ export class LiveQueries {
     return query
   }
 
-  /** @throws {HttpError} 429 */
+  /** @throws {HttpError} 429 if there are too many live queries */
   #checkLimits(key: string, name: string): void {
     const { answers, byCaller } = this.parts.options
     const keys = this.#byCaller.get(name)
@@ -306,7 +312,7 @@ export class LiveQueries {
   }
 }
 
-/** By whom answers are counted. */
+/** The caller's name for counting live queries. */
 function nameOf({ claims, byKey, request }: LiveCaller): string {
   if (byKey) return 'key'
   const sub = claims?.sub

@@ -1,6 +1,6 @@
 /**
- * One question and all who listen to it: it is asked again when a table changes that it read, at most once in `pace`, and
- * not more often than leaves half of the time to others. What differs is told once for all.
+ * One live query and its listeners. It runs again when a table that it read changes, at most once per `pace` and for at
+ * most half of the time. Each difference is formatted once for all listeners.
  */
 import { randomBytes } from 'node:crypto'
 import { HttpError } from '../errors/http-error.js'
@@ -8,40 +8,43 @@ import { noteReads, ReadsByDatabase } from '../records/table-reads.js'
 import type { LiveQueries, LiveQueryDefinition } from './live-queries.js'
 import type { LiveListener, LiveMessage } from './live-listener.js'
 
-/** Of this process: versions of an earlier one, or of another, do not follow. */
+/** Identifies this process: versions from an earlier or another process cannot be continued. */
 const processId = randomBytes(6).toString('base64url')
 let queriesCreated = 0
 
-/** Listeners that are told in one turn of the event loop: each is a write to a socket, and others wait for the turn. */
+/**
+ * Listeners that are notified in one turn of the event loop. Each notification writes to a socket, and other work waits
+ * meanwhile.
+ */
 const listenersPerSlice = 10
-/** Milliseconds after which a run is given up, and until a failed one is tried again, at first and at most. */
+/** Milliseconds: the timeout of a run, then the first and the longest delay before a failed run is retried. */
 const [runTimeout, firstRetry, lastRetry] = [30_000, 1000, 30_000]
 
 interface PendingListener {
-  /** How many runs had begun when it came. */
+  /** Number of runs that had begun when the listener arrived. */
   readonly runsBefore: number
   readonly listener: LiveListener
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
 }
 
-/** What several callers share goes by the current request: each of them is to be asked for alone. */
+/** Thrown if a shared run reads the current request. The query then runs separately for each caller. */
 export class DependsOnRequest extends Error {}
 
 export class LiveQuery {
   readonly key: string
   readonly #definition: LiveQueryDefinition
   readonly #queries: LiveQueries
-  /** No other answer has it, so that a version of one is never taken for a version of another. */
+  /** Unique, so that versions of two live queries are never confused. */
   readonly #instanceId = `${processId}${(queriesCreated++).toString(36)}`
-  /** Those who have had a first message. */
+  /** Listeners that have received a first message. */
   readonly #listeners = new Set<LiveListener>()
   #pending: PendingListener[] = []
   #version = 0
   #runs = 0
   #text: string | undefined
   #isRunning = false
-  /** Something has changed since the last run began. */
+  /** True if something has changed since the last run began. */
   #isDue = true
   #isQueued = false
   #startedAt = -Infinity
@@ -56,7 +59,7 @@ export class LiveQuery {
     this.#queries = queries
   }
 
-  /** Resolves once its first message is there, where it needs one. */
+  /** Resolves when the listener has its first message, if it needs one. */
   add(listener: LiveListener): Promise<void> {
     const { form } = this.#definition
     listener.closing = (status) => form.closed(status)
@@ -74,12 +77,12 @@ export class LiveQuery {
     if (this.#listeners.size + this.#pending.length === 0) this.#end()
   }
 
-  /** It is not known yet what it reads this time. */
+  /** True during a run, while the tables of this run are not yet known. */
   get isRunning(): boolean {
     return this.#isRunning
   }
 
-  /** Something was written that it has read. */
+  /** Schedules a run after a write to data that the query has read. */
   changed(): void {
     if (this.#isOver) return
     this.#isDue = true
@@ -93,7 +96,7 @@ export class LiveQuery {
     this.#queries.forget(this)
   }
 
-  /** Milliseconds until it may run. */
+  /** Milliseconds until the next run may start. */
   #delayBeforeRun(): number {
     const { pace } = this.#queries.parts.options
     return Math.max(0, this.#startedAt + Math.max(pace, 2 * this.#lastDuration) - performance.now())
@@ -123,7 +126,7 @@ export class LiveQuery {
     )
   }
 
-  /** Somebody waits for it: what failed is tried again at once. */
+  /** Schedules a run for waiting listeners. A failed run is retried immediately. */
   #scheduleSoon(): void {
     if (this.#failures > 0) {
       clearTimeout(this.#timer)
@@ -145,11 +148,11 @@ export class LiveQuery {
     try {
       const text = await this.#runWithTimeout(caller, reads)
       this.#lastDuration = performance.now() - this.#startedAt
-      // What was written between the run and now to a table that is followed from now on is not known.
+      // Writes between the run and now are unknown for tables that are watched only from now on.
       if (await this.#queries.tables.follow(this, reads, this.#startedAt)) this.#isDue = true
       else {
         await this.#publish(text)
-        // Those who came since it began may have come because they see less.
+        // Callers that came after the run began may have fewer permissions than its result assumes.
         this.#sendInitial(({ runsBefore }) => runsBefore < run)
       }
       this.#failures = 0
@@ -170,7 +173,7 @@ export class LiveQuery {
     else if (this.#hasResult()) this.#sendInitial()
   }
 
-  /** Its caller asks for all. */
+  /** The listener whose caller the query runs for. */
   #caller(): LiveListener | undefined {
     const now = this.#queries.parts.clock.now()
     for (const listener of [...this.#listeners, ...this.#pending.map((one) => one.listener)]) {
@@ -192,8 +195,8 @@ export class LiveQuery {
       if (this.#definition.depth !== 'all' && reads.asksRequest) throw new DependsOnRequest()
       return text
     } catch (error) {
-      // Looked at first: what cannot be, such as a revoked proxy, throws an error here that can. What was there and is not any
-      // more may be there again.
+      // Check the error first: impossible values, such as a revoked proxy, throw here, where errors are handled. A
+      // deleted resource may exist again later.
       const wasDeleted = error instanceof HttpError && error.status === 404 && this.#hasResult()
       if (!wasDeleted) throw error
       return undefined
@@ -244,7 +247,7 @@ export class LiveQuery {
     return `${this.#instanceId}:${this.#version}`
   }
 
-  /** Those who have come meanwhile get the answer as it is now, but for those who have it. */
+  /** Sends the current result to new listeners, unless they already have it. */
   #sendInitial(isRecipient: (one: PendingListener) => boolean = () => true): void {
     const { form } = this.#definition
     const recipients = this.#pending.filter(isRecipient)
@@ -270,7 +273,7 @@ export class LiveQuery {
   }
 
   #fail(error: unknown, caller: LiveListener): void {
-    // Its reads end with its request; another asks.
+    // Its reads ended with its request, so another caller runs the query.
     if (caller.isOver) {
       this.#isDue = true
       return
@@ -283,7 +286,7 @@ export class LiveQuery {
       listener.end()
     }
     if (isSplit) {
-      // Their clients come again.
+      // The clients reconnect.
       for (const listener of [...this.#listeners]) listener.end()
       return
     }

@@ -1,4 +1,4 @@
-/** `@Live`: a handler's answer again, whenever a table changes that it read. Source: decisions, Live queries. */
+/** `@Live`: sends a handler's result again whenever a table that it read changes. Source: decisions, Live queries. */
 
 import type {
   ContentObject,
@@ -8,7 +8,7 @@ import type {
 } from 'openapi3-ts/oas31'
 import { createDecorator, type DecoratorProblem } from '../extensions/custom-decorator.js'
 
-/** The live answers of a route in the OpenAPI document: its stream of events, with the schema of their data. */
+/** Documents a live route in OpenAPI: its event stream, with the schema of the data. */
 
 const keys: SchemaObject = { type: 'array', items: { type: ['string', 'integer'] } }
 
@@ -17,7 +17,7 @@ const description =
   '`gone` their keys, `order` all keys where new rows do not stand at the end; what is no list of rows with `id` comes whole. ' +
   'The event id is for `Last-Event-ID`. An event `closed` has `status` 401 or 403 where the caller may see it no more.'
 
-/** The same operation, with `text/event-stream` beside the JSON of its answer. */
+/** Returns the same operation with `text/event-stream` in addition to the JSON response. */
 export function documentLive(operation: OperationObject): OperationObject {
   const responses: Record<string, ResponseObject> = {}
   Object.assign(responses, operation.responses)
@@ -47,8 +47,8 @@ function schemaOf(content: ContentObject | undefined): SchemaObject {
 }
 
 /**
- * Answers `Accept: text/event-stream` with the handler's answer, and with what differs of it, whenever a table changes that it
- * read. Other clients get one answer, as ever.
+ * Responds to `Accept: text/event-stream` with the handler's result, then with the difference whenever a table that it
+ * read changes. Other clients get a single response.
  *
  * ```ts
  * @Get('/board') @Live board() { return this.tickets.list({ where: { status: 'open' } }) }

@@ -1,17 +1,23 @@
-/** `live` of `bootstrap`: how many different answers there may be, and how often each is made. */
+/** Option `live` of `bootstrap`: limits on the number of live queries and on how often each runs. */
 import type { Problem } from '../errors/declaration-error.js'
 import { refuseUnknownNames } from '../errors/unknown-options.js'
 
 export interface LiveQueriesOptions {
-  /** Different live answers of the whole process. Over it 429. Default 1,000. */
+  /** Maximum number of different live queries per process. Further ones get 429. Default: 1,000. */
   answers?: number
-  /** The same of one caller, anonymous ones by their address. Over it 429. Default 100. */
+  /**
+   * Maximum number of different live queries per caller; anonymous callers count by address. Further ones get 429.
+   * Default: 100.
+   */
   byCaller?: number
-  /** The least time between two runs of one answer, `'100ms'` or milliseconds; a slow one has twice its own. Default 100. */
+  /**
+   * Minimum time between two runs of one live query, such as `'100ms'`, or in milliseconds. After a slow run, the
+   * minimum is twice its duration. Default: 100.
+   */
   pace?: number | string
 }
 
-/** All of them set. */
+/** The options with defaults applied. */
 export interface ResolvedLiveOptions {
   readonly answers: number
   readonly byCaller: number

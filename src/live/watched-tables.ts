@@ -1,6 +1,6 @@
 /**
- * Which live answers have read which tables, and what is known of writes to them: rows from the change feed, whichever
- * process wrote them; tables from other statements of all processes; and that somebody else has written at all.
+ * Tracks which live queries read which tables, and notifies them of writes. Row changes come from the change feed of
+ * any process. Other statements report their tables. Without either, polling detects writes by other processes.
  */
 import type { Log } from '../core/log.js'
 import { anyTable } from '../engines/contract/statement.js'
@@ -15,9 +15,9 @@ import {
 } from '../records/table-reads.js'
 import type { LiveQuery } from './live-query.js'
 
-/** Milliseconds for which tables are followed that no answer reads any more: a client may come again. */
+/** Milliseconds before an unused table is no longer watched. A client may reconnect meanwhile. */
 const stopDelay = 5000
-/** Milliseconds between two looks whether another process has written, where none tells. */
+/** Milliseconds between two polls for writes of other processes, if the database sends no notifications. */
 const pollInterval = 100
 
 export class WatchedTables {
@@ -29,10 +29,10 @@ export class WatchedTables {
   }
 
   /**
-   * From now on the answer is told of writes to what it has read.
+   * Notifies the query of writes to what it has read, from now on.
    *
-   * @param startedAt when the answer began to read, by the steady clock
-   * @returns true where it was not told of something that was written since
+   * @param startedAt start of the run, by the monotonic clock
+   * @returns true if a write may have been missed since the start
    */
   async follow(query: LiveQuery, reads: ReadsByDatabase, startedAt: number): Promise<boolean> {
     let isNew = false
@@ -61,13 +61,13 @@ const noTests: TableReads['tests'] = new Map()
 class DatabaseTables {
   readonly #database: Database
   readonly #log: Log
-  /** Answers by the names of the tables that they have read. */
+  /** Live queries by the names of the tables that they read. */
   readonly #queries = new Map<string, Set<LiveQuery>>()
   readonly #read = new Map<LiveQuery, TableReads>()
-  /** By the names of tables that are followed; promises of those that are about to be. */
+  /** Watches by table name, as promises, because a watch may still be starting. */
   readonly #followed = new Map<string, Promise<readonly (() => void)[]>>()
   readonly #stopWritten: () => void
-  /** When they began to be followed, and when something was told of them last, by the steady clock. */
+  /** By the monotonic clock: when watching began, and when the last change was reported. */
   readonly #followedSince = new Map<string, number>()
   readonly #writtenAt = new Map<string, number>()
   #pollTimer: NodeJS.Timeout | undefined
@@ -146,7 +146,7 @@ class DatabaseTables {
     this.#pollTimer = undefined
   }
 
-  /** Follows the records that keep their rows there; of a table that ties two records, both. */
+  /** Watches the records that are stored in the table. For a link table, watches both linked records. */
   async #watch(name: string): Promise<readonly (() => void)[]> {
     const { feed } = this.#database
     const watched = this.#tablesOf(name).map((table) =>
@@ -166,7 +166,10 @@ class DatabaseTables {
     return stops.filter((stop) => stop !== undefined)
   }
 
-  /** Asks writers for what rows held and hold, in the columns by which answers go; until they tell it, all rows matter. */
+  /**
+   * Requests old and new values of changed rows, in the columns that the queries filter by. Until writers report them,
+   * every row change matters.
+   */
   #followRows({ tests }: TableReads): void {
     for (const [name, rowTests] of tests) {
       const expected = new Set((rowTests ?? []).flatMap((test) => [...test.keys()]))
@@ -220,7 +223,7 @@ class DatabaseTables {
     for (const query of this.#queries.get(table) ?? []) query.changed()
   }
 
-  /** Looks whether another process has written, where it does not tell. */
+  /** Polls for writes of other processes, if the database does not report them. */
   #startPolling(): void {
     const { engine } = this.#database.context
     if (engine.externalWriteVersion === undefined) return
@@ -241,7 +244,7 @@ class DatabaseTables {
   }
 }
 
-/** False where each row holds, before and after, what none of the tests lets count. */
+/** False if no test matches any row, neither before nor after the change. */
 function affectsRows({ event, ids, past, now }: RowChanges, tests: readonly RowValues[]): boolean {
   return ids.some((_id, index) => {
     const sides = [
