@@ -1,6 +1,6 @@
 /**
- * Tells of changes: in this process after the commit, to other processes by text messages through their database.
- * Nothing is sent while no process listens. Whether one listens is looked up at most twice a second.
+ * Publishes changes: in this process after the commit, to other processes by text messages through their database.
+ * Nothing is sent while no process listens. The listening processes are looked up at most twice a second.
  */
 import { randomUUID } from 'node:crypto'
 import type { Log } from '../../core/log.js'
@@ -27,15 +27,15 @@ import type { Column } from '../../engines/contract/table.js'
 import type { Table } from '../model/table.js'
 import { policyOf } from '../rights/record-policy.js'
 
-/** A listener that follows a table. */
+/** A listener for the changes of a table. */
 export interface Watcher {
   /** Must not throw and must not block. */
   onChanges(changes: RowChanges): void
   /** The database is closed: no more changes will come. */
   end(): void
-  /** The columns of deleted rows that it needs, to tell who was allowed to see them. */
+  /** The columns of deleted rows that it needs to decide who was allowed to see them. */
   readonly columns: readonly Column[]
-  /** It needs them of created and updated rows too, as they were and as they are. Default false. */
+  /** True if it also needs the old and new values of created and updated rows. Default false. */
   readonly needsRowValues?: boolean
 }
 
@@ -51,14 +51,14 @@ export class ChangeFeed {
   readonly #origin = randomUUID()
   readonly #listeners = new Set<(change: Change) => void>()
   readonly #watchers = new Map<Table, Set<Watcher>>()
-  /** What `pastColumns` has found, until watchers or topics change. */
+  /** Cached results of `pastColumns`, until watchers or topics change. */
   readonly #past = new Map<Table, readonly Column[]>()
   readonly #writtenBy = new Set<(table: string) => void>()
   readonly #signals = new Set<{ readonly name: string; readonly listener: () => void }>()
   /** The topics that this process listens to, each with its number of watchers. */
   readonly #listenedTopics = new Map<number, number>()
   #listener: ChannelListener | undefined
-  /** The topics that other processes listen to, as of the last look. */
+  /** The topics that other processes listen to, as of the last lookup. */
   #topics: ReadonlySet<number> = new Set()
   #topicsValidUntil = -Infinity
   #topicLookup: Promise<void> | undefined
@@ -113,9 +113,10 @@ export class ChangeFeed {
   }
 
   /**
-   * Tells that a statement was committed that no repository has written: of Kysely, or of a package. Nobody knows its rows.
+   * Publishes the commit of a statement that no repository has written: of Kysely, or of a package. Its rows are
+   * unknown.
    *
-   * @param tables by their names; `*` where others may be
+   * @param tables by their names; `*` if there may be others
    */
   written(tables: readonly string[]): void {
     for (const table of tables) {
@@ -127,7 +128,7 @@ export class ChangeFeed {
     }
   }
 
-  /** Calls the listener with the names of tables that `written` tells of in this process. */
+  /** Calls the listener with the tables that `written` publishes in this process. */
   onWritten(listener: (table: string) => void): () => void {
     this.#writtenBy.add(listener)
     return () => {
@@ -135,12 +136,12 @@ export class ChangeFeed {
     }
   }
 
-  /** The same of other processes, of one table; undefined where they cannot tell. */
+  /** As `onWritten`, for one table and other processes. Undefined if they cannot send messages. */
   onWrittenElsewhere(table: string, listener: () => void): Promise<(() => void) | undefined> {
     return this.onSignal(toWritten(table), listener)
   }
 
-  /** Calls the listeners in other processes, where there are some. */
+  /** Calls the listeners in other processes, if there are any. */
   async signal(name: string): Promise<void> {
     const { channel, engine } = this.#options
     if (channel === undefined) return
@@ -149,7 +150,7 @@ export class ChangeFeed {
     await channel.send(engine, [toSignal(this.#origin, name)])
   }
 
-  /** @returns undefined where no signal can come */
+  /** @returns undefined if no signal can arrive */
   async onSignal(name: string, listener: () => void): Promise<(() => void) | undefined> {
     const { channel } = this.#options
     if (channel === undefined) return undefined
@@ -182,37 +183,37 @@ export class ChangeFeed {
     return this.#listener.listenTo(new Set(this.#listenedTopics.keys()))
   }
 
-  /** True if anybody, here or in another process, follows some table. */
+  /** True if a listener in any process watches some table. */
   isFollowed(runner: Runner): MaybePromise<boolean> {
     if (this.#listeners.size > 0 || this.#watchers.size > 0) return true
     return after(this.#look(runner), () => this.#topics.size > 0)
   }
 
-  /** True if anybody, here or in another process, follows this table. */
+  /** True if a listener in any process watches this table. */
   follows(table: Table, runner: Runner): MaybePromise<boolean> {
     if (this.#listeners.size > 0 || this.#watchers.has(table)) return true
     return this.announces(table, runner)
   }
 
-  /** True if somebody here is told of each row whatever their number: a listener of `onChange`, not a watcher. */
+  /** True if a listener of `onChange` in this process gets every row, whatever the number. Watchers do not count. */
   get hasListeners(): boolean {
     return this.#listeners.size > 0
   }
 
-  /** True if other processes follow the table, so that a message must go with the write. */
+  /** True if other processes watch the table, so that a message must be sent with the write. */
   announces(table: Table, runner: Runner): MaybePromise<boolean> {
     if (this.#options.channel === undefined) return false
     return after(this.#look(runner), () => this.#topics.has(topicOf(table)))
   }
 
-  /** True if somebody goes by what its rows held and hold, as far as that is known now. */
+  /** True if a watcher needs the old and new values of rows, as far as that is known now. */
   needsRowValues(table: Table): boolean {
     if (this.#topics.size > 0 && this.#topics.has(topicOfRows(table))) return true
     for (const watcher of this.#watchers.get(table) ?? []) if (watcher.needsRowValues) return true
     return false
   }
 
-  /** The same of some of its columns alone: what is not written stays what it was. */
+  /** As `needsRowValues`, for some columns. Columns that are not written keep their values. */
   needsColumns(table: Table, isWritten: (column: Column) => boolean): boolean {
     return this.needsRowValues(table) && this.pastColumns(table).some(isWritten)
   }
@@ -245,7 +246,7 @@ export class ChangeFeed {
     if (messages.length > 0) await channel.send(runner, messages)
   }
 
-  /** Tells the watchers in this process. Call it after the commit. */
+  /** Notifies the watchers in this process. Call it after the commit. */
   notify(changes: readonly RowChanges[]): void {
     if (this.#listeners.size > 0) for (const one of changes) this.#notifyListeners(one)
     if (this.#watchers.size > 0) for (const one of changes) this.#notifyWatchers(one)

@@ -21,16 +21,16 @@ export interface RowChanges {
   readonly event: ChangeEvent | 'lost'
   readonly table: Table
   readonly ids: readonly Id[]
-  /** What the rows held before they were deleted or updated, one for each id, if a watcher needs it. */
+  /** The values before rows were deleted or updated, one entry for each id, if a watcher needs them. */
   readonly past?: readonly (PastRow | undefined)[]
-  /** What rows hold that were created or updated, one for each id, if a watcher needs it. */
+  /** The values of created or updated rows, one entry for each id, if a watcher needs them. */
   readonly now?: readonly PastRow[]
 }
 
 /** Values of some of a row's columns by their names: of deleted rows as the driver returns them, else as records have them. */
 export type PastRow = Readonly<Record<string, unknown>>
 
-/** The most bytes of one message. PostgreSQL accepts less than 8,000. */
+/** The maximum number of bytes of one message. PostgreSQL accepts less than 8,000. */
 const maxBytes = 7900
 
 /**
@@ -58,7 +58,7 @@ export function toMessages(origin: string, { event, table, ids, past, now }: Row
     const idText = JSON.stringify(id)
     let pastText =
       past !== undefined ? JSON.stringify(past[index] ?? null) : now === undefined ? '' : 'null'
-    // Values that are too long are left out: a watcher that needs them is told that an event was lost.
+    // Values that are too long are left out. A watcher that needs them gets a lost event.
     let nowText = now === undefined ? '' : JSON.stringify(now[index] ?? null)
     if (idText.length + Buffer.byteLength(pastText) + Buffer.byteLength(nowText) > room)
       pastText = nowText = 'null'
@@ -73,7 +73,7 @@ export function toMessages(origin: string, { event, table, ids, past, now }: Row
   return messages
 }
 
-/** @returns `undefined` for other texts, and for tables that this process does not know */
+/** @returns `undefined` for other texts, and for tables that this process does not use */
 export function readMessage(
   text: string,
   tables: Iterable<Table>,
@@ -114,19 +114,19 @@ function isId(id: unknown): id is Id {
 }
 
 /**
- * A number for a table or a column, by which processes tell each other what they listen to. If two share a number, the
- * only cost is a message that nobody needs.
+ * A number for a table or a column, by which processes announce their subscriptions. If two share a number, the
+ * only cost is an unneeded message.
  */
 export function topicOf(table: Table, column?: Column): number {
   return toTopic(column === undefined ? table.name : `${table.name}.${column.name}`)
 }
 
-/** The same of all rows of a table as they were and are: for watchers that go by what rows hold. */
+/** The topic of all rows of a table with old and new values: for watchers that need row values. */
 export function topicOfRows(table: Table): number {
   return toTopic(`rows ${table.name}`)
 }
 
-/** The same of a signal; no table has such a name. */
+/** The topic of a signal. No table has such a name. */
 export function topicOfSignal(name: string): number {
   return toTopic(`signal ${name}`)
 }

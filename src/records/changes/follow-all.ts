@@ -6,13 +6,14 @@ import type { ChangeFeed, Watcher } from './change-feed.js'
 import type { Change, RowChanges } from './changes.js'
 
 /**
- * Rows of a class were written, but it is not known which: the connection to the server was broken meanwhile, or who reads
- * `changes` did not read them.
+ * Rows of a class were written, but it is unknown which: the connection to the server was broken, or the reader of
+ * `changes`
+ * was too slow.
  */
 export interface MissedChanges {
   readonly event: 'lost'
   readonly record: Class
-  /** How many were not read, if that is known. */
+  /** The number of unread changes, if it is known. */
   readonly count?: number
 }
 
@@ -41,7 +42,7 @@ export async function followAll(
   const stop = (): void => {
     for (const one of stops) one()
   }
-  // All at once: on PostgreSQL each takes a moment to be sure that it misses nothing.
+  // All tables in parallel, because PostgreSQL needs some time for each until no change can be missed.
   const results = await Promise.allSettled(
     [...tables].map(async (table) => {
       stops.push(await feed.watch(table, watcherOf(table)))

@@ -17,7 +17,7 @@ export interface ChangesOptions {
 type ReportedChange = Change | MissedChanges
 
 const optionNames: ReadonlySet<string> = new Set(['signal', 'everywhere'])
-/** More unread ones are not kept. */
+/** The maximum number of unread changes. */
 const maxUnread = 1000
 
 interface Following {
@@ -74,7 +74,7 @@ class UnreadChanges implements AsyncIterableIterator<ReportedChange> {
   follow(started: Promise<() => void>, ended: () => void): void {
     this.#started = started
     this.#ended = ended
-    // Whoever reads next is told; without this a failure in between would be nobody's.
+    // The next read gets the error. Without this handler, the rejection would be unhandled until then.
     started.catch(() => {
       ended()
     })
@@ -107,7 +107,7 @@ class UnreadChanges implements AsyncIterableIterator<ReportedChange> {
     return new Promise((resolve) => this.#waiting.push(resolve))
   }
 
-  /** What is unread can still be read. */
+  /** Ends the iterable. Unread changes can still be read. */
   end(): void {
     if (this.#isOver) return
     this.#isOver = true

@@ -67,7 +67,7 @@ export function updateWhere(
 /** A sum breaks a rule of its field, so nothing is written. */
 class SumDoesNotFit extends Error {}
 
-/** Above this number of rows, listeners get one `lost` event for the table instead of single rows. */
+/** Above this number of rows, watchers get one `lost` event for the table instead of single rows. */
 const maxReportedRows = 1000
 
 async function areMany(table: Table, here: Source, where: unknown): Promise<boolean> {

@@ -40,7 +40,7 @@ export function isSameValue(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other)
 }
 
-/** The caller of a write. Undefined values mean the current request's caller. */
+/** The caller of a write, as hooks receive it. */
 export interface Writer {
   readonly caller: Claims | null
   readonly by: 'token' | 'key' | 'program'

@@ -78,7 +78,7 @@ export function insertMany(
           const prepared = await inserting.prepare(values)
           await writing
           writing = write(prepared, piece.length)
-          // The promise is awaited below. This handler closes a slow source as soon as its next row is not needed.
+          // The promise is awaited below. If the write fails, this handler closes a slow source early.
           writing.catch(() => {
             source.close()
           })

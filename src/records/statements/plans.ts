@@ -38,14 +38,14 @@ export interface ListParts {
 
 /** Values from other tables that are read with the rows. They follow the values of the order. */
 export interface DerivedParts {
-  /** The same for questions that differ in values only. */
+  /** Equal for queries that differ only in values. */
   readonly key: string
   readonly derived: readonly Derived[]
 }
 
 /** Related rows that are read in the same statement. */
 export interface RelatedParts {
-  /** The same for questions that differ in values only. */
+  /** Equal for queries that differ only in values. */
   readonly key: string
   readonly related: readonly RelatedSelection[]
   readonly most?: number | undefined

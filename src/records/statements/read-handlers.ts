@@ -1,8 +1,10 @@
 /**
- * Handlers of GETs. They promise to change nothing, and following the promises of each request would cost a tenth of a small
- * route. So those of a handler's first requests are followed, and of all from then on if one of them changes something. Where
- * none does, what is changed in the turn in which a handler begins belongs to its request all the same; and once something is
- * changed later, while it runs and for nobody that is known, it is followed again.
+ * Handlers of GET requests, which promise to change nothing. Tracking the promises of each request would cost a tenth
+ * of a small
+ * route, so only a handler's first requests are tracked. If one of them changes something, all later requests are
+ * tracked.
+ * Otherwise, changes in the turn in which a handler begins still belong to its request. If an unknown request changes
+ * something later while a handler runs, that handler is tracked again.
  */
 import type { MaybePromise } from '../../core/maybe-promise.js'
 import { clientWritesOf } from '../../engines/client-writes.js'
@@ -19,28 +21,28 @@ import { isWrite, usesFrameworkTable } from '../../engines/contract/statement.js
 
 /** A client's request. */
 interface ClientRequest extends ClientWriting {
-  /** The answer has begun. */
+  /** True after the response has begun. */
   readonly answered?: boolean
 }
 
 /** Runs a request's work. @param onChange called for each change */
 type RunFor = <R>(request: ClientRequest, work: () => R, onChange?: () => void) => R
 
-/** Requests that are followed to see whether a handler changes something. */
+/** The number of requests that are tracked to see whether a handler changes something. */
 const firstRequests = 20
 
 interface ReadHandler {
-  /** Its last request that nobody followed: while that has no answer of the handler, it may run. */
+  /** The handler's last untracked request. The handler may still run until this request has a response. */
   last: ClientRequest | undefined
-  /** So many of its requests are still followed to learn of it. */
+  /** The number of requests that are still tracked. */
   first: number
-  /** It has changed something. */
+  /** True after the handler has changed something. */
   isFollowed: boolean
 }
 
-/** The part of the database that is needed here. */
+/** The part of the database that this file needs. */
 interface Requests {
-  /** The request whose work begins in this turn. */
+  /** The request whose work begins in this turn of the event loop. */
   readonly served: ClientWriting | undefined
   /** Runs work in the turn in which it begins. */
   readonly serve: RunFor
@@ -48,7 +50,7 @@ interface Requests {
   readonly runForRequest: RunFor
 }
 
-/** Runs what belongs to no transaction, and to no request that is followed. */
+/** Runs statements that belong to no transaction and to no tracked request. */
 export class ReadHandlers implements Runner {
   readonly #engine: Engine
   readonly #requests: Requests
@@ -73,7 +75,7 @@ export class ReadHandlers implements Runner {
     return this.#engine.run(statement, values, resultForm)
   }
 
-  /** Something is changed for nobody that is known. */
+  /** Handles a change that belongs to no known request. */
   changed(): void {
     for (const handler of this.#handlers) {
       const { last } = handler
@@ -83,8 +85,9 @@ export class ReadHandlers implements Runner {
   }
 
   /**
-   * @param usesDatabase false if the handler is not expected to write: not even its first requests are followed
-   * @returns what runs the requests of one more handler
+   * @param usesDatabase false if the handler is not expected to write, so that not even its first requests are
+   * tracked
+   * @returns a function that runs the requests of a new handler
    */
   add(usesDatabase: boolean): RunFor {
     const first = usesDatabase ? firstRequests : 0

@@ -1,6 +1,6 @@
 /**
- * An open transaction: where its statements run, what waits for its end, and its parts, which can fail alone because each
- * has a savepoint.
+ * An open transaction: the runner of its statements, the callbacks for its end, and its savepoints, which can fail
+ * alone.
  */
 import type { OpenTransaction, Isolation } from '../../core/transaction.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
@@ -11,11 +11,11 @@ import type { RowChanges } from '../changes/changes.js'
 import type { GuardedRunner } from './guarded-runner.js'
 import type { RecordsContext, Source } from './source.js'
 
-/** Where a transaction runs: what its parts need of `Transactions`. */
+/** The parts of `Transactions` that a scope needs. */
 export interface ScopeHost {
   /** Receives committed changes. */
   readonly feed: ChangeFeed
-  /** Runs work so that all that it calls belongs to this scope. */
+  /** Runs work so that everything it calls belongs to this scope. */
   inside<T>(scope: Scope, work: () => Promise<T>): Promise<T>
 }
 
@@ -41,7 +41,7 @@ export class Scope implements Source, OpenTransaction {
   readonly #runner: GuardedRunner
   readonly #depth: number
   readonly #transactions: ScopeHost
-  /** Parts run one after the other: savepoints are a stack. */
+  /** Savepoints are a stack, so nested work runs one after the other. */
   #last: Promise<unknown> = Promise.resolve()
 
   constructor({ context, runner, transactions, isolation, depth = 0 }: ScopeParts) {
@@ -73,7 +73,7 @@ export class Scope implements Source, OpenTransaction {
     this.#rollbackCallbacks.push(work)
   }
 
-  /** Calls what waits for the end of the transaction. */
+  /** Calls the callbacks for the end of the transaction. */
   end(isCommitted: boolean): void {
     for (const work of isCommitted ? this.#commitCallbacks : this.#rollbackCallbacks) work()
   }
@@ -122,7 +122,9 @@ export class Scope implements Source, OpenTransaction {
     }
   }
 
-  /** If SQLite has rolled everything back itself, the savepoint is gone: the first error counts. */
+  /**
+   * If SQLite has rolled everything back itself, the savepoint no longer exists. Then the first error is reported.
+   */
   async #rollBackTo(name: string): Promise<void> {
     const { inner } = this.#runner
     await settled(() => inner.run(part(`rollback to savepoint ${name}`), [], 'nothing')).then(

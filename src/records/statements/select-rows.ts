@@ -1,4 +1,4 @@
-/** Reads which rows are wanted from a repository: by a filter, a client's view, and the place where a page begins. */
+/** Selects the rows of a repository's query: by a filter, a client's view, and the position where a page begins. */
 
 import { type MaybePromise, after } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
@@ -30,7 +30,7 @@ export class RowCounts<T extends object> {
     this.#source = source
   }
 
-  /** @returns `undefined` if there are more than `most` */
+  /** @returns `undefined` if there are more than `max` */
   async upTo(max: number, options: WithCounts<T>): Promise<number | undefined> {
     checkCountedOptions(options)
     const { context } = this.#source

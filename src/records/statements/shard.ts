@@ -1,6 +1,7 @@
 /**
- * The shard that statements are about: rows of `@Record({ shardBy })` are found by their key and by the shard's value, which
- * is known from what a call says, or from the call around it. Source: decisions, Records: queries.
+ * The shard of statements. Rows of `@Record({ shardBy })` are found by their key and by the shard's value, which
+ * comes from the
+ * options of a call or from the surrounding call. Source: decisions, Records: queries.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Condition } from '../filters/condition.js'
@@ -15,39 +16,39 @@ interface Codecs {
 }
 
 interface Shard {
-  /** By which records are sharded, `tenantId`. */
+  /** The property by which records are sharded, such as `tenantId`. */
   readonly property: string
   readonly value: unknown
 }
 
 const ambient = new AsyncLocalStorage<Shard | undefined>()
 
-/** Statements on records that are sharded by the same field are about this shard until the work has ended. */
+/** Until the work ends, statements on records that are sharded by the same field use this shard. */
 export function inShard<R>({ shard }: Table, value: unknown, work: () => R): R {
   if (shard === undefined || value === undefined || value === null) return work()
   return ambient.run({ property: shard.property, value }, work)
 }
 
-/** The same by what an object says, e.g. options or values; without it as before. */
+/** As `inShard`, with the shard of an object such as options or values. Without a shard in it, nothing changes. */
 export function inShardOf<R>(table: Table, values: object | undefined, work: () => R): R {
   const { shard } = table
   if (shard === undefined || values === undefined) return work()
   return inShard(table, (values as Record<string, unknown>)[shard.property], work)
 }
 
-/** Runs what the application wrote itself, e.g. a hook: its statements say themselves which shard they are about. */
+/** Runs code of the application, such as a hook, whose statements must name their shard themselves. */
 export function outsideShards<R>(work: () => R): R {
   return ambient.getStore() === undefined ? work() : ambient.run(undefined, work)
 }
 
-/** The shard's value, where it is known. */
+/** The value of the current shard, if there is one. */
 export function currentShard({ shard }: Table): unknown {
   if (shard === undefined) return undefined
   const current = ambient.getStore()
   return current?.property === shard.property ? current.value : undefined
 }
 
-/** As the driver takes it. @throws {HttpError} 400 `VALIDATION` where it is not known, or none */
+/** The current shard in the driver's form. @throws {HttpError} 400 `VALIDATION` if it is unknown or invalid */
 function shardOf(table: Table, context: Codecs, shard: Column): unknown {
   const value = currentShard(table)
   if (value === undefined) throw noShard(table)
@@ -55,21 +56,21 @@ function shardOf(table: Table, context: Codecs, shard: Column): unknown {
   if (codec?.accepts(value) !== true)
     throw invalid(shard.property, 'type', `must be of kind ${shard.field.kind}`)
   const encoded = codec.encode(value)
-  // No row is in a shard that there cannot be.
+  // No row is in a shard that cannot exist.
   return codec.canStore(encoded) ? encoded : null
 }
 
-/** Nothing is looked for on every machine that is on one of them. */
+/** The error for a query without a shard: a row in one shard is not searched in all shards. */
 export function noShard({ type, shard }: Table): Error {
   const name = shard?.property ?? ''
   return invalid(name, 'required', `must be given: ${type.name} is sharded by it`)
 }
 
 /**
- * What `keyIs` takes.
+ * The values for `keyIs`.
  *
- * @param values may name the shard; else it is that of the call
- * @throws {HttpError} 400 `VALIDATION` where the shard is not known
+ * @param values may name the shard; default, the shard of the call
+ * @throws {HttpError} 400 `VALIDATION` if the shard is unknown
  */
 export function keyValues(table: Table, context: Codecs, key: unknown, values?: object): unknown[] {
   const { shard } = table
@@ -77,7 +78,7 @@ export function keyValues(table: Table, context: Codecs, key: unknown, values?: 
   return [key, inShardOf(table, values, () => shardOf(table, context, shard))]
 }
 
-/** True where a condition holds for rows of one shard at most, since it compares the column with one value. */
+/** True if a condition holds only for rows of one shard, because it compares the column with one value. */
 function namesShard(condition: Condition | undefined, shard: Column): boolean {
   switch (condition?.kind) {
     case 'all':
@@ -103,9 +104,9 @@ export function demandShard(table: Table, condition: Condition | undefined): voi
 }
 
 /**
- * Adds the shard that is known, where the condition names none itself.
+ * Adds the current shard to a condition that does not name one.
  *
- * @throws {HttpError} 400 `VALIDATION` where none is known
+ * @throws {HttpError} 400 `VALIDATION` if there is no current shard
  */
 export function boundToShard(
   table: Table,
@@ -119,7 +120,9 @@ export function boundToShard(
   return allOf(condition, ofShard)
 }
 
-/** The rows of the shard that is known; `undefined` where none is. Its value stands among those of the reader. */
+/**
+ * A condition for the rows of the current shard; `undefined` without one. Its value is added to the reader's values.
+ */
 export function shardCondition(
   table: Table,
   context: Codecs,
@@ -131,7 +134,7 @@ export function shardCondition(
   return equals(shard, reader.values.push(shardOf(table, context, shard)) - 1)
 }
 
-/** A row's shard is that of the call where its values name none. */
+/** Adds the shard of the call to values that do not name one. */
 export function withShard<V extends object>(table: Table, values: V): V {
   const { shard } = table
   if (shard === undefined || (values as Record<string, unknown>)[shard.property] !== undefined)
@@ -141,7 +144,7 @@ export function withShard<V extends object>(table: Table, values: V): V {
 }
 
 /**
- * Takes the shard out of what changes a row, for a row stays where it is.
+ * Removes the shard from the changes of a row, because a row cannot move to another shard.
  *
  * @throws {HttpError} 400 `VALIDATION` for another shard
  */

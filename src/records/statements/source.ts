@@ -1,4 +1,4 @@
-/** Where a repository works: on the database, or in a transaction. */
+/** The source of a repository: the database, or a transaction. */
 
 import { concealInJson } from '../rights/secured-responses.js'
 import { createTableCodec, type TableCodec } from '../model/codec.js'
@@ -60,20 +60,20 @@ function remember<K extends object, V>(cache: WeakMap<K, V>, key: K, make: () =>
 export interface RecordsContext extends FilterContext {
   readonly engine: Engine
   readonly kysely: QueryBuilder
-  /** Every table known so far. */
+  /** Every table that has been used so far. */
   readonly tables: ReadonlySet<Table>
   plansOf(table: Table): TablePlans
   checksOf(table: Table): WriteChecks
   /** Milliseconds since 1970. */
   now(): number
-  /** What hooks may ask for. */
+  /** Providers for hooks. */
   readonly providers: RecordProviders
 }
 
 export interface RecordProviders {
   /** The repository of a record, on a source. */
   readonly records: (type: Class, source: Source) => object
-  /** A provider of the application; undefined outside of one. */
+  /** A provider of the application. Undefined outside applications. */
   get?: (token: Class | string | symbol) => unknown
 }
 
@@ -81,19 +81,20 @@ export interface Source {
   readonly context: RecordsContext
   /** The current runner of statements. */
   runner(): Runner
-  /** Records written rows, to be reported once they are committed. */
+  /** Records written rows, which are reported after their commit. */
   changed(changes: RowChanges): void
   /** Registers work to run after the commit; it does not run after a rollback. */
   committed(work: () => Promise<void>): void
-  /** Tells listeners of changes. */
+  /** Notifies listeners of changes. */
   readonly feed: ChangeFeed
-  /** True if the write must be in a transaction, because a message goes with it, and there is none yet. */
+  /** True if the write needs a new transaction, because a message is sent with it. */
   announces(table: Table): MaybePromise<boolean>
   /**
-   * All or nothing; inside a transaction a part of it that can fail alone.
+   * Runs work, all or nothing. Inside a transaction, the work is a savepoint that can fail alone.
    *
-   * @param isolation of a transaction that begins here: `isolationOf` where the application's code runs in it; undefined:
-   * the database's own
+   * @param isolation of a transaction that begins here: `isolationOf` if the application's code runs in it;
+   * undefined:
+   * the database's default
    */
   atomically<T>(work: (source: Source) => Promise<T>, isolation?: Isolation): Promise<T>
 }

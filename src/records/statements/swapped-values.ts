@@ -1,7 +1,9 @@
 /**
- * Lets rows of one call exchange unique values. Databases check unique values row by row, so that `[{ id: 1, position: 2 },
- * { id: 2, position: 1 }]` fails at its first row. Where that happens, the call is rolled back and runs again: each row gets a
- * placeholder in the place of its unique values, and all get their values at the end.
+ * Lets rows of one call exchange unique values. Databases check unique values row by row, so `[{ id: 1, position: 2
+ * },
+ * { id: 2, position: 1 }]` fails at its first row. Then the call is rolled back and runs again: each row gets
+ * placeholders
+ * for its unique values, and all rows get their values at the end.
  */
 
 import { randomBytes, randomUUID } from 'node:crypto'

@@ -1,4 +1,4 @@
-/** The options of `transaction`: how far it is isolated from others, and for how long it is tried. */
+/** The options of `transaction`: its isolation from other transactions, and the time limit for its attempts. */
 
 import { setTimeout } from 'node:timers/promises'
 import { refuseUnknownOptions } from '../../errors/unknown-options.js'
@@ -26,7 +26,7 @@ export class Retries {
     this.#end = this.#attemptStart + time
   }
 
-  /** The milliseconds that are left. */
+  /** The remaining milliseconds. */
   get remainingTime(): number {
     return Math.max(1, this.#end - performance.now())
   }
@@ -74,9 +74,9 @@ export function checkOptions(options: TransactionOptions): void {
 }
 
 /**
- * A part has the isolation of its transaction.
+ * A savepoint has the isolation of its transaction.
  *
- * @throws {TypeError} it wants a higher one
+ * @throws {TypeError} the options require a higher level
  */
 export function refuseHigher(
   requested: Isolation | undefined,

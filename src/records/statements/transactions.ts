@@ -1,5 +1,6 @@
 /**
- * Begins, repeats and ends transactions, and knows which one the running code is in. It follows asynchronous calls, so that
+ * Begins, repeats and ends transactions, and finds the transaction of the running code. It tracks asynchronous calls,
+ * so that
  * an injected repository joins the transaction of the route that calls it.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -33,13 +34,13 @@ import type { RecordsContext } from './source.js'
 import { isWrite, usesFrameworkTable } from '../../engines/contract/statement.js'
 import { toUnavailable } from './client-errors.js'
 
-/** Where code runs: in this transaction, once it has begun, and for this request. */
+/** The context of running code: its transaction, if one has begun, and its request. */
 interface CallContext {
   scope: Scope | undefined
   readonly request: RequestContext | undefined
 }
 
-/** A request, as long as its changes end with it. */
+/** A request whose changes end with it. */
 interface RequestContext {
   writing: ClientWriting | undefined
   /** Runs its changes outside transactions. */
@@ -48,7 +49,7 @@ interface RequestContext {
   readonly onChange: (() => void) | undefined
 }
 
-/** Tells of each change that it runs. */
+/** Reports each change that it runs. */
 class ObservedRunner implements Runner {
   readonly #inner: Runner
   readonly #onChange: () => void
@@ -68,7 +69,7 @@ class ObservedRunner implements Runner {
   }
 }
 
-/** Runs each write of a request in a transaction, where work is registered that belongs to its commit. */
+/** Runs each write of a request in a transaction, if work is registered for its commit. */
 class TransactionalWrites implements Runner {
   readonly #inner: Runner
   readonly #together: (write: (runner: Runner) => MaybePromise<never>) => Promise<never>
@@ -94,20 +95,20 @@ class TransactionalWrites implements Runner {
   }
 }
 
-/** Milliseconds in which what a handler has left running writes nothing after its request was answered for its time. */
+/** Milliseconds after a timeout response in which code that the handler left running cannot write. */
 const leftOverTime = 60_000
 
-/** Milliseconds without transactions and followed requests after which calls are not followed through promises any more. */
+/** Milliseconds without transactions and tracked requests after which the tracking of promises stops. */
 const idleTime = 1_000
 
-/** What is known of code that belongs to no request that is followed. */
+/** The context of code that belongs to no tracked request. */
 interface Beginning {
-  /** The request whose work begins in this turn. */
+  /** The request whose work begins in this turn of the event loop. */
   readonly served: ClientWriting | undefined
   readonly quiet: ReadHandlers
 }
 
-/** A transaction that calls begin and end. */
+/** A transaction that is begun and ended by separate calls. */
 export interface BegunTransaction {
   runner(): Runner
   commit(): Promise<void>
@@ -121,10 +122,10 @@ export class Transactions implements ScopeHost {
   readonly feed: ChangeFeed
   readonly #log: Log
   readonly #beginning: Beginning
-  /** By request; undefined until the first is registered. */
+  /** Work before commits, by request. Undefined until the first registration. */
   #beforeCommit: WeakMap<ClientWriting, () => Promise<void>> | undefined
   #open = 0
-  /** Runs while it is not known yet whether anything needs the context of calls. */
+  /** Runs until it is clear that nothing needs the context of calls. */
   #idle: NodeJS.Timeout | undefined
 
   constructor(context: RecordsContext, feed: ChangeFeed, log: Log, beginning: Beginning) {
@@ -134,14 +135,14 @@ export class Transactions implements ScopeHost {
     this.#beginning = beginning
   }
 
-  /** The transaction of the running code. Costs nothing while none is open. */
+  /** The transaction of the running code. It adds no overhead while none is open. */
   current(): Scope | undefined {
     if (this.#open === 0) return undefined
     const scope = this.#ambient.getStore()?.scope
     return scope === undefined || scope.isOver ? undefined : scope
   }
 
-  /** Runs the changes of the request that the running code belongs to; undefined where it belongs to none. */
+  /** Runs the changes of the request of the running code. Undefined without a request. */
   requestRunner(): Runner | undefined {
     const request = this.#request()
     if (request?.writing === undefined) return undefined
@@ -177,7 +178,9 @@ export class Transactions implements ScopeHost {
     return this.#open === 0 ? undefined : this.#ambient.getStore()?.request
   }
 
-  /** Runs a request's work: none of its changes is done once the request's time is over, whichever repository it uses. */
+  /**
+   * Runs a request's work. None of its changes is stored after the request's timeout, whichever repository it uses.
+   */
   runForRequest<T>(writing: ClientWriting, work: () => T, onChange?: () => void): T {
     const request: RequestContext = { writing, runner: undefined, onChange }
     this.#open++
@@ -211,10 +214,12 @@ export class Transactions implements ScopeHost {
   }
 
   /**
-   * Runs work in a transaction that loses no changes, or as a part of the one that is open. After a conflict it runs
+   * Runs work in a transaction that loses no changes, or as a savepoint of the open transaction. After a conflict it
+   * runs
    * again.
    *
-   * @param writing the client's request, if it is not that of the running code: nothing is kept once its time is over
+   * @param writing the client's request, if it differs from the request of the running code; nothing is stored after
+   * its timeout
    * @throws {TypeError} an unknown option, or one that the outer transaction does not meet
    */
   async run<T>(
@@ -233,10 +238,11 @@ export class Transactions implements ScopeHost {
   }
 
   /**
-   * The same for the statements of a write.
+   * As `run`, for the statements of a write.
    *
-   * @param isolation what the hooks that run among them need; undefined without hooks: the statements read nothing before,
-   * or lock what they read
+   * @param isolation the level that hooks among the statements need; undefined without hooks: the statements read
+   * nothing before,
+   * or lock the rows that they read
    */
   async together<T>(
     work: (scope: Scope) => Promise<T>,
@@ -261,7 +267,7 @@ export class Transactions implements ScopeHost {
         return await this.#runOnce(work, { isolation, writing, waitTimeout: retries.remainingTime })
       } catch (error) {
         if (error instanceof Overtaken) {
-          // The same values again: the row was there before, and the work writes it all the same.
+          // The same collision again means that the row existed before and that the work still writes it.
           if (error.collision === collision || !(await retries.next())) throw error.cause
           collision = error.collision
           continue
@@ -273,7 +279,7 @@ export class Transactions implements ScopeHost {
     }
   }
 
-  /** The commit stands, whatever fails afterwards. */
+  /** Errors in this work cannot undo the commit. */
   async runCommitted(works: readonly (() => Promise<void>)[]): Promise<void> {
     for (const work of works) {
       try {
@@ -289,8 +295,9 @@ export class Transactions implements ScopeHost {
   }
 
   /**
-   * Begins a transaction that its caller ends, such as the query builder: all that is called from here on belongs to it,
-   * as with `run`. It is a part of the one that is open, and never runs again.
+   * Begins a transaction that its caller ends, such as the query builder. As with `run`, all further calls belong to
+   * it.
+   * Inside an open transaction it is a savepoint. It never runs again.
    *
    * @throws {TypeError} an isolation that the outer transaction does not have
    */
@@ -298,7 +305,7 @@ export class Transactions implements ScopeHost {
     const outer = this.current()
     const callContext: CallContext = { scope: undefined, request: this.#request() }
     this.#open++
-    // Now, in the caller's own turn, so that what it awaits keeps the place.
+    // The context is entered synchronously, so that the caller's later code stays in it.
     this.#ambient.enterWith(callContext)
     return new Promise((resolve, reject) => {
       const work = (scope: Scope): Promise<void> => {
@@ -379,7 +386,10 @@ export class Transactions implements ScopeHost {
     }
   }
 
-  /** Why the work failed, whatever the application has made of it: only after some faults can it run again. */
+  /**
+   * Finds the database's error behind the failure of the work, even if the application has wrapped it. Only some
+   * errors allow a retry.
+   */
   #reasonOf(error: unknown, runner: GuardedRunner, isolation: Isolation | undefined): unknown {
     if (error === rolledBack) return error
     if (runner.conflict !== undefined) return runner.conflict
@@ -396,8 +406,8 @@ export class Transactions implements ScopeHost {
   }
 
   /**
-   * Following calls through promises slows every promise of the process down, and so does switching it on and off for each
-   * request. It is switched off when nothing has needed it for a second.
+   * Tracking calls through promises slows every promise of the process, and so does switching it for each
+   * request. It stops when nothing has needed it for a second.
    */
   #leave(): void {
     if (--this.#open > 0 || this.#idle !== undefined) return
@@ -409,15 +419,16 @@ export class Transactions implements ScopeHost {
   }
 }
 
-/** Why a transaction ends that was to be rolled back. */
+/** The error that ends a transaction which must be rolled back. */
 const rolledBack = new Error('The transaction is rolled back.')
 
 /**
- * A row has values that another row has too, which the transaction could not see if it was committed since it began: with it
- * in sight the work may find other values, or refuse in its own words.
+ * A row has values of another row that was committed after this transaction began, and which it therefore could not
+ * see. In a new
+ * attempt the work sees that row. It may then choose other values, or throw its own error.
  */
 class Overtaken extends Error {
-  /** What collides. */
+  /** The values that collide. */
   readonly collision: string
 
   constructor(cause: unknown, { constraint = '', collision = '' }: EngineError) {
@@ -426,7 +437,7 @@ class Overtaken extends Error {
   }
 }
 
-/** The fault may be the cause of a repository's or application's error. */
+/** The database's error may be the cause of an error of a repository or of the application. */
 function faultOf(error: unknown): EngineError | undefined {
   for (const cause of causesOf(error)) if (cause instanceof EngineError) return cause
   return undefined

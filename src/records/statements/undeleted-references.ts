@@ -28,7 +28,7 @@ export function referencesToMarked(table: Table): readonly Relation[] {
 /**
  * @param rows values of the columns, in the driver's form
  * @param isUnchanged called for a single row with a missing key: whether the stored row has that key already
- * @throws {HttpError} 409 `CONFLICT`: a key names no row that is not deleted
+ * @throws {HttpError} 409 `CONFLICT`: the row of a key is missing or marked as deleted
  */
 export function demandUndeleted(
   table: Table,
@@ -73,7 +73,7 @@ export interface WrittenRows {
   readonly rows: readonly (readonly unknown[])[]
 }
 
-/** The first key that names no undeleted row. */
+/** The first key whose row is missing or marked as deleted. */
 function missingKey(
   relation: Relation,
   source: Source,

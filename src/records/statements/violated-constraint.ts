@@ -1,4 +1,8 @@
-/** Finds the name of a unique index whose columns a database names instead: SQLite. */
+/**
+ * Finds the violated constraint of an error: the referring record, the broken relation, or the name of a unique
+ * index. SQLite only
+ * reports the columns of an index.
+ */
 
 import { type MaybePromise, after, attempt } from '../../core/maybe-promise.js'
 import { EngineError } from '../../engines/contract/engine-error.js'
@@ -13,7 +17,7 @@ import { frameworkQuery } from '../../engines/contract/statement.js'
 
 /**
  * @param key the row's key in the driver's form
- * @returns `undefined` for other faults, and if it cannot be known: another program has named the constraint
+ * @returns `undefined` for other errors, and for a constraint that another program has named
  */
 export function findReferrer(
   table: Table,
@@ -61,7 +65,7 @@ function referrerOf(
   )
 }
 
-/** @returns `undefined` for other faults, and if the database names the constraint itself */
+/** @returns `undefined` for other errors, and if the database names the constraint itself */
 export function findBrokenRelation(
   table: Table,
   source: Source,
@@ -99,7 +103,7 @@ function missing(
   )
 }
 
-/** @returns the fault with the name, if the record declares constraints; otherwise, and if there is none, the fault itself */
+/** @returns the error with the constraint's name, if the record declares constraints; otherwise the same error */
 export function nameConstraint(
   table: Table,
   source: Source,

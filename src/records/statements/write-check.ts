@@ -61,7 +61,9 @@ function compile(
   return markingFaults(table, check)
 }
 
-/** The same check, with its faults marked as those of a write, and those of hidden fields as hidden from clients. */
+/**
+ * The same check. Its violations are marked as errors of a write, and those of hidden fields as hidden from clients.
+ */
 function markingFaults<T>(table: Table, check: Check<T>): Check<T> {
   const written = writtenOf(table)
   const fail = (error: unknown): never => {
@@ -77,7 +79,10 @@ function markingFaults<T>(table: Table, check: Check<T>): Check<T> {
   }
 }
 
-/** A write whose other faults are those of what is written too: keys that are missing, lists that are none, nested rows. */
+/**
+ * Runs a write whose other validation errors also concern the written values: missing keys, invalid lists, nested
+ * rows.
+ */
 export function markingWrite<R>(table: Table, work: () => MaybePromise<R>): MaybePromise<R> {
   return attempt(work, (error) => {
     throw markWritten(error, writtenOf(table))

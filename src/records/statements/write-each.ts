@@ -33,7 +33,7 @@ export async function createEach<T extends object>(
   return created
 }
 
-/** @throws {HttpError} 400 for what is no list */
+/** @throws {HttpError} 400 for a value that is not a list */
 export function demandList(method: string, itemName: string, value: unknown): void {
   if (Array.isArray(value)) return
   const message = `${method} takes a list of ${itemName}`

@@ -1,6 +1,6 @@
 /**
- * Writes many rows with one statement each, if no row must be checked alone. If such a statement is refused, the rows
- * are written one by one, which tells the row of an error. Source: decisions, Records: writes.
+ * Writes many rows with one statement each, if no row needs its own check. If such a statement fails, the rows
+ * are written one by one, which finds the row of the error. Source: decisions, Records: writes.
  */
 import { type MaybePromise, after, isThenable, promise, settle } from '../../core/maybe-promise.js'
 import type { Row } from '../../engines/contract/engine.js'
@@ -27,10 +27,10 @@ import { withRowNumber, type ChangedRow } from './write-each.js'
 import { removeIdentity } from './write-options.js'
 import { announced, valuesToInsert, valuesToUpdate } from './write-row.js'
 
-/** The most rows of one statement. */
+/** The maximum number of rows in one statement. */
 const maxRows = 5000
 
-/** Writes rows one by one, or says that it must be done: called where one statement for all will not do. */
+/** Writes rows one by one, if one statement for all rows is not possible. */
 type OneByOne<E> = () => MaybePromise<E>
 
 /** @returns the records in order */
@@ -41,7 +41,7 @@ export function createTogether<T extends object, E>(
   oneByOne: OneByOne<E>,
 ): MaybePromise<T[] | E> {
   return after(readRows(table, source, rows), (lists): MaybePromise<T[] | E> => {
-    // Those that refer to soft-deleted rows are found by their own check.
+    // References to soft-deleted rows have their own check.
     if (lists === undefined || mayReferToDeleted(table, lists)) return oneByOne()
     const { columns, written } = lists
     const run = (here: Source): MaybePromise<T[]> =>
@@ -77,7 +77,7 @@ export function changeTogether<T extends object, E>(
           .plansOf(table)
           .updateEach(writtenColumns, types, sums, hasVersions)
         return after(runLists(here, plan, lists, written.length), (found) => {
-          // None was changed: who changes them one by one says which is not there, or what does not fit.
+          // Nothing was changed. Changing the rows one by one finds the row that is missing or invalid.
           if (found.length < written.length) return undefined
           const ordered = inOrder(table, found.map(readerOf(table, here)), written, 0)
           reportChanges(table, here, 'updated', ordered)
@@ -88,7 +88,7 @@ export function changeTogether<T extends object, E>(
   })
 }
 
-/** @returns how many existed */
+/** @returns the number of rows that existed */
 export function deleteTogether<E>(
   table: Table,
   source: Source,
@@ -101,7 +101,7 @@ export function deleteTogether<E>(
   const codec = context.codecOf(table)
   const keys = new Set(ids.map((id) => toKey(codec, id)).filter((key) => key !== undefined))
   const run = async (here: Source): Promise<number | undefined> => {
-    // Listeners must know what else was deleted.
+    // Listeners must also learn which other rows were deleted.
     if (await here.feed.isFollowed(here.runner())) return undefined
     const list = context.dialect.encodeList(table.key, [...keys])
     const deletionTime =
@@ -117,7 +117,7 @@ export function deleteTogether<E>(
   return together(table, source, run, oneByOne)
 }
 
-/** What one statement writes. */
+/** The values of one statement. */
 interface Lists {
   readonly columns: readonly Column[]
   /** Each row's values of the columns. */
@@ -283,13 +283,16 @@ function together<R, E>(
   )
 }
 
-/** Faults caused by a single row, by a changed column type, or by others for whom single writes would wait. */
+/**
+ * True for errors of a single row, of a changed column type, or of other transactions for which single writes would
+ * wait.
+ */
 function isRefused(error: unknown, isPart: boolean): boolean {
   if (!(error instanceof EngineError) || error.kind === 'unavailable') return false
   return error.kind !== 'conflict' || !isPart
 }
 
-/** The columns' types in the database: asked once, and again after a refused statement. */
+/** The columns' types in the database. They are read once, and again after a failed statement. */
 function typesOf(
   table: Table,
   here: Source,
@@ -300,7 +303,7 @@ function typesOf(
   return after(plans.types, (types) => columns.map(({ name }) => types.get(name) ?? 'text'))
 }
 
-/** What could not be asked is asked again by the next. */
+/** A failed query is not cached, so that the next write repeats it. */
 function readTypes(table: Table, here: Source): Promise<ColumnTypes> {
   const plans = here.context.plansOf(table)
   const { lists } = here.context.dialect

@@ -1,5 +1,5 @@
 /**
- * The options of updates and deletions besides the values, and how they are read. Source: public API, Records,
+ * The options of updates and deletions, and how they are read. Source: public API, Records,
  * continued.
  */
 import { invalid } from '../filters/invalid.js'
@@ -13,13 +13,14 @@ import { refuseUnknownOptions } from '../../errors/unknown-options.js'
 
 export interface DeleteOptions {
   /**
-   * The expected version: if the row has another one, the answer is 409. For records of `@Record({ version: true })`.
+   * The expected version. If the row has another one, the response is 409. For records of `@Record({ version: true
+   * })`.
    */
   expectedVersion?: number | undefined
 }
 
 export interface UpdateOptions<T> extends DeleteOptions {
-  /** Only if the row matches this condition; otherwise nothing is written and the result is null. */
+  /** Update the row only if it matches this condition. Otherwise nothing is written and the result is null. */
   where?: Where<T>
 }
 
@@ -47,7 +48,7 @@ export function readDeleteOptions(
   return readVersion('delete', table, options)
 }
 
-/** The field that says the shard, beside the others. */
+/** The allowed names of options, with the field of the shard. */
 function namesOf({ shard }: Table, names: ReadonlySet<string>): ReadonlySet<string> {
   return shard === undefined ? names : new Set([...names, shard.property])
 }
@@ -101,7 +102,7 @@ function without(values: Instance, one: string, other: string | undefined): Inst
   const rest: Instance = {}
   for (const name of Object.keys(values)) {
     if (name === one || name === other) continue
-    // As a value it would become the prototype, and nobody would refuse it.
+    // As a value it would become the prototype and escape the checks.
     if (name === '__proto__') Object.defineProperty(rest, name, { value: 0, enumerable: true })
     else rest[name] = values[name]
   }

@@ -1,4 +1,4 @@
-/** Writes one row whose values are checked, and converts the database's errors for clients. */
+/** Writes one row with checked values, and converts the database's errors for clients. */
 
 import { randomUUID } from 'node:crypto'
 import { columnsOfLeaf, leavesOf } from '../../sql/condition.js'
@@ -30,9 +30,9 @@ export interface VisibleRows {
   readonly values: readonly unknown[]
 }
 
-/** True if something is written, and it cannot change whether the row matches. */
+/** True if something is written and the row is certain to match afterwards. */
 export function staysVisible({ condition }: VisibleRows, written: readonly Column[]): boolean {
-  // Behind a relation other rows decide, which may include this one.
+  // A condition through a relation depends on other rows, which may include this one.
   const depends = leavesOf(condition).some(
     (leaf) =>
       leaf.kind === 'related' || columnsOfLeaf(leaf).some((column) => written.includes(column)),
@@ -95,9 +95,9 @@ export function valuesToUpdate(
 }
 
 /**
- * What a column of keys cannot hold is no row's key.
+ * Refuses keys that the column cannot hold, because no row can have them.
  *
- * @throws {HttpError} 409, as the database would answer
+ * @throws {HttpError} 409, as the database would respond
  */
 export function refuseInvalidKeys(
   { relations }: Table,
@@ -143,15 +143,15 @@ export interface RowUpdate extends WriteValues {
   /** In the driver's form. */
   readonly key: unknown
   readonly visibleRows: VisibleRows | undefined
-  /** Those of the columns whose values are added to the stored ones. */
+  /** The columns of `columns` whose values are added to the stored ones. */
   readonly sums?: readonly Column[] | undefined
   /** By property, for messages of errors. */
   readonly record: Instance
-  /** The row as it is, where it was read. */
+  /** The stored row, if it was read. */
   readonly before?: Instance | undefined
 }
 
-/** @returns null if there is no such row */
+/** @returns null if no row has the key */
 export function updateRow(
   table: Table,
   source: Source,
@@ -199,12 +199,12 @@ function hasValue(
   })
 }
 
-/** True where the statement that changes a row can tell what it was. */
+/** True if the statement that changes a row can return its old values. */
 export function canReturnPastValues({ shard }: Table, { context }: Source): boolean {
   return !context.dialect.isLocal && shard === undefined
 }
 
-/** Of the columns that are written those by which somebody goes. */
+/** The written columns whose old values watchers need. */
 function pastToRead(table: Table, source: Source, written: readonly Column[]): readonly Column[] {
   const { feed } = source
   if (!feed.needsRowValues(table) || !canReturnPastValues(table, source)) return []
@@ -285,7 +285,7 @@ function stored(
   return record
 }
 
-/** What the row held, as far as it is known: what was not written is what it was. */
+/** The known old values of the row. Columns that were not written keep their values. */
 function pastOf(
   { version }: Table,
   { before, columns: written, past }: Update,
@@ -299,7 +299,7 @@ function pastOf(
   return isKnown ? read(past) : undefined
 }
 
-/** @param past the columns that it answers behind the row, as they were */
+/** @param past the columns whose old values follow the row */
 function rowBefore({ columns }: Table, row: Row, past: readonly Column[]): Row {
   const before = row.slice(0, columns.length)
   for (const [index, column] of past.entries())

@@ -1,4 +1,4 @@
-/** A row to be written, with its nested rows and links, as a door has parsed it. */
+/** A row to write, with its nested rows and links, as REST, GraphQL or a program has parsed it. */
 import { invalid } from '../filters/invalid.js'
 import type { Id } from '../filters/list-options.js'
 import { idsName } from '../model/english.js'
@@ -117,7 +117,7 @@ export function hasNestedWrites({ ones, manys, links: ties }: WriteTree): boolea
   return ones.length + manys.length + ties.length > 0
 }
 
-/** The records whose rows are written with it: its own, and those of nested rows. */
+/** The records whose rows are written with the tree: the record of the row, and the records of nested rows. */
 export function* tablesOf({ table, ones, manys }: WriteTree): Generator<Table> {
   yield table
   for (const one of ones) {
