@@ -1,26 +1,35 @@
-/** A developer's mistakes: found at the start, all reported at once, before the application listens. */
+/**
+ * Configuration errors of the developer. They are found at startup and reported together, before the application
+ * listens.
+ */
 
 /** One mistake in a declaration, e.g. code `UNKNOWN_PATH_TYPE`. */
 export interface Problem {
-  /** Stable upper-case name; messages may change, codes may not. */
+  /** Stable upper-case name. Messages may change between versions, codes may not. */
   readonly code: string
-  /** Where and what, as a sentence: `ItemController.show: unknown type "integer".` */
+  /** States where and what is wrong, as a sentence: `ItemController.show: unknown type "integer".` */
   readonly message: string
-  /** What to do about it, as a sentence; empty when the message already says so. */
+  /** States how to fix the mistake, as a sentence. Empty if the message already does. */
   readonly remedy: string
 }
 
-/** Adds problems that are not listed yet: if several routes use a faulty class, each of them finds its problems. */
+/** Adds problems that are not listed yet. Several routes that use one invalid class report the same problems. */
 export function addProblems(found: readonly Problem[], problems: Problem[]): void {
   for (const problem of found) if (!problems.includes(problem)) problems.push(problem)
 }
 
 export interface DeclarationErrorOptions extends ErrorOptions {
-  /** The mistake is in a call of the running program: its sentences alone are the message. Default false. */
+  /**
+   * True if the mistake is in a call of the running program. The message is then only the problems' sentences. Default:
+   * false.
+   */
   isCall?: boolean
 }
 
-/** Stops bootstrap, or a call. Its message is the whole report; `problems` are the single mistakes, each once. */
+/**
+ * Stops bootstrap, or a call. The message is the complete report. `problems` lists the single mistakes without
+ * duplicates.
+ */
 export class DeclarationError extends Error {
   readonly code = 'DECLARATION'
   declare readonly problems: readonly Problem[]
@@ -29,18 +38,18 @@ export class DeclarationError extends Error {
     const problems = withoutRepetition(found)
     super(options?.isCall === true ? problems.map(toLine).join('\n') : toReport(problems), options)
     this.name = 'DeclarationError'
-    // Node prints the enumerable properties of an error nobody catches: the report would be there twice.
+    // Node prints enumerable properties of uncaught errors, which would repeat the report.
     Object.defineProperty(this, 'problems', { value: problems, enumerable: false })
     if (options?.isCall !== true && !isDebugged()) reportAlone(this)
   }
 }
 
-/** Whether reports are shown with their stack: `DEBUG` names filigree. */
+/** True if reports include their stack, which requires that `DEBUG` contains filigree. */
 export function isDebugged(): boolean {
   return (process.env.DEBUG ?? '').split(/[\s,]+/).includes('filigree')
 }
 
-/** The report names what is wrong in the application's words; a stack would only lead into the framework. */
+/** Prints the report without a stack, because the stack would only lead into the framework. */
 function reportAlone(error: DeclarationError): void {
   error.stack = `${error.name}: ${error.message}`
   if (watches) return
@@ -50,7 +59,7 @@ function reportAlone(error: DeclarationError): void {
 
 let watches = false
 
-/** Node would show the line of its own source that found the error. An application that listens for errors goes first. */
+/** Prints the report in place of Node's source excerpt. The application's own error listeners take precedence. */
 function endWithReport(error: unknown): void {
   if (!(error instanceof DeclarationError) || process.listenerCount('uncaughtException') > 0) return
   if (error.stack !== `${error.name}: ${error.message}`) return
@@ -58,7 +67,7 @@ function endWithReport(error: unknown): void {
   process.exit(1)
 }
 
-/** A record that several parts of the application read is found faulty by each of them. */
+/** Removes duplicates. Several parts of an application may read the same invalid record and report it. */
 function withoutRepetition(problems: readonly Problem[]): Problem[] {
   const bySentence = new Map(problems.map((problem) => [toLine(problem), problem]))
   return [...bySentence.values()]

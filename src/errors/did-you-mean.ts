@@ -1,9 +1,9 @@
 /** Suggests the known name closest to a mistyped one. */
 
 /**
- * The sentence to append to a message about an unknown name.
+ * Returns a sentence to append to a message about an unknown name.
  *
- * @returns `Did you mean "int"?`, or an empty string when nothing is near enough to be a slip of the finger
+ * @returns `Did you mean "int"?`, or an empty string if no name is similar enough
  */
 export function didYouMean(name: string, candidates: Iterable<string>): string {
   const nearest = suggestion(name, candidates)
@@ -11,8 +11,8 @@ export function didYouMean(name: string, candidates: Iterable<string>): string {
 }
 
 /**
- * The known name within reach of a slip, case ignored: one edit in a name of up to four letters, two in a longer one, or one
- * third of the length. Prefixes count as near.
+ * Returns the known name that is close enough to be a typing error, ignoring case. Names of up to four letters may
+ * differ by one edit. Longer names may differ by two edits or a third of the length. Prefixes count as close.
  */
 export function suggestion(name: string, candidates: Iterable<string>): string | undefined {
   const target = name.toLowerCase()
@@ -37,7 +37,7 @@ function nearness(target: string, candidate: string, reach: number): number {
   return editDistance(target, candidate)
 }
 
-/** Damerau–Levenshtein distance, two neighbouring letters swapped counting as one edit. */
+/** Damerau–Levenshtein distance. Swapping two adjacent letters counts as one edit. */
 function editDistance(a: string, b: string): number {
   let beforeLast: number[] = []
   let last = Array.from({ length: b.length + 1 }, (_, column) => column)

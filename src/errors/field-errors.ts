@@ -1,18 +1,18 @@
 /**
- * Faults of what a program writes. A client is told of a fault where it has sent the value itself; any other is the
- * program's. Source: decisions, Records: writes.
+ * Validation errors of writes. A client gets the error only if it sent the invalid value itself. Any other error is a
+ * mistake of the program. Source: decisions, Records: writes.
  */
 
 import { type FieldError, HttpError } from './http-error.js'
 
 /**
- * Faults about fields that clients must not know of: the program sees them in full, a client only learns that there are
- * some.
+ * Marks validation errors about fields that must stay hidden from clients. The program sees them in full. A client only
+ * learns that there are some.
  */
 
-/** The value of the rule that an input breaks (`min: 3` → 3): for error forms of applications, and in no JSON. */
+/** The parameter of the violated rule (`min: 3` → 3), for error forms of applications. It is not part of the JSON. */
 
-/** Enumerable, so that a fault that is copied with another path keeps it. */
+/** Enumerable, so that a copy of the error with another path includes it. */
 const ruleValue = Symbol('rule value')
 
 interface RuleFieldError extends FieldError {
@@ -29,10 +29,10 @@ export function ruleValueOf(fieldError: RuleFieldError): unknown {
   return fieldError[ruleValue]
 }
 
-/** Enumerable, so that a fault that is copied with another path keeps it; in no JSON. */
+/** Enumerable, so that a copy of the error with another path includes it. It is not part of the JSON. */
 const hidden = Symbol('untold')
 
-/** @returns the error with these faults marked; any other as it is */
+/** @returns the error with these validation errors marked; any other error unchanged */
 export function markHidden(error: unknown, isHidden: (fieldError: FieldError) => boolean): unknown {
   if (!(error instanceof HttpError) || error.errors?.some(isHidden) !== true) return error
   const errors = error.errors.map((fieldError) =>
@@ -42,12 +42,12 @@ export function markHidden(error: unknown, isHidden: (fieldError: FieldError) =>
   return new HttpError(status, message, { code, errors, headers, cause: error })
 }
 
-/** True if the client does not see all of it. */
+/** True if the client does not see all validation errors. */
 export function hasHiddenErrors({ errors }: HttpError): boolean {
   return errors?.some((fieldError) => hidden in fieldError) === true
 }
 
-/** @returns the error for the client: the same one if none of its faults is marked */
+/** @returns the error for the client: the same object if nothing is hidden */
 export function withoutHiddenErrors(error: HttpError): HttpError {
   if (!hasHiddenErrors(error)) return error
   const { status, code, headers } = error
@@ -63,17 +63,17 @@ export function withoutHiddenErrors(error: HttpError): HttpError {
 
 const somewhere = 'A value does not fit the record.'
 
-/** What was written. */
+/** The record that was written. */
 export interface Written {
   /** The record's name. */
   readonly record: string
-  /** True for the names of its properties. */
+  /** True if the record has the property. */
   knows(property: string): boolean
 }
 
 interface Mark {
   readonly record: string
-  /** The record has such a property. */
+  /** True if the record has the property. */
   readonly isKnown: boolean
 }
 
@@ -81,13 +81,13 @@ interface MarkedFieldError extends FieldError {
   readonly [written]?: Mark
 }
 
-/** `12.` of `12.price`. */
+/** Matches `12.` of `12.price`. */
 const rowNumber = /^\d+\./
 
-/** Enumerable, so that a fault that is copied with another path keeps it; in no JSON. */
+/** Enumerable, so that a copy of the error with another path includes it. It is not part of the JSON. */
 const written = Symbol('written')
 
-/** @returns the error with its faults marked as those of a write; any other as it is */
+/** @returns the error with its validation errors marked as errors of a write; any other error unchanged */
 export function markWritten(error: unknown, record: Written): unknown {
   if (!(error instanceof HttpError) || error.status !== 400) return error
   const fieldErrors = error.errors ?? [{ path: '', code: 'type', message: error.message }]
@@ -105,7 +105,10 @@ export function markWritten(error: unknown, record: Written): unknown {
   })
 }
 
-/** @returns the error with these faults as they are found, whoever writes: what a sum comes to depends on the row */
+/**
+ * @returns the error with the mark removed from matching validation errors. Whether a sum is valid depends on the row,
+ * so such errors are reported to every writer.
+ */
 export function unmarked(error: unknown, matches: (path: string) => boolean): unknown {
   if (!(error instanceof HttpError)) return error
   for (const fieldError of error.errors ?? [])
@@ -115,12 +118,17 @@ export function unmarked(error: unknown, matches: (path: string) => boolean): un
 
 const routesOfClientValues = new WeakSet<object>()
 
-/** @param route makes its writes of what clients send and of nothing else, so that all faults are theirs: `crud` */
+/**
+ * Declares that a route writes only values that clients send, so that all validation errors concern the client. `crud`
+ * does so.
+ *
+ * @param route the route that only writes client values
+ */
 export function writesClientValuesOnly(route: object): void {
   routesOfClientValues.add(route)
 }
 
-/** A write failed by a value that no client has sent. */
+/** Thrown if a write failed because of a value that no client sent. */
 class ProgramValueError extends Error {
   readonly record: string
   readonly paths: readonly string[]
@@ -142,8 +150,8 @@ class ProgramValueError extends Error {
 }
 
 /**
- * @param sent what came in the request: its body or form, its query, or the arguments of a field
- * @returns a `ProgramFault` in place of a write's error that the client has not caused; any other error as it is
+ * @param sent the client's input: body or form, query, or the arguments of a GraphQL field
+ * @returns a `ProgramValueError` in place of a write error that the client did not cause; any other error unchanged
  */
 export function attributeWriteError(
   error: unknown,
@@ -166,11 +174,11 @@ function isSent(
 ): boolean {
   if (mark?.isKnown === false) return false
   const steps = path.split('.')
-  // The client may have sent the row as a part of its body: `create(body.ticket)`, `insertMany(body.rows)`.
+  // The client may have sent the row as part of its body: `create(body.ticket)`, `insertMany(body.rows)`.
   const found = sent.flatMap((value) =>
     [value, ...partsOf(value)].map((one) => valueAt(one, steps)),
   )
-  // What is missing in the end is the client's only where it has sent null: any other value was forgotten on the way.
+  // A missing value is the client's mistake only if the client sent null. The program has lost any other value.
   return found.some((value) => (code === 'required' ? value === null : value !== undefined))
 }
 
@@ -178,7 +186,7 @@ function partsOf(value: unknown): readonly unknown[] {
   return typeof value === 'object' && value !== null ? Object.values(value) : []
 }
 
-/** @returns `undefined` where there is none */
+/** @returns `undefined` if there is no value at the path */
 function valueAt(value: unknown, steps: readonly string[]): unknown {
   let found = value
   for (const step of steps) {

@@ -1,10 +1,10 @@
-/** An error that is meant for the client: its status, message and headers are the answer. */
+/** Errors for clients: their status, message and headers form the response. */
 
 import { refuseUnknownOptions } from './unknown-options.js'
 
-/** The errors behind an error. Source: conventions, "Errors". */
+/** Lists the causes of an error. Source: conventions, "Errors". */
 
-/** An error and what caused it, each once: the errors of programs may lead back to themselves. */
+/** Yields an error and its causes, each once, because a chain of causes may be circular. */
 export function* causesOf(error: unknown): Generator<Error, void> {
   const visited = new Set<unknown>()
   for (let cause = error; cause instanceof Error && !visited.has(cause); cause = cause.cause) {
@@ -13,7 +13,10 @@ export function* causesOf(error: unknown): Generator<Error, void> {
   }
 }
 
-/** One fault of an input. `path` is dotted from the root of the checked value (`lines.0.qty`), `code` the rule's name. */
+/**
+ * One validation error. `path` is dotted, from the root of the checked value (`lines.0.qty`). `code` is the rule's
+ * name.
+ */
 export interface FieldError {
   readonly path: string
   readonly code: string
@@ -21,15 +24,15 @@ export interface FieldError {
 }
 
 export interface HttpErrorOptions {
-  /** Stable upper-case name of the error, e.g. `NOT_FOUND`. Default: made from the status. */
+  /** Stable upper-case name of the error, e.g. `NOT_FOUND`. Default: derived from the status. */
   code?: string
-  /** What is wrong with which field; sent as `errors` beside `error`. */
+  /** Validation errors by field, sent as `errors` in addition to `error`. */
   errors?: readonly FieldError[]
   /** Extra response headers, e.g. `{ allow: 'GET' }`. */
   headers?: Readonly<Record<string, string>>
-  /** What went wrong underneath. Logged, never sent. */
+  /** The underlying error. It is logged and never sent. */
   cause?: unknown
-  /** Why: which rule refused, and what it found. Logged at debug with the request, never sent. */
+  /** The rule that refused the request, and its reason. It is logged at debug level and never sent. */
   reason?: string
 }
 
@@ -42,10 +45,10 @@ const optionNames: ReadonlySet<string> = new Set<keyof HttpErrorOptions>([
 ])
 
 /**
- * Thrown anywhere in a handler, answers with its status and `{ "error": message }`.
+ * An error that a handler may throw anywhere. The response has its status and the body `{ "error": message }`.
  *
- * @throws {RangeError} when the status is no integer from 400 to 599
- * @throws {TypeError} when an option is unknown
+ * @throws {RangeError} if the status is not an integer from 400 to 599
+ * @throws {TypeError} if an option is unknown
  */
 export class HttpError extends Error {
   readonly status: number
@@ -69,7 +72,7 @@ export class HttpError extends Error {
   }
 }
 
-/** The standard phrase of an error status (RFC 9110 §15), `Error` for one without a name. */
+/** Returns the standard phrase of an error status (RFC 9110 §15), or `Error` for a status without one. */
 export function reasonPhrase(status: number): string {
   return phrases[status] ?? 'Error'
 }

@@ -1,13 +1,13 @@
-/** Explains the error that Node.js throws where files import each other and one uses a class that is not defined yet. */
+/** Explains the error that Node.js throws if files import each other and one uses a class before it is defined. */
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { DeclarationError, isDebugged, type Problem } from './declaration-error.js'
 
-/** Files that are read in search of the cycle. */
+/** Maximum number of files to search for the cycle. */
 const maxFiles = 2_000
 
-/** @returns undefined for other errors, and where an installed package is at fault */
+/** @returns undefined for other errors, and for errors inside installed packages */
 export function findImportCycle(error: unknown): Problem | undefined {
   if (!(error instanceof Error) || error.name !== 'ReferenceError') return undefined
   const [, used] = /^Cannot access '([\w$]+)' before initialization/.exec(error.message) ?? []
@@ -36,7 +36,7 @@ export function findImportCycle(error: unknown): Problem | undefined {
   }
 }
 
-/** The first place of a stack that is in the application. */
+/** Finds the first position in a stack that is in the application. */
 function findLocation(stack: string): { readonly file: string; readonly line: string } | undefined {
   for (const [, url, line] of stack.matchAll(
     /\(?((?:file:\/\/|\/|[A-Za-z]:[\\/])[^()\n]*?):(\d+):\d+\)?$/gm,
@@ -45,13 +45,15 @@ function findLocation(stack: string): { readonly file: string; readonly line: st
     try {
       return { file: url.startsWith('file:') ? fileURLToPath(url.replace(/\?.*$/, '')) : url, line }
     } catch {
-      // No file of this machine.
+      // The URL is not a file on this machine.
     }
   }
   return undefined
 }
 
-/** The shortest way from the file back to itself, which begins with the import of the name where that can be seen. */
+/**
+ * Finds the shortest path from the file back to itself. It begins with the import of the name, if that import is found.
+ */
 function findCycle(file: string, used: string): string[] | undefined {
   const imports = importsOf(file)
   const named = imports.filter(({ names }) =>
@@ -79,7 +81,7 @@ function wayTo(last: string, first: string, before: ReadonlyMap<string, string>)
   return [first, ...way]
 }
 
-/** The files of the application that a file imports when it is loaded; types are left out. */
+/** Lists the application's files that a file imports when it is loaded. Type imports are excluded. */
 function importsOf(file: string): { readonly names: string; readonly path: string }[] {
   const found = readSource(file).matchAll(
     /^\s*(?:import|export)\s(?!type\s)([^'"`;]*?)(?:from\s*)?['"](\.{1,2}\/[^'"]*)['"]/gm,
@@ -113,7 +115,7 @@ function escaped(name: string): string {
   return name.replaceAll('$', '\\$')
 }
 
-/** From now on, a program that ends with such an error shows the explanation in place of the error. */
+/** Prints the explanation in place of such an error when the program ends with it. */
 export function explainImportCycles(): void {
   const isInstalled = process
     .listeners('uncaughtExceptionMonitor')
@@ -121,7 +123,7 @@ export function explainImportCycles(): void {
   if (!isInstalled) process.on('uncaughtExceptionMonitor', endWithExplanation)
 }
 
-/** An application that listens for errors goes first. */
+/** Ends the process with the explanation. The application's own error listeners take precedence. */
 function endWithExplanation(error: unknown): void {
   if (process.listenerCount('uncaughtException') > 0 || isDebugged()) return
   const problem = findImportCycle(error)

@@ -1,10 +1,10 @@
-/** Why a package that an application installs itself cannot be used. */
+/** Explains why an optional package of the application cannot be loaded. */
 
 import { DeclarationError, type Problem } from './declaration-error.js'
 
-/** The command that installs a package on this runtime, for messages about a missing one. */
+/** Builds the command that installs a package on this runtime. */
 
-/** `npm install pg`, `bun add pg`, `deno add npm:pg`. */
+/** Returns `npm install pg`, `bun add pg` or `deno add npm:pg`. */
 export function installCommand(
   name: string,
   versions: Readonly<Partial<Record<string, string>>> = process.versions,
@@ -15,14 +15,15 @@ export function installCommand(
 }
 
 export interface MissingPackage extends Problem {
-  /** Of the package, as it is imported. */
+  /** The package name, as imported. */
   readonly name: string
 }
 
 /**
- * @param missing what is said where it is not installed
- * @param cause what its import has thrown
- * @returns for a package that is installed, what its loading fails of: a package of its own, the version of Node
+ * @param missing the message if the package is not installed
+ * @param cause the error that the import threw
+ * @returns the error to throw. For an installed package, it states why loading failed, such as a missing dependency or
+ * the version of Node.
  */
 export function missingPackage(missing: MissingPackage, cause: unknown): DeclarationError {
   const { name, code, message, remedy } = missing
@@ -37,7 +38,10 @@ export function missingPackage(missing: MissingPackage, cause: unknown): Declara
   return new DeclarationError([failing], { cause })
 }
 
-/** The names of other packages and files may stand behind its own, as what imports them. */
+/**
+ * True if the package itself is missing. The message may name further packages and files after it, such as the
+ * importing file.
+ */
 function isMissing(name: string, cause: unknown): boolean {
   const { code, message } = (cause ?? {}) as { code?: unknown; message?: unknown }
   if (!/^(?:ERR_)?MODULE_NOT_FOUND$/.test(String(code))) return false

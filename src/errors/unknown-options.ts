@@ -1,12 +1,10 @@
-/** Refuses unknown options: otherwise they would be ignored silently. */
+/** Rejects unknown options, which would otherwise be ignored silently. */
 
 import type { Problem } from './declaration-error.js'
 import { didYouMean } from './did-you-mean.js'
 
-/** Refuses unknown names: a mistyped option would otherwise be ignored silently. */
-
 /**
- * Adds a problem `UNKNOWN_OPTION` for every key of `given` that is not known.
+ * Adds a problem `UNKNOWN_OPTION` for every unknown key of the options.
  *
  * @param where what the options belong to, e.g. `GET /items (ItemController.list)`
  * @param allowedNames the known names, as a record so that the compiler checks that it is complete
@@ -21,11 +19,11 @@ export function refuseUnknownNames(
 }
 
 /**
- * A problem for every option that is not known, for the `problems` of a module and the `check` of a decorator of one's
- * own: `audit: unknown option "kep".` with `Did you mean "keep"? Options: keep.`
+ * Returns a problem for every unknown option, for the `problems` of a module and the `check` of a custom decorator:
+ * `audit: unknown option "kep".` with `Did you mean "keep"? Options: keep.`
  *
  * @param allowedNames the names of all options
- * @param where what the options belong to; a decorator's `check` needs none, its problems are about it anyway
+ * @param where what the options belong to; a decorator's `check` omits it, because its problems name the decorator
  */
 export function rejectUnknownOptions(
   options: unknown,
@@ -47,10 +45,10 @@ export function rejectUnknownOptions(
     }))
 }
 
-/** What only the framework gives: it is told to nobody. */
+/** Options that only the framework passes. Messages do not list them. */
 const internalNames: ReadonlySet<string> = new Set(['view', 'related'])
 
-/** @throws {TypeError} an option that is none of these, or options that are no object */
+/** @throws {TypeError} if an option is unknown, or the options are not an object */
 export function refuseUnknownOptions(
   method: string,
   options: unknown,

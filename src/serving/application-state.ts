@@ -1,4 +1,4 @@
-/** The state of a running application, for modules: name it in a constructor. */
+/** The state of a running application, for modules. To get it, declare it as a constructor parameter. */
 import type { Log } from '../core/log.js'
 import type { LiveCounts } from '../live/live-queries.js'
 import type { GraphQL } from '../graphql/graphql.js'
@@ -40,15 +40,15 @@ export interface ApplicationStateParts {
 export class ApplicationState {
   /** The application's log. */
   readonly log: Log
-  /** True if it listens on a port. */
+  /** True if the application listens on a port. */
   readonly listening: boolean
   /** True if `NODE_ENV` is `production`. */
   readonly production: boolean
-  /** True if tokens may come by cookie and go there: `auth: { cookie: true }`. */
+  /** True if tokens may be read from and sent in a cookie: `auth: { cookie: true }`. */
   readonly takesCookie: boolean
-  /** Its database, if it has one. */
+  /** The application's database, if any. */
   readonly database: Database | undefined
-  /** True once the application was told to close; it still answers for a while. */
+  /** True once closing has begun. The application still responds for a while. */
   closing = false
   readonly #parts: ApplicationStateParts
 
@@ -61,72 +61,72 @@ export class ApplicationState {
     this.#parts = parts
   }
 
-  /** The providers with a method `check`; available once the application has started. */
+  /** The providers with a method `check`. Available once the application has started. */
   get checks(): readonly Check[] {
     return this.#parts.checks()
   }
 
-  /** All providers and controllers of the application; from `onStart` on. */
+  /** All providers and controllers of the application. Available from `onStart` on. */
   get providers(): readonly unknown[] {
     return this.#parts.providers()
   }
 
   /**
-   * Tells of each request that the application gets, for little: what measures all of them asks here, and not the
-   * channel `filigree:request`, whose messages are made for each.
+   * Observes each request at low cost. Metrics for all requests use this instead of the channel `filigree:request`,
+   * which creates a message for each request.
    *
-   * @returns what ends it
+   * @returns a function that ends the observation
    */
   observe(observer: RequestObserver): () => void {
     return this.#parts.observers.add(observer)
   }
 
   /**
-   * The same work, of which the log knows the name where one of its promises fails and nobody waits for it; outside
-   * production.
+   * Returns the same work with a name. Outside production, the log reports this name if a floating promise of the work
+   * fails.
    */
   named<Given, Result>(name: string, work: (input: Given) => Result): (input: Given) => Result {
     const { promises } = this.#parts
     return promises === undefined ? work : followPromises(work, name, promises)
   }
 
-  /** Calls `[resetState]` of every provider: what they have kept is forgotten. For tests. */
+  /** Calls `[resetState]` of every provider, so that they clear their state. For tests. */
   reset(): Promise<void> {
     return this.#parts.reset()
   }
 
-  /** From now on the request reads from the primary and not from a replica: used for answers that are cached. */
+  /** Makes the request read from the primary and not from a replica, for responses that are cached. */
   readNow(request: HttpRequest): void {
     if (this.database !== undefined) readAsOf('now', request, this.database)
   }
 
   /**
-   * Who calls, also on routes that do not ask: there a token that comes is checked for this alone, and neither the
-   * handler nor the answer knows of it. A bad token is none; while the database does not say whether it is good, the promise
-   * rejects with the 503 of secured routes.
+   * Returns the caller, also on routes that require no token. On such routes the token is checked only for this call,
+   * and neither the handler nor the response is affected. An invalid token counts as none. The promise rejects with 503
+   * while the database cannot tell whether the token is valid.
    *
-   * @returns at once for a token seen before
+   * @returns synchronously for a token that was seen before
    */
   callerOf(request: HttpRequest): RequestAuth | undefined | Promise<RequestAuth | undefined> {
     return this.#parts.callerOf(request)
   }
 
-  /** The records of its modules. */
+  /** The records of the application's modules. */
   get records(): readonly Class[] {
     return this.#parts.records
   }
 
-  /** Its GraphQL: that of the records, otherwise the first of the modules. */
+  /** The application's GraphQL instance: the one of the records, otherwise the first of the modules. */
   get graphql(): GraphQL | undefined {
     return this.#parts.mainGraphql
   }
 
-  /** Subscriptions that are open. */
+  /** Number of open subscriptions. */
   get subscribers(): number {
     return this.#parts.graphql.reduce((sum, { streams }) => sum + streams.size, 0)
   }
 
-  /** What is known of its live answers. */
+  /** Counters of live queries. */
   get live(): LiveCounts {
     return this.#parts.live()
   }

@@ -1,8 +1,8 @@
 /**
- * The current request, for code far from the handler: data of a request without request scopes.
+ * The current request, for code far from the handler. It gives access to request data without request scopes.
  *
- * Following a request through promises costs a tenth to a quarter of the throughput of a small route (on Node 20 and
- * 22 AsyncLocalStorage turns on Node's promise hooks), so it is done only for applications that ask for it.
+ * Following a request through promises costs a tenth to a quarter of the throughput of a small route, because
+ * AsyncLocalStorage turns on promise hooks on Node 20 and 22. Therefore it is enabled only on demand.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { HttpRequest } from '../http/request.js'
@@ -15,10 +15,10 @@ let synchronous: HttpRequest | undefined
 let warned = false
 
 /**
- * The request that is being served.
+ * Returns the request that is being served.
  *
- * Works until the handler first waits. Behind an `await` it works in applications with `requestContext: true`, in
- * `bootstrap` or in one of their modules.
+ * Works until the first `await` of the handler. To use it after an `await`, set `requestContext: true` in `bootstrap`
+ * or in a module.
  *
  * @returns `undefined` outside a request
  */
@@ -36,13 +36,13 @@ export function currentRequest(): HttpRequest | undefined {
   return undefined
 }
 
-/** `GET /lamps/<id:int>`: the route of the request that is being served, where that is known at this moment. */
+/** Returns the route of the request that is being served, such as `GET /lamps/<id:int>`, if it is known at this time. */
 export function servedRoute(): string | undefined {
   const route = (following ? storage.getStore() : synchronous)?.route
   return route && `${route.method} ${route.path}`
 }
 
-/** From now on requests are followed through promises, in the whole process. */
+/** Enables following requests through promises, for the whole process. */
 export function followRequests(): void {
   following = true
 }
@@ -71,14 +71,14 @@ export function runInRequest<A, B>(
   }
 }
 
-/** Runs work of a request once more, outside of its processing, so that `currentRequest()` returns the request. */
+/** Runs further work of a request outside its processing, so that `currentRequest()` returns the request. */
 export function againInRequest<R>(request: ServerRequest, work: (request: ServerRequest) => R): R {
   return following ? storage.run(request, work, request) : callInRequest(request, work)
 }
 
 /**
- * Runs a part of a request's processing, also after a wait, so that `currentRequest()` returns the request until the
- * next wait.
+ * Runs a part of a request's processing, possibly after an `await`. `currentRequest()` returns the request until the
+ * next `await`.
  */
 export function callInRequest<R>(request: ServerRequest, work: (request: ServerRequest) => R): R {
   if (following || synchronous === request) return work(request)

@@ -1,6 +1,6 @@
 /**
- * Time limits for requests, checked by one clock: a timer for each request would cost more. The clock ticks at a
- * quarter of the shortest limit: nothing ends too early, or more than two ticks too late.
+ * Time limits for requests, checked by one shared clock, because a timer for each request would cost more. The clock
+ * ticks at a quarter of the shortest limit: no request ends too early, or more than two ticks too late.
  */
 import { HttpError } from '../errors/http-error.js'
 import { timeoutRefusal } from '../http/refusals.js'
@@ -11,17 +11,17 @@ import type { ServedRoute } from './served-route.js'
 export interface Waiting {
   readonly request: ServerRequest
   readonly route: ServedRoute
-  /** In milliseconds, on the clock of `Deadlines`. */
+  /** Milliseconds, on the clock of `Deadlines`. */
   until: number
   /** Called instead of the common `expire`. Must not throw. */
   readonly expire: (() => void) | undefined
 }
 
 /**
- * The time of a request is over: what it writes ends with it. If something of that was done before it could be stopped, the
- * handler has a moment more for its answer, since 503 means that nothing was done.
+ * Ends a request whose time is over, and stops its writes. If a write could not be stopped, the handler gets a grace
+ * period for its response, because 503 means that nothing was done.
  *
- * @param fail answers the time-out
+ * @param fail responds with the time-out
  */
 export function stopInTime(
   { request, route }: Pick<Waiting, 'request' | 'route'>,
@@ -46,7 +46,7 @@ export function stopInTime(
 const inDoubt =
   'a request was answered 503 for its time while a write was under way: whether it was done is not known'
 
-/** A body that does not arrive is the client's fault; everything else that takes too long is the server's. */
+/** Returns 408 if the body does not arrive, which the client causes. Any other delay is the server's. */
 export function timeoutError({ bodyTime }: ServerRequest): HttpError {
   return bodyTime === undefined
     ? timeoutRefusal()
@@ -54,8 +54,8 @@ export function timeoutError({ bodyTime }: ServerRequest): HttpError {
 }
 
 /**
- * Milliseconds that interceptors have for a time-out inside them; and handlers whose change was done when their time was
- * over, or of whose change it is not yet known.
+ * Milliseconds of grace: for interceptors around a time-out, and for handlers whose write succeeded or may have
+ * succeeded.
  */
 export const grace = 1000
 
@@ -70,7 +70,7 @@ export class Deadlines {
   #now = 0
 
   /**
-   * @param shortest the shortest limit that will be used, in milliseconds
+   * @param shortest the shortest limit in use, in milliseconds
    * @param expire called once for each request that waited too long. Must not throw
    */
   constructor(shortest: number, expire: (waiting: Waiting) => void) {
@@ -86,7 +86,7 @@ export class Deadlines {
     expire?: () => void,
   ): Waiting {
     if (this.#timer === undefined) this.#start()
-    // The clock may be up to one tick behind.
+    // The clock may lag by up to one tick.
     const waiting = { request, route, until: this.#now + this.#tick + milliseconds, expire }
     this.#waiting.add(waiting)
     return waiting
@@ -97,7 +97,7 @@ export class Deadlines {
     return Math.max(0, until - this.#tick - this.#now)
   }
 
-  /** Gives it a new time limit, from now. */
+  /** Sets a new time limit, counted from now. */
   extend(waiting: Waiting, milliseconds: number): void {
     waiting.until = this.#now + this.#tick + milliseconds
   }
@@ -106,7 +106,7 @@ export class Deadlines {
     this.#waiting.delete(waiting)
   }
 
-  /** The clock runs only while a request waits, and never keeps the process alive. */
+  /** Starts the clock. It runs only while a request waits, and never keeps the process alive. */
   #start(): void {
     this.#now = performance.now()
     this.#timer = setInterval(() => {

@@ -27,10 +27,11 @@ import type { Invoker } from './invoker.js'
 import { runInterceptedPipeline, type PipelineContext } from './intercepted-pipeline.js'
 
 /**
- * Publishes request events if somebody listens: at the head, and when the answer is complete or the client has left.
+ * Publishes request events if the channel has subscribers: at the head, and when the response is complete or the client
+ * has disconnected.
  */
 
-/** @param take answers the request */
+/** @param take processes the request */
 function observeRequest(
   request: ServerRequest,
   application: object,
@@ -59,9 +60,9 @@ function observeRequest(
 }
 
 /**
- * The route of a file of a static folder.
+ * Finds the route for a file of a static folder.
  *
- * @param values receives the values of its path
+ * @param values receives the values of the path parameters
  * @returns undefined if no folder has such a file
  */
 export type FindFile = (path: string, values: (string | number)[]) => ServedRoute | undefined
@@ -73,20 +74,20 @@ export interface DispatcherOptions {
   readonly settings: RequestSettings
   /** The application, for subscribers of the request events. */
   readonly application: object
-  /** Those who measure requests. */
+  /** Observers that measure requests. */
   readonly observers: RequestObservers
-  /** The longest URL that is accepted, in bytes. */
+  /** Maximum length of a URL, in bytes. */
   readonly maxUrlLength: number
-  /** The shortest time limit of all, in milliseconds. */
+  /** The shortest time limit of all routes, in milliseconds. */
   readonly shortestTime: number
-  /** Finds files that go before a route with a `<rest:path>`. */
+  /** Finds files that take precedence over a route with a `<rest:path>`. */
   readonly findFile?: FindFile | undefined
-  /** Puts interceptors of the whole application around requests without a route; undefined if there are none. */
+  /** Adds the application's interceptors around requests without a route; undefined if there are none. */
   readonly aroundUnmatched?: ((refuse: Invoker) => ServedRoute) | undefined
 }
 
 export class Dispatcher {
-  /** Set while the application closes: every answer then ends its connection. */
+  /** True while the application closes. Every response then closes its connection. */
   draining = false
   readonly #table: RouteLookup<ServedRoute>
   readonly #responder: Responder
@@ -127,7 +128,7 @@ export class Dispatcher {
     })
   }
 
-  /** Answers a request. Never throws. */
+  /** Processes a request. Never throws. */
   serve(incoming: Incoming, outgoing: Outgoing): void {
     const request = new ServerRequest(incoming, outgoing, this.#settings)
     if (this.#observers.any) this.#observers.begin(request)
@@ -136,9 +137,9 @@ export class Dispatcher {
   }
 
   /**
-   * Answers a request within another, whose route and path parameters are known. Never throws.
+   * Processes an internal request whose route and path parameters are known. Never throws.
    *
-   * @param prepare called with the request before anything is done for it
+   * @param prepare called with the request before any processing
    */
   serveInternal(
     incoming: Incoming,
@@ -158,7 +159,7 @@ export class Dispatcher {
     else this.#runRoute(request, route)
   }
 
-  /** Answers a request with an error, before any route. */
+  /** Responds with an error before any route is chosen. */
   refuse(incoming: Incoming, outgoing: Outgoing, error: HttpError): void {
     const request = new ServerRequest(incoming, outgoing, this.#settings)
     if (this.#observers.any) this.#observers.begin(request)
@@ -204,7 +205,7 @@ export class Dispatcher {
     return file
   }
 
-  /** Begins the walk of a route. */
+  /** Starts the pipeline of a route. */
   #runRoute(request: ServerRequest, route: ServedRoute): void {
     request.pathNames = route.pathNames
     if (route.headers !== undefined) request.responseHeaders = [...route.headers]
@@ -306,7 +307,7 @@ export class Dispatcher {
     })
   }
 
-  /** Runs the steps after the handler once, then `done`. If one fails, its error becomes the answer. */
+  /** Runs the steps after the handler once, then `done`. If a step fails, its error becomes the response. */
   #runAfter(request: ServerRequest, route: ServedRoute, done: () => void, from = 0): void {
     request.finishing = true
     try {
@@ -351,7 +352,7 @@ export class Dispatcher {
     this.#responder.fail(request, error)
   }
 
-  /** 405 if the path has other methods, else 404. */
+  /** Returns 405 if the path has other methods, otherwise 404. */
   #unmatched(request: ServerRequest): HttpError {
     const allowed = this.#table.allowedMethods(request.sentPath, request.incoming.headers)
     if (allowed.length === 0)
@@ -361,12 +362,15 @@ export class Dispatcher {
     return new HttpError(405, undefined, { headers: { Allow }, reason })
   }
 
-  /** `OPTIONS *` asks about the server as a whole (RFC 9110 §9.3.7). */
+  /** `OPTIONS *` concerns the whole server (RFC 9110 §9.3.7). */
   #allowedMethods(path: string): readonly string[] {
     return path === '*' ? methods : this.#table.allowedMethods(path)
   }
 
-  /** A pre-flight is answered on every path, a plain OPTIONS on known ones; neither reaches the gate or a handler. */
+  /**
+   * Responds to preflight requests on every path, and to plain OPTIONS on known paths. Neither reaches the gate or a
+   * handler.
+   */
   #answerOptions(request: ServerRequest): void {
     const { headers } = request.incoming
     const isPreflight =

@@ -1,6 +1,6 @@
 /**
- * Names the route of promises that a handler forgot, in development: one in its answer, which JSON makes `{}`, and one
- * that nobody waits for and that fails.
+ * Reports floating promises of handlers in development, with the route: promises in a result, which JSON writes as
+ * `{}`, and rejections that are never awaited.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { after, isThenable } from '../core/maybe-promise.js'
@@ -10,22 +10,22 @@ import type { Invoker } from './invoker.js'
 
 const running = new AsyncLocalStorage<string>()
 
-/** The route or job that began what runs now; `undefined` where that is not followed, and outside of those. */
+/** The route or job that started the running code; `undefined` outside of them, or if promises are not followed. */
 export function routeOfPromise(): string | undefined {
   return running.getStore()
 }
 
 export interface PromiseWatch {
   readonly log: Log
-  /** Follows handlers through promises, which costs a part of the throughput: always, or the first ones of the process. */
+  /** Whether to follow promises always, or only for the first handlers of the process. Following reduces throughput. */
   readonly follows: 'always' | 'first'
 }
 
-/** Requests of a process that are followed where it is neither in production nor in development: the rest cost nothing. */
+/** Maximum requests per process to follow outside production and development. Further requests cost nothing. */
 const maxFollowed = 1_000
 let followed = 0
 
-/** @param name of the work, for the log: a route's, a job's */
+/** @param name name of the work for the log, such as a route or a job */
 export function followPromises<Given, Result>(
   work: (input: Given) => Result,
   name: string,
@@ -35,13 +35,13 @@ export function followPromises<Given, Result>(
   return (input) => {
     if (followed >= maxFollowed) return work(input)
     if (++followed < maxFollowed) return running.run(name, work, input)
-    // Promises are as fast again as if none had been followed.
+    // Promises regain full speed, as if none had been followed.
     running.disable()
     return work(input)
   }
 }
 
-/** @param name the route's, for the log */
+/** @param name name of the route for the log */
 export function watchPromises(invoke: Invoker, name: string, watch: PromiseWatch): Invoker {
   const { log } = watch
   const run = followPromises(invoke, name, watch)
@@ -63,14 +63,14 @@ export function watchPromises(invoke: Invoker, name: string, watch: PromiseWatch
   }
 }
 
-/** Answers of a route that are looked at: who forgot an await finds it in the first ones, and the rest cost nothing. */
+/** Maximum results per route to inspect. A missing await shows in the first results, and later ones cost nothing. */
 const maxInspectedResults = 100
 
-/** Where the first promise of an answer is, e.g. `items.0.owner`. */
+/** Finds the path of the first promise in a result, e.g. `items.0.owner`. */
 function findPromise(result: unknown): string | undefined {
   const body: unknown = result instanceof Reply ? result.body : result
   const waiting: PendingValue[] = [{ value: body, path: '' }]
-  // What is added meanwhile is looked at too.
+  // The loop also visits values that it adds meanwhile.
   for (const { value, path } of waiting) {
     if (waiting.length > maxInspectedValues) return undefined
     if (!isData(value)) continue
@@ -89,10 +89,10 @@ interface PendingValue {
   readonly path: string
 }
 
-/** Objects and lists looked at in one answer, circles among them. */
+/** Maximum objects and lists to inspect in one result, including circular ones. */
 const maxInspectedValues = 1_000
 
-/** True for what JSON writes by its members; not for bytes, streams and what says its JSON itself. */
+/** True for values that JSON writes by their members. False for bytes, streams and objects with `toJSON`. */
 function isData(value: unknown): value is object {
   return (
     typeof value === 'object' &&

@@ -1,11 +1,11 @@
-/** Sends a request to an application without a port: for tests. */
+/** Sends a request to an application without a port, for tests. */
 import { createIncoming, FakeResponse } from '../http/fake-messages.js'
 import { refuseUnknownOptions } from '../errors/unknown-options.js'
 import type { Dispatcher } from './dispatcher.js'
 
-/** A request. At most one of `json`, `form`, `multipart`, `text` and `body` may be given. */
+/** A request. Set at most one of `json`, `form`, `multipart`, `text` and `body`. */
 export interface InjectRequest {
-  /** In upper or lower case. Default `GET`; with a body `POST`. */
+  /** In upper or lower case. Default: `GET`, or `POST` with a body. */
   method?: string
   /** Path and query, e.g. `/items?limit=5`. */
   url: string
@@ -26,11 +26,11 @@ export interface InjectRequest {
 
 export interface InjectResponse {
   readonly status: number
-  /** By lower-case name; repeated values are joined with commas, those of `set-cookie` with line feeds. */
+  /** By lower-case name. Repeated values are joined with commas, those of `set-cookie` with line feeds. */
   readonly headers: Readonly<Record<string, string>>
-  /** As text. */
+  /** The body as text. */
   readonly body: string
-  /** As bytes. */
+  /** The body as bytes. */
   readonly bytes: Buffer
   /** Parses the body. @throws {SyntaxError} if it is not JSON */
   json(): unknown
@@ -48,7 +48,7 @@ const requestNames: ReadonlySet<string> = new Set([
   'body',
 ])
 
-/** @returns the whole answer; rejects if the connection was cut off */
+/** @returns the complete response; rejects if the connection was cut off */
 export async function injectRequest(
   dispatcher: Pick<Dispatcher, 'serve'>,
   request: InjectRequest,

@@ -1,13 +1,13 @@
 /**
- * A request within another's connection: an operation of a socket, a live answer beside others. It goes the way of all
- * requests, and what it answers is read back as the events of its stream.
+ * Internal requests within a client's connection, such as an operation of a socket or one of several live queries. They
+ * pass through the normal request pipeline. The response is read back as events of its stream.
  */
 import type { Readable } from 'node:stream'
 import { findValue } from '../http/header-list.js'
 import type { Incoming } from '../http/node-messages.js'
 import { createIncoming, type FakeResponse } from '../http/fake-messages.js'
 
-/** What the request that opened the connection says for those within. */
+/** The part of the outer request that applies to the internal requests. */
 export interface Carrier {
   /** Names in lower case. */
   readonly headers: readonly (readonly [string, string])[]
@@ -15,19 +15,22 @@ export interface Carrier {
   readonly encrypted: boolean
 }
 
-/** Headers that concern the outer request alone, or that one within brings itself. */
+/** Headers that apply only to the outer request, or that each internal request sets itself. */
 const excludedHeaders: ReadonlySet<string> = new Set([
   ...['connection', 'upgrade', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'expect'],
   ...['accept', 'accept-encoding', 'range', 'if-none-match', 'if-modified-since', 'last-event-id'],
   ...['content-type', 'content-length', 'content-encoding', 'x-request-id'],
 ])
 
-/** Whether a header is also of the requests within, cookies apart. */
+/** True if internal requests inherit the header. Cookies are handled separately. */
 export function isForwarded(name: string): boolean {
   return !excludedHeaders.has(name) && name !== 'cookie' && !name.startsWith('sec-websocket-')
 }
 
-/** @param withCookies false where a page of another origin has opened it: its browser sends them for every page */
+/**
+ * @param withCookies false if a page of another origin opened the connection, because browsers send cookies for every
+ * page
+ */
 export function carrierOf(incoming: Incoming, withCookies: boolean): Carrier {
   const headers: [string, string][] = []
   const { rawHeaders, socket } = incoming
@@ -40,24 +43,24 @@ export function carrierOf(incoming: Incoming, withCookies: boolean): Carrier {
   return { headers, remoteAddress, encrypted }
 }
 
-/** The same with another `Authorization`. */
+/** Returns a copy with another `Authorization`. */
 export function withAuthorization(carrier: Carrier, value: string): Carrier {
   const otherHeaders = carrier.headers.filter(([name]) => name !== 'authorization')
   return { ...carrier, headers: [...otherHeaders, ['authorization', value]] }
 }
 
-/** What is asked for within. */
+/** An internal request. */
 export interface TunneledRequest {
   readonly method: 'GET' | 'POST'
   /** Path and query. */
   readonly url: string
   /** JSON, for POST. */
   readonly body?: string
-  /** The id of the last event that the client has. */
+  /** ID of the last event that the client received. */
   readonly lastEventId?: string | undefined
 }
 
-/** A request that takes an event stream. */
+/** Creates a request that accepts an event stream. */
 export function createTunneledRequest(
   carrier: Carrier,
   { method, url, body, lastEventId }: TunneledRequest,
@@ -80,24 +83,24 @@ export function createTunneledRequest(
   return Object.assign(incoming, { isCarried: true as const })
 }
 
-/** True where the answer is a stream of events. */
+/** True if the response is an event stream. */
 export function isEventStream(headers: readonly string[]): boolean {
   return findValue(headers, 'Content-Type')?.startsWith('text/event-stream') === true
 }
 
 export interface StreamEvent {
-  /** Empty where it has none. */
+  /** Empty if the event has no name. */
   readonly event: string
   readonly data: string
   readonly id: string | undefined
 }
 
-/** Reads the events that `toEventText` has written; heartbeats are passed over. */
+/** Parses the events that `toEventText` has written. Heartbeats are skipped. */
 export async function* readEvents(body: Readable): AsyncGenerator<StreamEvent, void, undefined> {
   let rest = ''
   for await (const chunk of body.setEncoding('utf8')) {
     rest += chunk as string
-    // A long line comes in many pieces, which are looked at once.
+    // A long line arrives in many chunks. Search only new chunks for the line end.
     if (!(chunk as string).includes('\n')) continue
     const blocks = rest.split('\n\n')
     rest = blocks.pop() ?? ''
@@ -120,7 +123,7 @@ function readBlock(block: string): StreamEvent {
   return { event, data: data.join('\n'), id }
 }
 
-/** The whole body as text: an answer that is no stream is a short one. */
+/** Reads the whole body as text. Responses that are not streams are short. */
 export async function readText(outgoing: FakeResponse): Promise<string> {
   let text = ''
   for await (const chunk of outgoing.body.setEncoding('utf8')) text += chunk as string

@@ -1,4 +1,6 @@
-/** Answers a web-standard `Request` with a `Response`, through the same request path as the server. Source: Fetch standard. */
+/**
+ * Serves a web-standard `Request` with a `Response`, through the same pipeline as the server. Source: Fetch standard.
+ */
 import { Readable } from 'node:stream'
 import type { ReadableStream } from 'node:stream/web'
 import { createIncoming, FakeResponse } from '../http/fake-messages.js'
@@ -6,7 +8,7 @@ import type { Dispatcher } from './dispatcher.js'
 
 const withoutBody: readonly number[] = [204, 205, 304]
 
-/** @returns the answer; its body streams. Rejects only if the connection was cut off before the answer began */
+/** @returns the response, whose body streams. Rejects only if the connection was cut off before the response began. */
 export async function handleWebRequest(
   dispatcher: Pick<Dispatcher, 'serve'>,
   request: Request,
@@ -43,7 +45,7 @@ function toResponse(
   const headers = new Headers()
   for (let index = 0; index + 1 < list.length; index += 2) {
     const name = list[index] ?? ''
-    // These headers concern the connection, so the server that sends the response sets them.
+    // These headers concern the connection. The server that sends the response sets them.
     if (!/^(?:connection|transfer-encoding)$/i.test(name))
       headers.append(name, list[index + 1] ?? '')
   }

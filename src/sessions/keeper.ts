@@ -1,6 +1,6 @@
 /**
- * Opens a request's session and saves it when the handler has changed it. An unused session costs nothing and sets no
- * cookie; an id that the store does not know is never accepted. Source: decisions, Sessions.
+ * Opens a request's session, and saves the session if the handler has changed it. An unused session costs nothing and
+ * sets no cookie. An ID that the store does not know is never accepted. Source: decisions, Sessions.
  */
 
 import { hash, randomBytes } from 'node:crypto'
@@ -16,36 +16,39 @@ import type { ServerRequest } from '../http/server-request.js'
 import { isThenable } from '../core/maybe-promise.js'
 import type { SessionStore } from './session-store.js'
 
-/** A visitor's data, and what the handler did with it. Source: specification, Request object; decisions, Sessions. */
+/**
+ * Session data of a visitor, with the changes that the handler made. Source: specification, Request object; decisions,
+ * Sessions.
+ */
 
 /** A session that exists in the store. */
 interface StoredSession {
-  /** SHA-256 of the id. */
+  /** SHA-256 of the ID. */
   readonly hash: string
   /** JSON text. */
   readonly data: string
 }
 
-/** What became of a session while its request was handled. */
+/** The state of a session after its request was handled. */
 interface SessionOutcome {
   /** Undefined for a visitor without a session. */
   readonly stored: StoredSession | undefined
-  /** The data now, as JSON text. */
+  /** The current data, as JSON text. */
   readonly data: string
   readonly regenerated: boolean
   readonly destroyed: boolean
-  /** A form of another site may begin it. */
+  /** True if a form of another site may begin the session. */
   readonly crossSite: boolean
 }
 
-/** The data of a session nobody has written to. */
+/** The data of a session without entries. */
 const emptyData = '{}'
 
 const regenerateOptions: ReadonlySet<string> = new Set(['crossSite'])
 
 /**
- * Its own properties are the data. It has no prototype but the two methods, so that a key of any name is data and no
- * more: `session['__proto__']` and `session['constructor']` reach nothing.
+ * A session whose own properties are the data. Its prototype has only the two methods, so that a key of any name is
+ * plain data: `session['__proto__']` and `session['constructor']` reach nothing.
  */
 class VisitorSession implements Session {
   [key: string]: unknown
@@ -73,7 +76,7 @@ class VisitorSession implements Session {
     if (!(#stored in session)) return undefined
     return {
       stored: session.#stored,
-      // Nearly every session is empty.
+      // Nearly every session is empty, so skip the serialization.
       data: Object.keys(session).length === 0 ? emptyData : JSON.stringify(session),
       regenerated: session.#regenerated,
       destroyed: session.#destroyed,
@@ -89,7 +92,7 @@ Object.freeze(prototype)
 
 /**
  * @param stored undefined for a visitor without a session
- * @throws {SyntaxError} when the stored data is no JSON
+ * @throws {SyntaxError} if the stored data is not JSON
  */
 function createSession(stored: StoredSession | undefined): Session {
   const session: Session = new VisitorSession(stored)
@@ -98,8 +101,8 @@ function createSession(stored: StoredSession | undefined): Session {
 }
 
 /**
- * @returns undefined for an object that is no session of ours
- * @throws {TypeError} when the data has no JSON: a cycle or a BigInt
+ * @returns undefined for an object that this module did not create
+ * @throws {TypeError} if the data cannot be written as JSON, because of a cycle or a BigInt
  */
 function readOutcome(session: object): SessionOutcome | undefined {
   return VisitorSession.outcomeOf(session)
@@ -107,37 +110,37 @@ function readOutcome(session: object): SessionOutcome | undefined {
 
 export interface SessionKeeper {
   /**
-   * Sets `request.session`. Asynchronous only when a cookie came and the store answers later.
+   * Sets `request.session`. Asynchronous only if the request has a cookie and the store returns a promise.
    *
-   * @throws {HttpError} 503 where the store cannot be asked: an empty session would sign the visitor out
+   * @throws {HttpError} 503 if the store is unavailable, because an empty session would sign the visitor out
    */
   open(request: ServerRequest): void | Promise<void>
   /**
-   * Stores what the handler changed, and sets or clears the cookie. After the handler, before the response.
+   * Stores changes, and sets or clears the cookie. Runs after the handler and before the response.
    *
-   * @throws {TypeError} when the data has no JSON
-   * @throws {HttpError} 403 where a form of another site would begin it
-   * @throws {HttpError} 429 where an address begins too many
-   * @throws {HttpError} 503 where the store does not keep it: else a sign-in or a sign-out would be told that is none
+   * @throws {TypeError} if the data cannot be written as JSON
+   * @throws {HttpError} 403 if a form of another site would begin the session
+   * @throws {HttpError} 429 if an address begins too many sessions
+   * @throws {HttpError} 503 if the store fails, so that a sign-in or sign-out is not confirmed by mistake
    */
   save(request: ServerRequest): void | Promise<void>
 }
 
 export interface SessionKeeperOptions {
   readonly store: SessionStore
-  /** Seconds after the last change until a session is forgotten. Default 7,200. */
+  /** Seconds after the last change until a session expires. Default: 7,200. */
   readonly idle?: number
   readonly log: Log
-  /** Sessions that one address may begin in a minute; over it 429. Default `Infinity`. */
+  /** Maximum sessions that one address may begin per minute. Further ones get 429. Default: `Infinity`. */
   readonly maxByAddress?: number
-  /** Milliseconds since 1970. Default the system's clock. */
+  /** Returns milliseconds since 1970. Default: the system clock. */
   readonly now?: () => number
 }
 
-/** The cookie that names a visitor's session. */
+/** Name of the cookie that identifies a visitor's session. */
 export const sessionCookie = 'app_session'
 
-/** 256 bits in base64url: anything else is not looked up. */
+/** 256 bits in base64url. Other values are not looked up. */
 const idForm = /^[\w-]{43}$/
 /** Milliseconds between two sweeps of the store. */
 const sweepEvery = 300_000
@@ -151,7 +154,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     maxByAddress: mostByAddress = Infinity,
   } = options
   const sessionRates = new AddressRates(mostByAddress, now)
-  /** Sessions whose text could not be read, by their hash: what is written to them must not take the place of what is stored. */
+  /** Hashes of sessions whose data could not be read. Writes to them must not replace the stored data. */
   const unread = new WeakMap<Session, string>()
   let sweptAt = now()
 
@@ -160,7 +163,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
     try {
       request.openSession(createSession(isExisting ? { hash, data } : undefined), isExisting)
     } catch (error) {
-      // Asking again would not help; what is stored is left as it is.
+      // Retrying would not help. The stored data stays unchanged.
       const session = createSession(undefined)
       request.openSession(session, false)
       unread.set(session, hash)
@@ -174,7 +177,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
       setCookie(request, id)
     })
   }
-  /** @throws {HttpError} 429 where the address has begun too many */
+  /** @throws {HttpError} 429 if the address has begun too many sessions */
   const begin = (request: ServerRequest, data: string): void | Promise<void> => {
     const wait = sessionRates.take(request.ip)
     if (wait > 0) throw sessionRefusal(wait)
@@ -190,7 +193,7 @@ export function createSessionKeeper(options: SessionKeeperOptions): SessionKeepe
       refuseCrossSite(request, outcome)
       return after(store.remove(old), () => create(request, data))
     }
-    // The browser forgets it also where the store cannot.
+    // Clear the browser's cookie even if the store fails.
     setCookie(request, undefined)
     return store.remove(old)
   }
@@ -254,7 +257,7 @@ function readId(request: ServerRequest): string | undefined {
 }
 
 /**
- * Otherwise a page of another site could sign its visitor in as somebody else, or replace the visitor's session.
+ * Prevents a page of another site from signing its visitor in as another user, or from replacing the visitor's session.
  *
  * @throws {HttpError} 403
  */
@@ -279,12 +282,12 @@ function toHash(id: string): string {
   return hash('sha256', id, 'base64url')
 }
 
-/** Goes on at once where the value is there, else when it comes. */
+/** Continues immediately with a value, or when the promise resolves. */
 function after<T, R>(value: T | Promise<T>, next: (value: T) => R | Promise<R>): R | Promise<R> {
   return isThenable(value) ? Promise.resolve(value).then(next) : next(value)
 }
 
-/** What the store could not do may work in a moment; the log gets the cause. */
+/** Responds with 503, because the store may recover shortly. The log gets the cause. */
 function refuse(error: unknown): never {
   if (error instanceof HttpError) throw error
   throw new HttpError(503, 'Sessions are not available at the moment.', {
@@ -294,7 +297,7 @@ function refuse(error: unknown): never {
   })
 }
 
-/** Runs something that may fail at once or later; both failures end in `failed`. */
+/** Runs work that may throw or reject. Both kinds of failure call `failed`. */
 function attempt(
   run: () => void | Promise<void>,
   failed: (error: unknown) => void,

@@ -1,4 +1,4 @@
-/** Sessions of one process, in its memory: gone with it. */
+/** Session stores: the interface, and a store in the memory of one process, whose sessions end with the process. */
 
 interface Entry {
   readonly data: string
@@ -6,10 +6,11 @@ interface Entry {
 }
 
 /**
- * @param maxSessions sessions that are kept; then the one that was written longest ago is forgotten. Default 100,000.
+ * @param maxSessions maximum number of sessions; beyond it, the session that was written longest ago is dropped.
+ * Default: 100,000.
  */
 export function createMemoryStore(maxSessions = 100_000): SessionStore {
-  // In the order of writing, which is the order of expiry too while the idle life is one for all.
+  // In the order of writing, which is also the order of expiry while all sessions have the same lifetime.
   const entries = new Map<string, Entry>()
   return {
     read: (hash, now) => {
@@ -42,24 +43,25 @@ function dropFirst(entries: Map<string, Entry>): void {
   }
 }
 
-/** Where sessions are kept. Source: decisions, Sessions. */
+/** Where sessions are stored. Source: decisions, Sessions. */
 
 /**
- * One suite, `test/contracts/session-store.contract.ts`, holds every store to this. Sessions are named by the SHA-256 of
- * their id, so that who reads the store cannot take one over. Times are milliseconds since 1970. A store may answer at
- * once or later; what it throws is logged and the request goes on.
+ * The contract of session stores. The suite `test/contracts/session-store.contract.ts` tests every store. Sessions are
+ * identified by the SHA-256 of their ID, so that reading the store does not allow taking over a session. Times are
+ * milliseconds since 1970. Methods may return values or promises. Errors are logged.
  */
 export interface SessionStore {
-  /** @returns the JSON text last written, or `undefined` where there is none or its time is over */
+  /** @returns the JSON text last written, or `undefined` if there is none or it has expired */
   read(hash: string, now: number): string | undefined | Promise<string | undefined>
   /**
-   * Keeps the text until `expiresAt`, in place of what was there.
+   * Stores the text until `expiresAt`, and replaces the previous text.
    *
-   * @param isExisting the session was read from here: where it is gone by now it stays gone, since somebody signed out meanwhile
+   * @param isExisting true if the session was read from this store. If it has been removed since, it stays removed,
+   * because the visitor signed out meanwhile.
    */
   write(hash: string, data: string, expiresAt: number, isExisting: boolean): void | Promise<void>
-  /** Nothing to remove is no fault. */
+  /** Removes the session. Removing a missing session is not an error. */
   remove(hash: string): void | Promise<void>
-  /** Drops what is over. Called every few minutes, for stores that do not do so by themselves. */
+  /** Drops expired sessions. Called every few minutes, for stores that do not drop them by themselves. */
   sweep?(now: number): void | Promise<void>
 }

@@ -18,11 +18,11 @@ import { GraphqlSocket, subprotocol, type SocketHost } from './graphql-socket.js
 import { UnfinishedMessages, type UnfinishedLimits } from './incomplete-messages.js'
 import { createHandshakes } from './web-socket.js'
 
-/** An endpoint that takes sockets. */
+/** A GraphQL endpoint that accepts WebSockets. */
 export interface SocketRoute {
-  /** As clients ask for it: `/api/graphql`. */
+  /** The path that clients use: `/api/graphql`. */
   readonly path: string
-  /** Bytes of a request. */
+  /** Maximum bytes of a request. */
   readonly bytes: number
   readonly isSubscription: SocketHost['isSubscription']
 }
@@ -33,7 +33,7 @@ export interface UpgradesOptions extends Pick<
 > {
   readonly unfinished: UnfinishedLimits
   readonly routes: readonly SocketRoute[]
-  /** Sets who calls. @throws {HttpError} for a bad token */
+  /** Sets the caller. @throws {HttpError} for an invalid token */
   readonly recognise: (request: ServerRequest) => void | Promise<void>
   readonly cors: Cors
   readonly settings: RequestSettings
@@ -41,13 +41,13 @@ export interface UpgradesOptions extends Pick<
   readonly log: Log
 }
 
-/** Bytes of a message around the body of its operation. */
+/** Additional bytes of a message for the envelope around the operation. */
 const envelope = 1024
 
-/** Bytes of a message before the connection is acknowledged. */
+/** Maximum bytes of a message before the connection is acknowledged. */
 const maxFirstMessage = 16 * 1024
 
-/** @returns undefined where `ws` is not installed, or no endpoint is there */
+/** @returns undefined if `ws` is not installed or there are no endpoints */
 export function createUpgrades(options: UpgradesOptions): TakeUpgrade | undefined {
   const { routes, ending, settings, log } = options
   const endpoints = new Map(

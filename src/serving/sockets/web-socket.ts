@@ -3,12 +3,12 @@ import type { IncomingMessage } from 'node:http'
 import { createRequire } from 'node:module'
 import type { Duplex } from 'node:stream'
 
-/** What is used of a socket of `ws`. */
+/** The used part of the interface of a `ws` socket. */
 export interface WebSocket {
-  /** Bytes that were sent and that the system has not taken yet. */
+  /** Bytes that were sent but not yet accepted by the operating system. */
   readonly bufferedAmount: number
   readonly isPaused: boolean
-  /** The subprotocol that was agreed on; empty where none was. */
+  /** The negotiated subprotocol; empty if there is none. */
   readonly protocol: string
   send(text: string, onSent?: (error?: Error) => void): void
   ping(): void
@@ -24,7 +24,7 @@ export interface WebSocket {
   on(event: 'error', listener: (error: Error) => void): unknown
 }
 
-/** Answers handshakes. */
+/** Accepts WebSocket handshakes. */
 export interface Handshakes {
   handleUpgrade(
     incoming: IncomingMessage,
@@ -47,13 +47,16 @@ interface Library {
   }) => Handshakes
 }
 
-/** Fragments of a message, and chunks of a frame: each costs memory of its own. Versions of `ws` before 8.21.1 do not bound them. */
+/**
+ * Maximum fragments of a message and chunks of a frame. Each costs additional memory. Versions of `ws` before 8.21.1 do
+ * not limit them.
+ */
 const [maxFragments, maxBufferedChunks] = [1024, 4096]
 
 /**
- * @param maxBytes of a message; a longer one closes its socket
- * @param protocol the subprotocol that is spoken
- * @returns undefined where `ws` is not installed
+ * @param maxBytes maximum bytes of a message; a longer one closes its socket
+ * @param protocol the subprotocol in use
+ * @returns undefined if `ws` is not installed
  */
 export function createHandshakes(maxBytes: number, protocol: string): Handshakes | undefined {
   const library = loadLibrary()
