@@ -45,19 +45,22 @@ export function toKnownType(column: ColumnSchema): string {
   return digitsOf(column.type) === undefined ? toBareType(column) : column.type
 }
 
-/** Moments were text before they were moments to the database. */
+/** True for a `datetime` column that an earlier version created as text. */
 export function wasMoment(column: ColumnSchema, known: ActualColumn): boolean {
   return toBareType(column) === longNames.timestamptz && known.type === 'text'
 }
 
-/** UUIDs were text before they were UUIDs to the database. */
+/** True for a UUID column that an earlier version created as text. */
 export function wasUuid(column: ColumnSchema, known: ActualColumn | undefined): boolean {
   return toBareType(column) === 'uuid' && known !== undefined && texts.has(known.type)
 }
 
 const texts: ReadonlySet<string> = new Set(['text', 'character varying', 'character'])
 
-/** @returns where a decimal of the field finds no room: behind the point, where the database would round it, or before */
+/**
+ * @returns the side on which a decimal of the field does not fit: after the point, where the database would round it,
+ * or before
+ */
 export function lacksDigits(
   { type }: ColumnSchema,
   known: ActualColumn,

@@ -13,9 +13,9 @@ import { quote, writeAddCheck } from '../../engines/contract/ddl.js'
 import type { Difference } from './difference-kinds.js'
 
 /**
- * Checks are compared by their names, which contain a hash of their text.
+ * Compares checks by their names, which contain a hash of their text.
  *
- * @param isOwn whether the table was made for its record: then it has no default beside the record's
+ * @param isOwn whether the table was made for its record: then it has no default except the record's
  */
 export function compareConstraints(
   schema: TableSchema,
@@ -56,7 +56,7 @@ function missingCheck(
     blocks: false,
     remedy: 'may fail',
     ...change(schema, actual, dialect, {
-      // Existing rows are checked in a second step, while others read and write.
+      // Existing rows are checked in a second step, which does not block reads and writes.
       sql: [`${writeAddCheck(schema.name, check)} not valid`],
       later: [`${alter} validate constraint ${quote(check.name)}`],
       undo: [`${alter} drop constraint ${quote(check.name)}`],
@@ -64,7 +64,7 @@ function missingCheck(
   }
 }
 
-/** A check that an earlier rule of the field has made: it may refuse values that the field allows now. */
+/** A check from an earlier rule of the field. It may refuse values that the field now allows. */
 function otherCheck(
   schema: TableSchema,
   column: ColumnSchema,

@@ -11,14 +11,14 @@ export interface Difference {
     | 'stricter column'
     | 'other type'
     | 'other key'
-    /** A column without a field that has to be filled: no row can be written. */
+    /** A required column without a field, so that no row can be written. */
     | 'unfilled column'
     | 'unknown column'
     /** A search index that no record declares. */
     | 'unknown search'
-    /** An index of a field that asks for none any more. */
+    /** An index that no field declares any more. */
     | 'unknown index'
-    /** A reference of a field that belongs to no record any more. */
+    /** A foreign key of a field that no record declares any more. */
     | 'unknown foreign key'
     /** Another `onDelete`, or another shard. */
     | 'other foreign key'
@@ -32,7 +32,7 @@ export interface Difference {
   readonly message: string
   /** Records cannot work with this difference; false e.g. for an unknown column that need not be filled. */
   readonly blocks: boolean
-  /** Records work with it as it is; it is updated when the schema is changed. */
+  /** Records work in spite of this difference. It is removed with the next schema change. */
   readonly upgrades?: boolean
   /**
    * `safe`: nothing is lost and it cannot fail. `may fail`: existing rows may not allow it; then nothing is changed.
@@ -43,7 +43,7 @@ export interface Difference {
   readonly sql: readonly string[]
   /** The statements that undo it; `undefined` if the old state is not known. */
   readonly undo?: readonly string[]
-  /** What has to be done by hand before, because no database would do it as things are. */
+  /** The step that must be done by hand before, because no database can do it in the current state. */
   readonly first?: string
   /** The column, if it is missing, stricter or of another type. */
   readonly column?: ColumnSchema
@@ -53,7 +53,7 @@ export interface Difference {
   readonly key?: ForeignKeySchema
   /** The statements need a key that the same migration makes. */
   readonly needsNewKey?: boolean
-  /** Statements that run after the others are committed, and block nobody. */
+  /** Statements that run after the others are committed. They do not block other work. */
   readonly later?: readonly string[]
   /** The statements rebuild the table, and so remove all other differences in it. */
   readonly rebuilds?: boolean

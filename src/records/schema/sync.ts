@@ -9,7 +9,7 @@ import type { RecordsContext } from '../statements/source.js'
 import type { Table } from '../model/table.js'
 import { frameworkScript } from '../../engines/contract/statement.js'
 
-/** The differences between the tables of the records and those of the database. */
+/** The differences between the records' tables and the database's. */
 export async function readDifferences(
   tables: Iterable<Table>,
   context: RecordsContext,
@@ -33,7 +33,7 @@ export async function syncSchema(
 ): Promise<Difference[]> {
   if ((await readDifferences(tables, context, context.engine)).every(isSettled)) return []
   return context.engine.changeSchema(async (runner) => {
-    // Read again: another process may have been faster.
+    // The schema is read again, because another process may have changed it.
     const found = await readDifferences(tables, context, runner)
     const differences = found.filter((difference) => !isSettled(difference))
     const refused = differences.filter(({ remedy }) => remedy === 'by hand')
@@ -81,7 +81,7 @@ async function apply(difference: Difference, runner: Runner): Promise<void> {
   }
 }
 
-/** Faults that existing rows cause. */
+/** Kinds of errors that existing rows cause. */
 const hindrances: ReadonlySet<string> = new Set(['unique', 'reference', 'value'])
 
 function toProblem({ message, kind, remedy, first }: Difference): Problem {

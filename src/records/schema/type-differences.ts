@@ -1,4 +1,4 @@
-/** Where a column is of another type than its field wants, and the SQL that changes it. */
+/** Finds columns whose type differs from their field's, and writes the SQL that changes them. */
 import type { Dialect } from '../../engines/contract/dialect.js'
 import type {
   ActualColumn,
