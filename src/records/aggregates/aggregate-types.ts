@@ -16,18 +16,19 @@ export const aggregateFunctions: readonly AggregateFunction[] = ['sum', 'avg', '
  * ```
  */
 export interface AggregateOptions<T> {
-  /** Filters the rows. Default all undeleted rows. */
+  /** Filters the rows. Default: all rows that are not deleted. */
   where?: Where<T>
   /**
-   * One row for each combination of these fields' values; null counts as a value. Default: one row for all. Moments and
+   * One row for each combination of these fields' values; null counts as a value. Default: one row for all.
+   * Timestamps and
    * dates may be grouped by their local time: `{ field: 'createdAt', by: 'week', zone: 'Europe/Berlin' }`.
    */
   groupBy?: readonly ((keyof T & string) | TimeGrouping<T>)[] | undefined
-  /** Answers the number of rows, as `count`. Default: true if nothing else is asked for. */
+  /** Returns the number of rows, as `count`. Default: true if no other value is requested. */
   count?: boolean | undefined
-  /** Numeric fields; answered as `sumPrice`, exact for integers and decimals. Null if there are no values. */
+  /** Numeric fields, returned as `sumPrice`, exact for integers and decimals. Null if there are no values. */
   sum?: readonly (keyof T & string)[] | undefined
-  /** Numeric fields; answered as `avgPrice`. For a decimal it is rounded to the field's scale. */
+  /** Numeric fields, returned as `avgPrice`. For a decimal it is rounded to the field's scale. */
   avg?: readonly (keyof T & string)[] | undefined
   /** The smallest value, as `minPrice`. */
   min?: readonly (keyof T & string)[] | undefined
@@ -36,17 +37,18 @@ export interface AggregateOptions<T> {
   /** Only groups that match: `{ count: { gte: 2 }, sumPrice: { lt: '100.00' } }`. */
   having?: Having<T>
   /**
-   * `{ sumPrice: 'desc' }`, or a list of such. Nulls come last unless `{ nulls: 'first' }`. Ties, and by default all
+   * `{ sumPrice: 'desc' }`, or a list of such terms. Nulls come last unless `{ nulls: 'first' }`. Equal rows, and by
+   * default all
    * rows, are ordered by the grouping fields.
    */
   orderBy?: AggregateOrder<T> | readonly AggregateOrder<T>[]
-  /** The most groups. Default all. */
+  /** The maximum number of groups. Default all. */
   limit?: number | undefined
-  /** The view of the client who asks. Default: the program's own, which sees everything. */
+  /** The view of the client. Default: the program's own, which sees everything. */
   view?: RowsView | undefined
 }
 
-/** Groups of a moment or date by its local time. */
+/** Groups a timestamp or date by its local time. */
 export interface TimeGrouping<T> {
   field: keyof T & string
   /**

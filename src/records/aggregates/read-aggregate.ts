@@ -51,7 +51,10 @@ export interface Aggregate {
   /** Every field that is read, each once. */
   readonly columns: readonly Column[]
   readonly key: string
-  /** The order names a figure that is neither answered nor in `having`; told after faults of rights. */
+  /**
+   * Set if the order names an aggregate that is neither selected nor in `having`. It is thrown after errors about
+   * rights.
+   */
   readonly orderError: Error | undefined
 }
 
@@ -73,7 +76,8 @@ const maxItems = 100
 const maxPatternLength = 1000
 
 /**
- * The operators of `having` that fit a figure: smallest and largest texts are compared as texts, other figures by their
+ * The operators of `having` for an aggregate. Minima and maxima of texts are compared as texts, other aggregates by
+ * their
  * order.
  *
  * @param column undefined for the count

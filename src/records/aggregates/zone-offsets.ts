@@ -1,22 +1,23 @@
 /**
- * The time zones that the runtime knows: when the distance of local time from UTC changes. SQLite knows no zones, and the
- * server's may be of another year, so a statement carries the changes itself, as a tree of comparisons: nine of them find
- * the distance at any moment. Source: decisions, Records: queries.
+ * The offset changes of the runtime's time zones. SQLite has no zones, and a server's zones may be outdated, so a
+ * statement contains the changes itself. A tree of comparisons finds the offset of any timestamp in nine steps.
+ * Source:
+ * decisions, Records: queries.
  */
 import { BoundedCache } from '../../core/bounded-cache.js'
 
 interface OffsetChange {
   /** Milliseconds since 1970. */
   readonly from: number
-  /** `+05:45`; with seconds where local time is that of a meridian. */
+  /** `+05:45`; with seconds if local time is the solar time of a meridian. */
   readonly offset: string
 }
 
 const day = 86_400_000
 
 /**
- * How far apart the moments are at which a zone is asked, up to a moment: no zone is known to have changed its time and
- * changed it back in between. Behind the last one the last distance holds on.
+ * The intervals in which a zone's offset is sampled, up to a timestamp. No known zone changes its offset and
+ * changes it back within one interval. After the last sample the last offset applies.
  */
 const steps: readonly { readonly until: number; readonly step: number }[] = [
   { until: Date.UTC(1915, 0, 1), step: 365 * day },
@@ -47,13 +48,13 @@ function zoneOffsets(zone: string): readonly OffsetChange[] {
 }
 
 /**
- * SQL of the distance at a moment.
+ * SQL of the offset at a timestamp.
  *
  * ```sql
  * case when t."at" < '2026-03-29T01:00:00.000Z' then '+01:00' else … end
  * ```
  *
- * @param isBefore SQL that compares the column with a moment
+ * @param isBefore SQL that compares the column with a timestamp
  */
 export function writeOffset(zone: string, isBefore: (time: string) => string): string {
   const changes = zoneOffsets(zone)
@@ -75,7 +76,7 @@ function findChanges(zone: string): OffsetChange[] {
   for (const { until, step } of steps) {
     for (; time < until; time += step) {
       const next = offsetAt(time + step)
-      // There may be two changes, to a third distance, between two moments.
+      // There may be two changes, to a third offset, between two samples.
       for (let from = time; offset !== next;) {
         from = findChange(offsetAt, from, time + step, offset)
         offset = offsetAt(from)

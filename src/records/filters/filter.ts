@@ -30,7 +30,10 @@ export function readProgramFilter(reader: FilterReader, table: Table, where: unk
   return readProgramQuery(table, () => reader.read(table, where))
 }
 
-/** Marks lists of conditions that come from a URL's parameters: their faults name the parameter, not a place in the list. */
+/**
+ * Marks lists of conditions that come from a URL's parameters: their errors name the parameter, not a position in the
+ * list.
+ */
 const lists = new WeakSet<object>()
 
 /** Makes one filter of conditions that must all hold. */
@@ -76,7 +79,7 @@ export class FilterReader {
   readonly #isClient: boolean
   #count = 0
   #patterns = 0
-  /** Goes before paths in faults of the program: those of clients begin with their own names. */
+  /** The start of paths in the program's errors. Paths in clients' errors start with their own names. */
   #root = ''
   /** How many `or` and `not` are around: there `skip` would match more than is meant. */
   #groupDepth = 0
@@ -88,8 +91,8 @@ export class FilterReader {
   }
 
   /**
-   * @throws {HttpError} 400 `VALIDATION`, with the path of the fault
-   * @throws {DeclarationError} for `undefined` anywhere, and `skip` where it cannot be
+   * @throws {HttpError} 400 `VALIDATION`, with the path of the error
+   * @throws {DeclarationError} for `undefined` anywhere, and for `skip` in a position that does not allow it
    */
   read(table: Table, where: unknown, path = ''): Condition {
     this.#root = path === '' ? 'where.' : ''

@@ -11,7 +11,8 @@ export type Id = number | string
 
 export interface FindOptions {
   /**
-   * Relations to load too, by dotted path: `['category', 'reviews.author']`. One statement for each level. Default
+   * Relations to load as well, by dotted path: `['category', 'reviews.author']`. One statement for each level.
+   * Default
    * none.
    */
   with?: readonly string[]
@@ -39,7 +40,7 @@ export interface ListOptions<T> extends FindOptions {
    * Default none.
    */
   counts?: readonly (keyof T & string)[]
-  /** The most rows. Default all. */
+  /** The maximum number of rows. Default all. */
   limit?: number
   /** How many rows to skip. Default 0. */
   offset?: number

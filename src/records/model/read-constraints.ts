@@ -1,13 +1,16 @@
-/** Reads `@Record({ constraints })`: what clients are told of constraints that the application adds to the database itself. */
+/**
+ * Reads `@Record({ constraints })`: the errors for clients when a constraint of the application's own SQL is
+ * violated.
+ */
 import type { Problem } from '../../errors/declaration-error.js'
 import { didYouMean } from '../../errors/did-you-mean.js'
 import type { Column } from '../../engines/contract/table.js'
 import type { Class } from '../../metadata/class-metadata.js'
 import type { RecordConstraint, RecordOptions } from './record.js'
 
-/** What a client is told once a write violates the constraint. */
+/** The error for a client whose write violates the constraint. */
 export interface Constraint {
-  /** Undefined: by the kind of the constraint. */
+  /** Undefined: the status depends on the kind of the constraint. */
   readonly status: number | undefined
   readonly message: string | undefined
   readonly column: Column | undefined
@@ -19,7 +22,7 @@ interface Constrained {
   readonly columns: readonly Column[]
 }
 
-/** @returns by the constraint's name in the database */
+/** @returns errors by the constraint's name in the database */
 export function readConstraints(
   { type, options, columns }: Constrained,
   problems: Problem[],

@@ -1,4 +1,4 @@
-/** Reads a record's indexes: those of its fields, those of `@Record({ indexes })`, and one for every foreign key. */
+/** Reads a record's indexes: from its fields, from `@Record({ indexes })`, and one for every foreign key. */
 
 import type { Problem } from '../../errors/declaration-error.js'
 import type { Column, TableIndex, IndexForm } from '../../engines/contract/table.js'
@@ -17,7 +17,7 @@ import { coversAllRows } from '../../sql/table.js'
  * made: `a_b` with the column `c` and `a` with the column `b_c` give the same name.
  */
 
-/** Of a table or index, in words for a message: `the index of Product.name`. */
+/** The owner of a name in the words of a message: `the index of Product.name`. */
 type Owner = string
 
 export function checkIndexNames(tables: ReadonlySet<Table>, problems: Problem[]): void {

@@ -13,13 +13,14 @@ import {
 import type { WriteRule } from '../../fields/rules.js'
 import type { OrderTerms, Where } from './filter-types.js'
 
-/** Records that come with another: whoever knows it knows them, so that their tables are made with its. */
+/** Additional records of a record. If the record is used, their tables are created too. */
 
 const addedRecords = createClassMetadata<readonly Class[]>('companions')
 
 /**
- * For decorators of packages on records, which keep something beside the rows: the tables of `others` are made wherever that of
- * the record is, also in programs that do not import the package's module.
+ * For decorators of packages that store data in tables of their own. The tables of `records` are created together
+ * with the
+ * record's table, also in programs that do not import the package's module.
  */
 export function addRecords(type: Class, records: readonly Class[]): void {
   addedRecords.write(type, [...(addedRecords.readOwn(type) ?? []), ...records])
@@ -29,7 +30,7 @@ export function addedRecordsOf(type: Class): readonly Class[] {
   return addedRecords.read(type) ?? []
 }
 
-/** Who asks for rows, and in which application. */
+/** The caller for `rows`, and the application's providers. */
 export interface RowsCaller {
   /** How the caller was authenticated: by the static key, by a token, or not at all. */
   readonly by?: 'key' | 'token'
@@ -43,7 +44,7 @@ export type AnyRowFilter = Readonly<globalThis.Record<string, unknown>>
 /** The result of `rows`: a filter, `true` for all rows, `false` for none. */
 export type RowsAnswer<T> = boolean | (unknown extends T ? AnyRowFilter : Where<T>)
 
-/** Who may create, update and delete. An operation that is not named is as without `writes`. */
+/** The rules for creating, updating and deleting. An operation without a rule behaves as without `writes`. */
 export interface WriteRules {
   create?: WriteRule
   /** Also links and unlinks rows: `connect`, `disconnect`. */
@@ -61,32 +62,39 @@ export interface RecordOptions<T = unknown> {
   /** The name of the query for a list. Default: the English plural of the name. */
   plural?: string
   /**
-   * `delete` marks rows as deleted in the column `deleted_at`; reads skip them unless they ask for `{ withDeleted: true
-   * }`. Unique fields only compare undeleted rows. Default false.
+   * `delete` marks rows as deleted in the column `deleted_at`. Reads skip these rows unless they set `{ withDeleted:
+   * true
+   * }`. Unique fields only compare rows that are not deleted. Default false.
    */
   softDelete?: boolean
   /**
-   * Who may write rows, at every interface, also nested in other records: `'desk'`, `['desk', 'admin']`, or a rule for
-   * each operation: `{ create: ['patient', 'desk'], update: 'desk', delete: false }`. `false` is for no client, the
-   * static key included: there is no route and no mutation. Reading is not affected. Default: the rule of `@Secured` or
+   * The rules for writing rows, for all interfaces, also nested in other records: `'desk'`, `['desk', 'admin']`, or a
+   * rule for
+   * each operation: `{ create: ['patient', 'desk'], update: 'desk', delete: false }`. `false` excludes all clients,
+   * including
+   * the static key: there is no REST route and no mutation. Reading is not affected. Default: the rule of `@Secured`
+   * or
    * `@NoAuth` on the class, otherwise every caller with a token.
    */
   writes?: WriteRule | WriteRules
   /**
-   * The isolation of the transactions that writes begin on PostgreSQL because the record has `@BeforeWrite`, `@AfterWrite`
-   * or `@BeforeDelete`. Inside an open transaction its level counts. Default `'serializable'`: what a hook reads and then
-   * decides holds without a lock, and after a conflict the hooks run again.
+   * The isolation of the transactions that PostgreSQL needs because the record has `@BeforeWrite`, `@AfterWrite`
+   * or `@BeforeDelete`. An open transaction keeps its own level. Default `'serializable'`: the rows that a hook reads
+   * for a
+   * decision cannot change without a conflict, after which the hooks run again.
    */
   isolation?: Isolation
   /**
-   * `false`: GraphQL gives the record no subscription. For records whose rows are written by SQL alone, which tells of no
+   * `false`: GraphQL has no subscription for the record. Use it for rows that only external SQL writes, which
+   * publishes no
    * changes. Default true.
    */
   subscriptions?: boolean
   /**
-   * What clients are told of constraints that the application adds to the database itself, by the constraint's name:
-   * `{ no_overlap: { status: 409, message: 'The room is taken.', path: 'startsAt' } }`. Without an entry the violation of a
-   * unique or exclusion constraint is a general 409, of a check a general 400.
+   * Errors for clients when a constraint of the application's own SQL is violated, by the constraint's name:
+   * `{ no_overlap: { status: 409, message: 'The room is taken.', path: 'startsAt' } }`. Without an entry, the
+   * violation of a
+   * unique or exclusion constraint is a general 409, and of a check a general 400.
    */
   constraints?: Readonly<globalThis.Record<string, RecordConstraint<T>>>
   /**
@@ -95,13 +103,14 @@ export interface RecordOptions<T = unknown> {
    */
   indexes?: readonly RecordIndex<T>[]
   /**
-   * Text fields in which words are searched: `where: { search: 'blue lamp' }`, `?search=`. Words count more in earlier
-   * fields. Hidden fields are left out. Default none.
+   * Text fields for full-text search: `where: { search: 'blue lamp' }`, `?search=`. Matches in earlier fields
+   * rank higher. Hidden fields are left out. Default none.
    */
   search?: readonly (keyof T & string extends never ? string : keyof T & string)[]
   /**
-   * How many matches a client's search ranks at most. A page behind them is 400 `TOO_COSTLY`; counts, and lists with an
-   * order of their own, see all matches. Default that of `bootstrap` or `connect`, else 10,000.
+   * The maximum number of matches that a client's search ranks. A page beyond it is 400 `TOO_COSTLY`. Counts, and
+   * lists with
+   * their own order, include all matches. Default: the value of `bootstrap` or `connect`, otherwise 10,000.
    */
   searchLimit?: number
   /**
@@ -110,27 +119,31 @@ export interface RecordOptions<T = unknown> {
    */
   version?: boolean
   /**
-   * The field by which rows are spread over the machines of a sharded database, `'tenantId'`: required, and never changed.
-   * The primary key is made of it and the key, and every statement about one row names both: `find(id, { tenantId })`.
+   * The field by which rows are distributed over the machines of a sharded database, `'tenantId'`. It is required and
+   * never changes.
+   * The primary key consists of it and the key, and every statement about one row names both: `find(id, { tenantId
+   * })`.
    * Records that refer to each other are sharded by the same field. Default: the table is on one machine.
    */
   shardBy?: keyof T & string extends never ? string : keyof T & string
-  /** Keeps `createdAt` and `updatedAt`, both read-only. Default false. */
+  /** Adds `createdAt` and `updatedAt`, both read-only. Default false. */
   timestamps?: boolean
   /**
-   * The rows that a caller may see and write: a `where` with at least one condition, `true` for all, `false` for none.
-   * For any other result, also a promise or an error, no row is shown or written, and the application's fault is
-   * logged. A result that contains undefined, such as `{ owner: user.sub }` for a token without `sub`, matches no row.
+   * The rows that a caller may see and write: a `where` with at least one condition, `true` for all, `false` for
+   * none.
+   * For any other result, also a promise or an error, no row is visible or written, and the application's error is
+   * logged. A result that contains undefined, such as `{ owner: user.sub }` for a token without `sub`, matches no
+   * row.
    * Claims are only used as values: an object from a token is never a condition. Called for clients, never for the
    * program's own reads.
    *
    * @param user the claims of the token; null for visitors and for the operator's key
-   * @param caller `by` is `'key'`, `'token'` or undefined; `get` gives a provider of the application
+   * @param caller `by` is `'key'`, `'token'` or undefined; `get` returns a provider of the application
    */
   rows?: (user: Claims | null, caller: RowsCaller) => RowsAnswer<T>
 }
 
-/** What a client is told once a write violates a constraint of the database. */
+/** The error for a client whose write violates a constraint of the database. */
 export interface RecordConstraint<T = unknown> {
   /** From 400 to 499. Default 409 for a unique or exclusion constraint, 400 for a check. */
   status?: number
@@ -149,7 +162,10 @@ export interface RecordIndex<T = unknown> {
   fields: readonly (string | OrderTerms<T>)[]
   /** Only rows that match: values, or `{ gt, gte, lt, lte, ne, in, isNull }`; all must hold. */
   where?: Readonly<globalThis.Record<string, unknown>>
-  /** No two of its rows have the same values; with `where`, of the rows that match. Null equals nothing. Default false. */
+  /**
+   * No two rows have the same values; with `where`, only matching rows are compared. Nulls are never equal. Default
+   * false.
+   */
   unique?: boolean
   /**
    * For `like`, `ilike`, `contains` and `endsWith` on text fields: a trigram index, on PostgreSQL with the extension

@@ -32,7 +32,7 @@ export interface Table<T extends object = object> extends SqlTable {
   readonly relations: ReadonlyMap<string, Relation>
   /** `updated_at`, if the table keeps timestamps. */
   readonly updatedAt: Column | undefined
-  /** What clients are told of constraints that the application adds itself, by their names in the database. */
+  /** Errors for clients when the application's own constraints are violated, by their names in the database. */
   readonly constraints: ReadonlyMap<string, Constraint>
   /** Methods that run when a row is written or deleted. */
   readonly hooks: RecordHooks

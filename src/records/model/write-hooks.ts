@@ -52,27 +52,31 @@ const hookMetadata = createMemberMetadata<readonly HookName[]>('write hooks')
 export const BeforeWrite = createHook('BeforeWrite', 'beforeWrite')
 
 /**
- * On a method of a record: runs in the transaction, behind a row that was created or changed, by every door. `this` is the row
- * as stored, with its key; what it writes is kept with the row or not at all. An HttpError refuses the write. The argument is a
- * `WriteContext`.
+ * On a method of a record: runs in the transaction, after a row was created or changed, whichever interface wrote it.
+ * `this` is the
+ * row as stored, with its key. Its writes are committed with the row or not at all. An HttpError refuses the write.
+ * The argument
+ * is a `WriteContext`.
  */
 export const AfterWrite = createHook('AfterWrite', 'afterWrite')
 
 /**
- * On a method of a record: runs once a created or changed row is committed, never after a rollback. `this` is the row
+ * On a method of a record: runs after the commit of a created or changed row, never after a rollback. `this` is the
+ * row
  * as stored; the argument is a `CommitContext`. Its errors are logged.
  */
 export const AfterCommit = createHook('AfterCommit', 'afterCommit')
 
 /**
- * On a method of a record: runs in the transaction before a row is deleted, or marked as deleted, by every door. `this`
- * is the row as it is; the argument is a `DeleteContext`. An HttpError refuses the deletion.
+ * On a method of a record: runs in the transaction before a row is deleted, or marked as deleted, whichever interface
+ * deletes
+ * it. `this` is the stored row; the argument is a `DeleteContext`. An HttpError refuses the deletion.
  */
 export const BeforeDelete = createHook('BeforeDelete', 'beforeDelete')
 
 /**
- * On a method of a record: runs once the deletion of a row is committed, never after a rollback. `this` is the row as it
- * was; the argument is a `CommitContext` whose `after` is null. Its errors are logged.
+ * On a method of a record: runs after the commit of a deletion, never after a rollback. `this` is the row before the
+ * deletion; the argument is a `CommitContext` whose `after` is null. Its errors are logged.
  */
 export const AfterDelete = createHook('AfterDelete', 'afterDelete')
 
@@ -83,7 +87,7 @@ interface HookDecorator {
   (value: unknown, context: DecoratorContext): void
 }
 
-/** The names of the methods, those of the base class first. */
+/** The names of the methods, starting with the base class. */
 export interface RecordHooks {
   readonly beforeWrite: readonly string[]
   readonly afterWrite: readonly string[]
@@ -105,12 +109,12 @@ export function readHooks(type: Class): RecordHooks {
   })
 }
 
-/** Whether rows must be written one by one, each read before. */
+/** Whether rows must be read before they are written, one by one. */
 export function hasWriteHooks({ hooks }: Hooked): boolean {
   return hooks.beforeWrite.length + hooks.afterWrite.length + hooks.afterCommit.length > 0
 }
 
-/** Whether rows must be deleted one by one, each read before. */
+/** Whether rows must be read before they are deleted, one by one. */
 export function hasDeleteHooks({ hooks }: Hooked): boolean {
   return hooks.beforeDelete.length + hooks.afterDelete.length > 0
 }

@@ -1,6 +1,4 @@
-/**
- * The types of a record's properties that a new row need not name, and of those that it must. Source: decisions, Records: writes.
- */
+/** The types of optional and required properties of new rows. Source: decisions, Records: writes. */
 
 declare const filled: unique symbol
 
