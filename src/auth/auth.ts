@@ -41,7 +41,7 @@ import { endOfRotation, longestRotation } from './rotation.js'
 import { maxTokenBytes, readTokenHeader } from './token-header.js'
 
 export interface VerifyOptions {
-  /** The audience that the token must name, in place of the application's: for tokens that open no route. */
+  /** The audience that the token must name instead of the application's, for tokens that open no route. */
   readonly audience?: string
 }
 
@@ -51,7 +51,7 @@ export interface AuthSettings {
   readonly keys: Keys
   readonly log: Log
   readonly rotate: Rotation
-  /** Default: all claims are kept. */
+  /** Default: all claims are copied. */
   readonly renew?: Renew | undefined
   readonly issuer: string | undefined
   readonly audience: string | readonly string[] | undefined
@@ -63,16 +63,16 @@ export interface AuthSettings {
   readonly successors?: Successors
   /** Default: in memory. */
   readonly signIns?: SignIns
-  /** What becomes of a token that was replaced. Default: it is good until `exp`. */
+  /** The rule for replaced tokens. Default: a replaced token stays valid until `exp`. */
   readonly rotation?: RotationRule | undefined
-  /** Milliseconds since 1970. Default the system's clock. */
+  /** Returns milliseconds since 1970. Default: the system clock. */
   readonly now?: () => number
 }
 
-/** Milliseconds for which a token is remembered at most where other processes may replace it. */
+/** Maximum milliseconds for which a verified token is cached if other processes may replace it. */
 const maxTrust = 5_000
 
-/** Makes, checks and revokes tokens. A provider of every application: `static inject = [Auth]`, `app.get(Auth)`. */
+/** Makes, checks and revokes tokens. Every application provides it: `static inject = [Auth]`, `app.get(Auth)`. */
 export class Auth {
   readonly #settings: AuthSettings
   readonly #now: () => number
@@ -141,18 +141,18 @@ export class Auth {
     })
   }
 
-  /** False where tokens are made elsewhere and only checked here, or where there are none. */
+  /** False if tokens are made elsewhere and only checked here, or if there are none. */
   get canSign(): boolean {
     return this.#settings.keys.canSign
   }
 
   /**
-   * Makes a token. Adds `iat`, `exp`, a random `jti`, and `auth_time`, from which the 12 hours of rotation count.
+   * Makes a token. Adds `iat`, `exp`, a random `jti`, and `auth_time`, which starts the 12 hours of rotation.
    *
-   * @param payload is not changed; its own `exp`, `jti` and `auth_time` are kept
-   * @throws {TypeError} when the payload or an option is none
-   * @throws {RangeError} when the token gets longer than the 8 KiB that are accepted
-   * @throws {Error} where there is no private key
+   * @param payload is not changed; its own `exp`, `jti` and `auth_time` take precedence
+   * @throws {TypeError} if the payload or an option is invalid
+   * @throws {RangeError} if the token exceeds the accepted 8 KiB
+   * @throws {Error} if there is no private key
    */
   async getToken(payload: Claims, options: TokenOptions = {}): Promise<string> {
     refuseUnknownOptions('Auth.getToken', options, tokenOptions)
@@ -213,9 +213,10 @@ export class Auth {
   }
 
   /**
-   * The claims of a valid token, deeply frozen, or null. Never throws for a bad token; the log says at `debug` why.
+   * Returns the claims of a valid token, deeply frozen, or null. Never throws for an invalid token; the log states the
+   * reason at `debug`.
    *
-   * @throws {HttpError} 503 where the database cannot be asked whether the token was revoked
+   * @throws {HttpError} 503 if the database cannot be queried for revocations
    */
   async verify(token: string, options: VerifyOptions = {}): Promise<Claims | null> {
     refuseUnknownOptions('Auth.verify', options, verifyOptions)
@@ -249,7 +250,7 @@ export class Auth {
     }
   }
 
-  /** Forgets which tokens were verified: what was revoked may be gone too. */
+  /** Clears the cache of verified tokens, because a reset may have removed revocations. */
   [resetState](): void {
     this.#forget(() => false)
     this.#remembered.clear()
@@ -300,11 +301,12 @@ export class Auth {
   }
 
   /**
-   * A secret for one purpose, derived from the private key (HKDF, RFC 5869): the same in all processes that have the key,
-   * another for each purpose. For what a client keeps and nobody but us may read or make, such as a cookie.
+   * Derives a secret for one purpose from the private key (HKDF, RFC 5869). All processes with the key get the same
+   * secret, and each purpose gets a different one. Use it for data that clients store but must not read or forge, such
+   * as a cookie.
    *
    * @returns 32 bytes
-   * @throws {Error} where there is no private key
+   * @throws {Error} if there is no private key
    */
   async secretFor(purpose: string): Promise<Buffer> {
     const { key } = await this.#settings.keys.signing()
@@ -312,9 +314,10 @@ export class Auth {
   }
 
   /**
-   * Calls `end` once when a token with these claims is revoked: at once in this process, within 5 seconds in others.
+   * Calls `end` once when a token with these claims is revoked: immediately in this process, within 5 seconds in
+   * others.
    *
-   * @returns ends the watch
+   * @returns a function that ends the watch
    */
   watch(claims: Claims, end: () => void): () => void {
     return this.#watched.watch(claims, end)
@@ -333,9 +336,9 @@ export class Auth {
   }
 
   /**
-   * Asks anew, whatever is remembered.
+   * Queries the store and bypasses the cache.
    *
-   * @throws {HttpError} 503 where it cannot be asked
+   * @throws {HttpError} 503 if the store is unavailable
    */
   isRevoked(claims: Claims): MaybePromise<boolean> {
     return queryStore(() => this.#revocations.has(toTrace(claims), this.#now()))
@@ -454,7 +457,7 @@ export class Auth {
   }
 }
 
-/** One claims object serves every request with its token: none may change it for the others. */
+/** All requests with a token share one claims object, so no request may change it. */
 function freezeDeep<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value
   for (const part of Object.values(value)) freezeDeep(part)

@@ -17,15 +17,17 @@ import {
 } from '../metadata/class-metadata.js'
 import { noAuthAccess, tokenAccess, type DeclaredAccess, type Guard } from './access.js'
 
-/** What a caller needs besides a valid token. At least one of `roles`, `fresh` and `amr`; all that is said is needed. */
+/**
+ * Requirements in addition to a valid token. Set at least one of `roles`, `fresh` and `amr`. All of them must be met.
+ */
 export interface SecuredOptions {
-  /** Any of them lets in, or with `all` only their holder in full. */
+  /** Any of these roles is sufficient. With `all`, the caller needs every role. */
   readonly roles?: readonly string[]
-  /** Every role is needed. Default false. */
+  /** True if every role is required. Default: false. */
   readonly all?: boolean
-  /** The caller has signed in within this time, by the claim `auth_time`: `'10m'`, or seconds. */
+  /** The caller must have signed in within this time, according to the claim `auth_time`: `'10m'`, or seconds. */
   readonly fresh?: number | string
-  /** The token's claim `amr` has this way of signing in, or one of several: `'mfa'` (RFC 8176). */
+  /** The token's claim `amr` must contain this sign-in method, or one of several: `'mfa'` (RFC 8176). */
   readonly amr?: string | readonly string[]
 }
 

@@ -11,7 +11,7 @@ import { firstSignIn } from './rotation.js'
 
 /** Ends the streams of a token once the token is revoked. Source: decisions, Tokens. */
 
-/** Milliseconds between two looks at what other processes have revoked. */
+/** Milliseconds between two checks for revocations by other processes. */
 const checkInterval = 2000
 
 interface WatchedTokensOptions {
@@ -38,7 +38,7 @@ export class WatchedTokens {
 
   /**
    * @param end called once when the token is revoked. Must not throw
-   * @returns ends the watch
+   * @returns a function that ends the watch
    */
   watch(claims: Claims, end: () => void): () => void {
     const trace = toTrace(claims)
@@ -58,7 +58,7 @@ export class WatchedTokens {
     for (const trace of this.#watched.keys()) if (isRevoked(trace)) this.#end(trace)
   }
 
-  /** One timer for all, while there are any; it never keeps a process alive. */
+  /** Starts one timer for all watches. It never keeps the process alive. */
   #start(): void {
     this.#timer ??= setInterval(() => {
       if (!this.#isChecking) void this.#check([...this.#watched.keys()])
@@ -106,25 +106,25 @@ export interface TokenTrace {
 }
 
 /**
- * Where revocations are kept. In memory they hold for this process; a store in the database holds for all of them.
- * Times are milliseconds since 1970 unless they say otherwise.
+ * Where revocations are stored. The memory store is valid for one process, a database store for all processes. Times
+ * are milliseconds since 1970 unless stated otherwise.
  */
 export interface Revocations {
   /**
-   * @param until when the entry may be dropped; `Infinity` keeps it
-   * @returns false where it was called back already
+   * @param until when the entry may be dropped; `Infinity` stores it permanently
+   * @returns false if the token was already revoked
    */
   add(name: string, until: number): MaybePromise<boolean>
-  /** Calls back what the subject has signed in to, up to and with this second since 1970. */
+  /** Revokes the subject's sign-ins up to and including this second since 1970. */
   addSubject(subject: string, second: number): MaybePromise<void>
   has(trace: TokenTrace, now: number): MaybePromise<boolean>
-  /** Those of many that were called back, asked at once. */
+  /** Returns the revoked ones among many tokens, in one query. */
   among(traces: readonly TokenTrace[], now: number): MaybePromise<ReadonlySet<TokenTrace>>
   /** The transaction that what is asked now is part of; absent where there are none. */
   openTransaction?(): OpenTransaction | undefined
   /** Milliseconds since 1970 by the clock that all share who revoke here; absent where that is the application's. */
   now?(): number
-  /** Milliseconds that a `false` of `has` may be believed: others may revoke meanwhile. Default for ever. */
+  /** Milliseconds for which `false` from `has` may be cached, because other processes may revoke. Default: forever. */
   readonly trustFor?: number
 }
 
@@ -139,14 +139,14 @@ export function toTrace(claims: Claims): TokenTrace {
 }
 
 /**
- * A `jti` or `sub` in a form that every store can keep: very long texts, and those that a database refuses, become
- * their digest.
+ * Converts a `jti` or `sub` to a form that every store accepts. Very long texts, and texts that databases reject,
+ * become their digest.
  */
 export function toStoredName(name: string): string {
   return name.length <= 255 && isStorable(name) ? name : toDigest(name)
 }
 
-/** Revocations of this process alone. */
+/** Creates a store for the revocations of this process. */
 export function createMemoryRevocations(now: () => number = Date.now): Revocations {
   const revoked = new Map<string, number>()
   const subjects = new Map<string, number>()
@@ -171,9 +171,9 @@ export function createMemoryRevocations(now: () => number = Date.now): Revocatio
 }
 
 /**
- * Asks a store of tokens. Who cannot be asked leaves everything open, which is no fault of the token.
+ * Queries a token store. An unavailable store does not mean that the token is invalid.
  *
- * @throws {HttpError} 503 where it does not answer
+ * @throws {HttpError} 503 if the store is unavailable
  */
 export function queryStore<T>(query: () => MaybePromise<T>): MaybePromise<T> {
   return attempt(query, (cause) => {

@@ -5,7 +5,7 @@ import type { Incoming, Outgoing } from './node-messages.js'
 import type { TextValues } from './query.js'
 import type { UploadedFile } from './upload.js'
 
-/** A path parameter after conversion: a number for `int` and `float`, else the decoded text. */
+/** A path parameter after conversion: a number for `int` and `float`, otherwise the decoded text. */
 export type PathValue = string | number
 
 /** A token's payload (RFC 7519 §4). */
@@ -21,7 +21,7 @@ export interface Claims {
   readonly [claim: string]: unknown
 }
 
-/** How the caller of a secured route was let in. */
+/** How the caller of a secured route was authenticated. */
 export interface RequestAuth {
   /** `'key'`: the operator's static key; `'token'`: a verified JWT. */
   readonly by: 'key' | 'token'
@@ -29,95 +29,101 @@ export interface RequestAuth {
   readonly claims: Claims | null
 }
 
-/** A mapping that belongs to one visitor. It is saved when the handler has changed it. */
+/** Data of one visitor by key. It is saved if the handler has changed it. */
 export interface Session {
   user?: unknown
   [key: string]: unknown
   /**
-   * Keeps the data under a new id: call it after a login.
+   * Stores the data under a new ID. Call it after a login.
    *
-   * @param options `{ crossSite: true }`: a form of another site may begin the session, as an identity provider's does. Write
-   *   it only where the request proves that this visitor wanted it. Default: the response becomes 403
+   * @param options `{ crossSite: true }`: a form of another site may begin the session, as an identity provider's does.
+   * Set it only if the request proves the visitor's intent. Default: the response becomes 403
    */
   regenerate(options?: { readonly crossSite?: boolean }): void
-  /** Forgets the data and the cookie. */
+  /** Deletes the data and the cookie. */
   destroy(): void
 }
 
-/** One value is a scalar, a repeated name is a list. */
+/** A single file is a value. A repeated name is a list. */
 export type UploadedFiles = Record<string, UploadedFile | UploadedFile[]>
 
-/**
- * A request. Its members are computed when they are first read: query, cookies, headers, id and session are made on
- * first reading.
- */
+/** A request. Query, cookies, headers, ID and session are computed when they are first read. */
 export interface HttpRequest {
-  /** Upper case; a HEAD request says `HEAD` though its GET route answers. */
+  /** Upper case. A HEAD request has `HEAD`, although a GET route serves it. */
   readonly method: string
   /** The request target as sent, with the query. */
   readonly url: string
   /**
-   * The path that the router decided by, in one form: `/%70rivate/` is `/private`. What is no sign of a path stays
-   * percent-encoded, in upper case (`/caf%C3%A9`); `url` is as sent.
+   * The normalized path that the router matched: `/%70rivate/` is `/private`. Characters that are not allowed in a path
+   * stay percent-encoded, in upper case (`/caf%C3%A9`). `url` is as sent.
    */
   readonly path: string
-  /** The route that it came to; undefined where there is none (404, 405). */
+  /** The matched route; undefined if there is none (404, 405). */
   readonly route: RouteInfo | undefined
   /** Path parameters by name, converted. */
   readonly params: Readonly<Record<string, PathValue>>
-  /** The query by name: text, or a list of texts where a key repeats; where the route declares a class, an instance of it. */
+  /** The query by name: text, or a list of texts if a key repeats. If the route declares a class, an instance of it. */
   readonly query: TextValues
   /**
-   * Headers by lower-case name; values that came more than once are joined with commas. They are read-only: a write throws
-   * TypeError. For tokens elsewhere than in `Authorization: Bearer …` there are `auth.scheme` and `auth.read`.
+   * Headers by lower-case name. Repeated values are joined with commas. They are read-only: a write throws TypeError.
+   * To read tokens from places other than `Authorization: Bearer …`, use `auth.scheme` and `auth.read`.
    */
   readonly headers: Readonly<Record<string, string>>
   /** Cookies by name (RFC 6265), decoded. */
   readonly cookies: Record<string, string>
-  /** The parsed body, or `undefined` where there is none, the route reads none, or it is not read yet. */
+  /** The parsed body. `undefined` if there is none, the route reads none, or it has not been read yet. */
   body: unknown
   readonly files: UploadedFiles
-  /** The `formToken` that was taken out of the body; no credential unless the application says so. */
+  /** The `formToken` that was removed from the body. It is a credential only if the application treats it as one. */
   readonly formToken: string | undefined
-  /** The request within which this one was made, by a module such as `filigree/mcp`; undefined for those of clients. */
+  /** The request within which a module such as `filigree/mcp` made this one; undefined for client requests. */
   readonly parentRequest?: HttpRequest | undefined
   /** Claims of the verified token; null for the static key and on routes without a gate. */
   readonly user: Claims | null
-  /** How the caller was let in; undefined where nobody asked. */
+  /** How the caller was authenticated; undefined if the route required no authentication. */
   readonly auth: RequestAuth | undefined
   /**
    * The visitor's session.
    *
-   * @throws {Error} on routes whose handler names neither `session` nor `request`: there it was not opened
+   * @throws {Error} on routes whose handler names neither `session` nor `request`, because no session was opened
    */
   readonly session: Session
-  /** The client's address, IPv4 in its own form; out of `X-Forwarded-For` where the application trusts its proxies. */
+  /**
+   * The client's address, with IPv4 in its own form. Taken from `X-Forwarded-For` if the application trusts its
+   * proxies.
+   */
   readonly ip: string
-  /** True over https, also behind a trusted proxy that says so. */
+  /** True over HTTPS, including behind a trusted proxy that reports it. */
   readonly secure: boolean
-  /** Names the request in logs: a sane incoming `X-Request-Id`, else a new UUID. Sent back once it was read. */
+  /**
+   * Identifies the request in logs: a valid incoming `X-Request-Id`, otherwise a new UUID. Sent back once it was read.
+   */
   readonly id: string
-  /** The application's log; each line has `requestId`, and what modules add: `request.log.info({ item: 7 }, 'found')`. */
+  /**
+   * The application's log. Each line has `requestId` and fields that modules add: `request.log.info({ item: 7 },
+   * 'found')`.
+   */
   readonly log: ChildLog
   /**
-   * Aborted when the client goes away before the response is complete, and when the application closes: at once where
-   * the answer has begun, else after `times.linger`, with an HttpError of status 503 as its reason. Aborted too when the time
-   * of the route is over, with an HttpError of status 503 as its reason.
+   * Aborted if the client disconnects before the response is complete, if the application closes, or if the route's
+   * time is over. When the application closes, the abort is immediate for responses that have begun, otherwise after
+   * `times.linger`. Closing and time-outs give an HttpError of status 503 as the reason.
    */
   readonly signal: AbortSignal
-  /** Node's request, or its stand-in. */
+  /** Node's request, or a fake request. */
   readonly incoming: Incoming
-  /** Node's response, or its stand-in. Handlers answer by returning; only the framework writes to it. */
+  /** Node's response, or a fake response. Handlers return their result; only the framework writes to this object. */
   readonly outgoing: Outgoing
   /**
-   * Adds a header to whatever answers this request, errors included. One that the answer brings itself stays.
+   * Adds a header to any response to this request, including errors. A header that the response itself sets takes
+   * precedence.
    *
-   * @throws {TypeError} when the name or the value cannot be sent
+   * @throws {TypeError} if the name or the value cannot be sent
    */
   addHeader(name: string, value: string): void
   /**
-   * As `addHeader`, in place of one that was added by that name before. Call it before the answer is there: later,
-   * interceptors change the answer's own headers.
+   * Like `addHeader`, but replaces a header that was added by that name before. Call it before the response exists.
+   * Later, interceptors change the response's own headers.
    */
   setHeader(name: string, value: string): void
   /** Runs `cleanup` once, after the response was sent or the connection was lost. It must not throw. */

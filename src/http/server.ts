@@ -32,16 +32,16 @@ export interface PortKeeper {
  * are answered after it sooner than a client could retry. Two in a row are.
  */
 
-/** Milliseconds between two looks. */
+/** Milliseconds between two checks. */
 const maxCheckInterval = 250
 
 class Pressure {
-  /** True while answers come later than the limit. */
+  /** True while the event loop lags by more than the limit. */
   isOver = false
   readonly #limit: number
   #timer: NodeJS.Timeout | undefined
 
-  /** @param limit milliseconds that a turn may be late; `Infinity` for never */
+  /** @param limit maximum delay of the event loop in milliseconds; `Infinity` disables the check */
   constructor(limit: number) {
     this.#limit = limit
   }
@@ -66,25 +66,25 @@ class Pressure {
   }
 }
 
-/** All in milliseconds. */
+/** Timeouts, all in milliseconds. */
 export interface Times {
-  /** Until the head of a request is there; then 408. Default 10,000. */
+  /** Until the head of a request is complete; then 408. Default: 10,000. */
   readonly headers: number
-  /** Until its body is there; then 408. Default 30,000. */
+  /** Until the body is complete; then 408. Default: 30,000. */
   readonly request: number
-  /** The same for multipart bodies. Default 120,000. */
+  /** The same for multipart bodies. Default: 120,000. */
   readonly upload: number
-  /** An idle connection is kept this long. Default 5,000. */
+  /** Idle connections are closed after this time. Default: 5,000. */
   readonly keepAlive: number
-  /** Until a handler's promise settles; then 503. Default 30,000. */
+  /** Until a handler's promise settles; then 503. Default: 30,000. */
   readonly handler: number
-  /** While it closes, those who are connected are still answered for this long. Default 500. */
+  /** While the server closes, it still serves connected clients for this time. Default: 500. */
   readonly linger: number
-  /** A client that takes nothing of its answer for this long is dropped. Default 30,000. */
+  /** A client that reads nothing of its response for this time is disconnected. Default: 30,000. */
   readonly stall: number
-  /** Where turns of the event loop come later than this, requests get 503. Default 1,000. */
+  /** If the event loop lags by more than this time, requests get 503. Default: 1,000. */
   readonly delay: number
-  /** Until `close()` cuts requests that are still in flight. Default 10,000. */
+  /** Until `close()` aborts requests that are still in flight. Default: 10,000. */
   readonly drain: number
 }
 
@@ -104,20 +104,23 @@ export interface NodeServerOptions {
   readonly times: Times
   readonly bounds: Pick<Bounds, 'connections' | 'connectionsByAddress' | 'requests' | 'unread'>
   readonly log: Log
-  /** Takes every request that could be parsed. Must not throw. */
+  /** Processes every request that could be parsed. Must not throw. */
   readonly serve: (incoming: Incoming, outgoing: Outgoing) => void
   /** Answers a request that no route is asked about. Must not throw. */
   readonly refuse: (incoming: Incoming, outgoing: Outgoing, error: HttpError) => void
-  /** Takes connections that ask for another protocol. Default: they are answered as all requests are. */
+  /** Takes connections that request another protocol. Default: they are served like other requests. */
   readonly upgrade?: TakeUpgrade | undefined
-  /** While it closes it answers new connections. Default true; false where neighbours take them. */
+  /**
+   * True if new connections are still served while the server closes. Set to false if other processes accept them.
+   * Default: true.
+   */
   readonly takesNew?: boolean
-  /** Headers of the answers to what cannot be parsed, names and values in turn. */
+  /** Headers of responses to malformed requests, names and values in turn. */
   readonly errorHeaders: readonly string[]
 }
 
 export interface NodeServer {
-  /** @returns the address in use, e.g. `http://127.0.0.1:3000`; rejects when the port is taken */
+  /** @returns the address in use, e.g. `http://127.0.0.1:3000`; rejects if the port is in use */
   listen(port: number, host: string, keeper?: PortKeeper): Promise<string>
   /**
    * Answers those who are connected, and new connections, with `Connection: close` for `times.linger`, then stops accepting, lets requests in flight end, and cuts them after `times.drain`.
@@ -233,7 +236,7 @@ export function createNodeServer(options: NodeServerOptions): NodeServer {
   }
 }
 
-/** Node's word for no limit is 0. */
+/** Node uses 0 for no limit. */
 function finite(count: number): number {
   return Number.isFinite(count) ? count : 0
 }
