@@ -1,4 +1,4 @@
-/** Answers an error, whatever state the request is in. Source: decisions, Responses. */
+/** Sends error responses, whatever state the request is in. Source: decisions, Responses. */
 
 import { HttpError, reasonPhrase } from '../errors/http-error.js'
 import {
@@ -16,7 +16,7 @@ import { fieldsOf, isDebugged, type Log } from '../core/log.js'
 import type { ServerRequest } from './server-request.js'
 import { isBodyless, toHead } from './response-head.js'
 
-/** Turns an error into the client's answer. Source: decisions, Responses; RFC 9457. */
+/** Turns an error into the client's response. Source: decisions, Responses; RFC 9457. */
 
 interface ErrorAnswer {
   readonly status: number
@@ -31,8 +31,8 @@ const problemJson = 'application/problem+json'
 
 /**
  * @param error an `HttpError` is sent to the client; any other error is masked, except a full disk
- * @param accept the request's `Accept`; `application/problem+json` in it makes the body an RFC 9457 one
- * @throws {TypeError} when the error brings a header that cannot be sent
+ * @param accept the request's `Accept`; if it contains `application/problem+json`, the body follows RFC 9457
+ * @throws {TypeError} if the error has a header that cannot be sent
  */
 export function toErrorAnswer(error: unknown, accept: string | undefined): ErrorAnswer {
   const httpError = toHttpError(error)
@@ -49,7 +49,7 @@ export function toErrorAnswer(error: unknown, accept: string | undefined): Error
 
 const masked = new HttpError(500)
 
-/** @returns the error as a client may see it: any that is not an `HttpError` is masked */
+/** @returns the error as a client may see it: any error except an `HttpError` is masked */
 function toHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return withoutHiddenErrors(error)
   return isDiskFull(error) ? diskFull(error) : masked
@@ -60,14 +60,14 @@ function toProblem({ status, message, code }: HttpError): object {
   return { type: 'about:blank', title: reasonPhrase(status), status, detail: message, code }
 }
 
-/** True when problem+json is named, and liked no less than application/json. */
+/** True if problem+json is accepted with at least the quality of application/json. */
 function prefersProblem(accept: string): boolean {
   if (!accept.toLowerCase().includes(problemJson)) return false
   const quality = qualityOf(accept, problemJson) ?? 0
   return quality > 0 && quality >= (qualityOf(accept, 'application/json') ?? 0)
 }
 
-/** The `q` of a media range (RFC 9110 §12.4.2), undefined when it is not named. */
+/** Returns the `q` of a media range (RFC 9110 §12.4.2), or undefined if the range is not listed. */
 function qualityOf(accept: string, mediaType: string): number | undefined {
   for (const range of accept.toLowerCase().split(',')) {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim())
@@ -80,21 +80,21 @@ function qualityOf(accept: string, mediaType: string): number | undefined {
 }
 
 /**
- * Answers before the request's body was read. Closing a connection with unread bytes resets it, and a reset can eat the
- * answer: so the whole answer is sent, some of the body is read and thrown away, then the connection ends. Source: RFC
- * 9112 §9.6.
+ * Responds before the request's body was read. Closing a connection with unread bytes resets it, and a reset can
+ * discard the response. Therefore the complete response is sent first, then part of the body is drained, then the
+ * connection ends. Source: RFC 9112 §9.6.
  */
 
-/** Bytes of an unread body that Node may take in by itself, so that the connection can be kept. */
+/** Maximum bytes of an unread body that Node may discard, so that the connection can be reused. */
 const smallBody = 64 * 1024
 
-/** Bytes that are taken in and thrown away before the connection ends. */
+/** Maximum bytes to drain before the connection ends. */
 const maxDrained = 1024 * 1024
 
-/** Milliseconds for that. */
+/** Maximum milliseconds to drain. */
 const drainTime = 1000
 
-/** How much of the body may still be on its way: nothing, at most 64 KiB, or more and perhaps without end. */
+/** Estimates how much of the body is outstanding: nothing, at most 64 KiB, or more and possibly unlimited. */
 export function unreadBody(incoming: Incoming): 'none' | 'small' | 'large' {
   if (incoming.readableEnded || incoming.destroyed) return 'none'
   if (incoming.headers['transfer-encoding'] !== undefined) return 'large'
@@ -104,9 +104,9 @@ export function unreadBody(incoming: Incoming): 'none' | 'small' | 'large' {
 }
 
 /**
- * Sends a whole answer, drains the body for a while and ends the response then.
+ * Sends a complete response, drains the body for a while and then ends the response.
  *
- * @param headers with `Content-Length`, by which the client knows that it has all, and `Connection: close`
+ * @param headers with `Content-Length`, which tells the client that the response is complete, and `Connection: close`
  */
 function respondEarly(
   sending: Sending & { readonly incoming: Incoming },
@@ -137,7 +137,7 @@ function drain(incoming: Incoming, done: () => void): void {
     if (drained >= maxDrained) finish()
   }
   const timer = setTimeout(finish, drainTime).unref()
-  // Whoever was reading is not any more.
+  // Detach any previous reader.
   incoming.unpipe()
   for (const event of ends) incoming.on(event, finish)
   incoming.on('data', count)
@@ -146,7 +146,7 @@ function drain(incoming: Incoming, done: () => void): void {
 
 const ends = ['end', 'close', 'error'] as const
 
-/** Statuses after which the connection is not kept: the client is too slow, or sends too much. */
+/** Statuses after which the connection is closed, because the client is too slow or sends too much. */
 const closing: readonly number[] = [408, 413, 431]
 
 export class FailureWriter {
@@ -160,15 +160,18 @@ export class FailureWriter {
     this.#errors = errors
   }
 
-  /** Logs the error if the client does not see it, then answers, or cuts off an answer that has begun. Never throws. */
+  /**
+   * Logs the error if the client does not see it, then responds. Aborts a response that has already begun. Never
+   * throws.
+   */
   answer(request: ServerRequest, thrown: unknown): void {
     const { outgoing } = request
     const error = attributedError(request, thrown)
     this.#logSafely(request, error)
     if (outgoing.destroyed || outgoing.writableEnded) return
     if (outgoing.headersSent) {
-      // What was announced cannot be kept, so the client must see that the answer is cut off; what was written in this
-      // turn goes out before.
+      // The response cannot be completed, so the client must see that it is cut off. Data written in this turn is sent
+      // first.
       setImmediate(() => outgoing.destroy())
       return
     }
@@ -179,9 +182,7 @@ export class FailureWriter {
     }
   }
 
-  /**
-   * What the client is told of an error, for those who see it before it is sent; the log is told now. Never throws.
-   */
+  /** Returns the error response for code that reads it before it is sent. Logs the error immediately. Never throws. */
   describe(request: ServerRequest, thrown: unknown): ErrorAnswer {
     const error = attributedError(request, thrown)
     this.#logSafely(request, error)
@@ -194,7 +195,7 @@ export class FailureWriter {
     }
   }
 
-  /** Sends a whole answer that may come before the request's body was read. */
+  /** Sends a complete response, possibly before the request's body was read. */
   write(request: ServerRequest, status: number, head: string[], body: string | Uint8Array): void {
     const { incoming, outgoing } = request
     const unread = unreadBody(incoming)
@@ -210,7 +211,7 @@ export class FailureWriter {
     else endWith(request, content, Buffer.byteLength(content))
   }
 
-  /** What reads the response of a request within another expects the standard form. */
+  /** Internal requests expect the standard error format. */
   #toAnswer(request: ServerRequest, error: unknown): ErrorAnswer {
     const errors = this.#errors
     const isInner = request.incoming.isTunneled === true || request.parentRequest !== undefined
@@ -219,7 +220,7 @@ export class FailureWriter {
     const clientError = toHttpError(error)
     const formed = applyForm(errors.form, clientError, request)
     const { headers } = toErrorAnswer(clientError, undefined)
-    // What ends the connection is the error, whatever status the form gives it.
+    // The error's status decides whether the connection closes, whatever status the error format uses.
     const ends = closing.includes(clientError.status) ? ['Connection', 'close'] : []
     return { ...formed, headers: [...headers, ...ends] }
   }
@@ -230,12 +231,12 @@ export class FailureWriter {
     this.write(request, status, toHead(this.#cors, request, parts), body)
   }
 
-  /** When even the error's answer cannot be sent, because of a header: the masked one, without any of the headers. */
+  /** Sends the masked error without any extra headers, if a header prevented the error response. */
   #sendLastResort(request: ServerRequest, cause: unknown): void {
     const { outgoing } = request
     this.#logSafely(request, cause)
     request.responseHeaders = ['X-Request-Id', request.id]
-    // Node keeps the phrase of a status that it then refused to send.
+    // Node stores the phrase of a status that it then refused to send.
     if ('statusMessage' in outgoing) outgoing.statusMessage = ''
     try {
       this.#sendError(request, toErrorAnswer(cause, undefined))
@@ -244,7 +245,7 @@ export class FailureWriter {
     }
   }
 
-  /** What was thrown may throw in its turn when it is looked at: a proxy, a getter. */
+  /** Reading a thrown value may throw again, as with a proxy or a getter. */
   #logSafely(request: ServerRequest, error: unknown): void {
     try {
       this.#report(request, error)
@@ -254,7 +255,7 @@ export class FailureWriter {
     }
   }
 
-  /** Errors that the client sees are told at debug, with the reason that it is not told; all others are errors. */
+  /** Logs errors that clients see at debug level, with their internal reason. All other errors are logged as errors. */
   #report(request: ServerRequest, error: unknown): void {
     const { method, path } = request
     if (error instanceof HttpError && (error.status < 500 || isRefusal(error))) {
@@ -277,7 +278,7 @@ export class FailureWriter {
   }
 }
 
-/** Which rule refused, and what it found. */
+/** Describes which rule refused the request, and its reason. */
 function reasonOf({ reason, message, errors }: HttpError, { route }: ServerRequest): string {
   if (reason !== undefined) return reason
   const fieldErrors = errors?.map(({ path, code }) => `${path} ${code}`).join(', ')
@@ -285,7 +286,10 @@ function reasonOf({ reason, message, errors }: HttpError, { route }: ServerReque
   return route === undefined ? `no route: ${message}` : message
 }
 
-/** A fault of a write is the program's where the client has not sent the value. What was thrown may throw. */
+/**
+ * Attributes a write's validation error to the program if the client did not send the value. Reading a thrown value may
+ * throw.
+ */
 function attributedError(request: ServerRequest, thrown: unknown): unknown {
   const { route, sentBody, body } = request
   if (route === undefined) return thrown
@@ -296,7 +300,9 @@ function attributedError(request: ServerRequest, thrown: unknown): unknown {
   }
 }
 
-/** By name, because a signal's reason is a DOMException, which need be no Error here. */
+/**
+ * Compares by name, because a signal's reason is a DOMException, which need not be an instance of this realm's Error.
+ */
 function isAbort(error: unknown): boolean {
   return (error as { name?: unknown } | null | undefined)?.name === 'AbortError'
 }
