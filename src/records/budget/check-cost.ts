@@ -49,7 +49,7 @@ function maxRelatedRows(
   return sum
 }
 
-/** The default for what a client's query may cost, for `crud` and GraphQL alike. */
+/** The default limit for the cost of a client's query, for `crud` and GraphQL. */
 export const defaultCost = 5_000
 
 /** A list query of `crud`. */

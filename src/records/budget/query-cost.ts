@@ -76,7 +76,7 @@ export interface CostedQuery {
   /** `{ price: 'desc' }`, or a list of such. */
   readonly orderBy?: unknown
   readonly offset?: unknown
-  /** A cursor: that of a search or of a list with `distinct` skips rows as an offset does. */
+  /** A cursor. In a search, or in a list with `distinct`, it skips rows like an offset. */
   readonly after?: unknown
   /** True if all rows are counted. */
   readonly counts?: boolean

@@ -42,7 +42,7 @@ export interface ListOptions<T> extends FindOptions {
   counts?: readonly (keyof T & string)[]
   /** The maximum number of rows. Default all. */
   limit?: number
-  /** How many rows to skip. Default 0. */
+  /** The number of rows to skip. Default 0. */
   offset?: number
   /**
    * Only rows behind this place in the order: what `cursorOf` returned for the last row of a page, with the same
@@ -52,7 +52,8 @@ export interface ListOptions<T> extends FindOptions {
   /** Includes soft-deleted rows. Default false. */
   withDeleted?: boolean
   /**
-   * The client's view, which limits what is seen and filtered by. Default: the program's own, which sees everything.
+   * The client's view, which limits the visible rows and the filters. Default: the program's own, which sees
+   * everything.
    */
   view?: RowsView
   /** Related rows to read with the same statement, for a client. */

@@ -38,7 +38,7 @@ export type RelatedQuery = RelatedSelection<Relation>
 export interface RelatedRows {
   /** Rows that may come along behind one relation, with those behind them; `undefined` where there cannot be many. */
   readonly maxRows?: number | undefined
-  /** Reads what is wanted; values go behind those of the rows. */
+  /** Reads the related rows of the query. Their values follow the values of the rows. */
   read(slots: Slots): readonly RelatedQuery[]
   /** Receives every related row. */
   found(table: Table, record: Record<string, unknown>): void

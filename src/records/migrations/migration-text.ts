@@ -13,9 +13,9 @@ import { onceRebuilt } from '../schema/sync.js'
  * after an interruption. Sources: PostgreSQL, ALTER TABLE, Notes; CREATE INDEX.
  */
 interface OnlineSteps {
-  /** Statements that hold a lock only for a moment, or on a table that nobody uses yet. */
+  /** Statements that hold a lock only briefly, or on a table that is not in use yet. */
   readonly now: readonly string[]
-  /** Statements that take long but block nobody, each committed by itself. */
+  /** Statements that take long but block no other work. Each is committed by itself. */
   readonly later: readonly string[]
   /** The statements that undo all of it. */
   readonly undo: readonly string[] | undefined
@@ -259,7 +259,7 @@ export function writeMigration(
     .filter(({ difference }) => isDone(difference))
     .map((change) => writeDown(change, later.length > 0))
   if (down.length === 0) down.push(`-- ${nothing.message}\n`)
-  // Statements that take long are committed one by one, so that they block nobody.
+  // Statements that take long are committed one by one, so that they do not block other work.
   const head = later.length === 0 ? '' : '-- filigree: no transaction\n\n'
   return {
     text: `${head}${[...up, ...later].join('\n')}\n-- down\n${down.join('\n')}`,

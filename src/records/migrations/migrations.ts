@@ -202,10 +202,9 @@ export async function migrateDown(
 }
 
 /**
- * What undone migrations left as it was, because nobody wrote how to undo it.
+ * The changes of undone migrations that remain, because their `down` does not undo them.
  *
  * @param names as `migrateDown` returned them
- * @returns a sentence for each change
  */
 export async function findNotUndone(
   { engineName }: Database,

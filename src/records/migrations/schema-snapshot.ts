@@ -1,5 +1,5 @@
 /**
- * `schema.postgres.json`: the schema after an engine's migrations, kept beside them for developers who use another
+ * `schema.postgres.json`: the schema after an engine's migrations, stored next to them for developers who use another
  * engine.
  */
 import { readFile, writeFile } from 'node:fs/promises'

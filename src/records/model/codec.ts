@@ -47,7 +47,8 @@ export interface TableCodec<T extends object = object> {
   /** Every column's value of an instance, in order; null if there is none. */
   readonly writeRow: (instance: object) => unknown[]
   /**
-   * Gives an instance the values that a row would have once it was stored and read again: moments in UTC, decimals with
+   * Gives an instance the values that a row would have after it was stored and read again: timestamps in UTC,
+   * decimals with
    * their full scale, lists and nested objects as copies. Values of another kind stay as they are.
    */
   readonly convert: (instance: Record<string, unknown>) => void
@@ -119,7 +120,7 @@ function chooseEncoder({ storage, field, isUuid }: Column): (value: unknown) => 
   if (storage === 'json') return (value) => toStoredJson(field, value)
   const { entry } = field
   const encode = isUuid ? toLowerCase : (entry.encode ?? asIs)
-  // If the forms cannot be told apart, they are the same or `encode` accepts both.
+  // If the two forms look alike, they are equal or `encode` accepts both.
   return entry.isPropertyValue === undefined ? encode : (value) => encode(toProperty(value, entry))
 }
 

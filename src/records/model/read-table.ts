@@ -27,7 +27,7 @@ interface SearchSource {
   readonly columns: readonly Column[]
 }
 
-/** Hidden fields are left out: no row is found by a value that answers do not show. */
+/** Hidden fields are left out, so that their values cannot be found by a search. */
 function readSearch(source: SearchSource, problems: Problem[]): TableSearch | undefined {
   const searchOption: unknown = source.options.search
   if (searchOption === undefined) return undefined

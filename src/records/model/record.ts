@@ -227,7 +227,7 @@ function note(owner: Class, options: RecordOptions): void {
   }
 }
 
-/** A field that the class declares itself is kept. */
+/** A field that the class itself declares takes precedence. */
 function addField(
   owner: Class,
   name: string,

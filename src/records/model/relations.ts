@@ -34,13 +34,16 @@ export type Rel<T> = Generated<T>
 export interface BelongsToOptions {
   /** The field that holds the other record's key. Default: the property's name with `Id`. */
   by?: string
-  /** What happens to this row when the other is deleted. Default `restrict`: the other cannot be deleted, 409. */
+  /**
+   * The effect on this row when the other row is deleted. Default `restrict`: the other row cannot be deleted, 409.
+   */
   onDelete?: 'restrict' | 'cascade' | 'setNull'
 }
 
 export interface HasManyOptions {
   /**
-   * The other record's field that holds this one's key. Default: that of its only `@BelongsTo` to this class, else the
+   * The field of the other record that holds this record's key. Default: the field of its only `@BelongsTo` to this
+   * class, else the
    * class's name with `Id`.
    */
   by?: string
@@ -52,7 +55,8 @@ export interface ManyToManyOptions {
   /** The join table's column for this record's key. Default: this table's name with `_id`. */
   from?: string
   /**
-   * The join table's column for the other's key. Default: the other table's name with `_id`; for a relation to the
+   * The join table's column for the other record's key. Default: the other table's name with `_id`; for a relation to
+   * the
    * record itself, with the property's name before it.
    */
   to?: string
@@ -89,7 +93,7 @@ export function ManyToMany(target: ClassReference, options: ManyToManyOptions = 
   return relation('ManyToMany', { kind: 'manyToMany', target, options: { ...options } })
 }
 
-/** A class's relations by property, those of the base class first. */
+/** A class's relations by property, starting with the base class. */
 export function relationMetadataOf(owner: Class): ReadonlyMap<string, RelationMetadata> {
   return relationMetadata.readAll(owner)
 }

@@ -15,7 +15,7 @@ export function tableCalled(
 }
 
 /**
- * @param route that asked: `GET /lamps`
+ * @param route the route of the query: `GET /lamps`
  * @returns undefined if the query neither filters nor sorts
  */
 export function adviseIndex(table: Table, sql: string, route?: string): string | undefined {

@@ -48,7 +48,7 @@ function anHourAgo({ context }: Database): string {
   return new Date(context.now() - hour).toISOString()
 }
 
-/** From the kept advice, and from the server's own statistics if it has them. */
+/** Reads the recorded advice, and the server's own statistics if it has them. */
 export async function findScans(database: Database): Promise<string[]> {
   await database.sizes.read()
   const found = new Set(await readScans(database))
