@@ -1,6 +1,6 @@
 /**
- * What a token was replaced by: the first successor stands, for all who show the token again. In memory it holds for this
- * process; a store in the database holds for all of them. Source: decisions, Tokens.
+ * Stores which token replaced another. The first successor applies to everyone who presents the old token again. The
+ * memory store is valid for one process, a database store for all processes. Source: decisions, Tokens.
  */
 
 import { createHash } from 'node:crypto'
@@ -12,25 +12,25 @@ import { queryStore } from './revocations.js'
 import { seal, unseal } from './secrets.js'
 
 /**
- * Tokens that have a successor: by rotation, or because they were exchanged for what the application made of them. A token
- * has one, whichever was first. Source: decisions, Tokens.
+ * Tokens that were replaced by rotation or exchanged by the application. A token has one successor, the first one
+ * stored. Source: decisions, Tokens.
  */
 
-/** Where nothing is said, for `exchange`. */
+/** The default rule for `exchange`. */
 export const exchangeRule: RotationRule = { grace: 30, reuse: 'end' }
 
 interface ReplacedTokensOptions {
   readonly successors: Successors
-  /** Milliseconds since 1970 by the clock of all processes. */
+  /** Returns milliseconds since 1970 by the clock that all processes share. */
   readonly sharedTime: () => number
   readonly isInTransaction: () => boolean
-  /** Ends the sign-in that these claims are of. */
+  /** Ends the sign-in to which these claims belong. */
   readonly end: (claims: Claims) => Promise<unknown>
 }
 
 export class ReplacedTokenRegistry {
   readonly #options: ReplacedTokensOptions
-  /** Exchanges under way in this process, by the token. */
+  /** Exchanges in progress in this process, by token. */
   readonly #exchanging = new Map<string, Promise<Replaced>>()
 
   constructor(options: ReplacedTokensOptions) {
@@ -41,7 +41,7 @@ export class ReplacedTokenRegistry {
     return queryStore(() => this.#options.successors.find(toTokenId(claims)))
   }
 
-  /** @returns what stands, ours or that of somebody who was first */
+  /** @returns the stored successor: this one, or an earlier one from a concurrent call */
   add(claims: Claims, text: string): MaybePromise<Replaced> {
     const { successors, sharedTime } = this.#options
     const times = { at: sharedTime(), until: ((claims.exp ?? 0) + clockTolerance) * 1000 }
@@ -49,8 +49,8 @@ export class ReplacedTokenRegistry {
   }
 
   /**
-   * @returns milliseconds for which the token counts by the rule, `Infinity` where it was not replaced; or why it is refused:
-   * then its family has ended too, where that is asked for
+   * @returns milliseconds for which the rule still accepts the token, `Infinity` if it was not replaced; or the reason
+   * for refusal. On refusal, the token's family has ended too, if the rule requires it.
    */
   async checkReuse(claims: Claims, { grace, reuse }: RotationRule): Promise<number | string> {
     const replaced = await this.find(claims)
@@ -58,14 +58,14 @@ export class ReplacedTokenRegistry {
     const remaining = replaced.at + grace * 1000 - this.#options.sharedTime()
     if (remaining > 0) return remaining
     if (reuse !== 'end') return 'it was replaced'
-    // For good: a refresh token of the family may live longer than this one.
+    // Permanently, because a refresh token of the family may live longer than this one.
     await this.#options.end(claims)
     return 'it was replaced and is used again, so its sign-in has ended'
   }
 
   /**
-   * @param token whose claims these are
-   * @returns what was made of it first; or why there is nothing
+   * @param token the token with these claims
+   * @returns the first value made from the token, or the reason why there is none
    */
   async exchange<T>(
     claims: Claims,
@@ -82,7 +82,7 @@ export class ReplacedTokenRegistry {
   }
 
   #makeOnce(claims: Claims, token: string, make: (claims: Claims) => unknown): Promise<Replaced> {
-    // Within a transaction nobody else's value may be waited for: theirs may wait for it.
+    // Inside a transaction, do not wait for a concurrent exchange: it may be waiting for this transaction.
     if (this.#options.isInTransaction()) return this.#make(claims, token, make)
     const id = toTokenId(claims)
     const running = this.#exchanging.get(id)
@@ -102,13 +102,13 @@ export class ReplacedTokenRegistry {
 }
 
 export interface Replaced {
-  /** When, in milliseconds since 1970 by the clock that all processes share. */
+  /** Time of the replacement, in milliseconds since 1970 by the clock that all processes share. */
   readonly at: number
-  /** What followed: the claims of the next token as JSON, or what `exchange` made, sealed. */
+  /** The successor: the claims of the next token as JSON, or the sealed value that `exchange` made. */
   readonly text: string
 }
 
-/** True where rotation has replaced the token, and not `exchange`: what is sealed is base64url. */
+/** True if rotation replaced the token. Values from `exchange` are sealed as base64url. */
 export function isRotated({ text }: Replaced): boolean {
   return text.startsWith('{')
 }
@@ -116,21 +116,21 @@ export function isRotated({ text }: Replaced): boolean {
 export interface Successors {
   find(token: string): MaybePromise<Replaced | undefined>
   /**
-   * @param at milliseconds since 1970, now
-   * @param until when the token has run out for everybody, so that the entry may be dropped
-   * @returns what stands: of several who add at once the first one's
+   * @param at the current time, in milliseconds since 1970
+   * @param until when the token has expired everywhere, so that the entry may be dropped
+   * @returns the stored successor; of several concurrent calls, the first one's
    */
   add(token: string, text: string, times: { at: number; until: number }): MaybePromise<Replaced>
-  /** Forgets what is kept in memory. */
+  /** Clears the entries in memory. */
   reset?(): void
 }
 
-/** Names one token of a family, which share their `jti`, by its content. */
+/** Identifies one token of a family by its content, because all tokens of a family share their `jti`. */
 export function toTokenId(claims: Claims): string {
   return createHash('sha256').update(JSON.stringify(claims)).digest('base64url')
 }
 
-/** Milliseconds between two removals of what has run out. */
+/** Milliseconds between two removals of expired entries. */
 export const sweepEvery = 60_000
 
 export function createMemorySuccessors(): Successors {
