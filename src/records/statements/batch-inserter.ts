@@ -42,7 +42,7 @@ const localValues = 256
 /** For fewer rows it is not worth asking how the table accepts many. */
 const fewRows = 200
 
-/** Rows that all have a key, or all have none. */
+/** Rows that all have a key, or that all have none. */
 export interface PreparedRows {
   readonly rows: readonly unknown[][]
   readonly columns: readonly Column[]
@@ -60,7 +60,7 @@ export class BatchInserter {
   /** Whether the table accepts copied rows; asked once. */
   #isCopied: Promise<boolean> | undefined
   #copying: Statement | undefined
-  /** When the last piece was written: then the next is hardly copied. */
+  /** Whether changes were watched when the last chunk was written. Then the next chunk is probably not copied. */
   #wasFollowed = false
 
   constructor(table: Table, source: Source) {

@@ -45,12 +45,12 @@ function kindOf(query: RootOperationNode, { changes }: QueryParts): StatementKin
   return 'onConflict' in query && query.onConflict !== undefined ? 'upsert' : kind
 }
 
-/** Walks through the parts of a query. */
+/** Visits the parts of a query. */
 class QueryParts {
   readonly tables: string[] = []
-  /** A part may name tables that nobody knows. */
+  /** True if a part may name unknown tables. */
   writesOut = false
-  /** A part changes something: `with changed as (update …)`. */
+  /** True if a part changes something: `with changed as (update …)`. */
   changes = false
 
   constructor(query: RootOperationNode) {
@@ -92,7 +92,7 @@ export type QueryBuilder = Kysely<Record<string, Record<string, unknown>>>
 export interface BuilderHost {
   /** The current runner for a query: the engine, or the transaction that it is part of. */
   runner(): Runner
-  /** Begins a transaction, or a part of the open one, to which all belongs that its caller calls from then on. */
+  /** Begins a transaction, or a savepoint in the open one. All further calls of the caller belong to it. */
   begin(isolation: Isolation | undefined): Promise<BegunTransaction>
   /** A statement was run that may have changed something. */
   wrote(statement: Statement, result: QueryResult): void
@@ -130,7 +130,9 @@ class EngineDriver implements Driver {
     return Promise.resolve(new EngineConnection(this.#engine, this.#home))
   }
 
-  /** Not async: what it awaits must keep the transaction that is entered in this turn. */
+  /**
+   * Not async, because code after the caller's `await` must stay in the transaction that is entered synchronously.
+   */
   beginTransaction(
     connection: EngineConnection,
     { isolationLevel }: TransactionSettings,

@@ -10,7 +10,7 @@ import type { NewValues } from './nested-input.js'
 /** The changes of a row, with its key under the key's own name. */
 export type ChangedRow = Readonly<Record<string, unknown>>
 
-/** The records whose rows are written with a row of a program: its own, and those of nested rows. */
+/** The records whose rows are written with a program's row: the record of the row, and the records of nested rows. */
 export function* tablesWritten(table: Table, row: unknown): Generator<Table> {
   yield table
   if (typeof row !== 'object' || row === null) return
