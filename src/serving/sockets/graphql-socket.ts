@@ -34,7 +34,7 @@ import type { WebSocket } from './web-socket.js'
  * Source: GraphQL over WebSocket Protocol (graphql-transport-ws), Message types.
  */
 
-/** How the result of what did not run begins. */
+/** The beginning of an execution result whose operation did not run. */
 const notRun = '{"errors":'
 
 type Message =
@@ -43,7 +43,7 @@ type Message =
   | { readonly type: 'subscribe'; readonly id: string; readonly payload: object }
   | { readonly type: 'complete'; readonly id: string }
 
-/** @returns undefined for what is no message of the protocol */
+/** @returns undefined if the data is not a message of the protocol */
 function readMessage(data: Buffer): Message | undefined {
   const message = parseMessage(data)
   if (!isMap(message)) return undefined
@@ -62,7 +62,7 @@ function readMessage(data: Buffer): Message | undefined {
   }
 }
 
-/** With the limits of a JSON body. */
+/** Applies the limits of a JSON body. */
 function parseMessage(data: Buffer): unknown {
   try {
     return readJson(data)
@@ -92,7 +92,7 @@ function isOptionalMap(value: unknown): boolean {
   return value === undefined || value === null || isMap(value)
 }
 
-/** Long ones would be sent back with each message. */
+/** Long IDs are refused, because each message repeats the ID. */
 function isId(id: unknown): id is string {
   return typeof id === 'string' && id !== '' && id.length <= 256
 }
@@ -134,15 +134,15 @@ export interface SocketHost {
   readonly serve: (incoming: Incoming, outgoing: Outgoing) => void
   /** @throws {HttpError} where the token, if there is one, is a bad one */
   readonly recognise: (incoming: Incoming) => Promise<void> | void
-  /** True where this body opens a subscription. */
+  /** True if this body opens a subscription. */
   readonly isSubscription: (body: unknown) => boolean
   /** True once the application closes. */
   readonly isClosing: () => boolean
-  /** Operations of one socket at a time. */
+  /** Maximum concurrent operations of one socket. */
   readonly maxOperations: number
-  /** Milliseconds until `connection_init` has to be there. */
+  /** Milliseconds within which `connection_init` must arrive. */
   readonly initTimeout: number
-  /** Milliseconds in which a client has to take what waits for it. */
+  /** Milliseconds within which a client must read its waiting messages. */
   readonly stall: number
   readonly log: Log
 }

@@ -5,9 +5,11 @@
 import type { Socket } from 'node:net'
 
 export interface UnfinishedLimits {
-  /** Bytes of the unfinished messages of all sockets. Over it the oldest messages are closed. */
+  /**
+   * Maximum bytes of the incomplete messages of all sockets. Above it, the sockets with the oldest messages are closed.
+   */
   readonly bytes: number
-  /** Milliseconds until a message has to be complete. */
+  /** Milliseconds within which a message must be complete. */
   readonly time: number
 }
 
@@ -19,7 +21,7 @@ export type CloseSocket = (code: number, reason: string) => void
 /** The message that one socket is receiving. */
 interface Receiving {
   bytes: number
-  /** When its first byte arrived. */
+  /** Time when its first byte arrived. */
   readonly since: number
   readonly close: CloseSocket
 }
@@ -113,9 +115,9 @@ class FrameCounter {
   readonly #head = Buffer.alloc(14)
   #headLength = 0
   #headEnd = 2
-  /** Bytes of the frame that have not arrived. */
+  /** Bytes of the current frame that have not arrived. */
   #missing = 0
-  /** Bytes of the frame that have arrived. */
+  /** Bytes of the current frame that have arrived. */
   #frame = 0
   /** Bytes, with their heads, of the frames of the message that are complete, and the payload of all its frames so far. */
   #complete = 0
@@ -129,7 +131,7 @@ class FrameCounter {
     return this.#complete + this.#frame
   }
 
-  /** @returns false if a message is larger than it may be */
+  /** @returns false if a message exceeds its maximum size */
   read(chunk: Buffer): boolean {
     for (let at = 0; at < chunk.length;) {
       if (this.#missing > 0) {
