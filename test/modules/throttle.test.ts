@@ -228,7 +228,7 @@ describe('throttle', () => {
 
 describe('limits', () => {
   it('are read as they are written', () => {
-    expect(readLimit('20/10s')).toMatchObject({ most: 20, window: 10_000 })
+    expect(readLimit('20/10s')).toMatchObject({ limit: 20, window: 10_000 })
     expect(['', '5', '5/x', '0/m', '5/0m', '-1/m'].map(readLimit)).toEqual(Array(6).fill(undefined))
   })
 
