@@ -50,13 +50,13 @@ describe('Secured and NoAuth', () => {
       problems: [],
     })
     expect(readHandlerAccess(Closed, 'list')).toEqual({ onClass, problems: [] })
-    expect(classAccess(Closed)).toEqual({ note: onClass, problems: [] })
+    expect(classAccess(Closed)).toEqual({ rule: onClass, problems: [] })
   })
 
   it('reads a bare decorator on a class', () => {
     @NoAuth
     class Open {}
-    expect(classAccess(Open)).toEqual({ note: openAccess, problems: [] })
+    expect(classAccess(Open)).toEqual({ rule: openAccess, problems: [] })
   })
 
   it("keeps a base's word until the subclass says its own", () => {
