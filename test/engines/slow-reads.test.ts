@@ -14,7 +14,7 @@ class Ground {
   #question: Call | undefined
   readonly #free = {
     isBroken: false,
-    ended: () => undefined,
+    callEnded: () => undefined,
     send: (question: Call) => {
       this.asked++
       this.#question = question
@@ -23,8 +23,8 @@ class Ground {
 
   constructor() {
     const pool = {
-      most: 10,
-      waitAhead: (waiter: Waiter) => {
+      maxConnections: 10,
+      waitWithPriority: (waiter: Waiter) => {
         waiter.take(this.#free)
       },
       release: (connection: unknown) => this.released.push(connection),
