@@ -129,7 +129,7 @@ export class ClientWriter {
     const slots = { values: [] as unknown[], key: '' }
     const condition = this.view.rows(table, slots)
     if (condition === undefined) return this.#change(id, tree, { expected })
-    const changing = this.#change(id, tree, { expected, visibleRows: { condition, ...slots } })
+    const changing = this.#change(id, tree, { expected, rowFilter: { condition, ...slots } })
     return after(changing, (changed) => changed ?? this.#changeWithChecks(id, tree, expected))
   }
 

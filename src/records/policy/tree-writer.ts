@@ -102,7 +102,7 @@ export interface RowConditions {
   /** Update only a row at one of these versions. */
   readonly expected?: readonly number[] | undefined
   /** Update only rows that the caller can see, before and after. */
-  readonly visibleRows?: VisibleRows | undefined
+  readonly rowFilter?: VisibleRows | undefined
 }
 
 export class TreeWriter {

@@ -52,7 +52,7 @@ export interface RowChange {
   /** Update only a row at one of these versions. */
   readonly expected?: readonly number[] | undefined
   /** The result is null and nothing is written if the row is not one of these, or might not be one afterwards. */
-  readonly visibleRows?: VisibleRows | undefined
+  readonly rowFilter?: VisibleRows | undefined
   /** The writer for hooks. Undefined: the caller of the current request. */
   readonly writer?: Writer | undefined
 }
@@ -86,17 +86,17 @@ export function changePlainly(
   change: RowChange,
 ): MaybePromise<Instance | null> {
   const { context } = source
-  const { visibleRows, where, expected } = change
+  const { rowFilter, where, expected } = change
   const codec = context.codecOf(table)
   const added = hasAddition(table, change.values) ? sumsOf(table, source, change.values) : undefined
   const { sums, values: newValues } = added ?? { sums: noSums, values: change.values }
   return after(context.checksOf(table).update(newValues), (record) => {
     const { columns, values } = valuesToUpdate(table, codec, record, context, { sums })
-    if (visibleRows !== undefined && !staysVisible(visibleRows, columns)) return null
+    if (rowFilter !== undefined && !staysVisible(rowFilter, columns)) return null
     if (columns.length > 0) {
       const matchingRows = readMatchingRows(table, source, change, sums)
       const summed = sums.length === 0 ? undefined : sums.map(({ column }) => column)
-      const update = { columns, values, key, visibleRows: matchingRows, sums: summed, record }
+      const update = { columns, values, key, rowFilter: matchingRows, sums: summed, record }
       const changed = announced(table, source, (here) => updateRow(table, here, update))
       if (expected === undefined && summed === undefined) return changed
       // The row is missing, at another version, or a sum breaks a rule. `changeRow` finds out which.
@@ -169,14 +169,14 @@ export async function changeHeld(
   const { context } = source
   const codec = context.codecOf(table)
   const before = codec.readRow(row) as Instance
-  const { visibleRows, writer } = change
+  const { rowFilter, writer } = change
   const written: HookedRow = { table, source, before, writer }
   const record = await nextValues(written, before, change)
   const { columns, values } = valuesToUpdate(table, codec, record, context)
-  if (visibleRows !== undefined && !staysVisible(visibleRows, columns)) return null
+  if (rowFilter !== undefined && !staysVisible(rowFilter, columns)) return null
   if (columns.length === 0) return before
   const stored = await updateRow(table, source, {
-    ...{ columns, values, key, visibleRows: undefined, record },
+    ...{ columns, values, key, rowFilter: undefined, record },
     before,
   })
   if (stored !== null) {
@@ -265,19 +265,19 @@ export function refuseOld(
 function readMatchingRows(
   table: Table,
   { context }: Source,
-  { visibleRows, where, expected }: RowChange,
+  { rowFilter, where, expected }: RowChange,
   sums: readonly Sum[],
 ): VisibleRows | undefined {
   const [version] = expected ?? []
-  if (where === undefined && version === undefined && sums.length === 0) return visibleRows
-  const values: unknown[] = [...(visibleRows?.values ?? [])]
+  if (where === undefined && version === undefined && sums.length === 0) return rowFilter
+  const values: unknown[] = [...(rowFilter?.values ?? [])]
   const reader = new FilterReader(context, false, values)
-  const parts: Condition[] = visibleRows === undefined ? [] : [visibleRows.condition]
+  const parts: Condition[] = rowFilter === undefined ? [] : [rowFilter.condition]
   if (where !== undefined) parts.push(readProgramFilter(reader, table, where))
   if (version !== undefined && table.version !== undefined)
     parts.push(equals(table.version, values.push(version) - 1))
   if (sums.length > 0) parts.push(...fitsSums(sums, values))
-  const key = `${visibleRows?.key ?? ''}|${reader.key}|${version === undefined ? '' : 'v'}${keyOfSums(sums)}`
+  const key = `${rowFilter?.key ?? ''}|${reader.key}|${version === undefined ? '' : 'v'}${keyOfSums(sums)}`
   return { condition: { kind: 'all', parts }, key, values }
 }
 
@@ -286,17 +286,17 @@ export function selectOne(
   table: Table,
   { context }: Source,
   key: unknown,
-  { where, visibleRows }: RowChange,
+  { where, rowFilter }: RowChange,
 ): { selection: Selection; values: unknown[] } {
-  const values: unknown[] = [...(visibleRows?.values ?? [])]
+  const values: unknown[] = [...(rowFilter?.values ?? [])]
   const reader = new FilterReader(context, false, values)
-  const parts: Condition[] = visibleRows === undefined ? [] : [visibleRows.condition]
+  const parts: Condition[] = rowFilter === undefined ? [] : [rowFilter.condition]
   if (where !== undefined) parts.push(readProgramFilter(reader, table, where))
   parts.push(equals(table.key, values.push(key) - 1))
   const shard = shardCondition(table, context, reader)
   if (shard === undefined && table.shard !== undefined) throw noShard(table)
   if (shard !== undefined) parts.push(shard)
   const condition: Condition = { kind: 'all', parts }
-  const name = `${visibleRows?.key ?? ''}|${reader.key}|1`
+  const name = `${rowFilter?.key ?? ''}|${reader.key}|1`
   return { selection: { condition, key: name, count: values.length, withDeleted: false }, values }
 }

@@ -175,16 +175,16 @@ export class TablePlans {
    */
   update(
     columns: readonly Column[],
-    visibleRows?: VisibleRows,
+    rowFilter?: VisibleRows,
     before: readonly Column[] = [],
     sums: readonly Column[] = [],
   ): Plan {
     const { table } = this
-    const first = visibleRows?.values.length ?? 0
+    const first = rowFilter?.values.length ?? 0
     const past = before.length === 0 ? '' : `b${namesOf(before)}|`
     const added = sums.length === 0 ? '' : `+${namesOf(sums)}|`
-    return this.get(`u${past}${added}${visibleRows?.key ?? ''}|${namesOf(columns)}`, () => {
-      const where = allOf(keyIs(table, first + columns.length), visibleRows?.condition)
+    return this.get(`u${past}${added}${rowFilter?.key ?? ''}|${namesOf(columns)}`, () => {
+      const where = allOf(keyIs(table, first + columns.length), rowFilter?.condition)
       return {
         change: 'update',
         table,

@@ -115,8 +115,8 @@ export function readChange(
   codec: TableCodec,
   id: unknown,
   input: object,
-  { where, expected, visibleRows: within, writer }: Omit<RowChange, 'values'>,
+  { where, expected, rowFilter, writer }: Omit<RowChange, 'values'>,
 ): RowChange {
   const { values, expected: named } = removeIdentity(table, codec, id, input)
-  return { values, where, expected: named ?? expected, visibleRows: within, writer }
+  return { values, where, expected: named ?? expected, rowFilter, writer }
 }

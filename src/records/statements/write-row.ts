@@ -142,7 +142,7 @@ export function insertRow(table: Table, source: Source, record: Instance): Maybe
 export interface RowUpdate extends WriteValues {
   /** In the driver's form. */
   readonly key: unknown
-  readonly visibleRows: VisibleRows | undefined
+  readonly rowFilter: VisibleRows | undefined
   /** The columns of `columns` whose values are added to the stored ones. */
   readonly sums?: readonly Column[] | undefined
   /** By property, for messages of errors. */
@@ -155,13 +155,13 @@ export interface RowUpdate extends WriteValues {
 export function updateRow(
   table: Table,
   source: Source,
-  { columns, values, key, visibleRows, sums, record, before }: RowUpdate,
+  { columns, values, key, rowFilter, sums, record, before }: RowUpdate,
 ): MaybePromise<Instance | null> {
   const past = before === undefined ? pastToRead(table, source, columns) : []
-  const plan = source.context.plansOf(table).update(columns, visibleRows, past, sums)
+  const plan = source.context.plansOf(table).update(columns, rowFilter, past, sums)
   const placed = findPlaceholders(source.runner())?.put(table, key, columns, values)
   const written = placed?.values ?? values
-  const all = [...(visibleRows?.values ?? []), ...written, ...keyValues(table, source.context, key)]
+  const all = [...(rowFilter?.values ?? []), ...written, ...keyValues(table, source.context, key)]
   const change = (): MaybePromise<Instance | null> =>
     after(runRows(table, source, { plan, values: all, doing: 'write', record }), ([row]) =>
       row === undefined
