@@ -133,11 +133,10 @@ function excerptOf(text: string, queryWords: readonly string[]): string {
     return isCode ? matches / (maxQueryWords + 1) : matches
   })
   const best = Math.max(0, scores.indexOf(Math.max(...scores)))
-  const isRow = lines[best]?.startsWith('|') === true
-  const first = best > 0 && !isRow && lines[best - 1] !== '' ? best - 1 : best
+  const first = best > 0 && lines[best - 1] !== '' ? best - 1 : best
   const excerpt = lines.slice(first).join('\n').trim()
   const match = Math.min(...queryWords.map((word) => indexOfWord(excerpt, word)))
-  // A wide row of a table may have the word at its end.
+  // Rows of tables are wide, so the word may be far from the beginning.
   const start =
     match < maxExcerptLength / 2 || match === Infinity ? 0 : match - maxExcerptLength / 2
   const end = start + maxExcerptLength
