@@ -79,8 +79,7 @@ export interface GateOptions {
 const byKey: RequestAuth = Object.freeze({ by: 'key', claims: null })
 /** The scheme is case-insensitive, and one or more spaces may follow it (RFC 9110 §11.1 and §11.4). */
 const bearerForm = /^bearer +([^ ].*)$/i
-/** A shorter static key can be guessed. */
-/** Characters that `APP_API_KEY` has at least. */
+/** Minimum length of `APP_API_KEY` in characters. A shorter key can be guessed. */
 export const minKeyLength = 16
 
 export function createGate(options: GateOptions): Gate {

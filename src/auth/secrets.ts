@@ -11,9 +11,11 @@ import {
   randomBytes,
 } from 'node:crypto'
 
-/** Makes a secret for one purpose of a private key. Source: RFC 5869 (HKDF). */
-
-/** @returns 32 bytes, the same for the same key and purpose */
+/**
+ * Makes a secret for one purpose of a private key. Source: RFC 5869 (HKDF).
+ *
+ * @returns 32 bytes, the same for the same key and purpose
+ */
 export function deriveSecret(key: KeyObject, purpose: string): Buffer {
   const from = key.export({ type: 'pkcs8', format: 'der' })
   return Buffer.from(hkdfSync('sha256', from, '', `filigree ${purpose}`, 32))

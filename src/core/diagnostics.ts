@@ -15,9 +15,7 @@ import {
 } from 'node:diagnostics_channel'
 import { isThenable } from './maybe-promise.js'
 
-/** Channel `filigree:scrape`: published when metrics are read, so that packages can add their own. */
-
-/** The message of `filigree:scrape`, published before metrics are written. */
+/** The message of `filigree:scrape`, published before metrics are written, so that packages can add their own. */
 export interface ScrapeEvent {
   /** The `ApplicationState` of the application. */
   readonly application: object
@@ -33,21 +31,19 @@ export interface Gauge {
   readonly value: number
 }
 
-/** The messages of `filigree:tool`, used for traces. They never contain arguments. */
-
-/** A tool call by an agent: `filigree:tool`, and the tracing channel of the same name. */
+/**
+ * A tool call by an agent: `filigree:tool`, and the tracing channel of the same name. It never contains the arguments.
+ */
 export interface ToolEvent extends WatchedWork {
   readonly tool: string
   /** For example `TicketController.show`. */
   readonly route: string
 }
 
-/** The messages of `filigree:job` and `filigree:job-added`, used for metrics and traces. They never contain bodies. */
-
 /** How a run ended. */
 export type JobOutcome = 'done' | 'again' | 'failed' | 'cancelled' | 'lost' | 'given back'
 
-/** A run of a job: `filigree:job`, and the tracing channel of the same name. */
+/** A run of a job: `filigree:job`, and the tracing channel of the same name. It never contains the job's body. */
 export interface JobEvent extends WatchedWork {
   /** The `ApplicationState`. */
   readonly application: object

@@ -15,8 +15,6 @@ export function readRate(text: unknown): Rate | undefined {
   return { limit: Number(limit), window: seconds * 1000 }
 }
 
-/** Reads durations: `1h`, `15m`, or a number of seconds. */
-
 const units: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 }
 
 /**

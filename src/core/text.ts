@@ -7,8 +7,6 @@ export function clip(text: string): string {
   return `${text.slice(0, maxRepeatedLength).replace(/[\uD800-\uDBFF]$/, '')}…`
 }
 
-/** Detects text that some databases cannot store unchanged. */
-
 /** NUL and unpaired surrogates. */
 const unstorable = /[\0\ud800-\udfff]/u
 

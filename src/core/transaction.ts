@@ -15,9 +15,7 @@ export interface OpenTransaction {
   onRollback(work: () => void): void
 }
 
-/** The isolation levels of transactions. Source: PostgreSQL, Transaction Isolation. */
-
-/** From the lowest to the highest. */
+/** The isolation levels of transactions, from the lowest to the highest. Source: PostgreSQL, Transaction Isolation. */
 export const isolations = ['read committed', 'repeatable read', 'serializable'] as const
 
 export type Isolation = (typeof isolations)[number]

@@ -10,9 +10,10 @@ import { type FieldError, HttpError } from './http-error.js'
  * learns that there are some.
  */
 
-/** The parameter of the violated rule (`min: 3` → 3), for error forms of applications. It is not part of the JSON. */
-
-/** Enumerable, so that a copy of the error with another path includes it. */
+/**
+ * The key of the violated rule's parameter (`min: 3` → 3), which applications use in their own error formats. JSON does
+ * not contain symbols. The property is enumerable, so that a copy of the error with another path includes it.
+ */
 const ruleValue = Symbol('rule value')
 
 interface RuleFieldError extends FieldError {

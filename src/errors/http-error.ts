@@ -2,9 +2,9 @@
 
 import { refuseUnknownOptions } from './unknown-options.js'
 
-/** Lists the causes of an error. Source: conventions, "Errors". */
-
-/** Yields an error and its causes, each once, because a chain of causes may be circular. */
+/**
+ * Yields an error and its causes, each once, because a chain of causes may be circular. Source: conventions, "Errors".
+ */
 export function* causesOf(error: unknown): Generator<Error, void> {
   const visited = new Set<unknown>()
   for (let cause = error; cause instanceof Error && !visited.has(cause); cause = cause.cause) {

@@ -2,9 +2,7 @@
 
 import { DeclarationError, type Problem } from './declaration-error.js'
 
-/** Builds the command that installs a package on this runtime. */
-
-/** Returns `npm install pg`, `bun add pg` or `deno add npm:pg`. */
+/** @returns the command that installs a package on this runtime: `npm install pg`, `bun add pg` or `deno add npm:pg`. */
 export function installCommand(
   name: string,
   versions: Readonly<Partial<Record<string, string>>> = process.versions,

@@ -5,8 +5,6 @@ import { decorate, type AnyDecorator } from '../metadata/dialect.js'
 import { listedClasses } from '../metadata/listed-classes.js'
 import { createMemberMetadata, lineage, type Class } from '../metadata/class-metadata.js'
 
-/** `@HealthCheck`: a method of a provider that `/health/ready` calls. */
-
 /**
  * Marks a method of a provider as a check of `/health/ready`. It takes no arguments, and fails by throwing, by returning
  * `false`, or by taking too long.

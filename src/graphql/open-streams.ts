@@ -35,7 +35,6 @@ export function mapIterator<T, R>(
 }
 
 /** The subscriptions that are open at an instance, so that they can be ended before their clients leave. */
-
 export class OpenStreams {
   readonly #ends = new Set<() => void>()
   #isClosed = false

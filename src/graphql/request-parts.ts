@@ -9,7 +9,6 @@ import type { PersistedDocuments } from './documents.js'
 import { graphqlCodes } from './errors.js'
 
 /** The operation of a GraphQL request, as custom decorators at root fields see it. */
-
 export interface RequestedOperation {
   readonly kind: 'query' | 'mutation' | 'subscription'
   /** The document, also where the request names it by an id or a hash. */

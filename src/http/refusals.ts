@@ -5,14 +5,13 @@
 
 import { HttpError } from '../errors/http-error.js'
 
-/** A full disk is not the request's fault: 503 with `Retry-After`. */
-
-/** The system's own errors: no space left on the device, or the quota is used up. */
+/** True for the system's errors that the device is full or its quota used up. */
 export function isDiskFull(failure: unknown): boolean {
   const { code } = (failure ?? {}) as { readonly code?: unknown }
   return code === 'ENOSPC' || code === 'EDQUOT'
 }
 
+/** A full disk is not the client's error: 503 with `Retry-After`. */
 export function diskFull(cause: unknown): HttpError {
   const headers = { 'Retry-After': '10' }
   return new HttpError(503, 'There is no room for the files.', { headers, cause })

@@ -19,7 +19,6 @@ import { overloadRefusal } from './refusals.js'
 import { readAgain, type TakeUpgrade } from './upgrade.js'
 
 /** Somebody who holds the listening socket of a process while the next one starts: `filigree dev`. */
-
 export interface PortKeeper {
   /** @returns the socket that listens there already, for `server.listen`; it is the server's from then on */
   take(port: number, host: string): object | undefined

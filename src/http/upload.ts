@@ -8,7 +8,6 @@ import { basename, dirname, extname, join, sep } from 'node:path'
 import type { FileType } from './file-types.js'
 
 /** A file that a client uploaded: streamed to disk, removed after the response unless it was moved. */
-
 export interface UploadedFile {
   /** The client's name for it, cleaned: no folders, no control characters. Never used on disk as it is. */
   readonly name: string

@@ -31,9 +31,8 @@ import { LiveListener } from './live-listener.js'
 import type { ResolvedLiveOptions } from './options.js'
 import { WatchedTables } from './watched-tables.js'
 
-/** The part of the caller that a result depends on. Only callers for whom this part is equal share a result. */
-
 /**
+ * The part of the caller that a result depends on. Only callers for whom this part is equal share a result.
  * `nothing`: the same result for all callers. `claims`: depends on the claims of the token. `all`: depends on anything
  * that code can read of a request.
  */

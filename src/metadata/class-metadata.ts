@@ -6,9 +6,9 @@
 import { isClass } from './dialect.js'
 import { settleDecorators } from './standard-dialect.js'
 
-/** Refers to a class directly, or by a thunk if it is defined later (import cycles, classes further down the file). */
-
-/** `Item` or `() => Item`. */
+/**
+ * `Item`, or `() => Item` if the class is defined later (import cycles, classes further down the file).
+ */
 export type ClassReference<T = object> = Class<T> | (() => Class<T>)
 
 /** A class, or a list of it: `Item`, `() => Item`, `[Item]`, `[() => Item]`, `() => [Item]`. */

@@ -16,7 +16,6 @@ import type { Intercept } from '../extensions/interceptor.js'
 import type { Invoker } from './invoker.js'
 
 /** A route as it is planned at the start, from its notes, before anything is compiled. */
-
 export interface PlannedRoute {
   readonly route: Route
   readonly access: AccessRule

@@ -43,10 +43,8 @@ function dropFirst(entries: Map<string, Entry>): void {
   }
 }
 
-/** Where sessions are stored. Source: decisions, Sessions. */
-
 /**
- * The contract of session stores. The suite `test/contracts/session-store.contract.ts` tests every store. Sessions are
+ * The contract of session stores. Source: decisions, Sessions. The suite `test/contracts/session-store.contract.ts` tests every store. Sessions are
  * identified by the SHA-256 of their ID, so that reading the store does not allow taking over a session. Times are
  * milliseconds since 1970. Methods may return values or promises. Errors are logged.
  */

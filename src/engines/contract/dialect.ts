@@ -63,8 +63,7 @@ export function toIntegerValue(value: unknown): number | string {
   return Number.isSafeInteger(number) ? number : String(value)
 }
 
-/** Groups of moments by their local time, in each engine's form. */
-
+/** The units of local time by which aggregates group timestamps. */
 export type TimeUnit = 'hour' | 'day' | 'week' | 'month' | 'quarter' | 'year'
 
 export const timeUnits: readonly TimeUnit[] = ['hour', 'day', 'week', 'month', 'quarter', 'year']
@@ -80,7 +79,6 @@ export interface TimeGroup {
 }
 
 /** How a database searches texts by words and ranks the rows. */
-
 export interface SearchSql {
   /** The index or tables that it needs, in the form of a table's index. */
   schema(table: KeyedTable, search: TableSearch): IndexSchema
@@ -125,7 +123,6 @@ export interface Ranking {
 }
 
 /** How an engine tells which tables a statement would read as a whole. */
-
 export interface ScanSql {
   /** The plan of a statement, for unknown values. */
   explain(engine: Engine, sql: string): Promise<readonly Row[]>

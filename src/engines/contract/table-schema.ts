@@ -60,8 +60,7 @@ export interface ActualForeignKey {
 /** By name. */
 export type Catalogue = ReadonlyMap<string, ActualTable>
 
-/** A table as it should be, in a form that SQL can be written from and catalogues compared with. */
-
+/** A table as its record declares it. Migrations write SQL from it and compare it with the database's catalogue. */
 export interface TableSchema {
   readonly name: string
   /** Names that it may have had earlier. */

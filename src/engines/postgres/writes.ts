@@ -26,7 +26,6 @@ import { isWrite } from '../contract/statement.js'
  * Runs statements in order on a connection of their own, sent without waiting. Source: PostgreSQL, Extended Query,
  * Pipelining.
  */
-
 export class OrderedStatements implements OrderedRunner, CallOwner, PendingWrite {
   readonly #pool: ConnectionPool
   readonly #connection: PooledConnection

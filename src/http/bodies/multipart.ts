@@ -23,8 +23,6 @@ import { MultipartParser, type Found, type PartHeaders } from './multipart-parse
 import { malformed, readPartHeader, type PartHeader, decoded } from './part-header.js'
 import { UploadFolder } from './upload-folder.js'
 
-/** The bytes of a multipart body, counted. */
-
 /**
  * The body's bytes with the back-pressure of whoever reads them. Destroyed, it lets go of the request and leaves it
  * paused. Fails with 413 or `CLIENT_GONE`.

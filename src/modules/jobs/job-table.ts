@@ -96,7 +96,6 @@ export class JobEntry {
 }
 
 /** Decides which clients may read jobs: clients with a role of `jobs({ roles })`. */
-
 export class JobReaders {
   readonly #roles: ReadonlySet<string>
 
@@ -115,7 +114,6 @@ export class JobReaders {
 }
 
 /** The connection to the table. It prepares each statement once. */
-
 export class JobTable {
   static readonly inject = [Database, Clock]
   readonly database: Database

@@ -219,7 +219,6 @@ abstract class WriteQueue {
  * run by itself, so that it has its own answer or fault. One that has to wait for somebody (a unique value that another
  * transaction has written, a row that it refers to) holds the others for a moment only: then it waits by itself.
  */
-
 export class InsertQueue extends WriteQueue {
   constructor(statement: Statement, engine: Engine) {
     super(statement, engine, writeBatchedInsert)
