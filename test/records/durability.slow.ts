@@ -11,6 +11,8 @@ import { startPostgres, type PostgresServer } from './postgres-server.js'
 import { frameworkQuery } from '../../src/engines/contract/statement.js'
 
 const rounds = 3
+/** A process that hangs must not outlive its test: Jest would wait for it. */
+const maxMilliseconds = 50_000
 let program: string
 
 describe('kill -9 in the middle of creates', () => {
@@ -64,10 +66,18 @@ function createAndKill(url: string, first: number, count: number): Promise<numbe
       answered.push(Number(line))
       if (answered.length === count) child.kill('SIGKILL')
     })
+    let isLate = false
+    const deadline = setTimeout(() => {
+      isLate = true
+      child.kill('SIGKILL')
+    }, maxMilliseconds)
     child.on('error', reject)
     child.on('close', (_, signal) => {
-      if (signal === 'SIGKILL') resolve(answered)
-      else reject(new Error(`The process ended by itself after ${answered.length} rows.`))
+      clearTimeout(deadline)
+      const rows = `${answered.length} of ${count} rows`
+      if (isLate) reject(new Error(`The process stored ${rows} in ${maxMilliseconds} ms.`))
+      else if (signal === 'SIGKILL') resolve(answered)
+      else reject(new Error(`The process ended by itself after ${rows}.`))
     })
   })
 }
